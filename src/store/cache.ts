@@ -7,13 +7,12 @@ import { inOwnMemory, OWN_MEMORY_BYTES } from '../base/load/own-memory.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
- * Values that may be forgotten at any time: a failure of the cache is a miss and a line of log, never a failed
- * request. Values are JSON.
+ * A cache of JSON values that may be dropped at any time: a failure is a miss and a log line, never a failed request.
  */
 export interface Cache<T> {
-  /** The value, or undefined if there is none, it is too old, or the cache cannot answer in time. */
+  /** The value; undefined if there is none, it has expired, or the cache does not answer in time. */
   get(key: string): Promise<T | undefined>;
-  /** Keeps `value` for `ttlMs` milliseconds, the cache's own time where absent. */
+  /** Stores `value` for `ttlMs` milliseconds; for the default time of the cache if absent. */
   set(key: string, value: T, options?: { ttlMs?: number }): Promise<void>;
   delete(key: string): Promise<void>;
 }
@@ -23,20 +22,20 @@ export interface CacheOptions<T> {
   namespace: string;
   /** Time to live in milliseconds. */
   ttlMs: number;
-  /** Checks what comes back: another version of the gateway may have written it. Undefined counts as a miss. */
+  /** Checks what is read, which another version of the gateway may have written. Undefined counts as a miss. */
   parse(value: unknown): T | undefined;
-  /** Memory for this cache where it lives in the process, in bytes; 8 MiB where absent. */
+  /** Most memory of this cache if it is in this process, in bytes; 8 MiB if absent. */
   maxBytes?: number;
 }
 
-/** Opens caches over one backend: this process's memory, or Redis, where instances share them. */
+/** Opens caches over one backend: the memory of this process, or Redis, which instances share. */
 export interface Caches {
   open<T>(options: CacheOptions<T>): Cache<T>;
 }
 
-/** A cache of JSON of any shape, whose entries each have a time to live of their own, in milliseconds. */
+/** A cache of any JSON, each entry with its own time to live in milliseconds. */
 export function sharedCache(caches: Caches, options: Pick<CacheOptions<JsonValue>, 'namespace' | 'ttlMs'>) {
-  // What comes back from a cache was JSON when it went in.
+  // Only JSON was ever put into the cache.
   const isJson = (value: unknown): value is JsonValue => value !== undefined;
   const cache = caches.open<JsonValue>({ ...options, parse: (value) => (isJson(value) ? value : undefined) });
   return {
@@ -49,7 +48,7 @@ const DEFAULT_MAX_BYTES = 8 * 1024 ** 2;
 /** A cache that is slower than this is not worth waiting for. */
 const WAIT_MS = 500;
 
-/** Caches in this process's memory, each bounded by bytes; the least recently used entry goes first. */
+/** Caches in the memory of this process, each bounded by bytes; the least recently used entry is evicted first. */
 export function memoryCaches(options: { log: Logger }): Caches {
   return {
     open: (cache) => {
@@ -60,8 +59,8 @@ export function memoryCaches(options: { log: Logger }): Caches {
 }
 
 /**
- * What is larger than half of the bound is not kept at all. Values are bytes, outside of the heap: one character
- * that is not Latin makes a text twice as large, and texts that were dropped stay in the old part of the heap for long.
+ * Entries larger than half of the bound are not stored. Values are bytes outside of the heap: a single non-Latin
+ * character doubles the size of a string, and dropped strings stay in the old generation of the heap for long.
  */
 function boundedStore(maxSize: number) {
   const values = new LRUCache<string, Buffer>({
@@ -71,7 +70,7 @@ function boundedStore(maxSize: number) {
   });
   return {
     get: (key: string) => values.get(key)?.toString(),
-    // Keyv gives a time as well, which it looks at itself.
+    // Keyv passes a time to live as well, but checks it itself.
     set: (key: string, value: string) => void values.set(key, inOwnMemory([Buffer.from(value)])),
     delete: (key: string) => values.delete(key),
     clear: () => values.clear(),
@@ -79,15 +78,14 @@ function boundedStore(maxSize: number) {
 }
 
 /**
- * A cache over any Keyv that throws on errors. Where `closed` says so, its backend is not touched any more: Keyv would
- * open it again.
+ * A cache over a Keyv that throws on errors. Once `closed` returns true it is not used: Keyv would reopen its backend.
  */
 export function keyvCache<T>(
   keyv: Keyv<unknown>,
   options: CacheOptions<T> & { log: Logger; closed?: () => boolean },
 ): Cache<T> {
   const { namespace, log } = options;
-  // Failures arrive as rejections too; without a listener the event would be thrown.
+  // Every failure also rejects a call. Without a listener the event would be thrown.
   keyv.on('error', () => {});
   const attempt = async <R>(what: string, work: () => Promise<R>): Promise<R | undefined> => {
     if (options.closed?.()) return undefined;

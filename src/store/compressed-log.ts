@@ -7,34 +7,31 @@ import { dropUpTo, notContiguous } from './frames.ts';
 import type { LogBatch } from './run-store.ts';
 
 /**
- * A finished log as one compressed value. Segments of about `SEGMENT_BYTES` are compressed each alone, so that a read
- * opens only what it needs. Layout, integers of 32 bits little endian:
- * `"RGL1"`, number of segments, for each segment its last sequence number, its compressed and its plain length; then
- * the compressed segments. The first event is number 1, the terminal batch is a segment of its own.
+ * A finished log as one compressed value. Segments of about `SEGMENT_BYTES` are compressed separately, so that a read
+ * decompresses only what it needs. Layout, with 32-bit little-endian integers: `"RGL1"`, the number of segments, for
+ * each segment its last sequence number, compressed length and plain length, then the compressed segments. The first
+ * event is number 1, and the terminal batch is a segment of its own.
  */
 const MAGIC = Buffer.from('RGL1');
 const HEADER_BYTES = 8;
 const ENTRY_BYTES = 12;
 
-/** How much of a log is compressed together. */
+/** Size of a segment before compression. */
 export const SEGMENT_BYTES = 256 * 1024;
 
-/** A checksum per segment, so that damage is an error and never other bytes. */
+/** Each segment has a checksum, so damage is an error and never yields other bytes. */
 const CHECKED = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-/** Reads of the log that is compressed: `read` and `readLast` of the run store, for one run. */
+/** Reads the log to compress: `read` and `readLast` of the run store, for one run. */
 export interface LogSource {
   read(options: { after: number; maxBytes: number }): LogBatch[] | Promise<LogBatch[]>;
   readLast(): LogBatch | undefined | Promise<LogBatch | undefined>;
 }
 
-/**
- * Compresses a finished log.
- * @throws GatewayError `internal_error` where it has no end or is not contiguous.
- */
+/** Compresses a finished log. @throws GatewayError `internal_error` if it has no end or is not contiguous. */
 export async function compressLog(source: LogSource): Promise<Buffer> {
   const terminal = await source.readLast();
   if (!terminal?.end) throw new GatewayError('internal_error', 'A log without an end cannot be compressed.');
@@ -71,33 +68,33 @@ export async function compressLog(source: LogSource): Promise<Buffer> {
 export interface StoredBytes {
   /** Length of the value; undefined if there is none. */
   size(): number | undefined | Promise<number | undefined>;
-  /** What there is of this range. */
+  /** The bytes of this range that exist. */
   range(offset: number, length: number): Buffer | Promise<Buffer>;
 }
 
 interface Segment {
   first: number;
   last: number;
-  /** Where its compressed bytes stand in the value. */
+  /** Offset of its compressed bytes in the value. */
   offset: number;
   length: number;
   plainLength: number;
   end: boolean;
-  /** The frames, once somebody read them, where they are kept. */
+  /** The decompressed frames, if they were read and are cached. */
   plain: Uint8Array | undefined;
 }
 
-/** How much of a value is read first: the table of 5 000 segments, a log of more than a gigabyte. */
+/** How much of a value is read first. It holds the table of 5 000 segments, a log of more than a gigabyte. */
 const FIRST_READ_BYTES = 64 * 1024;
-/** An entry of the table in memory, in bytes. */
+/** Memory of a table entry, in bytes. */
 const SEGMENT_WEIGHT = 100;
 
 /**
- * A compressed log, opened. One that is small is loaded once and its segments kept as they are decompressed; of a large
- * one only the table is kept, and each read loads the segments that it needs.
+ * An opened compressed log. A small one is loaded once and keeps its segments once they are decompressed; of a large
+ * one only the table stays in memory, and each read loads the segments that it needs.
  */
 export class CompressedLog {
-  /** Bytes in memory when everything was read. */
+  /** Bytes in memory once everything was read. */
   readonly weight: number;
   readonly #range: StoredBytes['range'];
   readonly #segments: readonly Segment[];
@@ -111,22 +108,22 @@ export class CompressedLog {
   }
 
   /**
-   * `keepUpTo`: bytes up to which a log is kept whole. Undefined if there is none.
-   * @throws GatewayError `internal_error` where the value is damaged.
+   * `keepUpTo`: largest size in bytes of a log that is kept whole in memory. Undefined if there is no value.
+   * @throws GatewayError `internal_error` if the value is damaged.
    */
   static async open(stored: StoredBytes, { keepUpTo }: { keepUpTo: number }): Promise<CompressedLog | undefined> {
     const size = await stored.size();
     if (size === undefined) return undefined;
     let head = await stored.range(0, Math.min(size, FIRST_READ_BYTES));
-    // Removed since it was measured.
+    // The value was removed after its size was read.
     if (head.length === 0 && size > 0) return undefined;
-    if (head.length < HEADER_BYTES || !head.subarray(0, 4).equals(MAGIC)) throw damaged();
+    if (head.length < HEADER_BYTES || !head.subarray(0, 4).equals(MAGIC)) throw damagedLog();
     const count = head.readUInt32LE(4);
     const length = HEADER_BYTES + count * ENTRY_BYTES;
-    if (length > size) throw damaged();
+    if (length > size) throw damagedLog();
     if (length > head.length) head = await stored.range(0, length);
     if (head.length === 0) return undefined;
-    if (length > head.length) throw damaged();
+    if (length > head.length) throw damagedLog();
     const segments = readTable(head, { count, size });
     const weight = segments.reduce((sum, segment) => sum + segment.plainLength, size);
     if (weight > keepUpTo) {
@@ -158,7 +155,7 @@ export class CompressedLog {
     return (await this.#batches(this.#segments.slice(-1)))[0];
   }
 
-  /** Segments that follow each other, as batches. None where the value is gone by now. */
+  /** Consecutive segments as batches; empty if the value was removed meanwhile. */
   async #batches(segments: readonly Segment[]): Promise<LogBatch[]> {
     const [head] = segments;
     const tail = segments.at(-1);
@@ -169,7 +166,7 @@ export class CompressedLog {
       segments.map(async (segment) => {
         const { first, last, end, offset, length } = segment;
         const start = offset - head.offset;
-        const frames = segment.plain ?? (await open(bytes.subarray(start, start + length)));
+        const frames = segment.plain ?? (await decompressSegment(bytes.subarray(start, start + length)));
         if (this.#isKept) segment.plain = frames;
         return { first, last, end, frames };
       }),
@@ -177,8 +174,8 @@ export class CompressedLog {
   }
 }
 
-/** Compressed logs that were read lately, up to a bound of bytes. One never changes until its run is removed. */
-export class CompressedLogs {
+/** Recently read compressed logs, bounded by bytes. A compressed log never changes until its run is removed. */
+export class CompressedLogCache {
   readonly #keepUpTo: number;
   readonly #logs: LRUCache<RunId, CompressedLog>;
 
@@ -187,14 +184,14 @@ export class CompressedLogs {
     this.#logs = new LRUCache({ maxSize: maxBytes, sizeCalculation: (log) => log.weight });
   }
 
-  /** The run's compressed log, from memory or opened. Undefined if there is none. */
+  /** The compressed log of a run, cached or opened. Undefined if there is none. */
   async get(id: RunId, stored: StoredBytes): Promise<CompressedLog | undefined> {
     const known = this.#logs.get(id);
     if (known) return known;
     const log = await CompressedLog.open(stored, { keepUpTo: this.#keepUpTo });
-    // Somebody else may have opened it meanwhile.
-    const arrived = this.#logs.get(id);
-    if (!log || arrived) return log && arrived;
+    // Another read may have opened it meanwhile.
+    const opened = this.#logs.get(id);
+    if (!log || opened) return log && opened;
     this.#logs.set(id, log);
     return log;
   }
@@ -217,18 +214,18 @@ function readTable(table: Buffer, { count, size }: { count: number; size: number
     first = last + 1;
     offset += length;
   }
-  if (offset !== size || count === 0) throw damaged();
+  if (offset !== size || count === 0) throw damagedLog();
   return segments;
 }
 
-async function open(bytes: Buffer): Promise<Uint8Array> {
+async function decompressSegment(bytes: Buffer): Promise<Uint8Array> {
   try {
     return await decompress(bytes);
   } catch (thrown) {
-    throw damaged(thrown);
+    throw damagedLog(thrown);
   }
 }
 
-function damaged(cause?: unknown): GatewayError {
+function damagedLog(cause?: unknown): GatewayError {
   return new GatewayError('internal_error', 'A compressed event log is damaged.', { cause });
 }

@@ -4,9 +4,9 @@ import type { LogBatch } from './run-store.ts';
 const FRAME_END = Buffer.from('\n\n');
 
 /**
- * Byte offset behind the first `count` frames of `frames`. A frame ends with a blank line and holds no other
- * (see `LogBatch`). 40 000 frames take 4 ms.
- * @throws GatewayError `internal_error` where there are fewer frames.
+ * Byte offset after the first `count` frames. A frame ends with a blank line and contains no other (see `LogBatch`). 40
+ * 000 frames take 4 ms.
+ * @throws GatewayError `internal_error` if there are fewer frames.
  */
 export function offsetAfter(frames: Uint8Array, count: number): number {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
@@ -19,7 +19,7 @@ export function offsetAfter(frames: Uint8Array, count: number): number {
   return offset;
 }
 
-/** `batch` without its frames up to `after`; the same object where it holds none of them. */
+/** `batch` without its frames up to `after`; the same object if it has none of them. */
 export function dropUpTo(batch: LogBatch, after: number): LogBatch {
   if (batch.first > after) return batch;
   const frames = batch.frames.subarray(offsetAfter(batch.frames, after - batch.first + 1));
@@ -27,8 +27,8 @@ export function dropUpTo(batch: LogBatch, after: number): LogBatch {
 }
 
 /**
- * Consecutive batches as one: a reader then writes once instead of once per append. Undefined for none.
- * @throws GatewayError `internal_error` where they are not contiguous.
+ * Joins consecutive batches, so that a reader writes once instead of once per append. Undefined for an empty list.
+ * @throws GatewayError `internal_error` if they are not contiguous.
  */
 export function joinBatches(batches: readonly LogBatch[]): LogBatch | undefined {
   const [head] = batches;
@@ -43,7 +43,7 @@ export function joinBatches(batches: readonly LogBatch[]): LogBatch | undefined 
   return { first: head.first, last: tail.last, frames, end: tail.end };
 }
 
-/** The failure of a log in which events are missing. */
+/** The error for a log that lacks events. */
 export function notContiguous(expected: number, found: number | 'none'): GatewayError {
   return new GatewayError(
     'internal_error',
@@ -51,7 +51,7 @@ export function notContiguous(expected: number, found: number | 'none'): Gateway
   );
 }
 
-/** Whether a log cannot be read because of what is stored, now or later. */
+/** Whether an error says that the stored log is damaged, so that no retry can help. */
 export function isDamage(thrown: unknown): boolean {
   return thrown instanceof GatewayError && thrown.code === 'internal_error';
 }

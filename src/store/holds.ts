@@ -1,19 +1,19 @@
-/** What an id holds of a limit. */
+/** What one id has reserved of a limit. */
 export interface Hold {
   points: number;
-  /** What it has used so far. */
+  /** How many points it has used so far. */
   spent: number;
-  /** When it is given up by itself, by the clock of the limits. */
+  /** When the hold expires, by the clock of the limits. */
   until: number;
   /** See `HoldTime`. */
   lasting: boolean;
 }
 
-/** What is held of one limit, by key and id, in this process's memory. */
+/** The reservations of one limit, by key and id, in the memory of this process. */
 export class Holds {
-  /** Called for what was given up because its time is over. */
+  /** Called with each hold that expires. */
   onExpired: (key: string, hold: Hold) => void = () => {};
-  /** Called for each change of a hold. */
+  /** Called when a hold is set, removed or expires. */
   onChange: (key: string, id: string, hold: Hold) => void = () => {};
   readonly #now: () => number;
   readonly #keys = new Map<string, KeyHolds>();
@@ -22,7 +22,7 @@ export class Holds {
     this.#now = now;
   }
 
-  /** Holds something from now on, in the place of what the id held. */
+  /** Sets the hold of an id, replacing its former one. */
   put(key: string, id: string, hold: Omit<Hold, 'until'> & { ttlMs: number }): void {
     const { points, spent, lasting, ttlMs } = hold;
     this.restore(key, id, { points, spent, until: this.#now() + ttlMs, lasting });
@@ -31,11 +31,11 @@ export class Holds {
   restore(key: string, id: string, hold: Hold): void {
     const { points, spent, until } = hold;
     this.#drop(key, id);
-    const held = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
-    this.#keys.set(key, held);
-    held.byId.set(id, hold);
-    held.points += Math.max(points, spent);
-    held.soonest = Math.min(held.soonest, until);
+    const keyHolds = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
+    this.#keys.set(key, keyHolds);
+    keyHolds.byId.set(id, hold);
+    keyHolds.points += Math.max(points, spent);
+    keyHolds.soonest = Math.min(keyHolds.soonest, until);
     this.onChange(key, id, hold);
   }
 
@@ -58,50 +58,50 @@ export class Holds {
     return [...(this.#current(key)?.byId.keys() ?? [])];
   }
 
-  /** What is held in all: what was used where that is more than was reserved. */
+  /** All points that are held. A hold that used more than it reserved counts what it used. */
   points(key: string): number {
     return this.#current(key)?.points ?? 0;
   }
 
-  /** What was used so far of holds that do not outlive this process. */
-  spentHere(key: string): number {
+  /** What holds that end with this process have used so far. */
+  spentByCalls(key: string): number {
     let spent = 0;
     for (const hold of this.#current(key)?.byId.values() ?? []) if (!hold.lasting) spent += hold.spent;
     return spent;
   }
 
-  /** What is held of a key once what is over was given up. */
+  /** The holds of a key, without those that have expired. */
   #current(key: string): KeyHolds | undefined {
-    const held = this.#keys.get(key);
+    const keyHolds = this.#keys.get(key);
     const now = this.#now();
-    if (held === undefined || held.soonest > now) return held;
-    const expired = [...held.byId].filter(([, { until }]) => until <= now);
+    if (keyHolds === undefined || keyHolds.soonest > now) return keyHolds;
+    const expired = [...keyHolds.byId].filter(([, { until }]) => until <= now);
     for (const [id] of expired) this.#drop(key, id);
-    held.soonest = held.byId
+    keyHolds.soonest = keyHolds.byId
       .values()
       .reduce((soonest, { until }) => Math.min(soonest, until), Number.POSITIVE_INFINITY);
     for (const [id, hold] of expired) {
       this.onExpired(key, hold);
       this.onChange(key, id, hold);
     }
-    return held;
+    return keyHolds;
   }
 
   #drop(key: string, id: string): Hold | undefined {
-    const held = this.#keys.get(key);
-    const hold = held?.byId.get(id);
-    if (!held || !hold) return undefined;
-    held.byId.delete(id);
-    held.points -= Math.max(hold.points, hold.spent);
-    if (held.byId.size === 0) this.#keys.delete(key);
+    const keyHolds = this.#keys.get(key);
+    const hold = keyHolds?.byId.get(id);
+    if (!keyHolds || !hold) return undefined;
+    keyHolds.byId.delete(id);
+    keyHolds.points -= Math.max(hold.points, hold.spent);
+    if (keyHolds.byId.size === 0) this.#keys.delete(key);
     return hold;
   }
 }
 
-/** What the ids of one key hold. */
+/** The holds of all ids of one key. */
 interface KeyHolds {
   byId: Map<string, Hold>;
   points: number;
-  /** Nothing is given up before; so that not every look goes through all of them. */
+  /** No hold expires before this time, so not every access has to check all of them. */
   soonest: number;
 }

@@ -1,9 +1,9 @@
-/** What is counted in this process is there at once, anything else later. */
+/** Available at once if it is counted in this process, later if a store counts it. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** The state of a counter after it was asked. */
+/** The state of a counter after an operation. */
 export interface Count {
-  /** Points used in the window, those just asked for included where they were granted. */
+  /** Points used in the window, including the ones just granted. */
   used: number;
   /** Milliseconds until the window ends. */
   resetMs: number;
@@ -11,56 +11,53 @@ export interface Count {
 
 /** Points in a window of time. */
 export interface Counter {
-  /** Takes `points` where that many are left of `limit`; `force` takes them anyway. Nothing is taken where refused. */
+  /** Takes `points` if `limit` still has that many left; `force` takes them anyway. A refusal takes nothing. */
   take(
     key: string,
     points: number,
     options: { limit: number; force?: boolean },
   ): Awaitable<Count & { granted: boolean }>;
-  /** Gives back points (or takes more, where negative) in the window that is running. */
-  giveBack(key: string, points: number): Awaitable<void>;
+  /** Returns points to the current window (or takes more, if negative). */
+  refund(key: string, points: number): Awaitable<void>;
 }
 
-/** How long something is held where nobody gives it back, in milliseconds. */
+/** How long something stays held if nobody releases it, in milliseconds. */
 export interface HoldTime {
   ttlMs: number;
-  /** It belongs to a run: over a store on disk it outlives this process. */
+  /** It belongs to a run, so a store on disk keeps it when this process ends. */
   lasting?: boolean | undefined;
 }
 
-/** A bounded number of places, each held by an id and free again after its time even if nobody frees it. */
+/** A bounded number of slots. Each is held by an id, and becomes free after its time even if nobody releases it. */
 export interface Slots {
-  /** False where `limit` places are held. */
+  /** False if `limit` slots are held already. */
   take(key: string, id: string, options: { limit: number } & HoldTime): Awaitable<boolean>;
   release(key: string, id: string): Awaitable<void>;
   count(key: string): Awaitable<number>;
-  /** The ids that hold a place. */
+  /** The ids that hold a slot. */
   holders(key: string): Awaitable<string[]>;
 }
 
 /**
- * Points that are reserved before it is known how many are used, and settled then. What is reserved counts beside what
- * is used, and never belongs to a window: what is settled counts in the window that runs then.
+ * Points that are reserved before the actual use is known, and settled afterwards. A reservation counts in addition to
+ * what is used and belongs to no window; settled points count in the window current at that time.
  */
 export interface LimitBudget {
   /**
-   * Holds `points` under an id; more than is left only where nobody else holds any and something is left. An id that
-   * holds some already holds these instead.
+   * Reserves `points` under an id, replacing what that id reserved before. More than is left is granted only if nobody
+   * else has a reservation and at least something is left.
    */
-  reserve(key: string, id: string, options: { points: number; limit: number } & HoldTime): Awaitable<Reserved>;
-  /** What the id has used so far: that much is counted, whatever becomes of it. It is held for `ttlMs` from now. */
+  reserve(key: string, id: string, options: { points: number; limit: number } & HoldTime): Awaitable<ReservationResult>;
+  /** Notes what the id has used so far, which is then always counted. Extends the reservation to `ttlMs` from now. */
   note(key: string, id: string, options: { spent: number; ttlMs: number }): Awaitable<void>;
-  /**
-   * Counts `spent`, where absent what was noted, and holds nothing any more. Does nothing for an id that holds nothing.
-   * `points`: as they were reserved.
-   */
+  /** Counts `spent`, or what was last noted, and ends the reservation, if there is one. `points`: as reserved. */
   settle(key: string, id: string, options: { points: number; spent?: number | undefined }): Awaitable<void>;
-  /** What is used and reserved. */
+  /** What is used and reserved together. */
   used(key: string): Awaitable<Count>;
 }
 
-/** `others`: whether other ids hold points, of which they may leave some unused. */
-export type Reserved = Count & { granted: boolean; others: boolean };
+/** `others`: whether other ids have reservations, of which they may leave some unused. */
+export type ReservationResult = Count & { granted: boolean; others: boolean };
 
 /** A counter: points in windows of this length. */
 export interface CounterWindow {
@@ -68,29 +65,29 @@ export interface CounterWindow {
   windowSeconds: number;
 }
 
-/** Whose limit it is, where not the key's of its holder: that of a team. */
-interface Owned {
+/** Whose limit it is, if not that of the holder's key: a team's. */
+interface LimitOwner {
   owner?: string | undefined;
 }
 
-/** One of the limits of a key, as a request takes it: a place, points, or what it will use at most of a budget. */
-export type LimitRequest = Owned &
+/** What a request takes of one limit: a slot, points, or the most it may use of a budget. */
+export type LimitRequest = LimitOwner &
   (
     | { kind: 'place'; name: string; limit: number; ttlMs: number }
     | ({ kind: 'points'; points: number; limit: number } & CounterWindow)
     | ({ kind: 'budget'; points: number; limit: number; ttlMs: number } & CounterWindow)
   );
 
-/** What came of one: the counter's state, where it has one. */
+/** The outcome for one limit; with the state of its counter, if it has one. */
 export interface LimitResult {
   granted: boolean;
   count?: Count;
-  /** Of a refused reservation: whether others hold some, too. What they leave unused is given back when they end. */
+  /** For a refused reservation: whether others have reservations, which return what they leave unused when they end. */
   reservedByOthers?: boolean;
 }
 
-/** What is given back of a limit, or settled of a budget (see `LimitBudget.settle`). */
-export type LimitRelease = Owned &
+/** What is released of a limit, or settled of a budget (see `LimitBudget.settle`). */
+export type LimitRelease = LimitOwner &
   (
     | { kind: 'place'; name: string }
     | ({ kind: 'points'; points: number } & CounterWindow)
@@ -100,7 +97,7 @@ export type LimitRelease = Owned &
 /** What a holder has used so far; see `LimitBudget.note`. */
 export type LimitNote = { holder: LimitHolder; spent: number; ttlMs: number } & CounterWindow;
 
-/** Who takes: an API key, and the request of it that holds places. */
+/** Who takes: an API key, and the id of its request. */
 export interface LimitHolder {
   key: string;
   id: string;
@@ -108,28 +105,28 @@ export interface LimitHolder {
   lasting?: boolean | undefined;
 }
 
-/** Where limits are counted: in this process's memory, or in a store that instances share. */
+/** Counts limits, in the memory of this process or in a store that instances share. */
 export interface LimitStore {
   counter(window: CounterWindow): Counter;
   slots(options: { name: string }): Slots;
-  /** One of a name. */
+  /** One budget per name. */
   budget(window: CounterWindow): LimitBudget;
   /**
-   * Takes all of it, in this order, or nothing; over Redis in several commands, so that others may see a part of it for a
-   * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was
-   * taken is given back where that is known, else when its time is over.
+   * Takes all requests in order, or none; over Redis this is several commands, so others may briefly see a part of it.
+   * Returns the results up to the first refusal.
+   * @throws GatewayError `store_unavailable`. What was taken is released if that is known, otherwise it expires.
    */
   take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
   /**
-   * True once it is given back. False where the store is away: it is repeated when the store is back, and nothing else
-   * may be taken by this id.
+   * True once everything is released. False if the store is unavailable: the release is repeated when the store is
+   * back, and this id must not take anything else.
    */
   giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
-  /** Notes what holders have used so far. A store that is away gets it with the next note. */
+  /** Notes what holders have used so far. While the store is unavailable the note is lost; the next one replaces it. */
   note(notes: readonly LimitNote[]): Promise<void>;
 }
 
-/** All that is given back of what was taken: nothing of it was used. */
+/** The release of a request that used nothing. */
 export function releaseOf(request: LimitRequest): LimitRelease {
   const { owner } = request;
   if (request.kind === 'place') return { kind: 'place', name: request.name, owner };

@@ -1,82 +1,81 @@
 import type { RunId } from '../base/ids.ts';
 import type { ListQuery, RunSummary, TerminalStatus } from './run-store.ts';
 
-/** Where a run stands in the order of creation; `tie` decides within one `at`, and is of one type in a store. */
-export interface Position {
+/** The position of a run in order of creation. `tie` orders runs of the same `at`; a store uses one type of it. */
+export interface ListPosition {
   at: number;
   tie: number | string;
 }
 
-/** The part of an index that is asked for: from behind `from` on, oldest or newest first. */
+/** A range of an index: `count` entries that follow `from`, in the given direction. */
 export interface IndexRange {
   newestFirst: boolean;
-  from: Position | undefined;
+  from: ListPosition | undefined;
   count: number;
 }
 
 /**
- * In which index of its user, interface and model a run stands. Open ones share one: they are few, and would move from
- * index to index.
+ * The index of a run within its user, interface and model. Open runs, which are few and would move often, share one.
  */
 export type Bucket = 'open' | TerminalStatus;
 
 export const BUCKETS: readonly Bucket[] = ['open', 'completed', 'failed', 'cancelled'];
 
-/** Indexes of a user's runs of one interface: one over all, and one for each model and bucket. */
-export interface RunIndexes<Entry extends Position> {
-  /** The models that the user has or had runs of. */
+/** The indexes of a user's runs of one interface: one of all runs, and one for each model and bucket. */
+export interface RunIndexes<Entry extends ListPosition> {
+  /** The models of the user's present and former runs. */
   models(): Promise<readonly string[]>;
-  position(id: RunId): Promise<Position | undefined>;
+  position(id: RunId): Promise<ListPosition | undefined>;
   entries(index: 'all' | { model: string; bucket: Bucket }, range: IndexRange): Promise<Entry[]>;
-  /** What the entries' records say; undefined if there is none (any more), or an index was wrong. */
+  /** The summaries of the entries; undefined for an entry whose run is gone or that the index should not have. */
   summaries(entries: readonly Entry[]): Promise<readonly (RunSummary | undefined)[]>;
 }
 
-/** Entries asked of an index at once where some of them may not match. */
-const LEAST_CHUNK = 50;
+/** Fewest entries to read from an index at once if some of them may not match. */
+const MIN_CHUNK = 50;
 
-/** A page of a list; see `RunStore.list`. What is read is bound by the page and the number of models, not the history. */
-export async function listPage<Entry extends Position>(
+/** Reads a page of a list; see `RunStore.list`. The cost depends on the page and the number of models only. */
+export async function listPage<Entry extends ListPosition>(
   query: ListQuery,
   indexes: RunIndexes<Entry>,
 ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
-  const backwards = query.before !== undefined;
-  const newestFirst = (query.order ?? 'desc') === 'desc' ? !backwards : backwards;
+  const isBackwards = query.before !== undefined;
+  const newestFirst = (query.order ?? 'desc') === 'desc' ? !isBackwards : isBackwards;
   const [from, until] = await Promise.all(
-    [backwards ? query.before : query.after, backwards ? query.after : undefined].map(
+    [isBackwards ? query.before : query.after, isBackwards ? query.after : undefined].map(
       async (id) => id && ((await indexes.position(id)) ?? 'unknown'),
     ),
   );
   if (from === 'unknown' || until === 'unknown') return { runs: [], hasMore: false };
 
-  const chosen = await choose(query, indexes);
-  const order = (a: Position, b: Position) => (newestFirst ? compare(b, a) : compare(a, b));
+  const chosen = await chooseIndexes(query, indexes);
+  const order = (a: ListPosition, b: ListPosition) => (newestFirst ? comparePositions(b, a) : comparePositions(a, b));
   const wanted = query.limit + 1;
-  const count = chosen === ALL ? wanted : Math.max(wanted, LEAST_CHUNK);
+  const count = chosen === ALL ? wanted : Math.max(wanted, MIN_CHUNK);
   const found: RunSummary[] = [];
   for (let position = from || undefined; ; ) {
     const range = { newestFirst, from: position, count };
     const lists = await Promise.all(chosen.map((index) => indexes.entries(index, range)));
-    // Each list gave as many as there are or as were asked for: so many of all together leave out none.
-    // A run that is just ending may stand in two of them.
+    // Each list returned `count` entries or all it has, so the first `count` of them together skip none. A run that is
+    // just ending may be in two lists.
     const merged = lists
       .flat()
       .sort(order)
       .filter((entry, index, all) => index === 0 || order(entry, all[index - 1] ?? entry) !== 0)
       .slice(0, count);
-    const within = until ? merged.filter((entry) => order(entry, until) < 0) : merged;
-    for (const run of await indexes.summaries(within)) if (run && matches(run, query)) found.push(run);
+    const inRange = until ? merged.filter((entry) => order(entry, until) < 0) : merged;
+    for (const run of await indexes.summaries(inRange)) if (run && matches(run, query)) found.push(run);
     position = merged.at(-1);
-    if (found.length >= wanted || merged.length < count || within.length < merged.length) break;
+    if (found.length >= wanted || merged.length < count || inRange.length < merged.length) break;
   }
   const runs = found.slice(0, query.limit);
-  return { runs: backwards ? runs.reverse() : runs, hasMore: found.length > query.limit };
+  return { runs: isBackwards ? runs.reverse() : runs, hasMore: found.length > query.limit };
 }
 
 const ALL = ['all'] as const;
 
 /** The indexes that together hold whatever matches. */
-async function choose<Entry extends Position>(query: ListQuery, indexes: RunIndexes<Entry>) {
+async function chooseIndexes<Entry extends ListPosition>(query: ListQuery, indexes: RunIndexes<Entry>) {
   if (query.status === undefined && query.model === undefined) return ALL;
   const models = query.model === undefined ? await indexes.models() : [query.model];
   const buckets = new Set<Bucket>(query.status?.map(bucketOf) ?? BUCKETS);
@@ -87,7 +86,7 @@ export function bucketOf(status: RunSummary['status']): Bucket {
   return status === 'queued' || status === 'in_progress' ? 'open' : status;
 }
 
-function compare(a: Position, b: Position): number {
+function comparePositions(a: ListPosition, b: ListPosition): number {
   if (a.at !== b.at) return a.at - b.at;
   return a.tie < b.tie ? -1 : a.tie > b.tie ? 1 : 0;
 }

@@ -5,9 +5,9 @@ import type { StoreFindings } from './sqlite/maintenance.ts';
 type StoreConfig = GatewayConfig['store'];
 
 /**
- * Looks through the store that `store.url` names, also while gateways use it. Of Redis it tells whether it can be used
- * and how many runs are open: its own tools look after its data.
- * @throws Error where it cannot be read at all.
+ * Checks the store that `store.url` names, even while gateways use it. For Redis it only reports whether it can be used
+ * and how many runs are open: Redis has its own tools to check data.
+ * @throws Error if the store cannot be read at all.
  */
 export async function checkStore(config: StoreConfig, options: { log: Logger }): Promise<StoreFindings> {
   if (config.url.startsWith('file:')) {
@@ -27,30 +27,29 @@ export async function checkStore(config: StoreConfig, options: { log: Logger }):
 }
 
 /**
- * Writes a copy of a `file:` store to `to`, also while a gateway uses it.
- * @throws Error where the store is of another kind, or the copy cannot be written.
+ * Writes a copy of a `file:` store to `to`, even while a gateway uses it.
+ * @throws Error if the store is of another kind, or the copy cannot be written.
  */
 export async function backUpStore(config: StoreConfig, to: string): Promise<void> {
   if (!config.url.startsWith('file:')) {
-    throw new Error('Only file: stores are backed up so. For Redis, copy what BGSAVE writes, or keep a replica.');
+    throw new Error(
+      'Only file: stores can be backed up this way. For Redis, copy what BGSAVE writes, or keep a replica.',
+    );
   }
   const { backUpDatabase } = await import('./sqlite/maintenance.ts');
   backUpDatabase(folderOf(config.url), to);
 }
 
-/**
- * Looks through a backup of a `file:` store, or a store folder.
- * @throws Error where there is none, or it cannot be read at all.
- */
+/** Checks a backup of a `file:` store, or a store folder. @throws Error if there is none, or it cannot be read. */
 export async function verifyStore(path: string): Promise<StoreFindings> {
   const { checkDatabase } = await import('./sqlite/maintenance.ts');
   return await checkDatabase(path);
 }
 
 /**
- * Puts a backup, or the store of another folder, in the place of the configured `file:` store; see `restoreDatabase`.
- * `problems`: what is damaged in it, where it was put there all the same.
- * @throws Error with the fix where that cannot be done, or, without `force`, where the backup is damaged.
+ * Replaces the configured `file:` store with a backup or the store of another folder; see `restoreDatabase`.
+ * `problems`: damage in the restored data that `force` accepted.
+ * @throws Error with the fix if it cannot be restored or, without `force`, if the backup is damaged.
  */
 export async function restoreStore(
   config: StoreConfig,

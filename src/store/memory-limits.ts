@@ -1,23 +1,23 @@
+import { composeLimitStore } from './compose-limit-store.ts';
 import { Holds } from './holds.ts';
-import type { Count, Counter, HoldTime, LimitBudget, LimitStore, Reserved, Slots } from './limit-store.ts';
-import { limitStore } from './limits-of-parts.ts';
+import type { Count, Counter, HoldTime, LimitBudget, LimitStore, ReservationResult, Slots } from './limit-store.ts';
 
-/** Limits counted in this process. */
+/** Limits that this process counts by itself. */
 export function memoryLimits(now: () => number): LimitStore {
-  return limitStore({
+  return composeLimitStore({
     counter: ({ windowSeconds }) => new MemoryCounter(windowSeconds, now),
     slots: () => new MemorySlots(new Holds(now)),
     budget: ({ windowSeconds }) => new MemoryBudget(windowSeconds, { now, holds: new Holds(now) }),
   });
 }
 
-/** A window of a key. */
+/** The current window of a key. */
 interface Window {
   used: number;
   endsAt: number;
 }
 
-/** Points in fixed windows, each beginning with the first point that is taken in it. One window a key at most. */
+/** Points in fixed windows. A window starts with the first point taken in it; a key has one at most. */
 export class MemoryCounter implements Counter {
   readonly #windowMs: number;
   readonly #now: () => number;
@@ -39,13 +39,13 @@ export class MemoryCounter implements Counter {
     return { granted, used: window.used, resetMs: window.endsAt - this.#now() };
   }
 
-  giveBack(key: string, points: number): void {
+  refund(key: string, points: number): void {
     const window = this.#windows.get(key);
-    // What was taken in a window that is over belongs to none that runs now.
+    // Points of a past window do not count in the current one.
     if (window !== undefined && window.endsAt > this.#now()) window.used = Math.max(0, window.used - points);
   }
 
-  /** The window of a key that runs, to be stored. */
+  /** The current window of a key, to be stored. */
   window(key: string): Readonly<Window> {
     return this.#current(key);
   }
@@ -91,33 +91,33 @@ export class MemorySlots implements Slots {
   }
 }
 
-/** Points in fixed windows, with what is reserved of them beside. */
+/** Points in fixed windows, and reservations in addition to them. */
 export class MemoryBudget implements LimitBudget {
   readonly #counter: MemoryCounter;
   readonly #holds: Holds;
-  readonly #changed: (key: string) => void;
+  readonly #onChange: (key: string) => void;
 
-  /** `holds`: what is reserved, for this budget alone. `changed`: called where `window` may give something else. */
+  /** `holds`: the reservations of this budget alone. `onChange`: called when `window` may return something else. */
   constructor(
     windowSeconds: number,
     { now, holds, changed = () => {} }: { now: () => number; holds: Holds; changed?: (key: string) => void },
   ) {
     this.#counter = new MemoryCounter(windowSeconds, now);
     this.#holds = holds;
-    this.#changed = changed;
-    holds.onExpired = (key, { spent }) => this.#count(key, spent);
+    this.#onChange = changed;
+    holds.onExpired = (key, { spent }) => this.#charge(key, spent);
   }
 
   reserve(
     key: string,
     id: string,
     { points, limit, ttlMs, lasting = false }: { points: number; limit: number } & HoldTime,
-  ): Reserved {
-    const held = this.#holds.get(key, id);
-    const others = this.#holds.count(key) > (held ? 1 : 0);
+  ): ReservationResult {
+    const hold = this.#holds.get(key, id);
+    const others = this.#holds.count(key) > (hold ? 1 : 0);
     const { used, resetMs } = this.used(key);
-    const spent = held?.spent ?? 0;
-    const before = used - (held ? Math.max(held.points, spent) : 0);
+    const spent = hold?.spent ?? 0;
+    const before = used - (hold ? Math.max(hold.points, spent) : 0);
     const granted = before + points <= limit || (!others && before < limit);
     if (!granted) return { granted, others, used, resetMs };
     this.#holds.put(key, id, { points, spent, ttlMs, lasting });
@@ -125,15 +125,15 @@ export class MemoryBudget implements LimitBudget {
   }
 
   note(key: string, id: string, { spent, ttlMs }: { spent: number; ttlMs: number }): void {
-    const held = this.#holds.get(key, id);
-    if (!held) return;
-    this.#holds.put(key, id, { ...held, spent, ttlMs });
-    this.#changed(key);
+    const hold = this.#holds.get(key, id);
+    if (!hold) return;
+    this.#holds.put(key, id, { ...hold, spent, ttlMs });
+    this.#onChange(key);
   }
 
   settle(key: string, id: string, { spent }: { spent?: number | undefined }): void {
-    const held = this.#holds.remove(key, id);
-    if (held) this.#count(key, spent ?? held.spent);
+    const hold = this.#holds.remove(key, id);
+    if (hold) this.#charge(key, spent ?? hold.spent);
   }
 
   used(key: string): Count {
@@ -142,18 +142,18 @@ export class MemoryBudget implements LimitBudget {
     return { used: used + reserved, resetMs };
   }
 
-  /** What is counted for good, with what was noted of holds that end with this process; to be stored. */
+  /** The settled points and what holds that end with this process have used so far; to be stored. */
   window(key: string): Window {
     const { used, endsAt } = this.#counter.window(key);
-    return { used: used + this.#holds.spentHere(key), endsAt };
+    return { used: used + this.#holds.spentByCalls(key), endsAt };
   }
 
   restore(key: string, window: Window): void {
     this.#counter.restore(key, window);
   }
 
-  #count(key: string, spent: number): void {
+  #charge(key: string, spent: number): void {
     this.#counter.take(key, spent, { limit: 0, force: true });
-    this.#changed(key);
+    this.#onChange(key);
   }
 }

@@ -6,22 +6,21 @@ import { type Caches, memoryCaches } from './cache.ts';
 import type { QueueConnection } from './redis/connection/queue-client.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
-/** Everything that outlives a request: the run store, and caches and limits over the same backend. */
+/** Everything that outlives a request: the run store, and the caches and limits over the same backend. */
 export interface Storage extends AsyncDisposable, Readonly<SharedStorage> {
   readonly caches: Caches;
   /**
-   * The time that all who share the store go by: that of Redis, or of this machine. What one instance writes and another
-   * decides by is never the time of one machine.
+   * The time that everyone who shares the store goes by: the time of Redis, or of this machine for an embedded store.
+   * What one instance writes and another one compares never depends on the clock of a single instance.
    */
   readonly clock: Clock;
   /**
-   * Opens what a queue of runs is kept in, to be closed by the caller; undefined where this process is alone with the
-   * store and needs none.
+   * Opens a connection for the queue of runs, which the caller closes. Undefined if only this process uses the store.
    */
   readonly openQueue: (() => Promise<QueueConnection>) | undefined;
-  /** Who removes expired runs and compresses ended logs. */
+  /** Whether this process or another one removes expired runs and compresses ended logs. */
   readonly upkeep: 'here' | 'elsewhere';
-  /** Closes both and frees connections and locks. */
+  /** Closes the stores, connections and locks. */
   close(): Promise<void>;
 }
 
@@ -30,10 +29,7 @@ export type { QueueConnection };
 type StoreConfig = Omit<GatewayConfig['store'], 'replicas' | 'encryption_keys'> &
   Partial<Pick<GatewayConfig['store'], 'replicas'>>;
 
-/**
- * Opens what `store.url` names.
- * @throws Error with the fix where it cannot be used.
- */
+/** Opens the storage that `store.url` names. @throws Error with the fix if it cannot be used. */
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { log } = options;
   const parts = /^redis/.test(config.url)
@@ -44,8 +40,8 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
 }
 
 /**
- * The storage of a worker: the process that holds the store is at `path`, and does its upkeep.
- * @throws the system's own error where nobody listens there.
+ * Connects a worker to the process at `path`, which holds the store and does its upkeep.
+ * @throws the system's own error if nobody listens there.
  */
 export async function connectStorage(path: string, options: { log: Logger }): Promise<Storage> {
   const { connectStore } = await import('./shared/store-client.ts');
@@ -69,7 +65,7 @@ function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
   };
 }
 
-/** Its client is 400 modules: loaded only where it is used. */
+/** The Redis client has 400 modules, so it is loaded only if needed. */
 async function openRedis(options: { url: string; tls: StoreConfig['tls']; replicas: number; log: Logger }) {
   const { openRedisStore } = await import('./redis/open.ts');
   return await openRedisStore(options);

@@ -1,9 +1,6 @@
 import type { Append } from './run-store.ts';
 
-/**
- * Refuses an append that no caller may make.
- * @throws TypeError naming the field.
- */
+/** Rejects an append that is a programming error. @throws TypeError naming the field. */
 export function checkAppend(batch: Append): void {
   if (!Number.isInteger(batch.first) || batch.first < 1) throw new TypeError('append: first must be 1 or more');
   if (!Number.isInteger(batch.count) || batch.count < 0) throw new TypeError('append: count must be 0 or more');

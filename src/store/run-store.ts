@@ -2,22 +2,22 @@ import type { RunId } from '../base/ids.ts';
 
 /**
  * The run store: records, event logs, transcripts and claims. One contract, several backends, one contract suite
- * (`test/contract/run-store.ts`). It knows nothing of what an event means; frames are bytes to it.
+ * (`test/contract/run-store.ts`). To the store a frame is only bytes; it does not know what an event means.
  *
- * Every method may throw `GatewayError('store_unavailable')` with a time to retry after; none hangs longer than the
+ * Every method may throw `GatewayError('store_unavailable')` with a time to retry after, and none takes longer than the
  * backend's command limit.
  *
- * Leases, keys and expiry go by the store's own clock: instances whose clocks differ take nothing from each other.
+ * Leases, submission keys and expiry follow the store's own clock, so instances whose clocks differ agree on them.
  */
 
-/** The interface through which a run was submitted. Lists show only their own. `unstored`: a response with `store: false`. */
+/** The interface that submitted a run; each lists only its own runs. `unstored`: a response with `store: false`. */
 export const RUN_APIS = ['responses', 'async', 'chat_completions', 'unstored'] as const;
 export type RunApi = (typeof RUN_APIS)[number];
 
-/** `proxy`: one call, whose answer is passed on; `research`: everything that a loop drives. */
+/** `proxy`: one call whose answer is proxied; `research`: everything that a loop drives. */
 export const RUN_KINDS = ['research', 'proxy'] as const;
 
-/** The three last are terminal, `queued` is until first claimed. */
+/** A run is `queued` until its first claim. `completed`, `failed` and `cancelled` are terminal. */
 export const RUN_STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 export type TerminalStatus = Exclude<RunStatus, 'queued' | 'in_progress'>;
@@ -37,7 +37,7 @@ export interface RunRecord {
   endedAt: number | null;
   /** When the record, its log and its transcript are removed. */
   expiresAt: number;
-  /** A cancel was accepted: the run can only end as cancelled. */
+  /** A cancel was accepted, so the run can only end as cancelled. */
   cancelRequested: boolean;
   /** Sequence number of the last event in the log. */
   last: number;
@@ -45,7 +45,7 @@ export interface RunRecord {
   request: string;
   /** Free-form metadata as JSON text. */
   metadata: string;
-  /** What lists say of it beside the record, as JSON text, in the shape of `runs/`; `{}` where an earlier version wrote none. */
+  /** What list entries show in addition, as JSON text in the shape of `runs/`; `{}` in records of earlier versions. */
   listed: string;
 }
 
@@ -57,51 +57,51 @@ export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedA
   /** Frames numbered 1 to `frameCount`, joined. */
   frames: Uint8Array;
   frameCount: number;
-  /** What a repeat of the submission is recognised by. Stored with the run in one step. */
+  /** Keys that identify a repeat of this submission. Stored with the run in one step. */
   keys?: readonly SubmissionKey[];
-  /** Claims it in the same step: it is in progress from its creation on, and was never queued. */
+  /** Claims the run in the same step: it is never queued, and starts as `in_progress`. */
   claim?: { leaseMs: number };
 }
 
 /**
- * What became of a creation: `created`, or the token of the claim that it was created with. `exists`: a run of this id is
- * there already; `taken`: an earlier submission holds one of the keys, possibly one that is being stored at this moment.
- * Nothing was changed then.
+ * The outcome of `create`. `created`: the run is queued. `token`: the run was created as claimed. `exists`: there
+ * already is a run of this id. `taken`: an earlier submission holds one of the keys, perhaps one whose run is still
+ * being written. `exists` and `taken` change nothing.
  */
 export type CreateResult = 'created' | { token: FencingToken } | 'exists' | { taken: KeyHolder };
 
 /**
- * What a repeated submission is recognised by (docs/api.md, "In general"): as durable as its run, by the store's clock.
- * - `idempotency`: holds for `ttlMs` after the creation, and then stands for this run even where it was deleted.
- * - `retry`: holds while the run is open and `ttlMs` after its end; gone with the run.
+ * Identifies a repeated submission (docs/api.md, "In general"), as durably as its run, by the clock of the store.
+ * - `idempotency`: holds for `ttlMs` after the creation, and keeps standing for its run even if that is deleted.
+ * - `retry`: holds while the run is open and for `ttlMs` after its end; removed with the run.
  */
 export interface SubmissionKey {
   kind: 'idempotency' | 'retry';
-  /** Names the submission among those of all users; letters and digits. */
+  /** Identifies the submission among those of all users; letters and digits. */
   hash: string;
-  /** Of what was submitted, for the caller to compare. */
+  /** Fingerprint of the request, for the caller to compare. */
   fingerprint: string;
   /** Milliseconds. */
   ttlMs: number;
-  /** Of a `retry`: where an instance of version 1 that shares the store keeps the run of it. */
+  /** `retry` only: the name under which a version 1 instance that shares the store caches the run of this key. */
   nameInVersion1?: string;
 }
 
-/** What a submission is looked for by. */
+/** The part of a key that a lookup needs. */
 export type SubmissionKeyName = Pick<SubmissionKey, 'kind' | 'hash' | 'nameInVersion1'>;
 
-/** The earlier submission of a key. */
+/** The earlier submission that holds a key. */
 export interface KeyHolder {
   kind: SubmissionKey['kind'];
   fingerprint: string;
   runId: RunId;
-  /** Undefined where the run was deleted. */
+  /** Undefined if the run was deleted. */
   run: RunRecord | undefined;
 }
 
 /**
- * Consecutive frames as they were appended, joined: `first` to `last`, each ending with a blank line and holding no
- * other blank line. `end`: the terminal frame is the last of them.
+ * Consecutive frames `first` to `last`, joined. Each frame ends with a blank line and contains no other. `end`: the
+ * last frame is the terminal one.
  */
 export interface LogBatch {
   first: number;
@@ -110,20 +110,20 @@ export interface LogBatch {
   end: boolean;
 }
 
-/** Proof of a claim. Compared for equality: two owners never look alike, even after a failover. */
+/** Proves a claim. Tokens are compared for equality; no two owners ever get the same one, even across a failover. */
 export type FencingToken = string;
 
 /** A run claimed for execution. */
 export interface Claim {
   run: RunRecord;
   token: FencingToken;
-  /** How often the run was claimed since its last finished step, this time included. One that was given back does not count. */
+  /** How often the run was claimed since its last finished step, including now. Released claims are not counted. */
   attempts: number;
-  /** What repeats of the submission are recognised by, where the store can lose a run; see `RunStore.restore`. */
+  /** The submission keys of the run, in stores that can lose runs; see `RunStore.restore`. */
   keys?: readonly SubmissionKey[];
 }
 
-/** A run that its owner still drives although the store has lost it, as it began. */
+/** A run that the store has lost while its owner still executes it, in its initial state. */
 export interface LostRun extends NewRun {
   token: FencingToken;
   leaseMs: number;
@@ -141,30 +141,30 @@ export interface Append {
   frames: Uint8Array;
   /** Transcript entries (JSON texts) written in the same atomic step. */
   transcript?: readonly string[];
-  /** The entries finish a step: from here on the run's attempts are counted anew. */
+  /** These entries finish a step, so the attempts of the run are counted from zero again. */
   progress?: boolean;
   /**
-   * How many entries were stored before these. Where there are no frames, this alone tells a repeat after an unknown
-   * outcome from a new step; without it the entries would be stored twice.
+   * How many entries the transcript holds before these. In a batch without frames, only this number lets the store
+   * recognise a retry after an unknown outcome; without it the entries would be stored twice.
    */
   entriesBefore?: number;
-  /** Ends the run, which is removed `retainMs` milliseconds later by the store's clock. */
+  /** Ends the run. It is removed `retainMs` milliseconds later by the store's clock. */
   end?: {
     status: TerminalStatus;
     at: number;
     retainMs: number;
-    /** What `RunRecord.listed` is from now on; absent: what it was. */
+    /** The new `RunRecord.listed`; unchanged if absent. */
     listed?: string;
   };
 }
 
 /**
- * What became of an append. Only `ok` wrote anything.
+ * The outcome of an append. Only `ok` has written anything.
  * - `ok`: written. `cancel`: a cancel was accepted.
- * - `duplicate`: the whole batch is in the log already (a retry by the same owner after an unknown outcome).
- * - `gap`: `first` is not last + 1; send again from `last + 1`.
- * - `fenced`: the token is not the current claim's.
- * - `cancelled`: the batch ends the run other than as cancelled, but a cancel was accepted.
+ * - `duplicate`: the log already has the whole batch (the same owner retries after an unknown outcome).
+ * - `gap`: `first` is not `last + 1`; send again from `last + 1`.
+ * - `fenced`: the token is not that of the current claim.
+ * - `cancelled`: a cancel was accepted, and the batch would end the run in another way.
  * - `closed`: the run has ended. `missing`: there is no such run.
  */
 export type AppendResult =
@@ -172,7 +172,7 @@ export type AppendResult =
   | { result: 'gap' | 'cancelled'; last: number }
   | { result: 'fenced' | 'closed' | 'missing' };
 
-/** What became of a cancel request. `accepted` also where one was accepted before. */
+/** The outcome of a cancel request. A repeated cancel is `accepted` too. */
 export type CancelResult = { result: 'accepted' } | { result: 'ended'; status: TerminalStatus } | { result: 'missing' };
 
 export interface ListQuery {
@@ -180,114 +180,114 @@ export interface ListQuery {
   api: RunApi;
   /** 1 to 1 000. */
   limit: number;
-  /** By creation; `desc` (newest first) where absent. */
+  /** Order of creation; `desc` (newest first) if absent. */
   order?: 'asc' | 'desc' | undefined;
-  /** Only runs behind this one in the order of the list. Unknown or foreign ids are checked by the caller. */
+  /** Only runs that follow this one in the list. The caller rejects unknown ids and those of other users. */
   after?: RunId | undefined;
-  /** Only runs ahead of this one: those nearest to it, still in the order of the list. */
+  /** Only runs that precede this one in the list: the nearest ones, still in list order. */
   before?: RunId | undefined;
   status?: readonly RunStatus[] | undefined;
   model?: string | undefined;
 }
 
-/** What a subscriber to a run's log gets. */
+/** Receives the live batches of a run's log. */
 export interface LogHandlers {
   onBatch(batch: LogBatch): void;
-  /** Batches may have been missed: they have to be read. */
+  /** Batches may have been missed; the subscriber has to read them. */
   onGap(): void;
 }
 
-/** A change that concerns executors. */
+/** A change that executors react to. */
 export type RunChange = { type: 'cancel' | 'claimable'; id: RunId };
 
 export interface RunStore {
-  /** Creates a run in state `queued`, or in progress as its first claim. */
+  /** Creates a run as `queued` or, with `claim`, as `in_progress`. */
   create(run: NewRun): Promise<CreateResult>;
-  /** The earlier submission that holds one of the keys, where there is one that was stored. */
+  /** Finds the earlier submission that holds one of the keys. Submissions that were never stored do not count. */
   findKey(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined>;
   get(id: RunId): Promise<RunRecord | undefined>;
   /**
-   * A user's runs of one interface in the order of their creation (ties in a stable order). `hasMore`: there are further
-   * ones behind the page, or ahead of it where `before` was asked for. Filters read an index: a page costs the same
-   * however many runs do not match.
+   * Lists a user's runs of one interface in order of creation (ties in a stable order). `hasMore`: further runs follow
+   * the page or, with `before`, precede it. Filters read an index, so the cost of a page does not depend on how many
+   * runs fail to match.
    */
   list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
-  /** Runs that have not ended, by status; for limits, readiness and metrics. May lag by a second. */
+  /** Counts runs that have not ended, by status; for limits, readiness and metrics. May lag by a second. */
   countOpen(): Promise<{ queued: number; inProgress: number }>;
-  /** Queued runs of an API key. */
+  /** Counts the queued runs of an API key. */
   countQueued(keyId: string): Promise<number>;
 
   /**
-   * Claims a run whose claim has run out, or the next queued one: API keys take turns, and the runs of one key come in
-   * the order of their creation. `queued`: only the latter. Undefined if there is none. Sets `startedAt` the first
-   * time, unless a cancel was accepted before.
+   * Claims a run whose lease has expired, or else the next queued one: API keys take turns, and within a key the oldest
+   * run comes first. `queued`: only queued runs. Undefined if there is none. The first claim sets `startedAt`, unless a
+   * cancel was accepted before.
    */
   claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
   /**
-   * Claims this run whoever holds it (`force`), or only where it is free. The former owner is fenced out. Undefined
-   * where it has ended, is missing, or is held and `force` is false.
+   * Claims this run: with `force` even from another owner, who is fenced out, otherwise only if nobody holds it.
+   * Undefined if the run has ended, is missing, or is held and `force` is false.
    */
   claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
-   * Ids of runs that are open and held by nobody that the store knows of: abandoned ones, then queued ones, those of a
-   * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
-   * `abandoned`: no queued ones.
+   * Ids of at most `limit` open runs that nobody seems to hold: abandoned ones, then queued ones, the oldest of each
+   * key first. A dispatcher uses it to make sure that each has a job; `claim` decides. `abandoned`: leaves out queued
+   * runs.
    */
   claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]>;
-  /** Extends a claim. `fenced`: it was lost. `cancel`: a cancel was accepted. */
+  /** Extends a claim. `fenced`: the claim was lost. `cancel`: a cancel was accepted. */
   renew(
     id: RunId,
     options: { token: FencingToken; leaseMs: number },
   ): Promise<{ result: 'ok'; cancel: boolean } | { result: 'fenced' }>;
   /**
-   * Creates a run again that a failover took away, held by its owner's token as before. `exists`: it is there, or it was
-   * deleted. Only in stores whose servers can fail over.
+   * Creates a run again that a failover has lost, still held by the token of its owner. `exists`: the run is still
+   * there, or it was deleted. Only in stores whose servers can fail over.
    */
   restore?(run: LostRun): Promise<'restored' | 'exists'>;
   /**
-   * Gives a claim back: the run can be claimed at once and the attempt is not counted. Of a claim that another owner has
-   * taken meanwhile only the count goes: whoever lives to give it back has not crashed.
+   * Releases a claim: the run can be claimed at once, and the attempt is not counted. If another owner has taken the
+   * run meanwhile, only the count changes: an owner that is alive to release its claim has not crashed.
    */
   release(id: RunId, options: { token: FencingToken }): Promise<void>;
 
-  /** Appends atomically: all checks come before all writes. */
+  /** Appends atomically: every check precedes the first write. */
   append(id: RunId, batch: Append): Promise<AppendResult>;
   /**
-   * Batches in order that hold events after `after`, from the one that holds `after + 1`; its frames up to `after` are
-   * cut off. About `maxBytes` at most, at least one batch where there is one.
-   * @throws GatewayError `internal_error` where the stored batches are not contiguous.
+   * Reads the batches that hold events after `after`, in order; frames up to `after` are cut off. About `maxBytes` at
+   * most, but at least one batch if there is one.
+   * @throws GatewayError `internal_error` if the stored batches are not contiguous.
    */
   read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]>;
-  /** The last batch of a log: it holds the terminal frame of an ended run. */
+  /** Reads the last batch of a log, which holds the terminal frame if the run has ended. */
   readLast(id: RunId): Promise<LogBatch | undefined>;
-  /** All transcript entries in the order in which they were written. */
+  /** Reads all transcript entries in the order in which they were written. */
   readTranscript(id: RunId): Promise<string[]>;
   /**
-   * Calls the handlers with batches as they are appended from now on, in order, possibly with gaps. The promise
-   * resolves once nothing that is appended later can be missed without `onGap` being called.
+   * Passes batches to the handlers as they are appended, in order, possibly with gaps. Once the promise has resolved,
+   * no later batch is missed without a call of `onGap`.
    */
   subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable>;
 
-  /** Records a cancel. From then on the run can only end as cancelled, also after a crash. */
+  /** Records a cancel. From then on the run can only end as cancelled, even after a crash. */
   requestCancel(id: RunId): Promise<CancelResult>;
-  /** Calls `listener` when a cancel is requested or a run becomes free to claim anywhere. Lossy: poll as well. */
+  /** Calls `listener` when any instance requests a cancel or a run becomes claimable. Lossy: poll as well. */
   onChange(listener: (change: RunChange) => void): Disposable;
 
-  /** Removes a run with its log and transcript. False if there was none. */
+  /** Removes a run with its log and transcript. False if there is none. */
   delete(id: RunId): Promise<boolean>;
   /**
-   * Removes ended runs whose `expiresAt` has passed, at most `limit`. The number that were due: others may have been
-   * quicker, so only fewer than `limit` says that there are no more.
+   * Removes at most `limit` ended runs whose `expiresAt` has passed. Returns how many were due, even if another
+   * instance removed some of them first; only a number below `limit` means that none are left.
    */
   removeExpired(options: { limit: number }): Promise<number>;
 
   /**
-   * Compresses logs of runs that ended `endedForMs` milliseconds ago or earlier, oldest first, at most `limit`; the
-   * number that were due, as above. Reads give the same bytes before and after.
+   * Compresses the logs of at most `limit` runs that ended at least `endedForMs` milliseconds ago, oldest first.
+   * Returns how many were due, as `removeExpired` does. Reads return the same bytes before and after.
    */
   compressEnded(options: { endedForMs: number; limit: number }): Promise<number>;
 
-  /** Whether the store can be written to; the reason if not. Answers within a second. */
+  /** Whether the store can be written to, and why not. Answers within a second. */
   check(): Promise<{ ok: true } | { ok: false; reason: string }>;
   close(): Promise<void>;
 }

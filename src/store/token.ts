@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { FencingToken } from './run-store.ts';
 
 /**
- * A new fencing token. The random part keeps two owners apart even where a failover forgot a claim and the counter
- * repeats.
+ * A new fencing token. Its random part keeps two owners apart even if a failover lost a claim and the counter repeats.
  */
 export function newToken(claims: number): FencingToken {
   return `${claims}-${randomUUID()}`;
 }
 
-/** Which claim of its run a token stands for, the first being 1; 0 for a text that is no token. */
+/** The number of the claim that a token stands for, starting at 1; 0 if the text is no token. */
 export function claimNumber(token: FencingToken): number {
   return Number.parseInt(token, 10) || 0;
 }

@@ -7,7 +7,7 @@ import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import { type DocumentTexts, UnreadableDocument } from './document-text.ts';
 import type { StoreIndexes } from './index/store-indexes.ts';
 import { type StoredFile, signatureOf } from './records.ts';
-import { expiryOf, isOver, type VectorStores } from './vector-stores.ts';
+import { expiryOf, isExpired, type VectorStores } from './vector-stores.ts';
 
 export interface DocumentReaderParts {
   stores: VectorStores;
@@ -19,23 +19,23 @@ export interface DocumentReaderParts {
   log: Logger;
 }
 
-/** How often it is looked whether there is anything to read, in milliseconds. */
-const LOOK_MS = 1000;
-/** A user's turn: so many files, and none is begun after so long, in milliseconds. */
+/** How often to check whether there is anything to read, in milliseconds. */
+const POLL_MS = 1000;
+/** A user's turn: largest number of files, and the time after which no further one is started, in milliseconds. */
 const TURN_FILES = 8;
 const TURN_MS = 2000;
-/** For how long a user is this process's. Longer than a turn with its last documents; after a crash, others wait for it. */
+/** How long a user is reserved for this process: longer than a whole turn, but others wait for it after a crash. */
 const LEASE_MS = 25_000;
-/** When a user is looked at again whose files could not be read for now, in milliseconds. */
-const AGAIN_MS = 2000;
-/** When a user with nothing to read is looked at again, in milliseconds: vector stores expire. */
-const REST_MS = 3_600_000;
-/** Files that are read beside each other. */
-const AT_ONCE = 2;
+/** When to try a user again whose files could not be read, in milliseconds. */
+const RETRY_MS = 2000;
+/** When to check a user without unread files again, in milliseconds: vector stores expire. */
+const RECHECK_MS = 3_600_000;
+/** Files that are read in parallel. */
+const CONCURRENCY = 2;
 
 /**
- * Reads what users put into vector stores, turn by turn so that nobody waits for another one's thousands, and removes
- * stores that have expired. What has to be read stands in the store: another process goes on where one died.
+ * Reads the files that users add to vector stores, in turns, so that nobody waits for thousands of files of somebody
+ * else, and removes expired vector stores. The work is recorded in the store: if a process dies, another continues.
  */
 export class DocumentReader implements AsyncDisposable {
   readonly #parts: DocumentReaderParts;
@@ -62,57 +62,57 @@ export class DocumentReader implements AsyncDisposable {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       try {
-        // Another process of this machine may read, and have the indexes.
+        // Another process on this machine may be the one that reads and owns the indexes.
         const { readings, indexes } = this.#parts;
-        const user = (await readings.count()) > 0 && indexes.own() ? await this.#next() : undefined;
-        if (user !== undefined) await this.#turn(user);
-        else await this.#rest();
+        const user = (await readings.count()) > 0 && indexes.acquireOwnership() ? await this.#takeDueUser() : undefined;
+        if (user !== undefined) await this.#takeTurn(user);
+        else await this.#waitForWork();
       } catch (thrown) {
         if (signal.aborted) return;
-        this.#parts.log.warn({ err: messageOf(thrown) }, 'documents cannot be read now; it is tried again');
-        await this.#rest();
+        this.#parts.log.warn({ err: messageOf(thrown) }, 'documents cannot be read right now; retrying');
+        await this.#waitForWork();
       }
     }
   }
 
-  async #rest(): Promise<void> {
+  async #waitForWork(): Promise<void> {
     const resting = new AbortController();
     this.#wake = () => resting.abort();
     if (this.#closing.signal.aborted) return;
-    await sleep(LOOK_MS, undefined, { signal: resting.signal, ref: false }).catch(() => {});
+    await sleep(POLL_MS, undefined, { signal: resting.signal, ref: false }).catch(() => {});
     this.#wake = undefined;
   }
 
-  async #next(): Promise<string | undefined> {
+  async #takeDueUser(): Promise<string | undefined> {
     const [id] = await this.#parts.readings.takeDue({ limit: 1, leaseMs: LEASE_MS });
     return id;
   }
 
-  /** Reads some files of a user, and says when the user is due again. */
-  async #turn(id: string): Promise<void> {
+  /** Reads some files of a user, and sets when the user is due again. */
+  async #takeTurn(id: string): Promise<void> {
     const user = decodeURIComponent(id);
     const until = performance.now() + TURN_MS;
-    const due = await this.#open(user);
+    const due = await this.#findUnread(user);
     const { readings } = this.#parts;
-    for (let at = 0; at < due.length && performance.now() < until; at += AT_ONCE) {
+    for (let at = 0; at < due.length && performance.now() < until; at += CONCURRENCY) {
       try {
-        await Promise.all(due.slice(at, at + AT_ONCE).map((file) => this.#read(user, file)));
+        await Promise.all(due.slice(at, at + CONCURRENCY).map((file) => this.#read(user, file)));
       } catch (thrown) {
-        // Files or their records cannot be had now, which passes sooner than the lease.
-        await readings.expect(id, { dueInMs: AGAIN_MS });
+        // The files or their records are unavailable for now, which passes sooner than the lease.
+        await readings.expect(id, { dueInMs: RETRY_MS });
         throw thrown;
       }
       this.#closing.signal.throwIfAborted();
     }
-    const wanted = due.length > 0 ? 0 : await this.#untilNext(user);
+    const dueInMs = due.length > 0 ? 0 : await this.#msUntilExpiry(user);
     const before = await readings.get(id);
-    await readings.put(id, { before, state: TAKEN, dueInMs: wanted, keepMs: REST_MS });
-    // What came while it was put off is not forgotten.
-    if (due.length === 0 && (await this.#open(user)).length > 0) await readings.expect(id, { dueInMs: 0 });
+    await readings.put(id, { before, state: READER_STATE, dueInMs, keepMs: RECHECK_MS });
+    // Files that were added while the due time changed must not be forgotten.
+    if (due.length === 0 && (await this.#findUnread(user)).length > 0) await readings.expect(id, { dueInMs: 0 });
   }
 
-  /** Files that wait, at most as many as fit into a turn, of all vector stores of the user. */
-  async #open(user: string): Promise<StoredFile[]> {
+  /** Unread files in all vector stores of the user, at most as many as a turn has. */
+  async #findUnread(user: string): Promise<StoredFile[]> {
     const found: StoredFile[] = [];
     for await (const store of this.#parts.stores.storesOf(user)) {
       const query = { limit: TURN_FILES, order: 'asc', state: 'in_progress' } as const;
@@ -122,15 +122,15 @@ export class DocumentReader implements AsyncDisposable {
     return found.slice(0, TURN_FILES);
   }
 
-  /** Milliseconds until a vector store of the user expires; those that have are removed. */
-  async #untilNext(user: string): Promise<number> {
+  /** Removes expired vector stores of the user. Returns the milliseconds until the next one expires. */
+  async #msUntilExpiry(user: string): Promise<number> {
     const { stores, clock } = this.#parts;
-    let wanted = REST_MS;
+    let remainingMs = RECHECK_MS;
     for await (const store of stores.storesOf(user)) {
-      if (isOver(store, clock.now())) await stores.remove(store);
-      else wanted = Math.min(wanted, (expiryOf(store) ?? Number.POSITIVE_INFINITY) - clock.now());
+      if (isExpired(store, clock.now())) await stores.remove(store);
+      else remainingMs = Math.min(remainingMs, (expiryOf(store) ?? Number.POSITIVE_INFINITY) - clock.now());
     }
-    return Math.max(0, wanted);
+    return Math.max(0, remainingMs);
   }
 
   async #read(user: string, file: StoredFile): Promise<void> {
@@ -144,7 +144,7 @@ export class DocumentReader implements AsyncDisposable {
       await end('completed');
     } catch (thrown) {
       if (this.#closing.signal.aborted) throw thrown;
-      // It was taken out while it was read.
+      // The file was detached while it was being read.
       if (thrown instanceof GatewayError && thrown.code === 'not_found' && thrown.param === null) {
         return await indexes.change({ ask: 'remove', store: file.store, paths: [file.id] });
       }
@@ -153,17 +153,17 @@ export class DocumentReader implements AsyncDisposable {
       if (!isKnown) log.warn({ file: file.id, err: messageOf(thrown) }, 'a document could not be read');
       const message = isKnown || thrown instanceof GatewayError ? thrown.message : 'The file could not be read.';
       await end('failed', { code: isKnown ? thrown.code : 'server_error', message }).catch(() => {});
-      // Nothing of it stays where the index took a part, such as on a full disk.
+      // The index may have stored a part of it, for example before the disk was full.
       await indexes.change({ ask: 'remove', store: file.store, paths: [file.id] }).catch(() => {});
     }
   }
 
-  /** A file as an index takes it. @throws UnreadableDocument, GatewayError. */
+  /** Reads a file as input for an index. @throws UnreadableDocument, GatewayError. */
   async text(user: string, file: Pick<StoredFile, 'id' | 'name' | 'attributes' | 'version'>) {
     const { files, texts } = this.#parts;
     const { signal } = this.#closing;
     const attached = await files.attached(user, file.id, signal);
-    if (!attached) throw new UnreadableDocument('invalid_file', 'The file is not there any more.');
+    if (!attached) throw new UnreadableDocument('invalid_file', 'The file is gone.');
     using _ = attached;
     const { title, text } = await texts.read(attached, signal);
     const { id, name, attributes } = file;
@@ -171,5 +171,5 @@ export class DocumentReader implements AsyncDisposable {
   }
 }
 
-/** What stands beside a user: nothing is counted. */
-const TAKEN = 'taken';
+/** The state of a user in the schedule. It has no meaning. */
+const READER_STATE = 'taken';

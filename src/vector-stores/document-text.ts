@@ -4,14 +4,14 @@ import { ParseFailure, ParsePool } from '../tools/fetch-url-content/parsing/pars
 import { ToolError } from '../tools/tool.ts';
 import type { FileValue } from './records.ts';
 
-/** The longest time for one document, in milliseconds, and the most memory, in bytes. */
+/** Limits for one document: time in milliseconds and memory in bytes. */
 const LIMITS = { timeMs: 20_000, memoryBytes: 768 * 1024 * 1024 };
-/** The longest text, in UTF-16 code units. Nothing of a document is left out: one that is longer is refused. */
-const LONGEST = 8_000_000;
-/** Documents that are read at once. */
-const AT_ONCE = 2;
+/** Longest text, in UTF-16 code units. A longer document is refused, because no part of it may be left out. */
+const MAX_TEXT_LENGTH = 8_000_000;
+/** Documents that are read in parallel. */
+const CONCURRENCY = 2;
 
-/** A document that cannot be read, and what clients are told of it. */
+/** A document that cannot be read; clients see code and message. */
 export class UnreadableDocument extends Error {
   override readonly name = 'UnreadableDocument';
   readonly code: NonNullable<FileValue['error']>['code'];
@@ -22,17 +22,18 @@ export class UnreadableDocument extends Error {
   }
 }
 
-/** Reads documents for vector stores by the readers of pages, in child processes with more time than a page has. */
+/** Extracts the text of documents with the parsers of web pages, in child processes with more time than a page gets. */
 export class DocumentTexts implements Disposable {
-  readonly #pool = new ParsePool({ size: AT_ONCE, limits: LIMITS, inBackground: true });
+  readonly #pool = new ParsePool({ size: CONCURRENCY, limits: LIMITS, inBackground: true });
 
   /**
-   * The title and the text of a document, as Markdown with marks where pages begin.
-   * @throws UnreadableDocument, or the signal's reason.
+   * Extracts the title and the text of a document, as Markdown with marks at the start of pages.
+   * @throws UnreadableDocument, or the reason of the signal.
    */
   async read(file: { bytes: Uint8Array; name: string; type: string }, signal: AbortSignal) {
-    const { kind, charset } = described(file);
-    const job = { kind, bytes: file.bytes, charset, longest: LONGEST, url: `file:///${encodeURIComponent(file.name)}` };
+    const { kind, charset } = describeDocument(file);
+    const url = `file:///${encodeURIComponent(file.name)}`;
+    const job = { kind, bytes: file.bytes, charset, longest: MAX_TEXT_LENGTH, url };
     const parse = (plainly: boolean) => this.#pool.parse({ ...job, plainly }, { signal });
     try {
       const { title, content, incomplete } = await parse(false).catch(async (failure: unknown) => {
@@ -56,7 +57,7 @@ export class DocumentTexts implements Disposable {
   }
 }
 
-function described({ bytes, type }: { bytes: Uint8Array; type: string }) {
+function describeDocument({ bytes, type }: { bytes: Uint8Array; type: string }) {
   try {
     return describeContent(bytes, type || null);
   } catch (thrown) {

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { EntryStore } from '../store/beside/entry-store.ts';
-import { type Batch, lists, OPEN, readFile, type StoredFile, type VectorStore } from './records.ts';
+import { type Batch, listNames, OPEN, parseFile, type StoredFile, type VectorStore } from './records.ts';
 import type { NewFiles, VectorStores } from './vector-stores.ts';
 
-/** Batches of a vector store; the oldest make room. */
-const MOST_BATCHES = 10_000;
-/** Records that are read beside each other. */
-const AT_ONCE = 32;
+/** Most batches of a vector store; the oldest are removed. */
+const MAX_BATCHES = 10_000;
+/** Records that are read in parallel. */
+const CONCURRENCY = 32;
 
-/** Files that were put into a vector store together, and how far they are (docs/vector-stores.md). */
+/** Files that were added to a vector store together, with their progress (docs/vector-stores.md). */
 export class FileBatches {
   readonly #parts: { entries: EntryStore; stores: VectorStores; clock: Clock };
 
@@ -22,9 +22,9 @@ export class FileBatches {
     const id = `vsfb_${randomBytes(16).toString('hex')}`;
     const createdAt = this.#parts.clock.now();
     await this.#parts.entries.add(
-      lists.batches(store.id),
+      listNames.batches(store.id),
       { id, state: OPEN, value: '', createdAt },
-      { newest: MOST_BATCHES },
+      { newest: MAX_BATCHES },
     );
     await this.#parts.stores.attach(store, { files, batch: id });
     return { id, store: store.id, createdAt };
@@ -32,25 +32,25 @@ export class FileBatches {
 
   /** @throws GatewayError `not_found`, `store_unavailable`. */
   async find(store: string, id: string): Promise<Batch> {
-    const entry = await this.#parts.entries.get(lists.batches(store), id);
+    const entry = await this.#parts.entries.get(listNames.batches(store), id);
     if (!entry) throw new GatewayError('not_found', `There is no file batch ${id.slice(0, 80)}.`);
     return { id, store, createdAt: entry.createdAt };
   }
 
-  /** The files of a batch as they are now; those that were taken out meanwhile are none. */
+  /** The files of a batch in their present state, without those that were detached. */
   async files({ id, store }: Batch): Promise<StoredFile[]> {
     const { entries } = this.#parts;
-    const page = await entries.page(lists.filesOfBatch(id), { limit: 10_000, order: 'asc' });
+    const page = await entries.page(listNames.filesOfBatch(id), { limit: 10_000, order: 'asc' });
     const found: StoredFile[] = [];
-    for (let at = 0; at < page.entries.length; at += AT_ONCE) {
-      const some = page.entries.slice(at, at + AT_ONCE);
-      const read = await Promise.all(some.map((entry) => entries.get(lists.files(store), entry.id)));
-      found.push(...read.flatMap((entry) => readFile(entry, store) ?? []));
+    for (let at = 0; at < page.entries.length; at += CONCURRENCY) {
+      const slice = page.entries.slice(at, at + CONCURRENCY);
+      const read = await Promise.all(slice.map((entry) => entries.get(listNames.files(store), entry.id)));
+      found.push(...read.flatMap((entry) => parseFile(entry, store) ?? []));
     }
     return found;
   }
 
-  /** Files of the batch that were not read yet are not read any more. */
+  /** Cancels the files of the batch that are not read yet. */
   async cancel(batch: Batch): Promise<void> {
     for (const file of await this.files(batch)) {
       await this.#parts.stores

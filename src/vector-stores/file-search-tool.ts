@@ -6,11 +6,11 @@ import type { Filter } from './filters.ts';
 import type { FoundPassage, StoreSearch } from './store-search.ts';
 import type { VectorStores } from './vector-stores.ts';
 
-/** What a request says of `file_search`. */
+/** The settings of `file_search` in a request. */
 export interface FileSearchScope {
   /** Ids of vector stores. */
   stores: readonly string[];
-  /** Files that are searched beside them, by their public ids. */
+  /** Public ids of files to search in addition. */
   files?: readonly string[] | undefined;
   filter?: Filter | undefined;
   limit?: number | undefined;
@@ -25,13 +25,13 @@ export interface FileSearchParts extends FileSearchScope {
 }
 
 export const FILE_SEARCH = 'file_search';
-/** Passages that are shown unless the request says how many. */
-const SHOWN = 10;
-const MOST_QUERIES = 5;
-const LONGEST_QUERY = 1000;
+/** Number of passages unless the request sets one. */
+const PASSAGES = 10;
+const MAX_QUERIES = 5;
+const MAX_QUERY_LENGTH = 1000;
 const TIMEOUT_MS = 20_000;
-/** The longest passage that is shown, in UTF-16 code units. */
-const LONGEST_PASSAGE = 2400;
+/** Longest passage in a result, in UTF-16 code units. */
+const MAX_PASSAGE_LENGTH = 2400;
 
 const DESCRIPTION =
   'Searches the documents that the user has given for this task and returns the passages that match best, each with the ' +
@@ -42,7 +42,7 @@ const PARAMETERS: JsonObject = {
     queries: {
       type: 'array',
       items: { type: 'string' },
-      description: `What to look for, up to ${MOST_QUERIES} queries of a few words each.`,
+      description: `What to look for, up to ${MAX_QUERIES} queries of a few words each.`,
     },
   },
   required: ['queries'],
@@ -57,11 +57,11 @@ export function createFileSearchTool(parts: FileSearchParts): Tool {
     parameters: PARAMETERS,
     timeoutMs: TIMEOUT_MS,
     async call(args, { signal }) {
-      const queries = queriesIn(args);
-      const found = await passagesIn(parts, queries, signal);
+      const queries = parseQueries(args);
+      const found = await findPassages(parts, queries, signal);
       const hits = found.map((hit) => ({ ...hit, url: fileUrl(hit.file.id, hit.file.name, placeOf(hit)) }));
       return {
-        // Whoever sees a passage has read it.
+        // A model that sees a passage has read it.
         sources: hits.map(({ url, file, text }) => ({
           url,
           title: file.name,
@@ -74,7 +74,7 @@ export function createFileSearchTool(parts: FileSearchParts): Tool {
             url,
             ...(page !== undefined && { page }),
             ...(section !== undefined && { section }),
-            snippet: text.slice(0, LONGEST_PASSAGE),
+            snippet: text.slice(0, MAX_PASSAGE_LENGTH),
             score: Math.round(score * 1000) / 1000,
             ...(Object.keys(file.attributes).length > 0 && { attributes: file.attributes }),
             source_id: sourceId(url),
@@ -86,8 +86,8 @@ export function createFileSearchTool(parts: FileSearchParts): Tool {
   };
 }
 
-async function passagesIn(
-  { user, stores, files = [], filter, limit = SHOWN, scoreThreshold = 0, vectorStores, search }: FileSearchParts,
+async function findPassages(
+  { user, stores, files = [], filter, limit = PASSAGES, scoreThreshold = 0, vectorStores, search }: FileSearchParts,
   queries: readonly string[],
   signal: AbortSignal,
 ): Promise<FoundPassage[]> {
@@ -112,8 +112,8 @@ function placeOf({ page, section }: FoundPassage): PlaceInFile {
   return page === undefined ? { section } : { page };
 }
 
-function queriesIn({ queries, query }: JsonObject): string[] {
+function parseQueries({ queries, query }: JsonObject): string[] {
   const texts = [queries ?? query ?? []].flat().filter((text) => typeof text === 'string' && text.trim() !== '');
   if (texts.length === 0) throw new ToolError('invalid_arguments', 'queries: give at least one query.');
-  return texts.slice(0, MOST_QUERIES).map((text) => String(text).slice(0, LONGEST_QUERY));
+  return texts.slice(0, MAX_QUERIES).map((text) => String(text).slice(0, MAX_QUERY_LENGTH));
 }

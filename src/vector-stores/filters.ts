@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What files are chosen by: their attributes, as OpenAI's filters have it (docs/vector-stores.md, "Search"). */
+/** Filters on the attributes of files, as in OpenAI's API (docs/vector-stores.md, "Search"). */
 
 export const attributeValue = z.union([z.string().max(512), z.number(), z.boolean()]);
 export type Attributes = Record<string, z.output<typeof attributeValue>>;
@@ -10,12 +10,12 @@ export type Filter =
   | { type: 'in' | 'nin'; key: string; value: (string | number)[] }
   | { type: 'and' | 'or'; filters: Filter[] };
 
-/** How deep filters may lie in each other, and how many values `in` may name. */
-const DEEPEST = 8;
-const MOST_VALUES = 1000;
-const MOST_FILTERS = 100;
-/** Values, names and lists that a filter has in all: each file of a vector store is held against it. */
-const MOST_PARTS = 2000;
+/** Deepest nesting of filters, and the most values of `in`. */
+const MAX_DEPTH = 8;
+const MAX_VALUES = 1000;
+const MAX_FILTERS = 100;
+/** Most values, names and lists of a filter in total, because each file of a vector store is tested against it. */
+const MAX_PARTS = 2000;
 
 const key = z.string().min(1).max(64);
 const comparison = z.strictObject({
@@ -26,62 +26,59 @@ const comparison = z.strictObject({
 const choice = z.strictObject({
   type: z.enum(['in', 'nin']),
   key,
-  value: z.array(z.union([z.string(), z.number()], 'expected text or a number')).max(MOST_VALUES),
+  value: z.array(z.union([z.string(), z.number()], 'expected text or a number')).max(MAX_VALUES),
 });
 
-/** Filters that lie at most so deep in each other. */
-function filterOf(depth: number): z.ZodType<Filter> {
+/** The schema of filters that are nested at most `depth` deep. */
+function nestedFilter(depth: number): z.ZodType<Filter> {
   if (depth === 0) return z.discriminatedUnion('type', [comparison, choice]);
   const compound = z.strictObject({
     type: z.enum(['and', 'or']),
-    filters: z.array(filterOf(depth - 1)).max(MOST_FILTERS),
+    filters: z.array(nestedFilter(depth - 1)).max(MAX_FILTERS),
   });
   return z.discriminatedUnion('type', [comparison, choice, compound]);
 }
 
 export const filter = z
   .unknown()
-  .refine((value) => partsOf(value) <= MOST_PARTS, {
-    message: `may have ${MOST_PARTS} values, names and lists in all`,
+  .refine((value) => countParts(value) <= MAX_PARTS, {
+    message: `may have ${MAX_PARTS} values, names and lists in all`,
     abort: true,
   })
-  .pipe(filterOf(DEEPEST));
+  .pipe(nestedFilter(MAX_DEPTH));
 
-/** How many parts a value has, counted a little beyond what is allowed. */
-function partsOf(value: unknown): number {
+/** Counts the parts of a value, and stops soon after the limit. */
+function countParts(value: unknown): number {
   const open = [value];
   let parts = 0;
-  for (let one = open.pop(); parts <= MOST_PARTS && one !== undefined; one = open.pop()) {
+  for (let current = open.pop(); parts <= MAX_PARTS && current !== undefined; current = open.pop()) {
     parts += 1;
-    if (typeof one === 'object' && one !== null)
-      for (const inner of Object.values(one).slice(0, MOST_PARTS)) open.push(inner ?? 0);
+    if (typeof current === 'object' && current !== null)
+      for (const inner of Object.values(current).slice(0, MAX_PARTS)) open.push(inner ?? 0);
   }
   return parts;
 }
 
-/**
- * Says of attributes whether they pass a filter. What is not there passes `ne` and `nin` alone; values of two kinds are
- * not equal.
- */
-export function testOf(one: Filter): (attributes: Attributes) => boolean {
-  switch (one.type) {
+/** Compiles a filter. A missing attribute passes only `ne` and `nin`; values of different types are not equal. */
+export function compileFilter(node: Filter): (attributes: Attributes) => boolean {
+  switch (node.type) {
     case 'and':
     case 'or': {
-      const tests = one.filters.map(testOf);
-      const isAnd = one.type === 'and';
+      const tests = node.filters.map(compileFilter);
+      const isAnd = node.type === 'and';
       return (attributes) => (isAnd ? tests.every((test) => test(attributes)) : tests.some((test) => test(attributes)));
     }
     case 'in':
     case 'nin': {
-      const values = new Set<Attributes[string] | undefined>(one.value);
-      return (attributes) => values.has(attributes[one.key]) === (one.type === 'in');
+      const values = new Set<Attributes[string] | undefined>(node.value);
+      return (attributes) => values.has(attributes[node.key]) === (node.type === 'in');
     }
     default:
-      return (attributes) => compares(one.type, attributes[one.key], one.value);
+      return (attributes) => passesComparison(node.type, attributes[node.key], node.value);
   }
 }
 
-function compares(
+function passesComparison(
   type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte',
   found: Attributes[string] | undefined,
   value: string | number | boolean,

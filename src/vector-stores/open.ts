@@ -14,7 +14,7 @@ import { StoreIndexes } from './index/store-indexes.ts';
 import { StoreSearch } from './store-search.ts';
 import { VectorStores } from './vector-stores.ts';
 
-/** Vector stores, who reads what is put into them, and who searches. */
+/** Vector stores with their reader and their search. */
 export interface OpenedVectorStores extends AsyncDisposable {
   vectorStores: VectorStores;
   fileBatches: FileBatches;
@@ -22,7 +22,7 @@ export interface OpenedVectorStores extends AsyncDisposable {
   storeSearch: StoreSearch;
 }
 
-/** The tool of a run that searches in vector stores of its user. */
+/** Creates the tool with which a run searches vector stores of its user. */
 export function fileSearchOf(
   { vectorStores, storeSearch }: OpenedVectorStores,
   { filter: sent, ...asked }: Omit<FileSearchScope, 'filter'> & { filter?: unknown; user: string },
@@ -31,7 +31,7 @@ export function fileSearchOf(
   return createFileSearchTool({ ...asked, filter: read, vectorStores, search: storeSearch });
 }
 
-/** Puts the parts of vector stores together; `documentReader.start` begins to read. */
+/** Opens the parts of vector stores; `documentReader.start` starts reading. */
 export function openVectorStores(parts: {
   storage: Pick<SideStores, 'entries' | 'readings'>;
   files: Files;
@@ -43,7 +43,7 @@ export function openVectorStores(parts: {
   const { storage, files, config, embeddings, clock, log } = parts;
   const stack = new AsyncDisposableStack();
   const stores = new VectorStores({ ...storage, clock });
-  files.onRemove((file) => stores.forget(publicFileId(file.id)));
+  files.onRemove((file) => stores.detachEverywhere(publicFileId(file.id)));
   const indexes = stack.use(new StoreIndexes({ folder: config.files.index_folder, embeddings, log }));
   const texts = stack.use(new DocumentTexts());
   const reader = stack.use(new DocumentReader({ ...storage, stores, files, texts, indexes, clock, log }));

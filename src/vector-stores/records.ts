@@ -3,17 +3,17 @@ import { parseJson } from '../base/json.ts';
 import type { Entry } from '../store/beside/entry-store.ts';
 import { attributeValue } from './filters.ts';
 
-/** What the store holds of vector stores, as lists of small records (docs/vector-stores.md). Fields that come later are optional. */
+/** The records of vector stores, in lists of small records (docs/vector-stores.md). New fields have to be optional. */
 
-/** The lists: a user's vector stores; the files of one, with the state of their reading; those of a batch; where a file is. */
-export const lists = {
+/** Names of the lists: vector stores of a user, files of a vector store, batches, vector stores of a file. */
+export const listNames = {
   stores: (user: string) => `vector stores of ${user}`,
   files: (store: string) => `files of ${store}`,
   batches: (store: string) => `batches of ${store}`,
   filesOfBatch: (batch: string) => `files of ${batch}`,
-  /** What was taken out of a list lately, so that whoever deletes what a page shows can ask for the next one. */
+  /** Recently removed records of a list, which stay usable as cursors of the pages that showed them. */
   removedFrom: (list: string) => `removed from ${list}`,
-  /** In which vector stores a file is. */
+  /** The vector stores that contain a file. */
   placesOf: (file: string) => `stores of ${file}`,
 };
 
@@ -39,7 +39,7 @@ const fileValue = z.object({
   attributes: z.record(z.string(), attributeValue),
   chunking: z.record(z.string(), z.unknown()).optional(),
   batch: z.string().optional(),
-  /** Counted up with every change of the attributes. */
+  /** Increases with every change of the attributes. */
   version: z.number(),
   error: z
     .object({ code: z.enum(['server_error', 'unsupported_file', 'invalid_file']), message: z.string() })
@@ -55,7 +55,7 @@ export interface VectorStore extends StoreValue {
 }
 
 export interface StoredFile extends FileValue {
-  /** As clients know it. */
+  /** The id that clients see. */
   id: string;
   store: string;
   state: FileState;
@@ -69,14 +69,14 @@ export interface Batch {
   createdAt: number;
 }
 
-export function readStore(entry: Entry | undefined, user: string): VectorStore | undefined {
+export function parseStore(entry: Entry | undefined, user: string): VectorStore | undefined {
   const parsed = storeValue.safeParse(entry && parseJson(entry.value));
   return entry && parsed.success
     ? { ...parsed.data, id: entry.id, user, createdAt: entry.createdAt, entry }
     : undefined;
 }
 
-export function readFile(entry: Entry | undefined, store: string): StoredFile | undefined {
+export function parseFile(entry: Entry | undefined, store: string): StoredFile | undefined {
   const parsed = fileValue.safeParse(entry && parseJson(entry.value));
   const state = FILE_STATES.find((known) => known === entry?.state);
   if (!entry || !parsed.success || !state) return undefined;
@@ -91,7 +91,7 @@ export function fileEntry(id: string, state: FileState, value: FileValue, create
   return { id, state, value: JSON.stringify(fileValue.parse(value)), createdAt };
 }
 
-/** What tells an index whether it has the file as it is. */
+/** Tells an index whether it has the current version of a file. */
 export function signatureOf({ id, version }: Pick<StoredFile, 'id' | 'version'>): string {
   return `${id} ${version}`;
 }

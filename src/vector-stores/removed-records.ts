@@ -1,41 +1,41 @@
 import { fieldError } from '../base/errors.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
-import { lists, OPEN } from './records.ts';
+import { listNames, OPEN } from './records.ts';
 
-/** What is known of records of a list that were removed, the last ones. */
-const MOST_REMOVED = 200;
+/** How many recent removals a list remembers. */
+const MAX_REMOVED = 200;
 
-/** What a page of a list begins behind, and the parameter that says so. */
-export interface Cursor {
+/** The id after which a page starts, and the parameter that names it. */
+export interface ListCursor {
   id: string;
   param: string;
 }
 
 /**
- * Notes that a record leaves its list: whoever deletes what a page shows asks for the next page behind it. `now`: Unix
- * milliseconds; the notes that are kept are the latest ones, whatever was removed.
+ * Remembers a record that is removed from its list: a client that deletes what a page shows then asks for the page
+ * after it. `now`: Unix milliseconds; the latest removals are remembered, whatever was removed.
  */
 export async function noteRemoval(
   entries: EntryStore,
   list: string,
   { entry: { id, createdAt }, now }: { entry: Entry; now: number },
 ): Promise<void> {
-  const removed = lists.removedFrom(list);
-  // It may have been here before, in another place.
+  const removed = listNames.removedFrom(list);
+  // It may have been removed before, at another position.
   await entries.remove(removed, id);
-  await entries.add(removed, { id, state: OPEN, value: String(createdAt), createdAt: now }, { newest: MOST_REMOVED });
+  await entries.add(removed, { id, state: OPEN, value: String(createdAt), createdAt: now }, { newest: MAX_REMOVED });
 }
 
-/** Where a page of a list begins: behind a record that is there, or was. @throws GatewayError `not_found`, `store_unavailable`. */
-export async function placeInList(
+/** Resolves a cursor, which may have been removed recently. @throws GatewayError `not_found`, `store_unavailable`. */
+export async function resolveCursor(
   entries: EntryStore,
   list: string,
-  { id, param }: Cursor,
+  { id, param }: ListCursor,
 ): Promise<NonNullable<EntryQuery['after']>> {
   const entry = await entries.get(list, id);
   if (entry) return entry;
-  const note = await entries.get(lists.removedFrom(list), id);
+  const note = await entries.get(listNames.removedFrom(list), id);
   if (!note) throw fieldError('not_found', param, `there is no ${id.slice(0, 80)} in this list.`);
-  // Notes of earlier versions were made at the time of what left, and have no value.
+  // Earlier versions stored the creation of the record as that of the note, and no value.
   return { id, createdAt: note.value === '' ? note.createdAt : Number(note.value) };
 }

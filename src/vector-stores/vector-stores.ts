@@ -12,16 +12,16 @@ import {
   type FileState,
   type FileValue,
   fileEntry,
-  lists,
+  listNames,
   OPEN,
-  readFile,
-  readStore,
+  parseFile,
+  parseStore,
   type StoredFile,
   type StoreValue,
   storeEntry,
   type VectorStore,
 } from './records.ts';
-import { type Cursor, noteRemoval, placeInList } from './removed-records.ts';
+import { type ListCursor, noteRemoval, resolveCursor } from './removed-records.ts';
 
 export interface VectorStoresParts {
   entries: EntryStore;
@@ -29,51 +29,51 @@ export interface VectorStoresParts {
   clock: Clock;
 }
 
-/** Vector stores of one user, files of one store, and files of one request. */
-const MOST_STORES = 1000;
-const MOST_FILES = 20_000;
-/** Records that are written beside each other. */
-const AT_ONCE = 32;
-/** Somebody else may have changed a record between reading and writing. */
+/** Most vector stores of a user, and most files of a vector store. */
+const MAX_STORES = 1000;
+const MAX_FILES = 20_000;
+/** Records that are written in parallel. */
+const CONCURRENCY = 32;
+/** Attempts to change a record that others change at the same time. */
 const ATTEMPTS = 10;
-/** Records that are read in one step: whoever searches meanwhile waits for one. */
-const PAGE = 200;
-/** Bytes of a list that grows are counted after so many times as long as that took. */
-const COUNT_REST = 20;
+/** Records that are read in one step; a concurrent search waits for one step. */
+const PAGE_SIZE = 200;
+/** The bytes of a growing list are counted again after this many times as long as the last count took. */
+const COUNT_REST_FACTOR = 20;
 const DAY_MS = 86_400_000;
-/** The last activity is noted this often, in milliseconds: searches are many, and clients see seconds. */
-const ACTIVE_MS = 1000;
-/** Whether somebody has to read is looked at after so long at the latest, in milliseconds, whatever dies meanwhile. */
-const LOOK_MS = 5000;
+/** How often the last activity is updated, in milliseconds: searches are frequent, and clients see seconds. */
+const TOUCH_INTERVAL_MS = 1000;
+/** When the reader checks a user at the latest, in milliseconds, if this process dies meanwhile. */
+const READ_FALLBACK_MS = 5000;
 
-/** Files that are to be put into a vector store. */
+/** Files to add to a vector store. */
 export interface NewFiles {
   files: readonly { file: FileRecord; attributes: Attributes; chunking?: Record<string, unknown> | undefined }[];
   batch?: string;
 }
 
 /**
- * Collections of users' files that can be searched (docs/vector-stores.md). What is known of them lies in the store; who
- * reads and searches is told of by `readings` and lies in `reading/`.
+ * Searchable collections of users' files (docs/vector-stores.md). Their records are in the store; `DocumentReader`
+ * learns about its work through `readings`, and `StoreSearch` searches.
  */
 export class VectorStores {
   readonly #parts: VectorStoresParts;
-  readonly #wakers = new Set<() => void>();
-  readonly #changed = new Set<(store: string) => void>();
+  readonly #workListeners = new Set<() => void>();
+  readonly #changeListeners = new Set<(store: string) => void>();
   readonly #bytes = new LRUCache<string, { revision: number; bytes: number; goodUntil: number }>({ max: 10_000 });
 
   constructor(parts: VectorStoresParts) {
     this.#parts = parts;
   }
 
-  /** Calls `listener` when this process has something for the reader. */
+  /** Calls `listener` when this process has new work for the reader. */
   onWork(listener: () => void): void {
-    this.#wakers.add(listener);
+    this.#workListeners.add(listener);
   }
 
-  /** Calls `listener` when this process took a file out or changed its attributes: nobody may find it as it was. */
+  /** Calls `listener` when this process detaches a file or changes its attributes: no search may find the old state. */
   onChange(listener: (store: string) => void): void {
-    this.#changed.add(listener);
+    this.#changeListeners.add(listener);
   }
 
   /** @throws GatewayError `quota_exceeded`, `store_unavailable`. */
@@ -82,125 +82,125 @@ export class VectorStores {
     const now = clock.now();
     const id = `vs_${randomBytes(16).toString('hex')}`;
     const entry = storeEntry(id, { ...value, lastActiveAt: now }, now);
-    // Whoever finds it in the list of all finds it in that of its user.
-    if ((await entries.add(lists.stores(user), entry, { most: MOST_STORES })) === 'full') {
-      throw new GatewayError('quota_exceeded', `You have ${MOST_STORES} vector stores already. Delete some.`);
+    // The list of the user comes first: a store in the list of all stores is always in that of its user.
+    if ((await entries.add(listNames.stores(user), entry, { most: MAX_STORES })) === 'full') {
+      throw new GatewayError('quota_exceeded', `You have ${MAX_STORES} vector stores already. Delete some.`);
     }
-    await entries.add(ALL, { id, state: OPEN, value: user, createdAt: now });
-    if (value.expiresAfterDays !== undefined) await this.#expect(user, value.expiresAfterDays * DAY_MS);
+    await entries.add(ALL_STORES, { id, state: OPEN, value: user, createdAt: now });
+    if (value.expiresAfterDays !== undefined) await this.#scheduleReading(user, value.expiresAfterDays * DAY_MS);
     return { ...value, lastActiveAt: now, id, user, createdAt: now, entry };
   }
 
   /** A user's vector store. @throws GatewayError `not_found`, `store_unavailable`. */
   async find(user: string, id: string): Promise<VectorStore> {
     const { entries, clock } = this.#parts;
-    const store = readStore(await entries.get(lists.stores(user), id), user);
-    if (!store || isOver(store, clock.now()))
+    const store = parseStore(await entries.get(listNames.stores(user), id), user);
+    if (!store || isExpired(store, clock.now()))
       throw new GatewayError('not_found', `There is no vector store ${id.slice(0, 80)}.`);
     return store;
   }
 
-  /** Whose a vector store is; undefined where there is none of this id. */
+  /** The owner of a vector store; undefined if there is none of this id. */
   async userOf(id: string): Promise<string | undefined> {
-    return (await this.#parts.entries.get(ALL, id))?.value;
+    return (await this.#parts.entries.get(ALL_STORES, id))?.value;
   }
 
   async list(user: string, query: EntryQuery): Promise<{ stores: VectorStore[]; hasMore: boolean }> {
-    const { entries, hasMore } = await this.#parts.entries.page(lists.stores(user), query);
+    const { entries, hasMore } = await this.#parts.entries.page(listNames.stores(user), query);
     const now = this.#parts.clock.now();
-    const stores = entries.flatMap((entry) => readStore(entry, user) ?? []).filter((store) => !isOver(store, now));
+    const stores = entries.flatMap((entry) => parseStore(entry, user) ?? []).filter((store) => !isExpired(store, now));
     return { stores, hasMore };
   }
 
-  /** Where a page of a list begins: at a vector store that may have been removed. @throws as `find`. */
-  storeCursor(user: string, cursor: Cursor): Promise<EntryQuery['after']> {
-    return placeInList(this.#parts.entries, lists.stores(user), cursor);
+  /** Resolves the cursor of a list of vector stores; its vector store may have been removed. @throws as `find`. */
+  storeCursor(user: string, cursor: ListCursor): Promise<EntryQuery['after']> {
+    return resolveCursor(this.#parts.entries, listNames.stores(user), cursor);
   }
 
-  /** The same of the files of a vector store. */
-  fileCursor(store: string, cursor: Cursor): Promise<EntryQuery['after']> {
-    return placeInList(this.#parts.entries, lists.files(store), cursor);
+  /** Resolves the cursor of a list of files. @throws as `find`. */
+  fileCursor(store: string, cursor: ListCursor): Promise<EntryQuery['after']> {
+    return resolveCursor(this.#parts.entries, listNames.files(store), cursor);
   }
 
-  /** Changes what is known of it. @throws GatewayError `not_found`, `store_unavailable`. */
+  /** Changes the properties of a vector store. @throws GatewayError `not_found`, `store_unavailable`. */
   async update(user: string, id: string, change: (store: VectorStore) => StoreValue): Promise<VectorStore> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const before = await this.find(user, id);
       const entry = storeEntry(id, change(before), before.createdAt);
-      if (!(await this.#parts.entries.replace(lists.stores(user), entry, { before: before.entry }))) continue;
+      if (!(await this.#parts.entries.replace(listNames.stores(user), entry, { before: before.entry }))) continue;
       const after = await this.find(user, id);
-      if (after.expiresAfterDays !== undefined) await this.#expect(user, after.expiresAfterDays * DAY_MS);
+      if (after.expiresAfterDays !== undefined) await this.#scheduleReading(user, after.expiresAfterDays * DAY_MS);
       return after;
     }
-    throw busy(id);
+    throw conflictError(id);
   }
 
-  /** Somebody works with it: it does not expire yet. Never fails. */
+  /** Notes activity, which postpones the expiry. Never rejects. */
   async touch(store: VectorStore): Promise<void> {
     const now = this.#parts.clock.now();
-    if (now - store.lastActiveAt < ACTIVE_MS) return;
+    if (now - store.lastActiveAt < TOUCH_INTERVAL_MS) return;
     await this.update(store.user, store.id, (known) => ({ ...known, lastActiveAt: now })).catch(() => {});
   }
 
-  /** Removes it for good; its files stay the user's. */
+  /** Removes a vector store for good; its files stay with the user. */
   async remove(store: VectorStore): Promise<void> {
     const { entries, clock } = this.#parts;
-    await noteRemoval(entries, lists.stores(store.user), { entry: store.entry, now: clock.now() });
-    // First what it is found by: indexes are dropped by whoever misses it.
-    await entries.remove(ALL, store.id);
-    for await (const file of this.filesOf(store.id)) await entries.remove(lists.placesOf(file.id), store.id);
-    const { entries: batches } = await entries.page(lists.batches(store.id), { limit: 10_000, order: 'asc' });
-    for (const batch of batches) await entries.clear(lists.filesOfBatch(batch.id));
-    await entries.clear(lists.batches(store.id));
-    await entries.clear(lists.files(store.id));
-    await entries.clear(lists.removedFrom(lists.files(store.id)));
-    await entries.remove(lists.stores(store.user), store.id);
+    await noteRemoval(entries, listNames.stores(store.user), { entry: store.entry, now: clock.now() });
+    // The list of all stores comes first: an index whose store is missing there is dropped.
+    await entries.remove(ALL_STORES, store.id);
+    for await (const file of this.filesOf(store.id)) await entries.remove(listNames.placesOf(file.id), store.id);
+    const { entries: batches } = await entries.page(listNames.batches(store.id), { limit: 10_000, order: 'asc' });
+    for (const batch of batches) await entries.clear(listNames.filesOfBatch(batch.id));
+    await entries.clear(listNames.batches(store.id));
+    await entries.clear(listNames.files(store.id));
+    await entries.clear(listNames.removedFrom(listNames.files(store.id)));
+    await entries.remove(listNames.stores(store.user), store.id);
   }
 
   /**
-   * How many bytes the files have that were read. Counted once for each change of the list, and now and then while it
-   * `grows`: to count thousands of files takes a while.
+   * Counts the bytes of the files that were read. Counted once per change of the list, and less often while it `grows`,
+   * because counting thousands of files takes a while.
    */
   async bytes(id: string, { grows }: { grows: boolean }): Promise<number> {
     const revision = await this.revision(id);
     const known = this.#bytes.get(id);
-    const began = performance.now();
-    if (known && (known.revision === revision || (grows && began < known.goodUntil))) return known.bytes;
+    const startedAt = performance.now();
+    if (known && (known.revision === revision || (grows && startedAt < known.goodUntil))) return known.bytes;
     let bytes = 0;
     for await (const file of this.filesOf(id, 'completed')) bytes += file.bytes;
     const now = performance.now();
-    this.#bytes.set(id, { revision, bytes, goodUntil: now + COUNT_REST * (now - began) });
+    this.#bytes.set(id, { revision, bytes, goodUntil: now + COUNT_REST_FACTOR * (now - startedAt) });
     return bytes;
   }
 
-  /** How many files are in each state. */
+  /** Number of files in each state. */
   async counts(id: string): Promise<Record<FileState, number>> {
     const none = { in_progress: 0, completed: 0, failed: 0, cancelled: 0 };
-    return { ...none, ...(await this.#parts.entries.counts(lists.files(id))) };
+    return { ...none, ...(await this.#parts.entries.counts(listNames.files(id))) };
   }
 
   /**
-   * Puts files in, to be read in the background. One that is in it already gets the new attributes, and one that failed or
+   * Adds files, to be read in the background. A file that is already in it gets the new attributes; one that failed or
    * was cancelled is read again.
    * @throws GatewayError `quota_exceeded`, `store_unavailable`.
    */
   async attach(store: VectorStore, { files, batch }: NewFiles): Promise<StoredFile[]> {
     const { entries } = this.#parts;
-    // Whatever dies meanwhile: somebody looks.
-    await this.#expect(store.user, LOOK_MS);
+    // If this process dies meanwhile, the reader still checks the user.
+    await this.#scheduleReading(store.user, READ_FALLBACK_MS);
     const attached: StoredFile[] = [];
-    for (let at = 0; at < files.length; at += AT_ONCE) {
-      const some = files.slice(at, at + AT_ONCE);
-      attached.push(...(await Promise.all(some.map((one) => this.#attach(store, one, batch)))));
+    for (let at = 0; at < files.length; at += CONCURRENCY) {
+      const slice = files.slice(at, at + CONCURRENCY);
+      attached.push(...(await Promise.all(slice.map((newFile) => this.#attach(store, newFile, batch)))));
     }
     if (batch !== undefined) {
       const createdAt = this.#parts.clock.now();
       await Promise.all(
-        attached.map(({ id }) => entries.add(lists.filesOfBatch(batch), { id, state: OPEN, value: '', createdAt })),
+        attached.map(({ id }) => entries.add(listNames.filesOfBatch(batch), { id, state: OPEN, value: '', createdAt })),
       );
     }
-    await this.#expect(store.user, 0);
-    for (const wake of this.#wakers) wake();
+    await this.#scheduleReading(store.user, 0);
+    for (const listener of this.#workListeners) listener();
     return attached;
   }
 
@@ -208,13 +208,13 @@ export class VectorStores {
     const { entries, clock } = this.#parts;
     const id = publicFileId(file.id);
     const now = clock.now();
-    await entries.add(lists.placesOf(id), { id: store.id, state: OPEN, value: store.user, createdAt: now });
+    await entries.add(listNames.placesOf(id), { id: store.id, state: OPEN, value: store.user, createdAt: now });
     const value: FileValue = { name: file.name, bytes: file.bytes, attributes, chunking, batch, version: 1 };
     const entry = fileEntry(id, 'in_progress', value, now);
-    const added = await entries.add(lists.files(store.id), entry, { most: MOST_FILES });
+    const added = await entries.add(listNames.files(store.id), entry, { most: MAX_FILES });
     if (added === 'full') {
-      await entries.remove(lists.placesOf(id), store.id);
-      const message = `A vector store holds ${MOST_FILES} files at most.`;
+      await entries.remove(listNames.placesOf(id), store.id);
+      const message = `A vector store holds ${MAX_FILES} files at most.`;
       throw new GatewayError('quota_exceeded', message, { param: 'file_id' });
     }
     if (added === 'added')
@@ -227,29 +227,29 @@ export class VectorStores {
 
   /** A file of a vector store. @throws GatewayError `not_found`, `store_unavailable`. */
   async file(store: string, id: string): Promise<StoredFile> {
-    const file = readFile(await this.#parts.entries.get(lists.files(store), id), store);
+    const file = parseFile(await this.#parts.entries.get(listNames.files(store), id), store);
     if (!file) throw new GatewayError('not_found', `There is no file ${id.slice(0, 80)} in this vector store.`);
     return file;
   }
 
   async listFiles(store: string, query: EntryQuery): Promise<{ files: StoredFile[]; hasMore: boolean }> {
-    const { entries, hasMore } = await this.#parts.entries.page(lists.files(store), query);
-    return { files: entries.flatMap((entry) => readFile(entry, store) ?? []), hasMore };
+    const { entries, hasMore } = await this.#parts.entries.page(listNames.files(store), query);
+    return { files: entries.flatMap((entry) => parseFile(entry, store) ?? []), hasMore };
   }
 
   /** All files, or those in one state. */
   filesOf(store: string, state?: FileState): AsyncGenerator<StoredFile> {
-    return this.#all(lists.files(store), (entry) => readFile(entry, store), state);
+    return this.#readAll(listNames.files(store), (entry) => parseFile(entry, store), state);
   }
 
-  /** All vector stores of a user, also expired ones that are not removed yet. */
+  /** All vector stores of a user, including expired ones that are not removed yet. */
   storesOf(user: string): AsyncGenerator<VectorStore> {
-    return this.#all(lists.stores(user), (entry) => readStore(entry, user));
+    return this.#readAll(listNames.stores(user), (entry) => parseStore(entry, user));
   }
 
-  async *#all<T>(list: string, read: (entry: Entry) => T | undefined, state?: FileState): AsyncGenerator<T> {
+  async *#readAll<T>(list: string, read: (entry: Entry) => T | undefined, state?: FileState): AsyncGenerator<T> {
     for (let after: Entry | undefined; ; await yieldToEventLoop()) {
-      const page = await this.#parts.entries.page(list, { limit: PAGE, order: 'asc', after, state });
+      const page = await this.#parts.entries.page(list, { limit: PAGE_SIZE, order: 'asc', after, state });
       for (const entry of page.entries) {
         const known = read(entry);
         if (known) yield known;
@@ -259,7 +259,7 @@ export class VectorStores {
     }
   }
 
-  /** Changes what is known of a file. `undefined` leaves it as it is. @throws GatewayError `not_found`, `store_unavailable`. */
+  /** Changes the record of a file, unless `change` returns undefined. @throws as `file`. */
   async changeFile(
     store: string,
     id: string,
@@ -271,67 +271,67 @@ export class VectorStores {
       if (!changed) return before;
       const { state, value } = changed;
       const entry = fileEntry(id, state, value, before.createdAt);
-      if (!(await this.#parts.entries.replace(lists.files(store), entry, { before: before.entry }))) continue;
+      if (!(await this.#parts.entries.replace(listNames.files(store), entry, { before: before.entry }))) continue;
       return { ...value, id, store, state, createdAt: before.createdAt, entry };
     }
-    throw busy(id);
+    throw conflictError(id);
   }
 
-  /** Gives a file other attributes. @throws GatewayError `not_found`, `store_unavailable`. */
+  /** Replaces the attributes of a file. @throws GatewayError `not_found`, `store_unavailable`. */
   async setAttributes(store: string, id: string, attributes: Attributes): Promise<StoredFile> {
     const file = await this.changeFile(store, id, (known) => ({
       state: known.state,
       value: { ...known, attributes, version: known.version + 1 },
     }));
-    for (const tell of this.#changed) tell(store);
+    for (const listener of this.#changeListeners) listener(store);
     return file;
   }
 
-  /** Takes a file out; it stays the user's. False where it was not in it. */
+  /** Detaches a file, which stays with the user. False if it was not in the vector store. */
   async detach(store: string, id: string): Promise<boolean> {
     const { entries, clock } = this.#parts;
-    const entry = await entries.get(lists.files(store), id);
-    if (entry) await noteRemoval(entries, lists.files(store), { entry, now: clock.now() });
-    const removed = await entries.remove(lists.files(store), id);
-    await entries.remove(lists.placesOf(id), store);
-    for (const tell of this.#changed) tell(store);
+    const entry = await entries.get(listNames.files(store), id);
+    if (entry) await noteRemoval(entries, listNames.files(store), { entry, now: clock.now() });
+    const removed = await entries.remove(listNames.files(store), id);
+    await entries.remove(listNames.placesOf(id), store);
+    for (const listener of this.#changeListeners) listener(store);
     return removed;
   }
 
-  /** A file is removed for good: it is taken out wherever it is. */
-  async forget(file: string): Promise<void> {
+  /** Detaches a file that is being removed for good from all vector stores. */
+  async detachEverywhere(file: string): Promise<void> {
     const { entries } = this.#parts;
-    const { entries: places } = await entries.page(lists.placesOf(file), { limit: 10_000, order: 'asc' });
+    const { entries: places } = await entries.page(listNames.placesOf(file), { limit: 10_000, order: 'asc' });
     for (const place of places) await this.detach(place.id, file);
   }
 
-  /** Changes with every change of what is in the vector store. */
+  /** Changes with every change of the files of the vector store. */
   revision(store: string): Promise<number> {
-    return this.#parts.entries.revision(lists.files(store));
+    return this.#parts.entries.revision(listNames.files(store));
   }
 
-  #expect(user: string, dueInMs: number): Promise<void> {
+  #scheduleReading(user: string, dueInMs: number): Promise<void> {
     return this.#parts.readings.expect(readerId(user), { dueInMs });
   }
 }
 
 /** The list of all vector stores, with their users. */
-const ALL = 'vector stores';
+const ALL_STORES = 'vector stores';
 
-/** How a user stands among those who have something to be read: any name may stand in the key of a store. */
+/** The key of a user in the schedule of readings. Encoded, because a user name may contain any character. */
 export function readerId(user: string): string {
   return encodeURIComponent(user);
 }
 
-/** When it expires, in Unix milliseconds. */
+/** Expiry in Unix milliseconds; undefined if it never expires. */
 export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStore): number | undefined {
   return expiresAfterDays === undefined ? undefined : lastActiveAt + expiresAfterDays * DAY_MS;
 }
 
-export function isOver(store: VectorStore, now: number): boolean {
+export function isExpired(store: VectorStore, now: number): boolean {
   return (expiryOf(store) ?? Number.POSITIVE_INFINITY) <= now;
 }
 
-function busy(id: string): GatewayError {
+function conflictError(id: string): GatewayError {
   return new GatewayError('store_unavailable', `${id} is being changed by others. Try again.`);
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Entry, EntryStore } from '../../src/store/beside/entry-store.ts';
-import { lists, OPEN } from '../../src/vector-stores/records.ts';
-import { noteRemoval, placeInList } from '../../src/vector-stores/removed-records.ts';
+import { listNames, OPEN } from '../../src/vector-stores/records.ts';
+import { noteRemoval, resolveCursor } from '../../src/vector-stores/removed-records.ts';
 
 /** The contract of `src/store/beside/entry-store.ts`, for any backend. */
 export function testEntries(open: () => { store: EntryStore; peer: EntryStore }): void {
@@ -95,19 +95,19 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     for (let n = 300; n > 0; n--) {
       const entry = entryOf({ id: `${n}`, createdAt: n });
       await noteRemoval(store, list, { entry, now: now++ });
-      assert.deepEqual(await placeInList(store, list, { id: `${n}`, param: 'after' }), { id: `${n}`, createdAt: n });
+      assert.deepEqual(await resolveCursor(store, list, { id: `${n}`, param: 'after' }), { id: `${n}`, createdAt: n });
     }
     await noteRemoval(store, list, { entry: entryOf({ id: '1', createdAt: 77 }), now });
-    const again = await placeInList(store, list, { id: '1', param: 'after' });
+    const again = await resolveCursor(store, list, { id: '1', param: 'after' });
     assert.equal(again.createdAt, 77, 'one that came back and left again has its last place');
-    await assert.rejects(placeInList(store, list, { id: '300', param: 'after' }), /there is no 300 in this list/);
+    await assert.rejects(resolveCursor(store, list, { id: '300', param: 'after' }), /there is no 300 in this list/);
   });
 
   it('the places of those that an earlier version removed are known', async () => {
     const { store } = open();
     const list = randomUUID();
-    await store.add(lists.removedFrom(list), { id: 'a', state: OPEN, value: '', createdAt: 77 });
-    assert.deepEqual(await placeInList(store, list, { id: 'a', param: 'after' }), { id: 'a', createdAt: 77 });
+    await store.add(listNames.removedFrom(list), { id: 'a', state: OPEN, value: '', createdAt: 77 });
+    assert.deepEqual(await resolveCursor(store, list, { id: 'a', param: 'after' }), { id: 'a', createdAt: 77 });
   });
 
   it('their list has another revision after each change', async () => {

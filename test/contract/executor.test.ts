@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
-import { unavailable } from '../../src/store/failure.ts';
+import { storeUnavailable } from '../../src/store/failure.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
@@ -38,7 +38,7 @@ describe('an executor of a worker', () => {
     const wrapped = wrapStore(store, {
       claimNext: async (options) => {
         looks.push(options.queued);
-        if (looks.length === 1) throw unavailable('no');
+        if (looks.length === 1) throw storeUnavailable('no');
         return await store.claimNext(options);
       },
     });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FileFolder } from '../../src/files/file-folder.ts';
+import { FolderBlobStore } from '../../src/files/folder-blob-store.ts';
 import { startMinio } from '../support/s3/minio.ts';
 import { openS3Place } from '../support/s3/s3-place.ts';
 import { S3Server } from '../support/s3/s3-server.ts';
@@ -11,7 +11,7 @@ import { describeFilePlace } from './file-place.ts';
 describeFilePlace('a folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'files-'));
   return {
-    place: new FileFolder(folder),
+    place: new FolderBlobStore(folder),
     stored: async () => {
       const found = await readdir(folder, { recursive: true, withFileTypes: true });
       return found.filter((entry) => entry.isFile()).map(({ name }) => name);

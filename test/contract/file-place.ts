@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { FilePlace } from '../../src/files/file-place.ts';
+import type { BlobStore } from '../../src/files/file-place.ts';
 import { patience } from '../support/time-limit.ts';
 
 /** A place, and all that lies in it: files, and what is left of uploads. */
 export interface PlaceFixture extends AsyncDisposable {
-  place: FilePlace;
+  place: BlobStore;
   stored(): Promise<string[]>;
 }
 
@@ -25,17 +25,18 @@ export function describeFilePlace(
   describe(`files in ${name}`, function () {
     this.timeout(patience(60));
     let fixture: PlaceFixture;
-    let place: FilePlace;
+    let place: BlobStore;
     before(async () => {
       fixture = await open();
       place = fixture.place;
     });
     after(() => fixture?.[Symbol.asyncDispose]());
 
-    const take = (source: Readable, most = 64 * MIB) => place.take(source, { id: randomUUID(), most, signal });
+    const take = (source: Readable, most = 64 * MIB) =>
+      place.receive(source, { id: randomUUID(), maxBytes: most, signal });
     const kept = async (bytes: Buffer) => {
       await using taken = await take(inPieces(bytes));
-      await taken.keep();
+      await taken.commit();
       return taken.id;
     };
     const coded = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
@@ -90,7 +91,7 @@ export function describeFilePlace(
       for (const size of sizes([10, 18 * MIB])) {
         const stop = new AbortController();
         const source = new Readable({ read() {} });
-        const taking = place.take(source, { id: randomUUID(), most: 64 * MIB, signal: stop.signal });
+        const taking = place.receive(source, { id: randomUUID(), maxBytes: 64 * MIB, signal: stop.signal });
         taking.catch(() => {});
         for await (const piece of inPieces(randomBytes(size))) source.push(piece);
         while (source.readableLength > 0) await new Promise(setImmediate);

@@ -20,8 +20,8 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
   it('files are what was added, for every instance, until they are removed', async () => {
     const { store, peer } = open();
     const file = fileOf('ada {}', { expiresAt: 5 });
-    assert.equal(await store.add(file, { most }), 'added');
-    assert.equal(await store.add({ ...file, name: 'other' }, { most }), 'added', 'a repeat changes nothing');
+    assert.equal(await store.add(file, { maxBytes: most }), 'added');
+    assert.equal(await store.add({ ...file, name: 'other' }, { maxBytes: most }), 'added', 'a repeat changes nothing');
     assert.deepEqual(await peer.get(file.id), file);
     assert.equal(await store.get(randomUUID()), undefined);
     assert.equal(await peer.remove(file.id), true);
@@ -34,15 +34,15 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     const { store, peer } = open();
     const user = randomUUID();
     const files = Array.from({ length: 12 }, () => fileOf(user));
-    const results = await Promise.all(files.map((file, n) => (n % 2 ? store : peer).add(file, { most })));
+    const results = await Promise.all(files.map((file, n) => (n % 2 ? store : peer).add(file, { maxBytes: most })));
     assert.equal(results.filter((result) => result === 'added').length, 10);
     const refused = files[results.indexOf('full')];
     assert.ok(refused);
     assert.equal(await store.get(refused.id), undefined);
     const kept = files[results.indexOf('added')];
     await store.remove(kept?.id ?? '');
-    assert.equal(await peer.add(refused, { most }), 'added');
-    assert.equal(await peer.add(fileOf('somebody else'), { most }), 'added');
+    assert.equal(await peer.add(refused, { maxBytes: most }), 'added');
+    assert.equal(await peer.add(fileOf('somebody else'), { maxBytes: most }), 'added');
   });
 
   it('they are listed page by page in both orders, by purpose too', async () => {
@@ -51,8 +51,8 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     const files = Array.from({ length: 5 }, (_, n) =>
       fileOf(user, { createdAt: 10 + n, purpose: n === 3 ? 'vision' : 'user_data', bytes: n }),
     );
-    for (const file of files) await store.add(file, { most });
-    await store.add(fileOf(randomUUID()), { most });
+    for (const file of files) await store.add(file, { maxBytes: most });
+    await store.add(fileOf(randomUUID()), { maxBytes: most });
     const page = async (query: Partial<Parameters<FileStore['list']>[0]>) => {
       const found = await store.list({ user, limit: 2, order: 'asc', ...query });
       return [found.files.map(({ bytes }) => bytes).join(''), found.hasMore];
@@ -70,7 +70,7 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     const { store } = open();
     const user = randomUUID();
     const [over, later, never] = [fileOf(user, { expiresAt: 50 }), fileOf(user, { expiresAt: 60 }), fileOf(user)];
-    for (const file of [later, never, over]) await store.add(file, { most });
+    for (const file of [later, never, over]) await store.add(file, { maxBytes: most });
     const found = async (now: number) => (await store.expired({ now, limit: 10 })).map(({ id }) => id);
     assert.deepEqual(await found(49), []);
     assert.deepEqual(await found(60), [over.id, later.id]);

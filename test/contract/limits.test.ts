@@ -38,8 +38,8 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.deepEqual([refused.granted, refused.used], [false, 8]);
       const forced = await counter.take('ann', 3, { limit: 10, force: true });
       assert.deepEqual([forced.granted, forced.used], [true, 11]);
-      await counter.giveBack('ann', 6);
-      await counter.giveBack('ann', -1);
+      await counter.refund('ann', 6);
+      await counter.refund('ann', -1);
       assert.equal((await counter.take('ann', 4, { limit: 10 })).used, 10);
     });
 
@@ -47,7 +47,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       await using fixture = await open();
       const counter = fixture.here.counter({ name: 'g', windowSeconds: 60 });
       await counter.take('ann', 3, { limit: 10 });
-      await counter.giveBack('ann', 8);
+      await counter.refund('ann', 8);
       assert.equal((await counter.take('ann', 0, { limit: 10 })).used, 0);
       assert.equal((await counter.take('ann', 11, { limit: 10 })).granted, false);
     });

@@ -135,7 +135,7 @@ const FILE: FileRecord = {
 
 /** A file, and a vector store to which a batch has added it. */
 async function fillDocuments({ files, entries, readings }: SideStores): Promise<void> {
-  await files.add(FILE, { most: 10_000 });
+  await files.add(FILE, { maxBytes: 10_000 });
   const stores = new VectorStores({ entries, readings, clock: systemClock });
   const store = await stores.create(CALLER.user, {
     name: 'contracts',

@@ -2,21 +2,21 @@ import type { IncomingMessage } from 'node:http';
 import type { S3Connection } from './s3-connection.ts';
 import { element, elementsIn, elementText } from './s3-xml.ts';
 
-/** A part of an upload as it is named at its end. */
+/** A part of an upload, as `completeUpload` names it. */
 export interface UploadedPart {
   number: number;
   etag: string;
 }
 
-/** An upload in parts that has not ended. */
+/** A multipart upload that is neither complete nor aborted. */
 export interface OpenUpload {
   key: string;
   uploadId: string;
   /** Milliseconds since the epoch. */
-  begunAt: number;
+  startedAt: number;
 }
 
-/** What is asked of a bucket, by the names that S3 gives it. Every method throws as `S3Connection.send`. */
+/** Operations on a bucket, named as in the S3 API. Every method throws as `S3Connection.send`. */
 export class S3Bucket {
   readonly #connection: S3Connection;
   readonly #name: string;
@@ -27,23 +27,23 @@ export class S3Bucket {
   }
 
   async put(key: string, body: readonly Buffer[], signal: AbortSignal): Promise<void> {
-    const answer = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
-    if (answer.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
+    const response = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
+    if (response.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
   }
 
-  /** The object from the byte `from` on; undefined where there is none. */
+  /** Reads an object from the byte `from`; undefined if there is none. */
   async get(
     key: string,
     { from, signal }: { from: number; signal: AbortSignal },
   ): Promise<IncomingMessage | undefined> {
     const headers: Record<string, string> = from === 0 ? {} : { range: `bytes=${from}-` };
-    const answer = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
-    if (!answer || from === 0 || answer.statusCode === 206) return answer;
-    answer.destroy();
-    throw this.#connection.failure(new Error('the store gives no parts of an object'));
+    const response = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
+    if (!response || from === 0 || response.statusCode === 206) return response;
+    response.destroy();
+    throw this.#connection.failure(new Error('the store does not support range requests'));
   }
 
-  /** How many bytes an object has; undefined where there is none. */
+  /** Size of an object in bytes; undefined if there is none. */
   async sizeOf(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { status, headers } = await this.#connection.send({ method: 'HEAD', path: this.#path(key) }, signal);
     return status === 404 ? undefined : Number(headers['content-length']);
@@ -53,12 +53,12 @@ export class S3Bucket {
     await this.#connection.send({ method: 'DELETE', path: this.#path(key) }, signal);
   }
 
-  /** Objects whose keys begin so, asked for page by page; `changedAt` in milliseconds since the epoch. */
+  /** Objects whose keys start with `prefix`, page by page; `changedAt` in milliseconds since the epoch. */
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; changedAt: number }> {
     let token: string | undefined;
     do {
-      const more: Record<string, string> = token === undefined ? {} : { 'continuation-token': token };
-      const text = await this.#ask({ 'list-type': '2', prefix, ...more }, signal);
+      const continuation: Record<string, string> = token === undefined ? {} : { 'continuation-token': token };
+      const text = await this.#queryBucket({ 'list-type': '2', prefix, ...continuation }, signal);
       for (const entry of elementsIn(text, 'Contents')) {
         yield { key: elementText(entry, 'Key') ?? '', changedAt: Date.parse(elementText(entry, 'LastModified') ?? '') };
       }
@@ -66,16 +66,16 @@ export class S3Bucket {
     } while (token !== undefined);
   }
 
-  /** Begins an upload in parts. `unsure`: another one may have been begun beside it, by a try that got no answer. */
-  async begin(key: string, signal: AbortSignal): Promise<{ uploadId: string; unsure: boolean }> {
+  /** Creates a multipart upload. `mayHaveDuplicate`: an attempt without a response may have created another one. */
+  async createUpload(key: string, signal: AbortSignal): Promise<{ uploadId: string; mayHaveDuplicate: boolean }> {
     const request = { method: 'POST', path: this.#path(key), query: { uploads: '' } } as const;
-    const { text, repeated } = await this.#connection.send(request, signal);
+    const { text, isRetry: repeated } = await this.#connection.send(request, signal);
     const uploadId = elementText(text, 'UploadId');
-    if (uploadId === undefined) throw this.#connection.failure(new Error('an upload in parts cannot be begun'));
-    return { uploadId, unsure: repeated };
+    if (uploadId === undefined) throw this.#connection.failure(new Error('a multipart upload cannot be started'));
+    return { uploadId, mayHaveDuplicate: repeated };
   }
 
-  async putPart(
+  async uploadPart(
     { key, uploadId, number }: { key: string; uploadId: string; number: number },
     body: readonly Buffer[],
     signal: AbortSignal,
@@ -86,8 +86,8 @@ export class S3Bucket {
     return { number, etag: headers.etag };
   }
 
-  /** Makes the parts an object. `size`: how many bytes they have together. */
-  async complete(
+  /** Turns the parts into an object. `size`: their bytes together. */
+  async completeUpload(
     { key, uploadId, size }: { key: string; uploadId: string; size: number },
     parts: readonly UploadedPart[],
     signal: AbortSignal,
@@ -98,33 +98,33 @@ export class S3Bucket {
     const body = [Buffer.from(`<CompleteMultipartUpload>${inner.join('')}</CompleteMultipartUpload>`)];
     const query = { uploadId };
     const { status } = await this.#connection.send({ method: 'POST', path: this.#path(key), query, body }, signal);
-    // There is no such upload any more where an earlier try ended it, and its answer was lost.
+    // The upload is gone if an earlier attempt has completed it, and its response was lost.
     if (status !== 404 || (await this.sizeOf(key, signal)) === size) return;
-    throw this.#connection.failure(new Error('the store has lost an upload in parts'));
+    throw this.#connection.failure(new Error('the store has lost a multipart upload'));
   }
 
-  async abort({ key, uploadId }: Pick<OpenUpload, 'key' | 'uploadId'>, signal: AbortSignal): Promise<void> {
+  async abortUpload({ key, uploadId }: Pick<OpenUpload, 'key' | 'uploadId'>, signal: AbortSignal): Promise<void> {
     await this.#connection.send({ method: 'DELETE', path: this.#path(key), query: { uploadId } }, signal);
   }
 
-  /** Uploads in parts that have not ended, of keys that begin so. Some stores know whole keys only. */
-  async *uploads(prefix: string, signal: AbortSignal): AsyncGenerator<OpenUpload> {
+  /** Multipart uploads in progress whose keys start with `prefix`. Some stores only match whole keys. */
+  async *listUploads(prefix: string, signal: AbortSignal): AsyncGenerator<OpenUpload> {
     let after: Record<string, string> | undefined = {};
     while (after) {
-      const text: string = await this.#ask({ uploads: '', prefix, ...after }, signal);
+      const text: string = await this.#queryBucket({ uploads: '', prefix, ...after }, signal);
       for (const entry of elementsIn(text, 'Upload')) {
         const [key = '', uploadId = ''] = [elementText(entry, 'Key'), elementText(entry, 'UploadId')];
-        yield { key, uploadId, begunAt: Date.parse(elementText(entry, 'Initiated') ?? '') };
+        yield { key, uploadId, startedAt: Date.parse(elementText(entry, 'Initiated') ?? '') };
       }
       const key = elementText(text, 'NextKeyMarker');
       const id = elementText(text, 'NextUploadIdMarker');
-      const goesOn = elementText(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
-      after = goesOn ? { 'key-marker': key, 'upload-id-marker': id } : undefined;
+      const hasMore = elementText(text, 'IsTruncated') === 'true' && key !== undefined && id !== undefined;
+      after = hasMore ? { 'key-marker': key, 'upload-id-marker': id } : undefined;
     }
   }
 
-  /** What the bucket itself is asked. */
-  async #ask(query: Record<string, string>, signal: AbortSignal): Promise<string> {
+  /** Sends a query to the bucket itself. */
+  async #queryBucket(query: Record<string, string>, signal: AbortSignal): Promise<string> {
     const { status, text } = await this.#connection.send({ method: 'GET', path: `/${this.#name}`, query }, signal);
     if (status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
     return text;

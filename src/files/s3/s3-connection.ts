@@ -6,22 +6,22 @@ import { linkSignals, sleep, TimeoutError } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { HttpAgent, httpRequest } from '../../base/node-http.ts';
-import { placeFails } from '../file-place.ts';
+import { blobStoreUnavailable } from '../file-place.ts';
 import { elementText } from './s3-xml.ts';
 import { type S3Credentials, signedTarget, signRequest } from './sign-request.ts';
 
 /** Times in milliseconds. */
 export interface S3Times {
-  /** How long nothing may come or go. */
+  /** Longest time without any bytes. */
   idleMs: number;
-  /** How long a request may take with its repeats: less than a form may stand still while a part of it goes out. */
-  wholeMs: number;
-  /** Before the first repeat; twice as long before the next one. */
+  /** Longest time of a request with its retries: shorter than a form may pause while one of its parts is uploaded. */
+  totalMs: number;
+  /** Pause before the first retry; it doubles with each further one. */
   backoffMs: number;
 }
 
 export interface S3ConnectionOptions {
-  /** `http://host:port`, with a path where the store lies below one. */
+  /** `http://host:port`, with the path of the store if it has one. */
   endpoint: string;
   region: string;
   credentials: S3Credentials;
@@ -38,42 +38,42 @@ export interface S3Request {
   body?: readonly Buffer[];
 }
 
-export interface S3Answer {
+export interface S3Response {
   /** 2xx or 404. */
   status: number;
   headers: IncomingMessage['headers'];
   text: string;
-  /** Whether an earlier try may have been heard. */
-  repeated: boolean;
+  /** Whether an earlier attempt may have reached the store. */
+  isRetry: boolean;
 }
 
-const TIMES: S3Times = { idleMs: 8_000, wholeMs: 25_000, backoffMs: 200 };
-const TRIES = 3;
-/** Sockets that are kept open for the next request, at most. */
-const IDLE_SOCKETS = 16;
-/** The largest answer that is read whole, in bytes: a page of a list has a thousand entries. */
-const LARGEST_ANSWER = 4 * 1024 * 1024;
-/** So many pieces are hashed before other work gets its turn. */
-const PIECES_AT_ONCE = 16;
+const TIMES: S3Times = { idleMs: 8_000, totalMs: 25_000, backoffMs: 200 };
+const MAX_ATTEMPTS = 3;
+/** Largest number of idle sockets. */
+const MAX_IDLE_SOCKETS = 16;
+/** Largest response that is read whole, in bytes: a page of a list has a thousand entries. */
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+/** Number of chunks to hash before the event loop continues. */
+const CHUNKS_PER_TURN = 16;
 
-/** A refusal by the store. Its message has the code alone: the rest would show what was signed. */
-class S3Refusal extends Error {
+/** An error response of the store. The message contains only its code: the rest would reveal what was signed. */
+class S3Error extends Error {
   override readonly name = 'S3Refusal';
-  readonly mayPass: boolean;
+  readonly isRetryable: boolean;
 
   constructor(request: S3Request, status: number, text: string) {
     const code = elementText(text, 'Code')?.slice(0, 64).replace(/\W/g, '') ?? 'no code';
     super(`the object storage answered ${request.method} with ${status} (${code})`);
-    this.mayPass = status >= 500 || status === 429 || status === 200 || code === 'RequestTimeout';
+    this.isRetryable = status >= 500 || status === 429 || status === 200 || code === 'RequestTimeout';
   }
 }
 
-/** Signed requests to a store that speaks S3; what fails for a moment is sent again. */
+/** Sends signed requests to a store that speaks S3, and retries failures that may pass. */
 export class S3Connection implements Disposable {
   readonly #options: S3ConnectionOptions;
   readonly #endpoint: URL;
   readonly #times: S3Times;
-  /** Of Node's HTTPS where the endpoint is one. It is loaded with the first request. */
+  /** Node's HTTP or HTTPS client, loaded with the first request. */
   #client: Promise<{ agent: Agent; request: (options: RequestOptions) => ClientRequest }> | undefined;
   #disposed = false;
 
@@ -89,152 +89,153 @@ export class S3Connection implements Disposable {
   }
 
   /**
-   * The answer, read whole.
-   * @throws GatewayError `store_unavailable` where the store is away, too slow, or refuses; the reason of the signal.
+   * Sends a request and reads the whole response.
+   * @throws GatewayError `store_unavailable` if the store is unavailable, too slow, or refuses; the signal's reason.
    */
-  async send(request: S3Request, signal: AbortSignal): Promise<S3Answer> {
-    return await this.#repeated(signal, async (within, repeated) => {
-      const answer = await this.#exchange(request, within);
-      const text = await wholeText(answer);
-      const { statusCode: status = 0, headers } = answer;
-      // The end of an upload in parts is answered with 200 before it is known whether it succeeds.
+  async send(request: S3Request, signal: AbortSignal): Promise<S3Response> {
+    return await this.#withRetries(signal, async (within, isRetry) => {
+      const response = await this.#exchange(request, within);
+      const text = await readText(response);
+      const { statusCode: status = 0, headers } = response;
+      // The store answers the completion of a multipart upload with 200 before it knows whether it succeeds.
       const failed = status === 200 && request.method === 'POST' && text.includes('<Error>');
-      if (failed || (status >= 300 && !isAbsent(status, text))) throw new S3Refusal(request, status, text);
-      return { status, headers, text, repeated };
+      if (failed || (status >= 300 && !isAbsent(status, text))) throw new S3Error(request, status, text);
+      return { status, headers, text, isRetry };
     });
   }
 
-  /** The head of an answer, and its body to be read with `piecesOf`; undefined for 404. @throws as `send`. */
+  /** Sends a request. Read the body of the response with `readChunks`; undefined for 404. @throws as `send`. */
   async open(request: S3Request, signal: AbortSignal): Promise<IncomingMessage | undefined> {
-    return await this.#repeated(signal, async (within) => {
-      const answer = await this.#exchange(request, within);
-      const { statusCode: status = 0 } = answer;
-      if (status < 300) return answer;
-      const text = await wholeText(answer);
-      if (!isAbsent(status, text)) throw new S3Refusal(request, status, text);
+    return await this.#withRetries(signal, async (within) => {
+      const response = await this.#exchange(request, within);
+      const { statusCode: status = 0 } = response;
+      if (status < 300) return response;
+      const text = await readText(response);
+      if (!isAbsent(status, text)) throw new S3Error(request, status, text);
       return undefined;
     });
   }
 
-  /** The body of an answer, which is destroyed with the iteration. @throws where it breaks off or stands still. */
-  async *piecesOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer, void, void> {
-    const pieces: AsyncIterator<Buffer> = answer[Symbol.asyncIterator]();
-    const stop = () => answer.destroy(signal.reason);
+  /** Reads the body of a response, which is destroyed when the iteration ends. @throws if it breaks off or stalls. */
+  async *readChunks(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer, void, void> {
+    const chunks: AsyncIterator<Buffer> = response[Symbol.asyncIterator]();
+    const stop = () => response.destroy(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     try {
       signal.throwIfAborted();
       for (;;) {
-        const next = await this.#inTime(answer, pieces);
+        const next = await this.#nextChunk(response, chunks);
         if (next.done) return;
         yield next.value;
       }
     } finally {
       signal.removeEventListener('abort', stop);
-      answer.destroy();
+      response.destroy();
     }
   }
 
-  /** The next piece. Time counts while it is waited for, and not while a slow reader has the last one. */
-  async #inTime(answer: IncomingMessage, pieces: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
+  /** Reads the next chunk. The time limit does not run while a slow reader works on the last one. */
+  async #nextChunk(response: IncomingMessage, chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
     const { idleMs } = this.#times;
     using limit = linkSignals([], { what: 'The next piece from the object storage', timeoutMs: idleMs });
-    limit.signal.addEventListener('abort', () => answer.destroy(limit.signal.reason), { once: true });
-    return await pieces.next();
+    limit.signal.addEventListener('abort', () => response.destroy(limit.signal.reason), { once: true });
+    return await chunks.next();
   }
 
-  async #repeated<T>(signal: AbortSignal, work: (within: AbortSignal, repeated: boolean) => Promise<T>): Promise<T> {
-    const { wholeMs, backoffMs } = this.#times;
+  async #withRetries<T>(signal: AbortSignal, work: (within: AbortSignal, isRetry: boolean) => Promise<T>): Promise<T> {
+    const { totalMs: wholeMs, backoffMs } = this.#times;
     using limit = linkSignals([signal], { what: 'A request to the object storage', timeoutMs: wholeMs });
     const within = limit.signal;
-    for (let tried = 1; ; tried++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         within.throwIfAborted();
-        return await work(within, tried > 1);
+        return await work(within, attempt > 1);
       } catch (thrown) {
         signal.throwIfAborted();
-        const mayPass = !(thrown instanceof S3Refusal) || thrown.mayPass;
-        if (!mayPass || tried === TRIES || within.aborted) throw this.failure(within.aborted ? within.reason : thrown);
-        await sleep(backoffMs * 2 ** (tried - 1) * (0.5 + Math.random()), { signal: within }).catch(() => {});
+        const isRetryable = !(thrown instanceof S3Error) || thrown.isRetryable;
+        if (!isRetryable || attempt === MAX_ATTEMPTS || within.aborted)
+          throw this.failure(within.aborted ? within.reason : thrown);
+        await sleep(backoffMs * 2 ** (attempt - 1) * (0.5 + Math.random()), { signal: within }).catch(() => {});
         signal.throwIfAborted();
       }
     }
   }
 
-  /** What a client is told of a failure, which is logged. */
+  /** Logs a failure, and returns the error that clients get. */
   failure(cause: unknown): Error {
     this.#options.log.warn({ err: messageOf(cause) }, 'the object storage of files fails');
-    return placeFails(cause);
+    return blobStoreUnavailable(cause);
   }
 
-  /** Sends a request; the head of its answer. */
+  /** Sends a request once; resolves with the head of the response. */
   async #exchange(request: S3Request, signal: AbortSignal): Promise<IncomingMessage> {
     const { method, path, query, body = [] } = request;
     const { credentials, region } = this.#options;
     const target = signedTarget(`${this.#endpoint.pathname.replace(/\/$/, '')}${path}`, query);
-    const length = body.reduce((sum, piece) => sum + piece.length, 0);
+    const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
     const headers: Record<string, string> = { ...request.headers, host: this.#endpoint.host };
     if (method === 'PUT' || method === 'POST') headers['content-length'] = String(length);
     const unsigned = { method, target, headers, payloadHash: await hashOf(body) };
     const signed = signRequest(unsigned, { credentials, region, now: Date.now() });
-    const { agent, request: open } = await this.#opened();
+    const { agent, request: open } = await this.#loadClient();
     signal.throwIfAborted();
     const { hostname, port } = this.#endpoint;
     const host = hostname.replace(/^\[|\]$/g, '');
     const { idleMs: timeout } = this.#times;
     const req = open({ host, port, method, path: target, headers: signed, agent, signal, timeout, setHost: false });
-    return await this.#answerTo(req, body);
+    return await this.#responseTo(req, body);
   }
 
-  async #answerTo(req: ClientRequest, body: readonly Buffer[]): Promise<IncomingMessage> {
+  async #responseTo(req: ClientRequest, body: readonly Buffer[]): Promise<IncomingMessage> {
     const { idleMs } = this.#times;
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     req.once('timeout', () => req.destroy(new TimeoutError('An answer of the object storage', idleMs)));
     req.on('error', reject);
-    req.once('response', (answer) => {
-      // From here on who reads it watches the time.
+    req.once('response', (response) => {
+      // From here on the reader of the body watches the time.
       req.setTimeout(0);
-      resolve(answer);
+      resolve(response);
     });
     req.once('close', () => reject(new Error('the object storage closed the connection')));
     Readable.from(body, { objectMode: false }).pipe(req);
     return await promise;
   }
 
-  #opened() {
+  #loadClient() {
     if (this.#disposed) throw new Error('The connection to the object storage is closed.');
-    this.#client ??= clientOf(this.#endpoint.protocol === 'https:');
+    this.#client ??= importClient(this.#endpoint.protocol === 'https:');
     return this.#client;
   }
 }
 
-/** Whether an object or upload is not there; a bucket that is not is a mistake of the configuration. */
+/** Whether an object or upload does not exist. A missing bucket is an error of the configuration instead. */
 function isAbsent(status: number, text: string): boolean {
   return status === 404 && elementText(text, 'Code') !== 'NoSuchBucket';
 }
 
-async function clientOf(secure: boolean) {
-  const options = { keepAlive: true, maxFreeSockets: IDLE_SOCKETS };
+async function importClient(secure: boolean) {
+  const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS };
   if (!secure) return { agent: new HttpAgent(options), request: httpRequest };
   const https = await import('node:https');
   return { agent: new https.Agent(options), request: https.request };
 }
 
-async function wholeText(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of answer) {
-    bytes += piece.length;
-    if (bytes > LARGEST_ANSWER) throw new Error('the object storage answered with more than it should');
-    pieces.push(piece);
+  for await (const chunk of response) {
+    bytes += chunk.length;
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error('the response of the object storage is too large');
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces).toString();
+  return Buffer.concat(chunks).toString();
 }
 
 async function hashOf(body: readonly Buffer[]): Promise<string> {
   const sum = createHash('sha256');
-  for (const [index, piece] of body.entries()) {
-    sum.update(piece);
-    if (index % PIECES_AT_ONCE === PIECES_AT_ONCE - 1) await otherWork();
+  for (const [index, chunk] of body.entries()) {
+    sum.update(chunk);
+    if (index % CHUNKS_PER_TURN === CHUNKS_PER_TURN - 1) await otherWork();
   }
   return sum.digest('hex');
 }

@@ -1,8 +1,8 @@
 import { decodeXML } from 'entities';
 
-/** S3's answers: elements without attributes, none of which contains one of its own name. */
+/** The XML of S3 responses: elements have no attributes, and none contains an element of its own name. */
 
-/** What stands in each element of a name. */
+/** The content of each element of a name. */
 export function* elementsIn(xml: string, name: string): Iterable<string> {
   const [start, end] = [`<${name}>`, `</${name}>`];
   for (let from = 0; ; ) {
@@ -14,7 +14,7 @@ export function* elementsIn(xml: string, name: string): Iterable<string> {
   }
 }
 
-/** The text of the first element of a name; undefined where there is none, or nothing in it. */
+/** The text of the first element of a name; undefined if there is none, or it is empty. */
 export function elementText(xml: string, name: string): string | undefined {
   for (const inner of elementsIn(xml, name)) return decodeXML(inner) || undefined;
   return undefined;

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 
-/** AWS Signature Version 4, as the stores that speak S3 want it: in the header, with the hash of the body. */
+/** AWS Signature Version 4 for S3: in the header, with the hash of the body. */
 
 export interface S3Credentials {
   accessKeyId: string;
@@ -9,17 +9,17 @@ export interface S3Credentials {
 
 export interface UnsignedRequest {
   method: string;
-  /** As it goes out: path and query, made by `signedTarget`. */
+  /** The request target as sent: path and query, from `signedTarget`. */
   target: string;
-  /** With `host`. All of them are signed. */
+  /** Including `host`. All of them are signed. */
   headers: Readonly<Record<string, string>>;
   /** SHA-256 of the body in hex. */
   payloadHash: string;
 }
 
 /**
- * The headers of a request with its signature.
- * @param now milliseconds since the epoch; stores refuse what differs from their clock by more than 15 minutes.
+ * Returns the headers of a request with its signature.
+ * @param now milliseconds since the epoch; stores reject requests more than 15 minutes off their clock.
  */
 export function signRequest(
   { method, target, headers, payloadHash }: UnsignedRequest,
@@ -41,7 +41,7 @@ export function signRequest(
   return { ...all, authorization };
 }
 
-/** Path and query as they are signed and sent: the query in order, all but unreserved characters encoded. */
+/** Path and query as they are signed and sent: the query sorted, everything but unreserved characters encoded. */
 export function signedTarget(path: string, query: Readonly<Record<string, string>> = {}): string {
   const encoded = path.split('/').map(encode).join('/');
   const names = Object.keys(query).sort();
@@ -49,7 +49,7 @@ export function signedTarget(path: string, query: Readonly<Record<string, string
   return pairs.length === 0 ? encoded : `${encoded}?${pairs.join('&')}`;
 }
 
-/** As RFC 3986 has it: `encodeURIComponent` leaves five characters that are reserved. */
+/** Encodes as in RFC 3986: `encodeURIComponent` leaves five reserved characters as they are. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -1,36 +1,36 @@
 /**
- * Lists of small records: keys that operators made, the audit, vector stores and what they hold. What a record means is
- * its owner's; the store knows its place in the list and its state. One contract, several backends, one contract suite
- * (`test/contract/entries.ts`). Times are Unix milliseconds.
+ * Lists of small records: keys that operators created, the audit log, vector stores and their contents. What a record
+ * means is up to its owner; the store knows only its state and its place in the list. One contract, several backends,
+ * one suite (`test/contract/entries.ts`). Times are Unix milliseconds.
  *
  * Every method may throw `GatewayError('store_unavailable')`.
  */
 export interface EntryStore {
   /**
-   * Adds a record. `there`: one of this id is in the list, and stays as it is. `full`: the list would have more than
-   * `most`. With `newest`, those that are older than so many are removed instead.
+   * Adds a record. `there`: the list already has one of this id, which stays as it is. `full`: the list would have more
+   * than `max`. With `keepNewest`, the oldest records beyond that number are removed instead.
    */
   add(list: string, entry: Entry, options?: { most?: number; newest?: number }): Promise<'added' | 'there' | 'full'>;
   get(list: string, id: string): Promise<Entry | undefined>;
-  /** Puts `entry` in the place of `before`. False, and nothing is changed, where another has it, or nothing. */
+  /** Replaces `before` with `entry`. False, and nothing changes, if the record is no longer `before`. */
   replace(list: string, entry: Entry, options: { before: Entry }): Promise<boolean>;
-  /** False if there was none. */
+  /** False if there is none. */
   remove(list: string, id: string): Promise<boolean>;
-  /** Records in the order of their creation, ties in a stable order. */
+  /** Records in order of creation, ties in a stable order. */
   page(list: string, query: EntryQuery): Promise<{ entries: Entry[]; hasMore: boolean }>;
-  /** How many there are in each state. */
+  /** Number of records in each state. */
   counts(list: string): Promise<Record<string, number>>;
-  /** Removes all of a list. */
+  /** Removes all records of a list. */
   clear(list: string): Promise<void>;
-  /** A number that grows with each change of the list; 0 while it is empty. */
+  /** A number that increases with each change of the list; 0 while the list is empty. */
   revision(list: string): Promise<number>;
 }
 
 export interface Entry {
-  /** One of it is in a list. */
+  /** Unique within a list. */
   id: string;
   state: string;
-  /** Some kilobytes at most. */
+  /** A few kilobytes at most. */
   value: string;
   createdAt: number;
 }
@@ -39,7 +39,7 @@ export interface EntryQuery {
   /** 1 to 10 000. */
   limit: number;
   order: 'asc' | 'desc';
-  /** Only records behind this one in the order of the list. */
+  /** Only records that follow this one in the list. */
   after?: Pick<Entry, 'id' | 'createdAt'> | undefined;
   /** Only records in this state. */
   state?: string | undefined;

@@ -1,21 +1,21 @@
 /**
- * What is known of the files of users (docs/files.md); their bytes lie elsewhere (`files/`). One contract, several backends,
- * one contract suite (`test/contract/files.ts`). Whose a file is, is the caller's to look at. Times are Unix milliseconds.
+ * Metadata of the users' files (docs/files.md); a `BlobStore` has their bytes. One contract, several backends, one
+ * suite (`test/contract/files.ts`). The caller checks who owns a file. Times are Unix milliseconds.
  *
  * Every method may throw `GatewayError('store_unavailable')`.
  */
 export interface FileStore {
   /**
-   * Adds a file. `full`: its user would have more than `most` bytes, and nothing was added. An id that is there is left as
-   * it is, for a repeat after an unknown outcome.
+   * Adds a file. `full`: the files of its user would have more than `maxBytes`, and nothing was added. Does nothing if
+   * the id exists, for a retry after an unknown outcome.
    */
-  add(file: FileRecord, options: { most: number }): Promise<'added' | 'full'>;
+  add(file: FileRecord, options: { maxBytes: number }): Promise<'added' | 'full'>;
   get(id: string): Promise<FileRecord | undefined>;
-  /** A user's files in the order of their creation, ties in a stable order. */
+  /** A user's files in order of creation, ties in a stable order. */
   list(query: FileQuery): Promise<{ files: FileRecord[]; hasMore: boolean }>;
   /** False if there was none. */
   remove(id: string): Promise<boolean>;
-  /** Files whose time is over at `now`, at most `limit`. */
+  /** At most `limit` files that have expired at `now`. */
   expired(options: { now: number; limit: number }): Promise<FileRecord[]>;
 }
 
@@ -25,7 +25,7 @@ export interface FileRecord {
   user: string;
   name: string;
   purpose: string;
-  /** Its media type, as its sender named it; empty where it did not. */
+  /** The media type that its sender named; empty if it named none. */
   type: string;
   bytes: number;
   createdAt: number;
@@ -37,7 +37,7 @@ export interface FileQuery {
   /** 1 to 10 000. */
   limit: number;
   order: 'asc' | 'desc';
-  /** Only files behind this one in the order of the list. */
+  /** Only files that follow this one in the list. */
   after?: FileRecord | undefined;
   purpose?: string | undefined;
 }

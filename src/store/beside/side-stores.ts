@@ -6,25 +6,25 @@ import type { EntryStore } from './entry-store.ts';
 import type { FileStore } from './file-store.ts';
 import type { UsageStore } from './usage-store.ts';
 
-/** What is kept beside the runs, in the same backend; each has a contract and a contract suite of its own. */
+/** What the backend keeps beside the runs. Each store has its own contract and contract suite. */
 export interface SideStores {
   conversations: ConversationStore;
-  /** Which runs have something to tell a receiver. */
+  /** Runs that have something to deliver to a webhook receiver. */
   deliveries: DeliveryStore;
   files: FileStore;
-  /** Keys, the audit, vector stores and what they hold. */
+  /** Keys, the audit log, vector stores and their contents. */
   entries: EntryStore;
-  /** Whose documents have to be read. */
+  /** Users whose documents have to be read. */
   readings: DeliveryStore;
   usage: UsageStore;
 }
 
-/** What the processes of a gateway share of its storage. */
+/** The storage that the processes of a gateway share. */
 export interface SharedStorage extends SideStores {
   runs: RunStore;
   limits: LimitStore;
   /**
-   * A secret text that all who use this store share: made at random the first time, kept in it from then on.
+   * A random secret that everyone who uses this store shares. It is created on first use and stays.
    * @throws GatewayError `store_unavailable`.
    */
   secret(): Promise<string>;

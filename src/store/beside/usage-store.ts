@@ -1,37 +1,37 @@
 /**
- * What was used, by day (docs/keys.md, "Usage"). One contract, several backends, one contract suite (`test/contract/usage.ts`).
+ * Usage by day (docs/keys.md, "Usage"). One contract, several backends, one suite (`test/contract/usage.ts`).
  *
  * Every method may throw `GatewayError('store_unavailable')`.
  */
 export interface UsageStore {
   /**
-   * Adds to what was used. Where it throws, its source gives the same rows under the same id again, before others: what
-   * was added of them already is not added twice.
+   * Adds usage. If it throws, its source has to send the same rows under the same id again before any others; rows that
+   * were added the first time are not added twice.
    */
   add(rows: readonly UsageRow[], batch: UsageBatch): Promise<void>;
-  /** What was used on the days from `from` to `to`, both included, in no order. */
+  /** Usage of the days from `from` to `to`, both included, in no particular order. */
   read(days: { from: string; to: string }): Promise<UsageRow[]>;
-  /** Removes days before this one. */
+  /** Removes the usage of days before this one. */
   removeBefore(day: string): Promise<void>;
 }
 
-/** Rows are added by one batch of a source after the other. */
+/** Identifies a batch of rows. A source sends one batch after the other. */
 export interface UsageBatch {
   source: string;
   id: string;
 }
 
-/** Whose use it is, and of what. */
+/** Who used what. */
 export interface UsageLabels {
   key: string;
-  /** Empty where the key has none. */
+  /** Empty if the key has none. */
   team: string;
   model: string;
-  /** Empty where the request named none. */
+  /** Empty if the request named none. */
   tag: string;
 }
 
-/** The counts of a row; all are whole numbers. */
+/** The counts of a row, all of them integers. */
 export const USAGE_COUNTS = [
   'requests',
   'errors',
@@ -45,12 +45,12 @@ export const USAGE_COUNTS = [
 
 export type UsageCounts = Record<(typeof USAGE_COUNTS)[number], number>;
 
-/** What was used by one on one day, as `2026-11-23` in UTC. */
+/** Usage of one combination of labels on one day, such as `2026-11-23` in UTC. */
 export interface UsageRow extends UsageLabels, UsageCounts {
   day: string;
 }
 
-/** A row in which nothing was used. */
+/** A row without any usage. */
 export function emptyUsage(labels: UsageLabels & { day: string }): UsageRow {
   return {
     ...labels,

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { CounterWindow, LimitBudget, Reserved } from '../limit-store.ts';
+import type { CounterWindow, LimitBudget, ReservationResult } from '../limit-store.ts';
 import type { RedisParts } from './part.ts';
 import { numberReply } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
 /**
  * KEYS used points, holds. ARGV milliseconds of the window, id. A hold is `<points>:<spent>:<until>`; fields that begin
- * with a space are the sum of all holds, their number, and when the first one is given up. By the clock of Redis.
+ * with a space are the sum of all holds, their number, and when the first one expires. By the clock of Redis.
  */
 const HOLDS = `${NOW}
 local now = timeOf('')
@@ -58,7 +58,7 @@ end
 sweep()
 `;
 
-/** Further ARGV points, limit, milliseconds that they are held. */
+/** Further ARGV points, limit, milliseconds until the hold expires. */
 const RESERVE = loadScript(`${HOLDS}
 local points, limit, ttlMs = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local hold = redis.call('HGET', KEYS[2], id)
@@ -70,14 +70,14 @@ local granted = before + points <= limit or (not others and before < limit)
 if granted then put(points, spent, ttlMs) end
 return {granted and 1 or 0, used(), left(), others and 1 or 0}`);
 
-/** Further ARGV what was spent, milliseconds that it is held. */
+/** Further ARGV points spent, milliseconds until the hold expires. */
 const NOTE = loadScript(`${HOLDS}
 local hold = redis.call('HGET', KEYS[2], id)
 if not hold then return 0 end
 put((parts(hold)), tonumber(ARGV[3]), tonumber(ARGV[4]))
 return 1`);
 
-/** Further ARGV what was spent, or '' for what was noted. */
+/** Further ARGV points spent, or '' for what was last noted. */
 const SETTLE = loadScript(`${HOLDS}
 local spent = drop(id)
 if not spent then return 0 end
@@ -90,9 +90,9 @@ const USED = loadScript(`${HOLDS} return {used(), left()}`);
 const reserveReply = z.tuple([z.literal([0, 1]), z.number(), z.number(), z.literal([0, 1])]);
 const usedReply = z.tuple([z.number(), z.number()]);
 
-/** A budget in Redis. `settled` is `settle`, and says whether the id held something. */
+/** A budget in Redis. `settleIfHeld` is `settle`, and returns whether the id held something. */
 export interface RedisBudget extends LimitBudget {
-  settled(...args: Parameters<LimitBudget['settle']>): Promise<boolean>;
+  settleIfHeld(...args: Parameters<LimitBudget['settle']>): Promise<boolean>;
 }
 
 export function redisBudget(
@@ -102,18 +102,18 @@ export function redisBudget(
   const run = (script: typeof RESERVE, key: string, args: readonly string[]) =>
     redis.script(script, [keys.limit(name, key), keys.holds(name, key)], [`${windowSeconds * 1000}`, ...args]);
   return {
-    async reserve(key, id, { points, limit, ttlMs }): Promise<Reserved> {
-      const most = Math.min(limit, Number.MAX_SAFE_INTEGER);
-      const reply = reserveReply.parse(await run(RESERVE, key, [id, `${points}`, `${most}`, `${ttlMs}`]));
+    async reserve(key, id, { points, limit, ttlMs }): Promise<ReservationResult> {
+      const maxPoints = Math.min(limit, Number.MAX_SAFE_INTEGER);
+      const reply = reserveReply.parse(await run(RESERVE, key, [id, `${points}`, `${maxPoints}`, `${ttlMs}`]));
       return { granted: reply[0] === 1, used: reply[1], resetMs: reply[2], others: reply[3] === 1 };
     },
     async note(key, id, { spent, ttlMs }) {
       await run(NOTE, key, [id, `${spent}`, `${ttlMs}`]);
     },
     async settle(...args) {
-      await this.settled(...args);
+      await this.settleIfHeld(...args);
     },
-    async settled(key, id, { spent }) {
+    async settleIfHeld(key, id, { spent }) {
       return numberReply.parse(await run(SETTLE, key, [id, spent === undefined ? '' : `${spent}`])) === 1;
     },
     async used(key) {

@@ -1,16 +1,16 @@
 import type { RedisConnection } from './connection/connection.ts';
-import type { Keys } from './keys.ts';
+import type { RedisKeys } from './keys.ts';
 import { formatReply } from './replies.ts';
 import { loadScript } from './scripts.ts';
 
 /**
- * The version of keys and fields in Redis. It counts up with every change that an older gateway does not know of.
- * 1: without this mark. 2: keys of submissions with the run; indexes of lists by model and state; ends by the store's
- * clock.
+ * The version of keys and fields in Redis. It increases with every change that an older gateway does not know.
+ * 1: without this mark. 2: submission keys are stored with the run; lists have indexes by model and state; ends follow
+ * the clock of the store.
  */
 export const FORMAT = 2;
 
-/** The oldest version whose gateways may work on the same data at the same time: the one before, for rolling updates. */
+/** The oldest version that may share the data: the previous one, for rolling updates. */
 const SHARES_WITH = 1;
 
 /** KEYS format. ARGV version, oldest version that shares. */
@@ -22,11 +22,8 @@ if sharesWith > mine then return {'newer', version} end
 if version < mine or not r[1] then redis.call('HSET', KEYS[1], 'version', ARGV[1], 'sharesWith', ARGV[2]) end
 return {'shared', version}`);
 
-/**
- * Marks the data with the version of this gateway.
- * @throws Error naming the fix where a gateway that this one cannot share with has written it.
- */
-export async function enterFormat(redis: RedisConnection, keys: Keys, version: number = FORMAT): Promise<void> {
+/** Marks the data with the version of this gateway. @throws Error with the fix if an incompatible gateway wrote it. */
+export async function enterFormat(redis: RedisConnection, keys: RedisKeys, version: number = FORMAT): Promise<void> {
   const reply = await redis.script(ENTER, [keys.format], [`${version}`, `${Math.min(SHARES_WITH, version)}`]);
   const [outcome, found] = formatReply.parse(reply);
   if (outcome === 'shared') return;

@@ -3,8 +3,8 @@ import type { RunId } from '../../base/ids.ts';
 import type { Bucket } from '../list-page.ts';
 import type { RunApi, SubmissionKeyName } from '../run-store.ts';
 
-/** A set over all runs, divided by run into keys of their own. */
-export class Sharded {
+/** A set over all runs, split into several keys by run. */
+export class ShardedKey {
   readonly all: readonly string[];
 
   constructor(name: string, shards: number) {
@@ -19,12 +19,12 @@ export class Sharded {
   }
 }
 
-/** Stands in the place of an id where replicas are waited for. */
-export const SECRET = 'secret';
-/** The same for the files that end. */
-export const EXPIRING_FILES = 'files';
+/** The hash tag of the shared secret, to wait for replicas of it. */
+export const SECRET_TAG = 'secret';
+/** The hash tag of the set of expiring files. */
+export const EXPIRING_FILES_TAG = 'files';
 
-/** Of those who have to be looked at: a sorted set by when, and how far each of them is. `tag` is that of the set. */
+/** The keys of a `DeliveryStore`: a sorted set by due time, and a state per entry. `tag`: the hash tag of the set. */
 export interface DueKeys {
   tag: string;
   due: string;
@@ -32,51 +32,51 @@ export interface DueKeys {
 }
 
 /**
- * Names of keys and channels. Everything of one run carries the hash tag `{id}`, so that Redis Cluster shards by run;
- * the sets over many runs stand alone and are only an index: what the run's own hash says is the truth.
+ * Names of keys and channels. Everything of one run has the hash tag `{id}`, so a Redis Cluster shards by run. The sets
+ * over many runs stand alone and are only indexes: the hash of the run decides.
  */
-export class Keys {
+export class RedisKeys {
   readonly #prefix: string;
   /** Sorted sets of queued runs, by position. */
-  readonly queued: Sharded;
+  readonly queued: ShardedKey;
   /** Sorted sets of claimed and released runs, by the end of the claim. */
-  readonly claimed: Sharded;
+  readonly claimed: ShardedKey;
   /** Sorted sets of ended runs with their owner, by expiry. */
-  readonly expiry: Sharded;
+  readonly expiry: ShardedKey;
   /** Sorted sets of ended runs whose log is not compressed, by end. */
-  readonly uncompressed: Sharded;
+  readonly uncompressed: ShardedKey;
   /** Channel of cancels and claimable runs. */
   readonly changes: string;
   /**
-   * Queued runs by API key, for keys to take turns: a sorted set of members that begin with the key, a hash of them by
-   * run, and the key that had its turn last. In one slot.
+   * Queued runs by API key, so that keys take turns: a sorted set whose members begin with the key, a hash of these
+   * members by run, and the key that had the last turn. All in one slot.
    */
   readonly waiting: { readonly order: string; readonly runs: string; readonly turn: string };
   readonly probe: string;
-  /** What all who use the store share; `SECRET` is its tag. */
+  /** The secret that everyone who uses the store shares, in the slot of `SECRET_TAG`. */
   readonly secret: string;
-  /** Of the runs that have something to tell, and of the users whose documents have to be read. */
+  /** Schedules of webhook deliveries and of users whose documents have to be read. */
   readonly deliveries: DueKeys;
   readonly readings: DueKeys;
-  /** Sorted set of files by when they end; `EXPIRING_FILES` is its tag. */
+  /** Sorted set of files by expiry, in the slot of `EXPIRING_FILES_TAG`. */
   readonly expiringFiles: string;
-  /** Set of the days of which it is known what was used. */
+  /** Set of the days that have usage. */
   readonly usageDays: string;
-  /** The version of all this. */
+  /** The format of the data; see `enterFormat`. */
   readonly format: string;
 
-  /** `shards`: into how many keys each set over all runs is divided, for a cluster to spread. */
+  /** `shards`: number of keys of each set over all runs, which a cluster spreads. */
   constructor(prefix: string, { shards = 1 }: { shards?: number } = {}) {
     this.#prefix = prefix;
-    this.queued = new Sharded(`${prefix}:queued`, shards);
-    this.claimed = new Sharded(`${prefix}:claimed`, shards);
-    this.expiry = new Sharded(`${prefix}:expiry`, shards);
-    this.uncompressed = new Sharded(`${prefix}:unsealed`, shards);
+    this.queued = new ShardedKey(`${prefix}:queued`, shards);
+    this.claimed = new ShardedKey(`${prefix}:claimed`, shards);
+    this.expiry = new ShardedKey(`${prefix}:expiry`, shards);
+    this.uncompressed = new ShardedKey(`${prefix}:unsealed`, shards);
     this.changes = `${prefix}:changes`;
     const waiting = `${prefix}:{${prefix}:waiting}`;
     this.waiting = { order: `${waiting}:order`, runs: `${waiting}:runs`, turn: `${waiting}:turn` };
     this.probe = `${prefix}:probe`;
-    this.secret = `${prefix}:{${SECRET}}:shared`;
+    this.secret = `${prefix}:{${SECRET_TAG}}:shared`;
     const due = (tag: string, state: string): DueKeys => ({
       tag,
       due: `${prefix}:{${tag}}:due`,
@@ -85,7 +85,7 @@ export class Keys {
     this.deliveries = due('deliveries', 'delivery');
     this.readings = due('readings', 'reading');
     this.usageDays = `${prefix}:usage`;
-    this.expiringFiles = `${prefix}:{${EXPIRING_FILES}}:expiry`;
+    this.expiringFiles = `${prefix}:{${EXPIRING_FILES_TAG}}:expiry`;
     this.format = `${prefix}:format`;
   }
 
@@ -104,36 +104,36 @@ export class Keys {
   file(id: string): string {
     return `${this.#prefix}:{${id}}:file`;
   }
-  /** Of a user's files: a hash of their records, a sorted set of their ids, and how many bytes they have; `tag` is theirs. */
+  /** The keys of a user's files: records (hash), ids (sorted set), total bytes; `tag` is their hash tag. */
   filesOf(user: string): { names: [string, string, string]; tag: string } {
     const tag = `files ${encodeURIComponent(user)}`;
     const tagged = `${this.#prefix}:{${tag}}`;
     return { names: [`${tagged}:records`, `${tagged}:order`, `${tagged}:bytes`], tag };
   }
-  /** Of a list: a hash of its records, a sorted set of their ids, a hash of how many are in each state, its revision. */
+  /** The keys of a list: records (hash), ids (sorted set), counts by state (hash), revision; `tag`: their hash tag. */
   entries(list: string): { names: [string, string, string, string]; tag: string } {
     const tag = `list ${encodeURIComponent(list)}`;
     const tagged = `${this.#prefix}:{${tag}}`;
     return { names: [`${tagged}:records`, `${tagged}:order`, `${tagged}:counts`, `${tagged}:revision`], tag };
   }
-  /** Hash of what was used on a day; `usageTag` is its tag. */
+  /** Hash of the usage of a day, in the slot of `usageTag`. */
   usage(day: string): string {
     return `${this.#prefix}:{${this.usageTag(day)}}:counts`;
   }
-  /** Which batch of a source added this part of it to a day last. */
+  /** The batch that last added this part of a source to a day. */
   usageMark(day: string, part: string): string {
     return `${this.#prefix}:{${this.usageTag(day)}}:added:${part}`;
   }
   usageTag(day: string): string {
     return `usage ${day}`;
   }
-  /** Says that no run of this id may be created: it was deleted, or another submission took its place. */
-  gone(id: RunId): string {
+  /** Marks an id under which no run may be created: its run was deleted, or another submission replaced it. */
+  tombstone(id: RunId): string {
     return `${this.#prefix}:{${id}}:gone`;
   }
-  /** Written to wait for replicas of `key`: it lies in the same slot. */
+  /** The key that a wait for replicas of `key` writes, in the same slot. */
   markFor(key: string): string {
-    return besides(key, `${this.#prefix}:mark`);
+    return keyInSlotOf(key, `${this.#prefix}:mark`);
   }
   /** Channel of a run's batches. */
   live(id: RunId): string {
@@ -146,7 +146,7 @@ export class Keys {
   submission(key: SubmissionKeyName): string {
     return `${this.#prefix}:submission:${key.kind}:${key.hash}`;
   }
-  /** Where the first version looks for an idempotency key, and leaves it. */
+  /** Where the first version stores an idempotency key. */
   reservation(key: SubmissionKeyName): string {
     return `${this.#prefix}:reservation:${key.hash}`;
   }
@@ -158,15 +158,15 @@ export class Keys {
   models(list: { user: string; api: RunApi }): string {
     return `${this.#prefix}:models:${list.api}:${list.user}`;
   }
-  /** Points or places of an API key. */
+  /** Points or slots of an API key. */
   limit(name: string, key: string): string {
     return `${this.#prefix}:limit:${name}:${key}`;
   }
-  /** Hash of what is reserved of points, in the slot of their counter. */
+  /** Hash of reservations, in the slot of their counter. */
   holds(name: string, key: string): string {
-    return besides(this.limit(name, key), `${this.#prefix}:holds`);
+    return keyInSlotOf(this.limit(name, key), `${this.#prefix}:holds`);
   }
-  /** Of a conversation: its hash, a hash of its items by id, and a sorted set of their ids by place. */
+  /** The keys of a conversation: its hash, its items by id (hash), and item ids by position (sorted set). */
   conversation(id: string): [string, string, string] {
     const tagged = `${this.#prefix}:{${id}}`;
     return [`${tagged}:conversation`, `${tagged}:items`, `${tagged}:order`];
@@ -176,9 +176,9 @@ export class Keys {
   }
 }
 
-/** A key that begins with `prefix`, which holds no brace, in the slot of `key`. */
-function besides(key: string, prefix: string): string {
-  // The part of a key that decides about its slot. It ends at the first brace: the name of a user may hold one.
+/** A key that begins with `prefix` (without braces) and is in the slot of `key`. */
+function keyInSlotOf(key: string, prefix: string): string {
+  // The part of a key that decides its slot. It ends at the first closing brace, and a user name may contain one.
   const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
   if (!tag.includes('}')) return `${prefix}:{${tag}}`;
   // Takes some milliseconds.

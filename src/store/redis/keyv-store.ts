@@ -3,16 +3,16 @@ import { Keyv } from 'keyv';
 import type { RedisConnection } from './connection/connection.ts';
 import { maybeText } from './replies.ts';
 
-/** A Keyv over the store's connection: what it keeps, all instances share. */
+/** A Keyv over the connection of the store, shared by all instances. */
 export function redisKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
   const { client } = redis;
   if (!client) return movingKeyv(redis, namespace);
-  // Its defaults swallow errors, and hang while Redis is away.
+  // By default it swallows errors, and hangs while Redis is unavailable.
   const store = new KeyvRedis<string>(client, { namespace, throwOnErrors: true, throwOnConnectError: true });
   return new Keyv({ store, namespace, useKeyPrefix: false, throwOnErrors: true });
 }
 
-/** Where keys move between servers, the connection knows which one to ask; `@keyv/redis` has one client. */
+/** For keys that move between servers: the connection knows which one to ask, while `@keyv/redis` has one client. */
 function movingKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
   const nameOf = (key: string) => `${namespace}::${key}`;
   const store = {
@@ -26,7 +26,7 @@ function movingKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
     async delete(key: string) {
       return (await redis.command(['UNLINK', nameOf(key)])) === 1;
     },
-    /** Values go with their time; nothing here removes all of them. */
+    /** Values expire by themselves; nothing here removes all of them. */
     async clear() {},
   };
   return new Keyv({ store, useKeyPrefix: false, throwOnErrors: true });

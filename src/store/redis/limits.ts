@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import { composeLimitStore } from '../compose-limit-store.ts';
 import type {
   Awaitable,
   Counter,
@@ -12,7 +13,6 @@ import type {
   LimitStore,
   Slots,
 } from '../limit-store.ts';
-import { limitStore } from '../limits-of-parts.ts';
 import { memoryLimits } from '../memory-limits.ts';
 import { redisBudget } from './budgets.ts';
 import { type OwedRelease, OwedReleases } from './owed-releases.ts';
@@ -20,10 +20,10 @@ import type { RedisParts } from './part.ts';
 import { numberReply, textList } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
-/** A limit is not worth waiting longer for, in milliseconds. */
+/** Longest wait for a limit, in milliseconds. */
 const WAIT_MS = 500;
 
-/** KEYS counter. ARGV points, limit, window in milliseconds. Nothing is taken where refused. */
+/** KEYS counter. ARGV points, limit, milliseconds of the window. A refusal takes nothing. */
 const TAKE_POINTS = loadScript(`
 local used = tonumber(redis.call('GET', KEYS[1]) or '0')
 local granted = used + tonumber(ARGV[1]) <= tonumber(ARGV[2])
@@ -35,13 +35,13 @@ local left = redis.call('PTTL', KEYS[1])
 if left < 0 then left = tonumber(ARGV[3]) end
 return {granted and 1 or 0, used, left}`);
 
-/** KEYS counter. ARGV points. The window that they were taken in may be over. */
-const GIVE_BACK = loadScript(`
+/** KEYS counter. ARGV points. Does nothing if the window has ended. */
+const REFUND = loadScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if redis.call('DECRBY', KEYS[1], ARGV[1]) < 0 then redis.call('SET', KEYS[1], '0', 'KEEPTTL') end
 return 1`);
 
-/** KEYS places. ARGV id, limit, milliseconds that the place is held. By the clock of Redis, which all instances share. */
+/** KEYS slots. ARGV id, limit, milliseconds until the slot expires. By the clock of Redis, which instances share. */
 const TAKE_PLACE = loadScript(`${NOW}
 local now = timeOf('')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now))
@@ -50,7 +50,7 @@ redis.call('ZADD', KEYS[1], whole(now + tonumber(ARGV[3])), ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return 1`);
 
-/** KEYS places. */
+/** KEYS slots. */
 const COUNT_PLACES = loadScript(`${NOW}
 return redis.call('ZCOUNT', KEYS[1], '(' .. whole(timeOf('')), '+inf')`);
 
@@ -59,74 +59,74 @@ const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
 type Parts = Pick<RedisParts, 'redis' | 'keys'>;
 
 /**
- * Limits that instances share: more instances do not multiply them. While Redis is away each instance counts for
- * itself, from nothing: a limit that is too generous for a while is better than a gateway that refuses everything. What
- * Redis had counted and ended meanwhile is given back when it is there again.
+ * Limits that instances share, so more instances do not multiply them. While Redis is unavailable each instance counts
+ * for itself, from zero: limits that are too generous for a while are better than a gateway that refuses everything.
+ * What Redis had counted and has ended meanwhile is released when Redis is back.
  */
 export function redisLimits(parts: Parts & { log: Logger; now(): number }): LimitStore {
   const { redis, log, now } = parts;
-  const alone = memoryLimits(now);
-  const shared = async <T>(ask: () => Awaitable<T>, instead: () => Awaitable<T>): Promise<T> => {
+  const localLimits = memoryLimits(now);
+  const orLocally = async <T>(inRedis: () => Awaitable<T>, locally: () => Awaitable<T>): Promise<T> => {
     try {
-      return await withTimeout('counting', WAIT_MS, async () => await ask());
+      return await withTimeout('counting', WAIT_MS, async () => await inRedis());
     } catch (thrown) {
       log.debug({ reason: messageOf(thrown) }, 'limits are counted by this instance alone');
-      return await instead();
+      return await locally();
     }
   };
-  /** A method of what Redis counts, and while it is away of what this instance counts. */
+  /** Calls the method of the counter in Redis, or of the local one while Redis is unavailable. */
   const either =
-    <T, A extends unknown[], R>(there: T, here: T, method: (of: T) => (...args: A) => Awaitable<R>) =>
+    <T, A extends unknown[], R>(shared: T, local: T, method: (part: T) => (...args: A) => Awaitable<R>) =>
     (...args: A): Promise<R> =>
-      shared(
-        () => method(there).apply(there, args),
-        () => method(here).apply(here, args),
+      orLocally(
+        () => method(shared).apply(shared, args),
+        () => method(local).apply(local, args),
       );
-  /** The method of both, for what was taken here or there. */
+  /** Calls the method of both counters, because either may have granted the limit. */
   const both =
-    <T, A extends unknown[]>(there: T, here: T, method: (of: T) => (...args: A) => Awaitable<void>) =>
+    <T, A extends unknown[]>(shared: T, local: T, method: (part: T) => (...args: A) => Awaitable<void>) =>
     async (...args: A): Promise<void> => {
-      await method(here).apply(here, args);
-      await shared(
-        () => method(there).apply(there, args),
+      await method(local).apply(local, args);
+      await orLocally(
+        () => method(shared).apply(shared, args),
         () => {},
       );
     };
   const owed = new OwedReleases((entry) => giveBack(parts, entry, { repeated: true }));
   redis.onReady(() => void owed.repeatAll());
-  const store = limitStore({
+  const store = composeLimitStore({
     counter(window): Counter {
-      const [there, here] = [redisCounter(parts, window), alone.counter(window)];
-      return { take: either(there, here, (of) => of.take), giveBack: either(there, here, (of) => of.giveBack) };
+      const [shared, local] = [redisCounter(parts, window), localLimits.counter(window)];
+      return { take: either(shared, local, (part) => part.take), refund: either(shared, local, (part) => part.refund) };
     },
     slots({ name }): Slots {
-      const [there, here] = [redisSlots(parts, { name, now }), alone.slots({ name })];
+      const [shared, local] = [redisSlots(parts, { name, now }), localLimits.slots({ name })];
       return {
-        take: either(there, here, (of) => of.take),
-        release: both(there, here, (of) => of.release),
-        count: either(there, here, (of) => of.count),
-        holders: either(there, here, (of) => of.holders),
+        take: either(shared, local, (part) => part.take),
+        release: both(shared, local, (part) => part.release),
+        count: either(shared, local, (part) => part.count),
+        holders: either(shared, local, (part) => part.holders),
       };
     },
     budget(window): LimitBudget {
-      const [there, here] = [redisBudget(parts, window), alone.budget(window)];
+      const [shared, local] = [redisBudget(parts, window), localLimits.budget(window)];
       return {
-        reserve: either(there, here, (of) => of.reserve),
-        note: both(there, here, (of) => of.note),
-        settle: both(there, here, (of) => of.settle),
-        used: either(there, here, (of) => of.used),
+        reserve: either(shared, local, (part) => part.reserve),
+        note: both(shared, local, (part) => part.note),
+        settle: both(shared, local, (part) => part.settle),
+        used: either(shared, local, (part) => part.used),
       };
     },
   });
   return {
     ...store,
     async giveBack(holder, releases) {
-      // It was taken here or there.
-      await alone.giveBack(holder, releases);
-      return await shared(
+      // Either of them may have granted it.
+      await localLimits.giveBack(holder, releases);
+      return await orLocally(
         async () => {
           await giveBack(parts, { holder, releases }, { repeated: false });
-          // A connection that was never lost does not tell that Redis answers again.
+          // A connection that was never lost does not report that Redis answers again.
           void owed.repeatAll();
           return true;
         },
@@ -142,13 +142,13 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
 function redisCounter({ redis, keys }: Parts, { name, windowSeconds }: CounterWindow): Counter {
   return {
     async take(key, points, { limit, force = false }) {
-      const most = force ? Number.MAX_SAFE_INTEGER : limit;
-      const args = [`${points}`, `${most}`, `${windowSeconds * 1000}`];
+      const maxPoints = force ? Number.MAX_SAFE_INTEGER : limit;
+      const args = [`${points}`, `${maxPoints}`, `${windowSeconds * 1000}`];
       const reply = takeReply.parse(await redis.script(TAKE_POINTS, [keys.limit(name, key)], args));
       return { granted: reply[0] === 1, used: reply[1], resetMs: reply[2] };
     },
-    async giveBack(key, points) {
-      await redis.script(GIVE_BACK, [keys.limit(name, key)], [`${points}`]);
+    async refund(key, points) {
+      await redis.script(REFUND, [keys.limit(name, key)], [`${points}`]);
     },
   };
 }
@@ -172,8 +172,8 @@ function redisSlots({ redis, keys }: Parts, { name, now }: { name: string; now()
 }
 
 /**
- * Gives back in Redis. What holds nothing is not given back, so that what Redis did without an answer is not done twice,
- * and what was counted by an instance alone is not given back here. Points that were taken at once are not repeated:
+ * Releases limits in Redis. Only what is still held is released: a release that Redis carried out without an answer is
+ * not repeated, and what this instance granted alone is not released here. Points are not repeated either, because
  * their windows are short.
  */
 async function giveBack(
@@ -186,12 +186,12 @@ async function giveBack(
     const { owner: key = holder.key } = release;
     if (release.kind === 'budget') await settle(parts, { key, id }, release);
     else if (release.kind === 'place') await parts.redis.command(['ZREM', parts.keys.limit(release.name, key), id]);
-    else if (!repeated) await redisCounter(parts, release).giveBack(key, release.points);
+    else if (!repeated) await redisCounter(parts, release).refund(key, release.points);
   }
 }
 
-/** Where version 1 kept who had reserved points, which it counted as used. Its runs may end here. */
-const EARLIER_RESERVATIONS: Readonly<Record<string, string>> = { tokens: 'reserved', costs: 'reserved-costs' };
+/** Where version 1 stored who had reserved points, which it counted as used. Its runs may still end here. */
+const VERSION_1_RESERVATIONS: Readonly<Record<string, string>> = { tokens: 'reserved', costs: 'reserved-costs' };
 
 async function settle(
   parts: Parts,
@@ -200,8 +200,8 @@ async function settle(
 ): Promise<void> {
   const { redis, keys } = parts;
   const { name, points, spent = points } = release;
-  const earlier = EARLIER_RESERVATIONS[name];
-  if ((await redisBudget(parts, release).settled(key, id, release)) || earlier === undefined) return;
+  const earlier = VERSION_1_RESERVATIONS[name];
+  if ((await redisBudget(parts, release).settleIfHeld(key, id, release)) || earlier === undefined) return;
   if ((await redis.command(['ZREM', keys.limit(earlier, key), id])) !== 1) return;
-  await redis.script(GIVE_BACK, [keys.limit(name, key)], [`${points - spent}`]);
+  await redis.script(REFUND, [keys.limit(name, key)], [`${points - spent}`]);
 }

@@ -1,21 +1,21 @@
 import type { LimitHolder, LimitRelease } from '../limit-store.ts';
 
-/** What a holder gives back. */
+/** What a holder releases. */
 export interface OwedRelease {
   holder: LimitHolder;
   releases: readonly LimitRelease[];
 }
 
-/** Holders that are remembered; what the oldest ones owe is lost to their keys until the window ends. */
-const MOST = 10_000;
+/** Most releases that are remembered. The keys of older ones get their points back only when the window ends. */
+const MAX_OWED = 10_000;
 
-/** What was given back while Redis was away, to be repeated once it is there. */
+/** Releases that failed while Redis was unavailable, to be repeated once it is back. */
 export class OwedReleases {
   readonly #repeat: (owed: OwedRelease) => Promise<void>;
   readonly #owed = new Set<OwedRelease>();
   #repeating = false;
 
-  /** @param repeat may be called again with what it has done already; rejects where Redis is still away. */
+  /** @param repeat may be called again for a release it has already done; rejects while Redis is unavailable. */
   constructor(repeat: (owed: OwedRelease) => Promise<void>) {
     this.#repeat = repeat;
   }
@@ -23,10 +23,10 @@ export class OwedReleases {
   add(owed: OwedRelease): void {
     this.#owed.add(owed);
     const [oldest] = this.#owed;
-    if (oldest && this.#owed.size > MOST) this.#owed.delete(oldest);
+    if (oldest && this.#owed.size > MAX_OWED) this.#owed.delete(oldest);
   }
 
-  /** Repeats what is owed, the oldest first, up to the first that fails. Never rejects. */
+  /** Repeats owed releases, oldest first, until one fails. Never rejects. */
   async repeatAll(): Promise<void> {
     if (this.#repeating) return;
     this.#repeating = true;
@@ -36,7 +36,7 @@ export class OwedReleases {
         this.#owed.delete(owed);
       }
     } catch {
-      // Redis is away again: the rest is repeated when it is back.
+      // Redis is unavailable again; the rest is repeated when it is back.
     } finally {
       this.#repeating = false;
     }

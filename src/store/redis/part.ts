@@ -1,33 +1,33 @@
 import type { RedisArgument } from '@redis/client';
 import type { CommandOptions, RedisConnection, Script } from './connection/connection.ts';
-import type { Keys } from './keys.ts';
+import type { RedisKeys } from './keys.ts';
 
-/** What all parts of the run store over Redis work with. */
+/** What all parts of the storage over Redis share. */
 export interface RedisParts {
   redis: RedisConnection;
-  keys: Keys;
-  /** The store's time as scripts take it: empty for that of Redis. */
+  keys: RedisKeys;
+  /** The time that scripts are given; empty for the time of Redis. */
   now(): string;
-  /** Events are held back until replicas have them; see `Log.show`. */
+  /** Events stay hidden until replicas have them; see `RedisLog.makeVisible`. */
   awaitsReplicas: boolean;
   /** Waits until replicas have what was written in the slot of this id or tag. */
-  have(tag: string): Promise<void>;
+  waitForReplicas(tag: string): Promise<void>;
 }
 
-/** One part of the run store over Redis. */
+/** Base class of the parts of the storage over Redis. */
 export abstract class RedisPart {
   protected readonly redis: RedisConnection;
-  protected readonly keys: Keys;
+  protected readonly keys: RedisKeys;
   protected readonly now: () => string;
   protected readonly awaitsReplicas: boolean;
-  protected readonly have: RedisParts['have'];
+  protected readonly waitForReplicas: RedisParts['waitForReplicas'];
 
-  constructor({ redis, keys, now, awaitsReplicas, have }: RedisParts) {
+  constructor({ redis, keys, now, awaitsReplicas, waitForReplicas: have }: RedisParts) {
     this.redis = redis;
     this.keys = keys;
     this.now = now;
     this.awaitsReplicas = awaitsReplicas;
-    this.have = have;
+    this.waitForReplicas = have;
   }
 
   protected command(...args: readonly RedisArgument[]): Promise<unknown> {

@@ -1,30 +1,30 @@
 import type { Clock } from '../../base/clock.ts';
 import type { RedisConnection } from './connection/connection.ts';
-import type { Keys } from './keys.ts';
+import type { RedisKeys } from './keys.ts';
 import { numberReply } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
-/** How often Redis is asked, in milliseconds: clocks drift, and another server may have taken over. */
-const ASK_MS = 10_000;
+/** How often the clock is synchronised, in milliseconds: clocks drift, and another server may have taken over. */
+const SYNC_MS = 10_000;
 
-/** KEYS any: in a cluster it names the server whose time counts. */
+/** KEYS any: in a cluster it selects the server whose time counts. */
 const TIME = loadScript(`${NOW}
 return tonumber(whole(timeOf('')))`);
 
 interface TimeSource {
   redis: Pick<RedisConnection, 'script'>;
-  keys: Pick<Keys, 'probe'>;
+  keys: Pick<RedisKeys, 'probe'>;
 }
 
 /**
- * The time of Redis, which all instances share, whatever their own clocks say. In between it goes on with this process's
- * steady time, and is never ahead.
+ * The time of Redis, which all instances share, whatever their own clocks say. Between two synchronisations it follows
+ * the monotonic clock of this process; it is never ahead of Redis.
  */
 export class RedisClock implements Clock, Disposable {
   readonly #parts: TimeSource;
   #timer: NodeJS.Timeout | undefined;
-  /** The time of Redis where `performance.now()` is 0. */
-  #began = 0;
+  /** The time of Redis at `performance.now()` 0. */
+  #offset = 0;
 
   private constructor(parts: TimeSource) {
     this.#parts = parts;
@@ -33,27 +33,27 @@ export class RedisClock implements Clock, Disposable {
   /** @throws GatewayError `store_unavailable`. */
   static async open(parts: TimeSource): Promise<RedisClock> {
     const clock = new RedisClock(parts);
-    await clock.#ask();
-    // Redis that is away keeps no time either: what was known goes on.
-    clock.#timer = setInterval(() => void clock.#ask().catch(() => {}), ASK_MS).unref();
+    await clock.#sync();
+    // While Redis is unavailable the last known offset stays.
+    clock.#timer = setInterval(() => void clock.#sync().catch(() => {}), SYNC_MS).unref();
     return clock;
   }
 
   now(): number {
-    return Math.floor(this.#began + performance.now());
+    return Math.floor(this.#offset + performance.now());
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
-  async #ask(): Promise<void> {
+  async #sync(): Promise<void> {
     const { redis, keys } = this.#parts;
-    const asked = performance.now();
+    const sentAt = performance.now();
     const time = numberReply.parse(await redis.script(TIME, [keys.probe], []));
-    // Redis answers in whole milliseconds.
-    const [least, most] = [time - performance.now(), time + 1 - asked];
-    // What may still be right stays: a slow answer knows less.
-    if (this.#began < least || this.#began > most) this.#began = least;
+    // Redis returns whole milliseconds, so this is a range.
+    const [min, max] = [time - performance.now(), time + 1 - sentAt];
+    // An offset within the range stays: a slow answer is less accurate.
+    if (this.#offset < min || this.#offset > max) this.#offset = min;
   }
 }

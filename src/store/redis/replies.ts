@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RUN_APIS, RUN_KINDS, RUN_STATUSES, type RunRecord, type RunSummary } from '../run-store.ts';
 
-/** Replies of Redis, parsed where they come in. */
+/** Parsers of Redis replies. */
 
 export const textList = z.array(z.string());
 export const numberReply = z.number();
@@ -15,7 +15,7 @@ const integer = z
   .transform(Number);
 const integerOrNull = z.union([z.literal('').transform(() => null), integer]);
 
-/** Names of the fields that a list entry needs, in the order of `HMGET`. */
+/** The fields of a list entry, in the order of `HMGET`. */
 export const SUMMARY_FIELDS = [
   'id',
   'user',
@@ -33,17 +33,17 @@ export const SUMMARY_FIELDS = [
   'metadata',
   'listed',
 ] as const satisfies readonly (keyof RunSummary)[];
-/** The same of a whole record. */
+/** The fields of a whole record, in the order of `HMGET`. */
 export const RECORD_FIELDS = [...SUMMARY_FIELDS, 'request'] as const satisfies readonly (keyof RunRecord)[];
 type RecordField = (typeof RECORD_FIELDS)[number];
 const FIELD_INDEX: ReadonlyMap<string, number> = new Map(RECORD_FIELDS.map((field, index) => [field, index]));
-/** Runs of earlier versions have none. */
+/** Runs of earlier versions lack this field. */
 const LISTED = SUMMARY_FIELDS.indexOf('listed');
 
 /**
- * The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. A list has a hundred of these, and
- * each poll one: read value by value, they cost a tenth of what a schema takes.
- * @throws Error for a field that is malformed.
+ * Parses the reply to `HMGET` with `SUMMARY_FIELDS`; undefined if there is no such run. A list has a hundred of these
+ * and each poll has one: parsed by hand, they cost a tenth of what a schema takes.
+ * @throws Error for a malformed field.
  */
 export function parseSummary(reply: unknown): RunSummary | undefined {
   const values: readonly unknown[] = Array.isArray(reply) ? reply : [];
@@ -73,13 +73,13 @@ export function parseSummary(reply: unknown): RunSummary | undefined {
   };
 }
 
-/** The reply to `HMGET` with `RECORD_FIELDS`; undefined where there is no such run. @throws Error as above. */
+/** Parses the reply to `HMGET` with `RECORD_FIELDS`; undefined if there is no such run. @throws as `parseSummary`. */
 export function parseRecordFields(reply: unknown): RunRecord | undefined {
   const summary = parseSummary(reply);
   return summary && { ...summary, request: textOf(Array.isArray(reply) ? reply : [], 'request') };
 }
 
-/** The same of a reply to `HGETALL`. */
+/** Parses the reply to `HGETALL` as a record. */
 export function parseRecordHash(reply: unknown): RunRecord | undefined {
   const fields = new Map(pairsOf(reply));
   return parseRecordFields(RECORD_FIELDS.map((field) => fields.get(field) ?? null));
@@ -102,7 +102,7 @@ function oneOf<Option extends string>(
   return found;
 }
 
-/** Names and values that come in turn, such as the reply to `HGETALL`. */
+/** Names and values that alternate, such as the reply to `HGETALL`. */
 export function pairsOf(reply: unknown): [name: string, value: string][] {
   const flat = textList.parse(reply);
   return Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at] ?? '', flat[2 * at + 1] ?? '']);
@@ -115,20 +115,20 @@ const factFields = {
   status: z.enum(RUN_STATUSES),
   expiresAt: integer,
   endedAt: integerOrNull,
-  /** The end by the store's clock; runs of the first version have none. */
+  /** The end by the clock of the store; runs of the first version lack it. */
   endedByStore: integer.nullable(),
-  /** JSON, where the submission has keys. */
+  /** JSON, if the submission has keys. */
   keys: z.string().nullable(),
 };
 const facts = z.object(factFields);
-/** What the indexes hold of a run. */
-export type Facts = z.infer<typeof facts>;
+/** What indexes need to know of a run. */
+export type RunFacts = z.infer<typeof facts>;
 
-/** Names of the fields of `Facts`, in the order of `HMGET`. */
+/** The fields of `RunFacts`, in the order of `HMGET`. */
 export const FACT_FIELDS = Object.keys(factFields);
 
-/** The reply to `HMGET` with `FACT_FIELDS`; undefined where there is no such run. */
-export function parseFacts(reply: unknown): Facts | undefined {
+/** Parses the reply to `HMGET` with `FACT_FIELDS`; undefined if there is no such run. */
+export function parseFacts(reply: unknown): RunFacts | undefined {
   const values = maybeTextList.parse(reply);
   if (values[0] === null) return undefined;
   return facts.parse(Object.fromEntries(FACT_FIELDS.map((field, index) => [field, values[index]])));
@@ -143,7 +143,7 @@ const appendReply = z.union([
 
 type AppendReply = z.infer<typeof appendReply>;
 
-/** The reply of the append script. That of a delta is read without the schema, which takes longer than the rest. */
+/** Parses the reply of the append script. The usual one is read without the schema, which is slower than the append. */
 export function parseAppend(reply: unknown): AppendReply {
   if (Array.isArray(reply) && reply.length === 3) {
     const [result, last, cancel]: unknown[] = reply;
@@ -181,30 +181,30 @@ const storedKeys = z.array(
     fingerprint: z.string().optional(),
   }),
 );
-/** The keys of a submission as its run's hash names them. */
+/** Parses the submission keys in the hash of a run. */
 export function parseKeys(text: string | null) {
   return text === null ? [] : storedKeys.parse(JSON.parse(text));
 }
 
 export const formatReply = z.tuple([z.enum(['shared', 'newer']), z.number()]);
 
-/** Host and port; null where there is no such server. */
+/** Host and port; null if there is no such server. */
 export const maybeAddressReply = z.tuple([z.string(), z.string()]).nullable();
 
 const clusterNode = z.tuple([z.string().nullable(), z.number()]).rest(z.unknown());
 /** The reply to `CLUSTER SLOTS`: first slot, last slot, the master, its replicas. */
 export const clusterSlotsReply = z.array(z.tuple([z.number(), z.number(), clusterNode]).rest(z.unknown()));
 
-/** Names of the fields that say what readers see of a log. */
+/** The fields that decide what readers see of a log. */
 export const LOG_FIELDS = ['last', 'sealed', 'shown', 'endedAt'] as const;
 
-/** Entries of a log's stream, read as buffers. */
+/** Entries of a log, read as buffers. */
 export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));
 /** `LOG_FIELDS` and the last entry, read as buffers. */
-export const lastReply = z.tuple([z.array(z.instanceof(Buffer).transform(String).nullable()), streamReply]);
+export const lastEntryReply = z.tuple([z.array(z.instanceof(Buffer).transform(String).nullable()), streamReply]);
 export const bufferReply = z.instanceof(Buffer);
 
-/** Members and scores that come in turn. */
-export function withScores(reply: unknown): { member: string; score: number }[] {
+/** Parses members and scores that alternate. */
+export function scoredMembers(reply: unknown): { member: string; score: number }[] {
   return pairsOf(reply).map(([member, score]) => ({ member, score: Number(score) }));
 }

@@ -3,17 +3,17 @@ import type { Script } from './connection/connection.ts';
 import { FACT_FIELDS, LOG_FIELDS } from './replies.ts';
 
 /**
- * Every script touches the keys of one run only (they share the hash tag `{id}`, so a cluster keeps them together).
- * All checks come before all writes, and the first write is one that Redis refuses when it is out of memory: then
- * nothing was written.
+ * Each script touches the keys of one run only (they share the hash tag `{id}`, so a cluster keeps them together). All
+ * checks come before all writes, and the first write is one that Redis refuses when it is out of memory, so a refused
+ * script has written nothing.
  *
- * Fields of a run's hash: those of `RunRecord`, where null is empty; `token` and `until` of the current claim (kept
- * after the end, so that the owner's repeat is recognised), `claims`, `attempts`, `entries` of the transcript, `sealed`;
- * where the submission has keys, `keys` (JSON) and `keyedUntil`, when the last idempotency key ends; `endedByStore`, the
- * end by the store's clock; where events are held back until replicas have them, `shown`, the last that readers see.
+ * Fields of the hash of a run: those of `RunRecord`, with null as empty text; `token` and `until` of the current claim
+ * (kept after the end, to recognise a retry of the owner), `claims`, `attempts`, `entries` of the transcript, `sealed`;
+ * if the submission has keys, `keys` (JSON) and `keyedUntil`, when the last idempotency key ends; `endedByStore`, the
+ * end by the clock of the store; if events are hidden until replicas have them, `shown`, the last visible one.
  *
- * A time "now" that is empty is Redis's own, so that instances whose clocks differ agree. `PUBLISH_LIVE` publishes to the
- * channel of a run: in a cluster it belongs to the slot of the run, and its messages are not carried to all nodes.
+ * An empty "now" is the time of Redis, so instances whose clocks differ agree. `PUBLISH_LIVE` publishes to the channel
+ * of a run: in a cluster that channel belongs to the slot of the run, and its messages do not go to all nodes.
  */
 export const NOW = `
 local function timeOf(given)
@@ -23,17 +23,17 @@ local function timeOf(given)
 end
 local function whole(n) return string.format('%.0f', n) end
 `;
-/** No claim lasts longer, in milliseconds: one that seems to was made before the clock of Redis went back. */
-const LONGEST_LEASE_MS = 60_000;
+/** Longest lease, in milliseconds: a claim that seems longer was made before the clock of Redis went back. */
+const MAX_LEASE_MS = 60_000;
 const FACTS = FACT_FIELDS.map((field) => `'${field}'`).join(', ');
 const LOG = LOG_FIELDS.map((field) => `'${field}'`).join(', ');
 
 /** The scripts of the run store. */
 export const SCRIPTS = {
   /**
-   * KEYS run, log, gone. ARGV changes channel, id, number of frames, frames, now, keys, time that the longest
-   * idempotency key holds or '', milliseconds of the lease where it is created as claimed or '', then fields and values
-   * of the record. 1 created, or the end of the lease; 0 it exists, -1 it may not be created.
+   * KEYS run, log, tombstone. ARGV changes channel, id, number of frames, frames, now, keys, milliseconds that the
+   * longest idempotency key holds or '', milliseconds of the lease if it is created as claimed or '', then fields and
+   * values of the record. Returns 1 if created, or the end of the lease; 0 if it exists; -1 if it must not be created.
    */
   create: loadScript(`${NOW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
@@ -53,7 +53,7 @@ return 1`),
 
   /**
    * KEYS run. ARGV now, milliseconds of the lease, 1 for force, random part of the token. A claim that ends later than
-   * any can was made before the clock went back: it ends a lease from now, and whoever holds it renews it before.
+   * any can was made before the clock went back: it now ends a lease from now, and a living owner renews it.
    */
   claim: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt', 'cancelRequested')
@@ -62,7 +62,7 @@ if r[1] ~= 'queued' and r[1] ~= 'in_progress' then return {'ended'} end
 local now = timeOf(ARGV[1])
 local ends = whole(now + tonumber(ARGV[2]))
 if ARGV[3] ~= '1' and r[2] ~= '' and tonumber(r[3]) > now then
-  if tonumber(r[3]) <= now + ${LONGEST_LEASE_MS} then return {'held', r[3]} end
+  if tonumber(r[3]) <= now + ${MAX_LEASE_MS} then return {'held', r[3]} end
   redis.call('HSET', KEYS[1], 'until', ends)
   return {'held', ends}
 end
@@ -98,9 +98,9 @@ redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])
 return 1`),
 
   /**
-   * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, header of it; these may
-   * be all. Then entries before or -1, 1 for progress, status of the end or '', its time, milliseconds until it is removed, and until
-   * Redis forgets it by itself, now, what lists say of it or '', and transcript entries.
+   * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, its header; these may be
+   * all. Then entries before or -1, 1 for progress, status of the end or '', its time, milliseconds until removal,
+   * milliseconds until Redis expires it, now, list fields or '', and transcript entries.
    */
   append: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
@@ -148,10 +148,10 @@ if not ending then return {'ok', last, cancel} end
 return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`),
 
   /**
-   * KEYS run. ARGV last event that replicas have, or '' for all; channel, and message or ''. From then on readers are
-   * shown everything up to it. 0: this server has no such run, or not all of that.
+   * KEYS run. ARGV last event that replicas have, or '' for all; channel, and message or ''. Makes everything up to
+   * that event visible. Returns 0 if this server has no such run, or not all of these events.
    */
-  show: loadScript(`
+  makeVisible: loadScript(`
 local last = redis.call('HGET', KEYS[1], 'last')
 if not last then return 0 end
 if ARGV[1] ~= '' then
@@ -164,10 +164,10 @@ if ARGV[3] ~= '' then redis.call('PUBLISH_LIVE', ARGV[2], ARGV[3]) end
 return 1`),
 
   /**
-   * KEYS run, log. ARGV 1 where readers see only what replicas have. The state of the log and its last entry that readers
-   * see, of one moment: `LOG_FIELDS`, the entry.
+   * KEYS run, log. ARGV 1 if readers see only what replicas have. Returns the state of the log (`LOG_FIELDS`) and its
+   * last visible entry, read in one step.
    */
-  last: loadScript(`
+  readLast: loadScript(`
 local r = redis.call('HMGET', KEYS[1], ${LOG})
 local seen = r[1] or '0'
 if ARGV[1] == '1' and r[3] and tonumber(r[3]) < tonumber(seen) then seen = r[3] end
@@ -183,8 +183,8 @@ redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
 return {'accepted'}`),
 
   /**
-   * KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now, milliseconds for which a run's owner must
-   * not create it again: of an open one, or of one that ended so lately that a frozen owner may not know yet.
+   * KEYS run, log, transcript, compressed log, tombstone. ARGV channel, message, now, milliseconds for which an owner
+   * must not create the run again: of an open run, or of one that ended so recently that a frozen owner may not know.
    */
   delete: loadScript(`${NOW}
 local facts = redis.call('HMGET', KEYS[1], ${FACTS})
@@ -199,16 +199,16 @@ if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
 redis.call('PUBLISH_LIVE', ARGV[1], ARGV[2])
 return facts`),
 
-  /** KEYS sorted set by time. ARGV now, milliseconds, limit. Members whose time was so long ago, oldest first. */
+  /** KEYS sorted set by time. ARGV now, milliseconds, limit. Members whose time was that long ago, oldest first. */
   due: loadScript(`${NOW}
 local limit = whole(timeOf(ARGV[1]) - tonumber(ARGV[2]))
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', limit, 'WITHSCORES', 'LIMIT', 0, ARGV[3])`),
 
-  /** KEYS claimed runs. ARGV now, count at most. Those whose claim has run out, and those where it ends later than any can. */
+  /** KEYS claimed runs. ARGV now, limit. Runs whose claim has expired or ends later than any can. */
   abandoned: loadScript(`${NOW}
 local now = timeOf(ARGV[1])
 local found = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'WITHSCORES', 'LIMIT', 0, ARGV[2])
-local late = '(' .. whole(now + ${LONGEST_LEASE_MS})
+local late = '(' .. whole(now + ${MAX_LEASE_MS})
 for _, part in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], late, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])) do
   table.insert(found, part)
 end
@@ -226,8 +226,8 @@ if left > 0 then redis.call('PEXPIRE', KEYS[3], left) end
 return 1`),
 
   /**
-   * KEYS key. ARGV now, run, fingerprint, milliseconds that the key holds, milliseconds that it is kept, the run that may
-   * be replaced or ''. The holder by now, this run or an earlier one.
+   * KEYS key. ARGV now, run, fingerprint, milliseconds that the key holds, milliseconds until Redis expires it, the run
+   * that may be replaced or ''. Returns the holder: this run or an earlier one.
    */
   takeKey: loadScript(`${NOW}
 local now = timeOf(ARGV[1])
@@ -240,12 +240,12 @@ redis.call('HSET', KEYS[1], 'runId', ARGV[2], 'fingerprint', ARGV[3], 'until', e
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return {ARGV[2], ARGV[3]}`),
 
-  /** KEYS order, runs. ARGV run, member. A run waits for its turn. */
+  /** KEYS order, runs. ARGV run, member. Enters a run that waits for its turn. */
   wait: loadScript(`
 if redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[2]) == 1 then redis.call('ZADD', KEYS[1], '0', ARGV[2]) end
 return 1`),
 
-  /** KEYS order, runs. ARGV run. It waits no more. */
+  /** KEYS order, runs. ARGV run. Removes a run from those that wait. */
   unwait: loadScript(`
 local member = redis.call('HGET', KEYS[2], ARGV[1])
 if not member then return 0 end
@@ -253,8 +253,8 @@ redis.call('ZREM', KEYS[1], member)
 return redis.call('HDEL', KEYS[2], ARGV[1])`),
 
   /**
-   * KEYS order, runs, turn. The first run of the next key, which waits no more, or nothing. Members are a key's name, a
-   * space, a position and the run: '!' is what comes behind a space, so no member of the key is behind it.
+   * KEYS order, runs, turn. Removes and returns the first run of the next key, or nothing. Members are the name of a
+   * key, a space, a position and the run; '!' follows the space, so no member of a key sorts after its name with '!'.
    */
   nextTurn: loadScript(`
 local last = redis.call('GET', KEYS[3])
@@ -273,16 +273,16 @@ local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
 if not r[1] or (r[3] ~= '' and tonumber(r[3]) <= timeOf(ARGV[1])) then return false end
 return {r[1], r[2]}`),
 
-  /** KEYS key. ARGV run, milliseconds that a key of this run stays; 0 removes it. */
-  leaveKey: loadScript(`
+  /** KEYS key. ARGV run, milliseconds until a key of this run expires; 0 removes it. */
+  releaseKey: loadScript(`
 if redis.call('HGET', KEYS[1], 'runId') ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`),
 
   /**
-   * KEYS run, gone. ARGV now, milliseconds that a key holds after the end or '', milliseconds for which a run that is
-   * not there is kept from being created, or 0. What became of a key's run: 'held' with its record, 'over', 'deleted',
-   * 'missing'.
+   * KEYS run, tombstone. ARGV now, milliseconds that a key holds after the end or '', milliseconds for which a missing
+   * run is kept from being created, or 0. Returns the state of the run of a key: 'held' with its record, 'over',
+   * 'deleted', 'missing'.
    */
   keyRun: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'endedAt', 'endedByStore')
@@ -296,14 +296,14 @@ if not open and ARGV[2] ~= '' and timeOf(ARGV[1]) >= tonumber(r[3] or r[2]) + to
 return {'held', redis.call('HGETALL', KEYS[1])}`),
 } as const satisfies Record<string, Script>;
 
-/** A script with its digests. */
+/** A script with its digests, for one server and for a cluster. */
 export function loadScript(text: string): Script {
   return {
-    plain: hashed(text.replaceAll('PUBLISH_LIVE', 'PUBLISH')),
-    sharded: hashed(text.replaceAll('PUBLISH_LIVE', 'SPUBLISH')),
+    plain: withDigest(text.replaceAll('PUBLISH_LIVE', 'PUBLISH')),
+    sharded: withDigest(text.replaceAll('PUBLISH_LIVE', 'SPUBLISH')),
   };
 }
 
-function hashed(source: string) {
+function withDigest(source: string) {
   return { source, digest: createHash('sha1').update(source).digest('hex') };
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { unavailable } from '../failure.ts';
+import { storeUnavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
 import type {
@@ -27,7 +27,7 @@ import { RedisPart, type RedisParts } from './part.ts';
 import { cancelReply, parseFacts } from './replies.ts';
 import type { Channels } from './runs/channels.ts';
 import { RedisClaims } from './runs/claims.ts';
-import { Indexes } from './runs/indexes.ts';
+import { RedisIndexes } from './runs/indexes.ts';
 import { RedisLists } from './runs/lists.ts';
 import { RedisLog } from './runs/log.ts';
 import { RedisRecords } from './runs/records.ts';
@@ -36,10 +36,10 @@ import { RedisSubmissionKeys } from './runs/submission-keys.ts';
 import { WaitingRuns } from './runs/waiting.ts';
 import { SCRIPTS } from './scripts.ts';
 
-/** What was shown once is seen, unless a failover takes it back. */
-const MOST_LOOKS = 3;
-/** Small enough that others' commands do not wait. */
-const REMOVED_AT_ONCE = 20;
+/** How often a log is read while events are hidden. Making them visible once is enough, unless a failover undoes it. */
+const MAX_READS = 3;
+/** Expired runs that are removed in parallel: few enough not to delay other commands. */
+const REMOVAL_BATCH = 20;
 const CHECK_LIMIT_MS = 900;
 const PROBE_TTL_MS = 60_000;
 
@@ -47,7 +47,7 @@ const PROBE_TTL_MS = 60_000;
 export class RedisRunStore extends RedisPart implements RunStore {
   readonly #channels: Channels;
   readonly #lists: RedisLists;
-  readonly #indexes: Indexes;
+  readonly #indexes: RedisIndexes;
   readonly #submissions: RedisSubmissionKeys;
   readonly #waiting: WaitingRuns;
   readonly #records: RedisRecords;
@@ -58,8 +58,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
   readonly #onClose: () => Promise<void>;
 
   /**
-   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time. With `replicas`,
-   * writes wait for them before anybody sees them.
+   * Takes over both connections; `onClose` releases what belongs to them. `clock` is the clock of the store. With
+   * `replicas`, writes become visible only once replicas have them.
    */
   constructor(
     parts: RedisParts,
@@ -76,9 +76,9 @@ export class RedisRunStore extends RedisPart implements RunStore {
     this.#logger = options.log;
     this.#replicas = options.replicas;
     this.#onClose = options.onClose;
-    const timed = { ...parts, clock: options.clock };
-    const lists = new RedisLists(timed);
-    const indexes = new Indexes({ ...parts, lists });
+    const timedParts = { ...parts, clock: options.clock };
+    const lists = new RedisLists(timedParts);
+    const indexes = new RedisIndexes({ ...parts, lists });
     const waiting = new WaitingRuns(parts);
     const submissions = new RedisSubmissionKeys(parts);
     const records = new RedisRecords({ ...parts, indexes, lists, submissions, waiting });
@@ -87,7 +87,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     this.#waiting = waiting;
     this.#submissions = submissions;
     this.#records = records;
-    this.#claims = new RedisClaims({ ...timed, records, indexes, waiting });
+    this.#claims = new RedisClaims({ ...timedParts, records, indexes, waiting });
     this.#log = new RedisLog(parts);
   }
 
@@ -98,31 +98,31 @@ export class RedisRunStore extends RedisPart implements RunStore {
       return result;
     }
     if (typeof result === 'object') {
-      if (run.claim) this.#channels.holds(run.id, run.claim.leaseMs);
-      // Until the indexes know of the claim they call the run queued: whoever wants to claim it finds that it is held.
-      const indexed = this.#tidy(this.#indexes.markClaimed(run.id, result.until));
+      if (run.claim) this.#channels.markHeld(run.id, run.claim.leaseMs);
+      // Until the indexes have the claim they list the run as queued, and whoever tries to claim it finds it held.
+      const indexed = this.#updateIndexes(this.#indexes.markClaimed(run.id, result.until));
       if (this.#replicas) await indexed;
     }
-    // Also where it exists: an earlier attempt may have stored it without waiting to the end.
-    await this.#showNew(run, { last: run.frameCount, keys: run.keys });
+    // Also if it exists: an earlier attempt may have stored it without waiting for replicas.
+    await this.#makeNewVisible(run, { last: run.frameCount, keys: run.keys });
     return typeof result === 'object' ? { token: result.token } : result;
   }
 
-  /** What a run began with, and all that leads to it, is at replicas; readers may see it up to the event `last`. */
-  async #showNew(
+  /** Waits until replicas have a new run and all that leads to it; then makes it visible up to the event `last`. */
+  async #makeNewVisible(
     run: Pick<NewRun, 'id' | 'user' | 'api' | 'claim'>,
     { last, keys = [] }: { last: number; keys: readonly SubmissionKeyName[] | undefined },
   ): Promise<void> {
     if (!this.#replicas) return;
-    await this.#replicas.haveNew({ ...run, keys });
-    await this.#log.show(run.id, { last });
+    await this.#replicas.waitForNewRun({ ...run, keys });
+    await this.#log.makeVisible(run.id, { last });
   }
 
-  /** Everything of the run is at replicas, and readers may see it. `have` waits for more than the run itself. */
-  async #showAll(id: RunId, have = (replicas: Replicas) => replicas.have(id)): Promise<void> {
+  /** Waits until replicas have the whole run, then makes it visible. `wait` may wait for more than the run itself. */
+  async #makeAllVisible(id: RunId, wait = (replicas: Replicas) => replicas.waitForRun(id)): Promise<void> {
     if (!this.#replicas) return;
-    await have(this.#replicas);
-    await this.#log.show(id);
+    await wait(this.#replicas);
+    await this.#log.makeVisible(id);
   }
 
   async findKey(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined> {
@@ -132,12 +132,12 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   /**
-   * The attempt that stored or deleted a run may not have waited to the end, and what a repeat reads must not be
-   * lost either. It is shown no further than what was waited for.
+   * The earlier attempt may have stored or deleted the run without waiting for replicas, and what a repeat returns must
+   * not be lost either. Only events that were waited for become visible.
    */
   async #waitForRepeat({ run, runId }: KeyHolder, keys: readonly SubmissionKeyName[] | undefined): Promise<void> {
-    if (run) await this.#showNew(run, { last: run.last, keys });
-    else await this.have(runId);
+    if (run) await this.#makeNewVisible(run, { last: run.last, keys });
+    else await this.waitForReplicas(runId);
   }
 
   get(id: RunId): ReturnType<RunStore['get']> {
@@ -146,8 +146,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async list(query: ListQuery) {
     if (query.status || query.model !== undefined) await this.#lists.repair(query);
-    const corrected = (id: RunId) => this.#records.indexEnd(id);
-    return await listPage(query, this.#lists.of(query, corrected));
+    const onMisplaced = (id: RunId) => this.#records.indexEnd(id);
+    return await listPage(query, this.#lists.indexesOf(query, onMisplaced));
   }
 
   countOpen() {
@@ -159,34 +159,34 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   async claimable({ limit, abandoned = false }: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
-    if (abandoned) return await this.#indexes.abandoned(limit);
+    if (abandoned) return await this.#indexes.findAbandoned(limit);
     await this.#waiting.repair(limit);
-    return await this.#indexes.free(limit);
+    return await this.#indexes.findFree(limit);
   }
 
   async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
-    const claim = await this.#claims.takeNext(options);
-    return claim && (await this.#claimed(claim, options));
+    const claim = await this.#claims.claimNext(options);
+    return claim && (await this.#onClaimed(claim, options));
   }
 
   async claim(id: RunId, options: { leaseMs: number; force: boolean }) {
-    const claim = await this.#claims.take(id, options);
-    return claim && (await this.#claimed(claim, options));
+    const claim = await this.#claims.claim(id, options);
+    return claim && (await this.#onClaimed(claim, options));
   }
 
-  async #claimed(claim: Claim, { leaseMs }: { leaseMs: number }): Promise<Claim> {
+  async #onClaimed(claim: Claim, { leaseMs }: { leaseMs: number }): Promise<Claim> {
     const { id } = claim.run;
-    this.#channels.holds(id, leaseMs);
-    // What the last owner wrote may not have been shown: the new one goes on behind it.
-    await this.#showAll(id, (replicas) => replicas.haveClaim(id));
+    this.#channels.markHeld(id, leaseMs);
+    // What the former owner wrote may still be hidden, and the new one continues after it.
+    await this.#makeAllVisible(id, (replicas) => replicas.waitForClaim(id));
     return claim;
   }
 
   async restore(run: LostRun): Promise<'restored' | 'exists'> {
     const result = await this.#records.restore(run);
     if (result === 'restored') {
-      await this.#showAll(run.id, async (replicas) => {
-        await Promise.all([replicas.haveNew(run), replicas.haveClaim(run.id)]);
+      await this.#makeAllVisible(run.id, async (replicas) => {
+        await Promise.all([replicas.waitForNewRun(run), replicas.waitForClaim(run.id)]);
       });
     }
     return result;
@@ -194,8 +194,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
     const renewed = await this.#claims.renew(id, options);
-    if (renewed.result === 'ok') this.#channels.holds(id, options.leaseMs);
-    else this.#channels.letsGo(id);
+    if (renewed.result === 'ok') this.#channels.markHeld(id, options.leaseMs);
+    else this.#channels.markReleased(id);
     return renewed;
   }
 
@@ -203,7 +203,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     try {
       await this.#claims.release(id, options);
     } finally {
-      this.#channels.letsGo(id);
+      this.#channels.markReleased(id);
     }
   }
 
@@ -212,39 +212,39 @@ export class RedisRunStore extends RedisPart implements RunStore {
     const reply = await this.#log.append(id, batch, this.#channels.header(batch));
     switch (reply[0]) {
       case 'ok': {
-        await this.#show(id, batch);
+        await this.#publish(id, batch);
         this.#channels.deliver(id, batch);
         const [, last, cancel, ended] = reply;
         const facts = ended && parseFacts(ended);
-        if (facts) await this.#tidy(this.#records.markEnded(id, facts));
+        if (facts) await this.#updateIndexes(this.#records.markEnded(id, facts));
         return { result: 'ok', last, cancel: cancel === 1 };
       }
       case 'duplicate':
-        await this.#show(id, batch);
-        // The first attempt was not answered, so nobody here has seen its events yet.
-        this.#channels.gap(id);
-        if (batch.end) await this.#tidy(this.#records.indexEnd(id));
+        await this.#publish(id, batch);
+        // The first attempt was not answered, so nobody on this instance got its events.
+        this.#channels.emitGap(id);
+        if (batch.end) await this.#updateIndexes(this.#records.indexEnd(id));
         return { result: 'duplicate', last: reply[1], cancel: reply[2] === 1 };
       case 'gap':
       case 'cancelled':
         return { result: reply[0], last: reply[1] };
       default:
-        this.#channels.letsGo(id);
+        this.#channels.markReleased(id);
         return { result: reply[0] };
     }
   }
 
-  /** Waits for replicas to have a batch, and shows it to readers everywhere. */
-  async #show(id: RunId, batch: Append): Promise<void> {
+  /** Waits until replicas have a batch, then makes it visible to readers on all instances. */
+  async #publish(id: RunId, batch: Append): Promise<void> {
     if (!this.awaitsReplicas) return;
-    await this.have(id);
+    await this.waitForReplicas(id);
     if (batch.count === 0) return;
     const message = Buffer.concat([Buffer.from(this.#channels.header(batch)), batch.frames]);
-    await this.#log.show(id, { last: batch.first + batch.count - 1, message });
+    await this.#log.makeVisible(id, { last: batch.first + batch.count - 1, message });
   }
 
-  /** The append is made whatever becomes of the indexes: the next claimer or a repeat puts right what stayed behind. */
-  async #tidy(work: Promise<void>): Promise<void> {
+  /** The write is done even if updating the indexes fails: the next claim or a repeat corrects them. */
+  async #updateIndexes(work: Promise<void>): Promise<void> {
     try {
       await work;
     } catch (thrown) {
@@ -253,21 +253,21 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
-    return await this.#shown(id, () => this.#log.read(id, options));
+    return await this.#readVisible(id, () => this.#log.read(id, options));
   }
 
   readLast(id: RunId): Promise<LogBatch | undefined> {
-    return this.#shown(id, () => this.#log.readLast(id));
+    return this.#readVisible(id, () => this.#log.readLast(id));
   }
 
-  /** What the log says; what its writer died before it could show is shown first. */
-  async #shown<T>(id: RunId, ask: () => Promise<T | 'hidden'>): Promise<T> {
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
-      const found = await ask();
+  /** Reads the log. If its writer died before it made events visible, that is done first. */
+  async #readVisible<T>(id: RunId, read: () => Promise<T | 'hidden'>): Promise<T> {
+    for (let reads = 0; reads < MAX_READS; reads++) {
+      const found = await read();
       if (found !== 'hidden') return found;
-      await this.#showAll(id);
+      await this.#makeAllVisible(id);
     }
-    throw unavailable('a failover hides what was written');
+    throw storeUnavailable('a failover hides what was written');
   }
 
   readTranscript(id: RunId): Promise<string[]> {
@@ -280,7 +280,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async requestCancel(id: RunId): ReturnType<RunStore['requestCancel']> {
     const reply = cancelReply.parse(await this.script(SCRIPTS.cancel, [this.keys.run(id)], [this.keys.changes, id]));
-    if (reply[0] === 'accepted') await this.have(id);
+    if (reply[0] === 'accepted') await this.waitForReplicas(id);
     return reply[0] === 'ended' ? { result: 'ended', status: reply[1] } : { result: reply[0] };
   }
 
@@ -290,30 +290,30 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async delete(id: RunId): Promise<boolean> {
     this.#log.forget(id);
-    const facts = await this.#records.remove(id, this.#channels.notice);
+    const facts = await this.#records.remove(id, this.#channels.gapMessage);
     if (facts) await this.#indexes.remove({ id, ...facts }, facts);
-    // Also where it was gone already: an earlier attempt may not have waited to the end.
-    await this.have(id);
+    // Also if it was gone already: an earlier attempt may not have waited for replicas.
+    await this.waitForReplicas(id);
     return facts !== undefined;
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    const expired = await this.#indexes.expired(options.limit);
-    for (let start = 0; start < expired.length; start += REMOVED_AT_ONCE) {
-      const some = expired.slice(start, start + REMOVED_AT_ONCE);
-      await Promise.all(some.map((run) => this.#removeExpired(run)));
+    const expired = await this.#indexes.findExpired(options.limit);
+    for (let start = 0; start < expired.length; start += REMOVAL_BATCH) {
+      const batch = expired.slice(start, start + REMOVAL_BATCH);
+      await Promise.all(batch.map((run) => this.#removeExpired(run)));
     }
     return expired.length;
   }
 
   async #removeExpired(run: { id: RunId; user: string; api: RunApi }): Promise<void> {
     this.#log.forget(run.id);
-    const facts = await this.#records.remove(run.id, this.#channels.notice);
+    const facts = await this.#records.remove(run.id, this.#channels.gapMessage);
     await this.#indexes.remove(run, facts);
   }
 
   async compressEnded(options: { endedForMs: number; limit: number }): Promise<number> {
-    const ids = await this.#indexes.uncompressed(options);
+    const ids = await this.#indexes.findUncompressed(options);
     for (const id of ids) {
       await this.#compress(id);
       await this.#indexes.markCompressed(id);
@@ -321,7 +321,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return ids.length;
   }
 
-  /** A damaged log is left as it is: it must not keep the others from being compressed. */
+  /** A damaged log stays uncompressed: it must not keep others from being compressed. */
   async #compress(id: RunId): Promise<void> {
     try {
       await this.#log.compress(id);

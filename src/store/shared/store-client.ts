@@ -11,38 +11,38 @@ import {
   type Callee,
   fromWireError,
   Outbox,
-  type Question,
   readMessages,
   type StoreReply,
-  type Structured,
+  type StoreRequest,
+  type WireValue,
 } from './wire.ts';
 
-/** How long an answer may take, in milliseconds: the process that holds the store is on this machine. */
+/** Longest wait for an answer, in milliseconds: the process that holds the store is on this machine. */
 const ANSWER_MS = 10_000;
-/** How often answers that are late are looked for, in milliseconds. */
+/** How often overdue answers are looked for, in milliseconds. */
 const CHECK_MS = 1000;
 
 interface Pending {
   since: number;
-  resolve(value: Structured): void;
+  resolve(value: WireValue): void;
   reject(reason: Error): void;
-  /** Undoes the call where it is answered only after it has failed as late: it is carried out all the same. */
-  undo: ((value: Structured) => void) | undefined;
+  /** Undoes the call if its answer comes after it was rejected as overdue: the server carries it out all the same. */
+  undo: ((value: WireValue) => void) | undefined;
 }
 
 /**
- * Connects to the process of this gateway that holds the store. A call fails with `store_unavailable` where its answer
- * takes longer than `answerMs`, up to a second later.
- * @throws the system's own error where nobody listens at `path`.
+ * Connects to the process of this gateway that holds the store. A call fails with `store_unavailable` if its answer
+ * takes longer than `answerMs` (checked once a second).
+ * @throws the system's own error if nobody listens at `path`.
  */
 export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}): Promise<SharedStorage> {
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
-  const beside = <K extends keyof SideStores>(store: K) => remote<SideStores[K]>(link, { of: 'beside', store });
+  const beside = <K extends keyof SideStores>(store: K) => remoteProxy<SideStores[K]>(link, { of: 'beside', store });
   return {
-    runs: sharedRuns(link),
-    limits: sharedLimits(link),
+    runs: remoteRunStore(link),
+    limits: remoteLimitStore(link),
     conversations: beside('conversations'),
     deliveries: beside('deliveries'),
     files: beside('files'),
@@ -53,33 +53,30 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
   };
 }
 
-/**
- * Stands for its namesake in the process that holds the store: what is not among its `own` properties is a method that is
- * called there.
- */
-function remote<T extends object>(link: StoreLink, callee: Callee, own: Partial<T> = {}): T {
-  const made: Structured = new Proxy(own, {
+/** Proxies an object in the process that holds the store: any method that is not an `own` property is called there. */
+function remoteProxy<T extends object>(link: StoreLink, callee: Callee, own: Partial<T> = {}): T {
+  const proxy: WireValue = new Proxy(own, {
     get(target, name) {
-      // A promise would take whatever has a `then` for another one.
+      // A promise treats any object that has a `then` as another promise.
       if (name in target || typeof name === 'symbol' || name === 'then') return Reflect.get(target, name);
       return (...args: unknown[]) => link.call(callee, name, args);
     },
   });
-  return made;
+  return proxy;
 }
 
-function sharedRuns(link: StoreLink): RunStore {
-  const runs = remote<RunStore>(link, { of: 'runs' });
-  return remote<RunStore>(
+function remoteRunStore(link: StoreLink): RunStore {
+  const runs = remoteProxy<RunStore>(link, { of: 'runs' });
+  return remoteProxy<RunStore>(
     link,
     { of: 'runs' },
     {
       restore: undefined,
-      // What this worker appended reaches its own readers without another way through the socket.
+      // The readers of this worker get its own appends directly, without a second way through the socket.
       async append(id, batch) {
         checkAppend(batch);
         const appended = await runs.append(id, batch);
-        if (appended.result === 'ok') link.listeners.appended(id, batch);
+        if (appended.result === 'ok') link.listeners.emitAppended(id, batch);
         return appended;
       },
       subscribe: (id, handlers) => link.subscribe(id, handlers),
@@ -91,17 +88,18 @@ function sharedRuns(link: StoreLink): RunStore {
   );
 }
 
-function sharedLimits(link: StoreLink): LimitStore {
+function remoteLimitStore(link: StoreLink): LimitStore {
   const callee: Callee = { of: 'limits' };
-  return remote<LimitStore>(link, callee, {
-    counter: (window) => remote(link, { of: 'counter', ...window }),
-    slots: ({ name }) => remote(link, { of: 'slots', name }),
-    budget: (window) => remote(link, { of: 'budget', ...window }),
+  const limits = remoteProxy<LimitStore>(link, callee);
+  return remoteProxy<LimitStore>(link, callee, {
+    counter: (window) => remoteProxy(link, { of: 'counter', ...window }),
+    slots: ({ name }) => remoteProxy(link, { of: 'slots', name }),
+    budget: (window) => remoteProxy(link, { of: 'budget', ...window }),
     take(holder, requests) {
-      // Nobody else knows the holder: what is taken once this has failed would be taken for good.
+      // Only this worker knows the holder, so what is taken after this call has failed would never be released.
       const undo = (results: LimitResult[]) => {
         if (!results.every(({ granted }) => granted)) return;
-        link.call(callee, 'giveBack', [holder, requests.map(releaseOf)]).catch(() => {});
+        limits.giveBack(holder, requests.map(releaseOf)).catch(() => {});
       };
       return link.call(callee, 'take', [holder, requests], undo);
     },
@@ -115,38 +113,38 @@ class StoreLink {
   readonly #closed: Promise<void>;
   readonly #socket: Socket;
   readonly #answerMs: number;
-  readonly #outbox: Outbox<Question>;
+  readonly #outbox: Outbox<StoreRequest>;
   readonly #pending = new Map<number, Pending>();
-  /** What undoes calls that failed as late, until they are answered: they may still be carried out. */
-  readonly #undos = new Map<number, (value: Structured) => void>();
+  /** How to undo calls that were rejected as overdue but may still be carried out, until they are answered. */
+  readonly #undos = new Map<number, (value: WireValue) => void>();
   readonly #subscriptions = new Map<number, LogHandlers>();
-  readonly #check: NodeJS.Timeout;
-  #number = 0;
+  readonly #overdueTimer: NodeJS.Timeout;
+  #lastNumber = 0;
   #closing = false;
 
   constructor(socket: Socket, answerMs: number) {
     this.#socket = socket;
     this.#answerMs = answerMs;
     this.#outbox = new Outbox(socket);
-    readMessages<StoreReply>(socket, (answer) => this.#take(answer));
+    readMessages<StoreReply>(socket, (answer) => this.#handleReply(answer));
     socket.on('error', () => socket.destroy());
     this.#closed = new Promise((resolve) => {
       socket.once('close', () => {
-        this.#lose();
+        this.#onClose();
         resolve();
       });
     });
-    this.#check = setInterval(() => this.#rejectLate(), CHECK_MS);
-    this.#check.unref();
+    this.#overdueTimer = setInterval(() => this.#rejectOverdue(), CHECK_MS);
+    this.#overdueTimer.unref();
   }
 
-  /** `undo` is given a value that comes only after the call has failed as late. */
-  call(callee: Callee, method: string, args: readonly unknown[], undo?: Pending['undo']): Promise<Structured> {
+  /** `undo` gets the value if it arrives only after the call was rejected as overdue. */
+  call(callee: Callee, method: string, args: readonly unknown[], undo?: Pending['undo']): Promise<WireValue> {
     return this.#ask((call) => ({ ask: 'call', call, callee, method, args }), undo);
   }
 
   async subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
-    const subscription = ++this.#number;
+    const subscription = ++this.#lastNumber;
     this.#subscriptions.set(subscription, handlers);
     const local = this.listeners.add(id, handlers);
     const dispose = () => {
@@ -168,16 +166,16 @@ class StoreLink {
     await this.#closed;
   }
 
-  #ask(question: (call: number) => Question, undo?: Pending['undo']): Promise<Structured> {
-    if (this.#socket.destroyed) return Promise.reject(away());
-    const call = ++this.#number;
+  #ask(question: (call: number) => StoreRequest, undo?: Pending['undo']): Promise<WireValue> {
+    if (this.#socket.destroyed) return Promise.reject(storeUnreachable());
+    const call = ++this.#lastNumber;
     return new Promise((resolve, reject) => {
       this.#pending.set(call, { since: performance.now(), resolve, reject, undo });
       this.#outbox.send(question(call));
     });
   }
 
-  #take(answer: StoreReply): void {
+  #handleReply(answer: StoreReply): void {
     switch (answer.say) {
       case 'value':
         this.#settle(answer.call)?.resolve(answer.value);
@@ -195,7 +193,7 @@ class StoreLink {
         this.#subscriptions.get(answer.subscription)?.onGap();
         return;
       case 'change':
-        this.changes.tell(answer.change);
+        this.changes.emit(answer.change);
     }
   }
 
@@ -205,26 +203,26 @@ class StoreLink {
     return pending;
   }
 
-  /** Calls are in the order of their time: the first that is young enough ends the search. */
-  #rejectLate(): void {
+  /** Calls are in order of time, so the first one that is not overdue ends the search. */
+  #rejectOverdue(): void {
     const oldest = performance.now() - this.#answerMs;
     for (const [call, { since, reject, undo }] of this.#pending) {
       if (since > oldest) return;
       this.#pending.delete(call);
       if (undo) this.#undos.set(call, undo);
-      reject(away());
+      reject(storeUnreachable());
     }
   }
 
-  #lose(): void {
-    clearInterval(this.#check);
-    for (const { reject } of this.#pending.values()) reject(away());
+  #onClose(): void {
+    clearInterval(this.#overdueTimer);
+    for (const { reject } of this.#pending.values()) reject(storeUnreachable());
     this.#pending.clear();
     this.#undos.clear();
-    if (!this.#closing) this.listeners.gapEverywhere();
+    if (!this.#closing) this.listeners.emitGapToAll();
   }
 }
 
-function away(): GatewayError {
+function storeUnreachable(): GatewayError {
   return new GatewayError('store_unavailable', 'The store cannot be reached.', { retryAfterMs: 1000 });
 }

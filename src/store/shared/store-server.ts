@@ -7,18 +7,18 @@ import type { RunId } from '../../base/ids.ts';
 import type { SharedStorage } from '../beside/side-stores.ts';
 import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limit-store.ts';
 import type { Append, AppendResult, RunStore } from '../run-store.ts';
-import { type Callee, Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
+import { type Callee, Outbox, readMessages, type StoreReply, type StoreRequest, toWireError } from './wire.ts';
 
-/** A worker that takes nothing for so long that this many bytes wait for it gets gaps instead of batches. */
+/** A worker with more unsent bytes than this gets gaps instead of batches. */
 const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
 
-/** A store that other processes of this gateway reach. */
+/** A store that other processes of this gateway can use. */
 export interface StoreServer extends AsyncDisposable {
-  /** Where they connect: a socket that only this user may open. */
+  /** Path of the socket, which only this user may open. */
   readonly path: string;
 }
 
-/** Shares a storage with the other processes of this gateway; it stays the caller's to close. */
+/** Serves a storage to the other processes of this gateway. The caller still closes it. */
 export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
   await chmod(folder, 0o700);
@@ -26,7 +26,7 @@ export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
-    const served = new ServedWorker(socket, shared);
+    const served = new WorkerConnection(socket, shared);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       sockets.delete(socket);
@@ -47,28 +47,30 @@ export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   };
 }
 
-/** One worker's connection. */
-class ServedWorker implements Disposable {
+/** The connection of one worker. */
+class WorkerConnection implements Disposable {
   readonly #shared: SharedStorage;
   readonly #runs: RunStore;
   readonly #limits: LimitStore;
   readonly #outbox: Outbox<StoreReply>;
   readonly #subscriptions = new Map<number, Disposable>();
   readonly #changes: Disposable;
-  /** Appends of this worker under way: it delivers them to its own readers itself. */
+  /** Appends of this worker in progress; the worker passes them to its own readers itself. */
   readonly #appending = new Set<string>();
-  /** What calls of this worker hold of limits, by their holder. */
-  readonly #taken = new Map<string, () => Promise<unknown>>();
-  /** Calls that are more than those of the store. */
+  /** Releases the limits that calls of this worker hold, by holder. */
+  readonly #callReleases = new Map<string, () => Promise<unknown>>();
+  /** Methods that do more than the method of the store. */
   readonly #own = {
-    'runs.append': (id: RunId, batch: Append) => this.#append(id, batch),
-    'limits.take': (holder: LimitHolder, requests: readonly LimitRequest[]) => this.#takeLimits(holder, requests),
-    'limits.giveBack': (holder: LimitHolder, releases: readonly LimitRelease[]) => {
-      this.#taken.delete(nameOf(holder));
-      return this.#limits.giveBack(holder, releases);
+    runs: { append: (id, batch) => this.#append(id, batch) },
+    limits: {
+      take: (holder, requests) => this.#takeLimits(holder, requests),
+      giveBack: (holder, releases) => {
+        this.#callReleases.delete(holderKey(holder));
+        return this.#limits.giveBack(holder, releases);
+      },
     },
-  };
-  #left = false;
+  } satisfies { runs: Partial<RunStore>; limits: Partial<LimitStore> };
+  #disconnected = false;
 
   constructor(socket: Socket, shared: SharedStorage) {
     const { runs, limits } = shared;
@@ -77,17 +79,17 @@ class ServedWorker implements Disposable {
     this.#limits = limits;
     this.#outbox = new Outbox(socket);
     this.#changes = runs.onChange((change) => this.#outbox.send({ say: 'change', change }));
-    readMessages<Question>(socket, (question) => this.#take(question));
+    readMessages<StoreRequest>(socket, (question) => this.#handleRequest(question));
   }
 
   [Symbol.dispose](): void {
-    this.#left = true;
+    this.#disconnected = true;
     this.#changes[Symbol.dispose]();
     for (const subscription of this.#subscriptions.values()) subscription[Symbol.dispose]();
-    this.#giveUpCalls();
+    this.#releaseCalls();
   }
 
-  #take(question: Question): void {
+  #handleRequest(question: StoreRequest): void {
     if (question.ask === 'unsubscribe') {
       this.#subscriptions.get(question.subscription)?.[Symbol.dispose]();
       this.#subscriptions.delete(question.subscription);
@@ -101,9 +103,10 @@ class ServedWorker implements Disposable {
     );
   }
 
-  async #call({ callee, method, args }: Extract<Question, { ask: 'call' }>): Promise<unknown> {
+  async #call({ callee, method, args }: Extract<StoreRequest, { ask: 'call' }>): Promise<unknown> {
     const target = this.#targetOf(callee);
-    const work = Reflect.get(this.#own, `${callee.of}.${method}`) ?? Reflect.get(target, method);
+    const own: Partial<Record<Callee['of'], object>> = this.#own;
+    const work = Reflect.get(own[callee.of] ?? {}, method) ?? Reflect.get(target, method);
     return await Reflect.apply(work, target, args);
   }
 
@@ -128,18 +131,18 @@ class ServedWorker implements Disposable {
 
   async #takeLimits(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]> {
     const results = await this.#limits.take(holder, requests);
-    // What belongs to a run outlives its worker; a call does not.
+    // What a run holds outlives its worker; what a call holds does not.
     const isTaken = results.every(({ granted }) => granted) && !holder.lasting;
-    const giveUp = async () => await this.#limits.giveBack(holder, requests.flatMap(lastKnown));
-    if (isTaken) this.#taken.set(nameOf(holder), giveUp);
-    if (this.#left) this.#giveUpCalls();
+    const giveUp = async () => await this.#limits.giveBack(holder, requests.flatMap(callReleaseOf));
+    if (isTaken) this.#callReleases.set(holderKey(holder), giveUp);
+    if (this.#disconnected) this.#releaseCalls();
     return results;
   }
 
-  /** Calls of a worker that is gone: what they were known to have used is counted, the rest is given back. */
-  #giveUpCalls(): void {
-    for (const giveUp of this.#taken.values()) giveUp().catch(() => {});
-    this.#taken.clear();
+  /** Releases what calls of a disconnected worker hold. What they are known to have used is counted. */
+  #releaseCalls(): void {
+    for (const giveUp of this.#callReleases.values()) giveUp().catch(() => {});
+    this.#callReleases.clear();
   }
 
   async #append(id: RunId, batch: Append): Promise<AppendResult> {
@@ -152,7 +155,7 @@ class ServedWorker implements Disposable {
     }
   }
 
-  async #subscribe({ id, subscription }: Extract<Question, { ask: 'subscribe' }>): Promise<void> {
+  async #subscribe({ id, subscription }: Extract<StoreRequest, { ask: 'subscribe' }>): Promise<void> {
     const outbox = this.#outbox;
     let behind = false;
     const subscribed = await this.#runs.subscribe(id, {
@@ -162,24 +165,24 @@ class ServedWorker implements Disposable {
           behind = true;
           return;
         }
-        // The gap goes out with the next batch that fits; until then the reader has nothing new to read anyway.
+        // The gap is sent before the next batch that fits. Until then the reader has nothing new to read.
         if (behind) outbox.send({ say: 'gap', subscription });
         behind = false;
         outbox.send({ say: 'batch', subscription, batch });
       },
       onGap: () => outbox.send({ say: 'gap', subscription }),
     });
-    if (this.#left) subscribed[Symbol.dispose]();
+    if (this.#disconnected) subscribed[Symbol.dispose]();
     else this.#subscriptions.set(subscription, subscribed);
   }
 }
 
-function nameOf({ key, id }: LimitHolder): string {
+function holderKey({ key, id }: LimitHolder): string {
   return `${key} ${id}`;
 }
 
-/** Requests stay counted where they were one; see `LimitBudget.settle`. */
-function lastKnown(request: LimitRequest): LimitRelease[] {
+/** What to release for a call whose end is unknown. Points stay counted; see `LimitBudget.settle` for budgets. */
+function callReleaseOf(request: LimitRequest): LimitRelease[] {
   if (request.kind === 'points') return [];
   const { name } = request;
   if (request.kind === 'place') return [{ kind: 'place', name }];

@@ -7,29 +7,29 @@ import type { CounterWindow } from '../limit-store.ts';
 import type { LogBatch, RunChange } from '../run-store.ts';
 
 /**
- * How the processes of one gateway talk to the one that holds the store: messages in both directions over a local
- * socket, each a list of what came up in one tick. Both ends are of the same version and trust each other.
+ * The protocol between the processes of one gateway and the one that holds the store: messages in both directions over
+ * a local socket, those of one tick sent together. Both ends are of the same version and trust each other.
  */
 
-/** What a process of this gateway wrote, as it wrote it. */
-export type Structured = ReturnType<typeof deserialize>;
+/** A deserialized value, exactly as another process of this gateway sent it. */
+export type WireValue = ReturnType<typeof deserialize>;
 
-/** Whose method is called. */
+/** The object whose method is called. */
 export type Callee =
   | { of: 'runs' | 'limits' | 'storage' }
   | { of: 'beside'; store: keyof SideStores }
   | ({ of: 'counter' | 'budget' } & CounterWindow)
   | { of: 'slots'; name: string };
 
-/** From a worker. `call` numbers what is answered. */
-export type Question =
+/** From a worker. `call` identifies a request that is answered. */
+export type StoreRequest =
   | { ask: 'call'; call: number; callee: Callee; method: string; args: readonly unknown[] }
   | { ask: 'subscribe'; call: number; id: RunId; subscription: number }
   | { ask: 'unsubscribe'; subscription: number };
 
 /** To a worker. */
 export type StoreReply =
-  | { say: 'value'; call: number; value: Structured }
+  | { say: 'value'; call: number; value: WireValue }
   | { say: 'error'; call: number; error: WireError }
   | { say: 'batch'; subscription: number; batch: LogBatch }
   | { say: 'gap'; subscription: number }
@@ -60,7 +60,7 @@ export function fromWireError({ code, message, param, retryAfterMs }: WireError)
 
 const HEADER_BYTES = 4;
 
-/** Collects messages and sends those of one tick in one write. */
+/** Sends the messages of one tick in one write. */
 export class Outbox<Message> {
   readonly #socket: Socket;
   #waiting: Message[] = [];
@@ -69,7 +69,7 @@ export class Outbox<Message> {
     this.#socket = socket;
   }
 
-  /** Bytes that the other end has not taken yet. */
+  /** Bytes that the other end has not read yet. */
   get unsentBytes(): number {
     return this.#socket.writableLength;
   }
@@ -93,16 +93,16 @@ export class Outbox<Message> {
   }
 }
 
-/** Calls `onMessage` with what an `Outbox` at the other end sent, in order. */
+/** Calls `onMessage` with each message from the `Outbox` at the other end, in order. */
 export function readMessages<Message>(socket: Socket, onMessage: (message: Message) => void): void {
   let chunks: Buffer[] = [];
-  let held = 0;
+  let buffered = 0;
   let wanted = HEADER_BYTES;
   let inBody = false;
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
-    held += chunk.length;
-    if (held < wanted) return;
+    buffered += chunk.length;
+    if (buffered < wanted) return;
     let bytes = chunks.length === 1 ? chunk : Buffer.concat(chunks);
     while (bytes.length >= wanted) {
       const part = bytes.subarray(0, wanted);
@@ -115,6 +115,6 @@ export function readMessages<Message>(socket: Socket, onMessage: (message: Messa
       inBody = !inBody;
     }
     chunks = bytes.length === 0 ? [] : [bytes];
-    held = bytes.length;
+    buffered = bytes.length;
   });
 }

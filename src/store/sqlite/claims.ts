@@ -5,8 +5,8 @@ import type { OpenRun, OpenRuns } from './open-runs.ts';
 import { type Row, statusOf } from './rows.ts';
 import type { Transaction } from './writer.ts';
 
-/** Changes of who works on a run. The caller gives the transaction. */
-export class RunClaims {
+/** Claims of open runs. The caller provides the transaction. */
+export class SqliteClaims {
   readonly #open: OpenRuns;
   readonly #statements;
 
@@ -21,35 +21,35 @@ export class RunClaims {
     };
   }
 
-  /** Gives the run to a new owner and fences the former one out. */
-  take(
+  /** Claims the run for a new owner and fences out the former one. */
+  claim(
     run: OpenRun,
     options: { leaseMs: number; now: number; claimedAt: number },
     transaction: Transaction,
   ): FencingToken {
-    transaction.onRollback(() => this.#open.place(run));
+    transaction.onRollback(() => this.#open.reclassify(run));
     restoreOnRollback(run, transaction);
     const { now, claimedAt, leaseMs } = options;
     run.claims++;
     run.attempts++;
     run.queued = false;
-    this.#open.place(run);
+    this.#open.reclassify(run);
     const token = newToken(run.claims);
     run.claim = { token, until: claimedAt + leaseMs };
-    // A run that was cancelled before it began does not begin: it is only claimed to be ended.
+    // A run that was cancelled before its first claim never starts; it is claimed only to be ended.
     this.#statements.claim.run(run.cancelRequested ? null : now, run.claims, run.attempts, run.key);
     return token;
   }
 
-  /** Takes a graceful release out of the count of attempts. */
+  /** Releases the current claim, whose attempt is then not counted. */
   release(run: OpenRun, transaction: Transaction): void {
     restoreOnRollback(run, transaction);
     run.claim = undefined;
     if (run.attempts > 0) this.setAttempts(run, run.attempts - 1);
   }
 
-  /** Takes a claim that was lost to another owner out of the count, where it is still counted. */
-  excuse(run: OpenRun, token: FencingToken, transaction: Transaction): void {
+  /** Stops counting the attempt of a claim that was lost to another owner, if it still counts. */
+  uncountAttempt(run: OpenRun, token: FencingToken, transaction: Transaction): void {
     if (claimNumber(token) <= run.claims - run.attempts) return;
     restoreOnRollback(run, transaction);
     this.setAttempts(run, run.attempts - 1);
@@ -67,14 +67,14 @@ export class RunClaims {
   }
 }
 
-/** Puts the run back as it is now where the transaction fails. */
+/** Restores the present state of the run if the transaction fails. */
 export function restoreOnRollback(run: OpenRun, transaction: Transaction): void {
   const before = { ...run };
   transaction.onRollback(() => Object.assign(run, before));
 }
 
-/** The answer to a cancel that comes after the end, by the run's row. */
-export function cancelOfEnded(row: Row | undefined): CancelResult {
+/** The result of a cancel that comes after the end, from the row of the run. */
+export function cancelResultOf(row: Row | undefined): CancelResult {
   if (!row) return { result: 'missing' };
   const status = statusOf(row);
   if (status === 'queued' || status === 'in_progress') return { result: 'missing' };

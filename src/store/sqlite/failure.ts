@@ -1,7 +1,7 @@
 import { type GatewayError, messageOf } from '../../base/errors.ts';
 import { storeError } from '../failure.ts';
 
-/** Primary SQLite result codes (https://www.sqlite.org/rescode.html) after which a repeat may succeed. */
+/** Primary SQLite result codes (https://www.sqlite.org/rescode.html) of failures that may pass. */
 const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
   [5, 'the database is locked by another process'],
   [6, 'the database is locked'],
@@ -12,13 +12,13 @@ const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
   [14, 'the database file cannot be opened'],
 ]);
 
-/** Why SQLite cannot write for now, or undefined where the failure is of another kind. */
-export function resourceFailure(thrown: unknown): string | undefined {
+/** Why SQLite cannot work right now; undefined if the failure is of another kind. */
+export function resourceReason(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number') return undefined;
   return REASON_OF_CODE.get(thrown.errcode & 0xff);
 }
 
-/** Whether a file is no database, or not any more: SQLITE_CORRUPT and SQLITE_NOTADB. */
+/** Whether the file is not a database, or is damaged: SQLITE_CORRUPT and SQLITE_NOTADB. */
 export function isDamaged(thrown: Error): boolean {
   return hasCode(thrown, [11, 26]);
 }
@@ -28,17 +28,17 @@ interface StoreFile {
   file: 'runs.db' | 'lock.db';
 }
 
-/** What the system or SQLite threw, with the place and the fix; errors without a code say both already. */
-export function unusable({ folder, file }: StoreFile, thrown: unknown): unknown {
+/** Adds the folder and the fix to what the system or SQLite threw. Errors without a code already name both. */
+export function explainOpenFailure({ folder, file }: StoreFile, thrown: unknown): unknown {
   if (!(thrown instanceof Error) || !('code' in thrown)) return thrown;
-  // The system names the file itself.
+  // Errors of the system name the file themselves.
   const what = 'errcode' in thrown ? `${file}: ${thrown.message}` : thrown.message;
   return new Error(`The store folder ${folder} cannot be used: ${what}. ${openingFix(thrown, file)}`, {
     cause: thrown,
   });
 }
 
-/** What to do where a database cannot be opened, by SQLite's codes or the system's; the lock holds nothing. */
+/** How to fix a database that cannot be opened, by the code of SQLite or the system. `lock.db` holds no data. */
 function openingFix(thrown: Error, file: StoreFile['file']): string {
   if (isDamaged(thrown)) {
     return file === 'lock.db'
@@ -60,10 +60,10 @@ function hasCode(thrown: Error, codes: readonly (number | string)[]): boolean {
 
 /** See `storeError`. */
 export function sqliteFailure(thrown: unknown): GatewayError {
-  return storeError(thrown, resourceFailure);
+  return storeError(thrown, resourceReason);
 }
 
-/** The reason shown by a failed check. */
+/** The reason that a failed check reports. */
 export function sqliteReason(thrown: unknown): string {
-  return resourceFailure(thrown) ?? messageOf(thrown);
+  return resourceReason(thrown) ?? messageOf(thrown);
 }

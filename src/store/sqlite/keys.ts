@@ -4,8 +4,8 @@ import type { RunId } from '../../base/ids.ts';
 import type { KeyHolder, RunRecord, SubmissionKey } from '../run-store.ts';
 import { text } from './rows.ts';
 
-/** Keys of submissions; see `SubmissionKey`. The caller gives the transaction. */
-export class SubmissionKeys {
+/** Submission keys; see `SubmissionKey`. The caller provides the transaction. */
+export class SqliteSubmissionKeys {
   readonly #clock: Clock;
   readonly #find: (id: RunId) => RunRecord | undefined;
   readonly #statements;
@@ -47,16 +47,16 @@ export class SubmissionKeys {
     return undefined;
   }
 
-  /** The run has ended: from now on the time of its `retry` keys runs. */
-  ended(id: RunId): void {
+  /** Starts the time to live of the `retry` keys of a run that has ended. */
+  onRunEnded(id: RunId): void {
     this.#statements.ended.run(this.#clock.now(), id);
   }
 
-  removed(id: RunId): void {
+  onRunRemoved(id: RunId): void {
     this.#statements.removed.run(id);
   }
 
-  /** The number removed, at most `limit`. */
+  /** Removes at most `limit` expired keys and returns their number. */
   removeExpired(limit: number): number {
     return Number(this.#statements.removeExpired.run(this.#clock.now(), limit).changes);
   }

@@ -2,28 +2,28 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import { composeLimitStore } from '../compose-limit-store.ts';
 import { Holds } from '../holds.ts';
 import type { CounterWindow, LimitStore } from '../limit-store.ts';
-import { limitStore } from '../limits-of-parts.ts';
 import { MemoryBudget, MemoryCounter, MemorySlots } from '../memory-limits.ts';
 import { integer, text } from './rows.ts';
 import type { Writer } from './writer.ts';
 
-/** How long what calls have used may stand in memory alone, in milliseconds. */
+/** How long the usage of calls may exist in memory only, in milliseconds. */
 const BATCH_MS = 500;
 
 export interface SqliteLimitsOptions {
   writer: Writer;
   log: Logger;
-  /** The wall clock, by which windows and holds are stored. */
+  /** The wall clock, for stored times. */
   clock: Clock;
-  /** By which they run; no correction of the wall clock moves it. */
+  /** The monotonic clock, for times in memory; corrections of the wall clock do not move it. */
   steady: Clock;
 }
 
 /**
- * Limits counted in this process's memory and kept in its database. What runs take, use and give back is written
- * before the next write of their log; what calls use within half a second. Minutes are not kept.
+ * Limits that are counted in memory and stored in the database. What runs reserve, use and release is written before
+ * the next write of their log; what calls use, within half a second. Windows of a minute are not stored.
  */
 export class SqliteLimits {
   readonly store: LimitStore;
@@ -31,7 +31,7 @@ export class SqliteLimits {
   readonly #statements;
   readonly #budgets = new Map<string, MemoryBudget>();
   readonly #holds = new Map<string, Holds>();
-  /** Holds, and windows (without an id), that changed since they were written. */
+  /** Holds, and windows (entries without an id), that have changed since they were last written. */
   #changed = new Map<string, { name: string; key: string; id?: string }>();
   #timer: NodeJS.Timeout | undefined;
   #isQueued = false;
@@ -39,22 +39,22 @@ export class SqliteLimits {
 
   constructor(db: DatabaseSync, options: SqliteLimitsOptions) {
     this.#options = options;
-    this.#statements = prepare(db);
-    this.store = limitStore({
+    this.#statements = prepareStatements(db);
+    this.store = composeLimitStore({
       counter: ({ windowSeconds }) => new MemoryCounter(windowSeconds, options.steady.now),
       slots: ({ name }) => new MemorySlots(this.#holdsOf(name)),
       budget: (window) => this.#budget(window),
     });
   }
 
-  /** What stands in memory alone is written with what the writer does last. */
+  /** Hands what is in memory only to the last transaction of the writer. */
   close(): void {
     void this.flush();
     this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 
-  /** Writes what has changed, with what else is written in this turn of the event loop. Never rejects. */
+  /** Writes all changes in the transaction of this turn of the event loop. Never rejects. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -76,8 +76,8 @@ export class SqliteLimits {
     } catch (thrown) {
       this.#isQueued = false;
       if (this.#isClosed) return;
-      this.#options.log.warn({ err: messageOf(thrown) }, 'what keys have used could not be stored; it is tried again');
-      this.#soon();
+      this.#options.log.warn({ err: messageOf(thrown) }, 'the usage of keys could not be stored; retrying');
+      this.#scheduleFlush();
     }
   }
 
@@ -88,12 +88,12 @@ export class SqliteLimits {
       holds: this.#holdsOf(name),
       changed: (key) => {
         this.#changed.set(`${name} ${key}`, { name, key });
-        this.#soon();
+        this.#scheduleFlush();
       },
     });
     this.#budgets.set(name, budget);
     for (const row of this.#statements.windows.all(name)) {
-      const endsAt = this.#restored(integer(row, 'ends_at'), windowSeconds * 1000);
+      const endsAt = this.#toSteadyClock(integer(row, 'ends_at'), windowSeconds * 1000);
       budget.restore(text(row, 'key'), { used: integer(row, 'used'), endsAt });
     }
     return budget;
@@ -105,7 +105,7 @@ export class SqliteLimits {
     const holds = new Holds(this.#options.steady.now);
     this.#holds.set(name, holds);
     for (const row of this.#statements.holds.all(name)) {
-      const until = this.#restored(integer(row, 'until'), Number.MAX_SAFE_INTEGER);
+      const until = this.#toSteadyClock(integer(row, 'until'), Number.MAX_SAFE_INTEGER);
       const [points, spent] = [integer(row, 'points'), integer(row, 'spent')];
       holds.restore(text(row, 'key'), text(row, 'id'), { points, spent, until, lasting: true });
     }
@@ -117,35 +117,35 @@ export class SqliteLimits {
     return holds;
   }
 
-  #soon(): void {
+  #scheduleFlush(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS).unref();
   }
 
   #writeWindow(name: string, key: string): void {
     const window = this.#budgets.get(name)?.window(key);
-    if (window) this.#statements.putWindow.run(name, key, window.used, this.#stored(window.endsAt));
+    if (window) this.#statements.putWindow.run(name, key, window.used, this.#toWallClock(window.endsAt));
   }
 
   #writeHold(name: string, { key, id }: { key: string; id: string }): void {
     const hold = this.#holds.get(name)?.get(key, id);
     if (!hold) this.#statements.removeHold.run(name, key, id);
-    else this.#statements.putHold.run(name, key, id, hold.points, hold.spent, this.#stored(hold.until));
+    else this.#statements.putHold.run(name, key, id, hold.points, hold.spent, this.#toWallClock(hold.until));
   }
 
-  #stored(steady: number): number {
+  #toWallClock(steady: number): number {
     return Math.ceil(steady - this.#options.steady.now() + this.#options.clock.now());
   }
 
-  /** A time that was stored, at most `mostMs` from now. */
-  #restored(stored: number, mostMs: number): number {
+  /** Converts a stored time, to at most `maxMs` from now. */
+  #toSteadyClock(stored: number, maxMs: number): number {
     const now = this.#options.steady.now();
-    return Math.min(now + mostMs, stored - this.#options.clock.now() + now);
+    return Math.min(now + maxMs, stored - this.#options.clock.now() + now);
   }
 }
 
-/** Holds of runs that have ended, or never began, are settled first: the process died before it could. */
-function prepare(db: DatabaseSync) {
+/** First settles holds of runs that have ended or never started, which the process did not do before it died. */
+function prepareStatements(db: DatabaseSync) {
   const isOver = 'NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = limit_holds.id AND runs.ended_at IS NULL)';
   const ofWindow = 'limit_holds.name = limit_windows.name AND limit_holds.key = limit_windows.key';
   db.exec(`

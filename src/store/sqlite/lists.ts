@@ -1,24 +1,24 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Bucket, IndexRange, Position, RunIndexes } from '../list-page.ts';
+import type { Bucket, IndexRange, ListPosition, RunIndexes } from '../list-page.ts';
 import type { RunApi, RunSummary } from '../run-store.ts';
 import { integer, type Row, text } from './rows.ts';
 
-/** A run found in an index, with its row. */
-export interface ListEntry extends Position {
+/** An index entry with the row of its run. */
+export interface ListEntry extends ListPosition {
   row: Row;
 }
 
-/** One statement for each order. */
-interface Ordered {
+/** A statement for each direction. */
+interface OrderedStatements {
   newestFirst: StatementSync;
   oldestFirst: StatementSync;
 }
 
-/** Users' lists: the index over all runs of a user and interface, and the one by model and bucket (see `Bucket`). */
-export class Lists {
+/** The lists of users: an index of all runs of a user and interface, and one by model and bucket (see `Bucket`). */
+export class SqliteLists {
   readonly #summary: (row: Row) => RunSummary;
-  readonly #all: Ordered;
-  readonly #part: Ordered;
+  readonly #all: OrderedStatements;
+  readonly #part: OrderedStatements;
   readonly #models;
   readonly #position;
 
@@ -26,7 +26,7 @@ export class Lists {
     this.#summary = options.summary;
     this.#all = prepare(db, 'user = :user AND api = :api');
     this.#part = prepare(db, 'user = :user AND api = :api AND model = :model AND bucket = :bucket');
-    // Goes from model to model along the index instead of over all runs.
+    // Skips from model to model along the index instead of scanning all runs.
     this.#models = db.prepare(`
       WITH RECURSIVE models (model) AS (
         SELECT min(model) FROM runs WHERE user = :user AND api = :api
@@ -38,7 +38,7 @@ export class Lists {
     this.#position = db.prepare('SELECT created_at, key FROM runs WHERE id = ?');
   }
 
-  of({ user, api }: { user: string; api: RunApi }): RunIndexes<ListEntry> {
+  indexesOf({ user, api }: { user: string; api: RunApi }): RunIndexes<ListEntry> {
     return {
       models: async () => this.#models.all({ user, api }).map((row) => text(row, 'model')),
       position: async (id) => {
@@ -47,14 +47,14 @@ export class Lists {
       },
       entries: async (index, range) =>
         index === 'all'
-          ? find(this.#all, { user, api }, range)
-          : find(this.#part, { user, api, model: index.model, bucket: index.bucket }, range),
+          ? findEntries(this.#all, { user, api }, range)
+          : findEntries(this.#part, { user, api, model: index.model, bucket: index.bucket }, range),
       summaries: async (entries) => entries.map(({ row }) => this.#summary(row)),
     };
   }
 }
 
-function prepare(db: DatabaseSync, where: string): Ordered {
+function prepare(db: DatabaseSync, where: string): OrderedStatements {
   const statement = (beyond: '<' | '>', order: 'ASC' | 'DESC') =>
     db.prepare(`
       SELECT * FROM runs WHERE ${where} AND (created_at, key) ${beyond} (:at, :tie)
@@ -62,8 +62,8 @@ function prepare(db: DatabaseSync, where: string): Ordered {
   return { newestFirst: statement('<', 'DESC'), oldestFirst: statement('>', 'ASC') };
 }
 
-function find(
-  statements: Ordered,
+function findEntries(
+  statements: OrderedStatements,
   index: { user: string; api: RunApi; model?: string; bucket?: Bucket },
   { newestFirst, from, count }: IndexRange,
 ): ListEntry[] {
@@ -77,6 +77,6 @@ function find(
   return rows.map((row) => ({ ...positionOf(row), row }));
 }
 
-function positionOf(row: Row): Position {
+function positionOf(row: Row): ListPosition {
   return { at: integer(row, 'created_at'), tie: integer(row, 'key') };
 }

@@ -2,26 +2,26 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Append, AppendResult } from '../run-store.ts';
-import { type RunClaims, restoreOnRollback } from './claims.ts';
+import { restoreOnRollback, type SqliteClaims } from './claims.ts';
 import type { OpenRun } from './open-runs.ts';
 import { integer, type Row, text } from './rows.ts';
 import { StoredLogs } from './stored-logs.ts';
 import type { Transaction } from './writer.ts';
 
-/** An ended run's log. */
+/** Refers to the log of an ended run. */
 export interface LogRef {
   id: RunId;
   key: number;
   last: number;
 }
 
-/** Event logs and transcripts, as they are written. The caller gives the transaction. */
-export class Log extends StoredLogs {
-  readonly #claims: RunClaims;
+/** Writes event logs and transcripts. The caller provides the transaction. */
+export class SqliteLog extends StoredLogs {
+  readonly #claims: SqliteClaims;
   readonly #clock: Clock;
   readonly #statements;
 
-  constructor(db: DatabaseSync, options: { claims: RunClaims; clock: Clock }) {
+  constructor(db: DatabaseSync, options: { claims: SqliteClaims; clock: Clock }) {
     super(db);
     this.#claims = options.claims;
     this.#clock = options.clock;
@@ -42,14 +42,14 @@ export class Log extends StoredLogs {
     };
   }
 
-  /** The first frames of a new run. */
-  start(key: number, count: number, frames: Uint8Array): void {
+  /** Inserts the first frames of a new run. */
+  insertFirst(key: number, count: number, frames: Uint8Array): void {
     if (count > 0) this.#statements.insert.run(key, 1, count, 0, frames);
   }
 
-  /** Appends to an open run. Checks come before writes. */
+  /** Appends to an open run. Every check precedes the first write. */
   append(run: OpenRun, batch: Append, transaction: Transaction): AppendResult {
-    const refusal = refuse(run, batch);
+    const refusal = refusalOf(run, batch);
     if (refusal) return refusal;
 
     restoreOnRollback(run, transaction);
@@ -72,29 +72,29 @@ export class Log extends StoredLogs {
     this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, end.listed ?? null, run.key);
   }
 
-  /** Ended runs whose log is not compressed yet, oldest first. */
+  /** Ended runs with an uncompressed log, oldest first. */
   uncompressed(endedBefore: number, limit: number): LogRef[] {
     const rows = this.#statements.uncompressed.all(endedBefore, limit);
     return rows.map((row) => ({ id: text(row, 'id'), key: integer(row, 'key'), last: integer(row, 'last') }));
   }
 
-  /** Puts the compressed log in the place of the batches. False where the run is gone meanwhile. */
+  /** Replaces the batches with the compressed log. False if the run was removed meanwhile. */
   replaceBatches(run: LogRef, compressed: Uint8Array): boolean {
-    // The id too: the key of a removed run may be another's by now.
+    // The key alone is not enough: the key of a removed run may be reused.
     if (this.#statements.markCompressed.run(run.key, run.id).changes === 0) return false;
     this.#statements.insertCompressed.run(run.key, compressed);
     this.#statements.removeBatches.run(run.key);
     return true;
   }
 
-  /** A damaged log is left as it is: it must not keep the others from being compressed. */
+  /** Marks a damaged log, so that it does not keep others from being compressed. */
   leaveUncompressed(run: LogRef): void {
     this.#statements.leaveUncompressed.run(run.key, run.id);
   }
 }
 
-/** Why an append to an open run is not made. */
-function refuse(run: OpenRun, batch: Append): AppendResult | undefined {
+/** Why an append to an open run is refused; undefined if it is not. */
+function refusalOf(run: OpenRun, batch: Append): AppendResult | undefined {
   if (run.claim?.token !== batch.token) return { result: 'fenced' };
   const { last, cancelRequested } = run;
   if (isRepeat(run, batch)) return { result: 'duplicate', last, cancel: cancelRequested };
@@ -109,7 +109,7 @@ function isRepeat(run: OpenRun, batch: Append): boolean {
   return batch.transcript.length > 0 && batch.entriesBefore + batch.transcript.length <= run.entries;
 }
 
-/** The answer to an append that comes after the end, by the run's row. */
+/** The result of an append that comes after the end, from the row of the run. */
 export function appendAfterEnd(row: Row | undefined, batch: Append): AppendResult {
   if (!row) return { result: 'missing' };
   const last = integer(row, 'last');

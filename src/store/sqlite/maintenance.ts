@@ -5,74 +5,74 @@ import { messageOf } from '../../base/errors.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
 import { isDamaged } from './failure.ts';
-import { isUsed } from './files/lock.ts';
-import { lostLog } from './files/lost-log.ts';
+import { isInUse } from './files/lock.ts';
+import { findLostLog } from './files/lost-log.ts';
 import { integer, type Row, text } from './rows.ts';
 import { SCHEMA_VERSION, schemaVersion } from './schema.ts';
 import { StoredLogs } from './stored-logs.ts';
 
-/** What a look through a store found. */
+/** The result of a check. */
 export interface StoreFindings {
   summary: string;
-  /** What is wrong, one line each; at most `MOST_PROBLEMS`. */
+  /** The problems, one line each; at most `MAX_PROBLEMS`. */
   problems: string[];
 }
 
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 const READ_BYTES = 1024 * 1024;
 
-/** The path of the database that a store folder holds, or that a file is. */
+/** The path of the database: `path` itself, or `runs.db` in the store folder `path`. */
 export function databaseAt(path: string): string {
   const full = resolve(path);
   return statSync(full, { throwIfNoEntry: false })?.isFile() ? full : join(full, 'runs.db');
 }
 
 /**
- * Looks through the database of a store folder or a backup, page by page and log by log, also while a gateway uses it.
- * @throws Error where there is no database, or it cannot be read at all.
+ * Checks the database of a store folder or a backup, page by page and log by log, even while a gateway uses it.
+ * @throws Error if there is no database, or it cannot be read at all.
  */
 export async function checkDatabase(path: string): Promise<StoreFindings> {
   const problems: string[] = [];
   const note = (problem: string) => {
-    if (problems.length < MOST_PROBLEMS) problems.push(problem);
+    if (problems.length < MAX_PROBLEMS) problems.push(problem);
   };
   const database = databaseAt(path);
-  const lost = isUsed(dirname(database)) ? undefined : lostLog(database);
+  const lost = isInUse(dirname(database)) ? undefined : findLostLog(database);
   if (lost !== undefined) note(`${database}-wal ${lost}: what was stored last is gone`);
   using db = openForReading(path);
   const version = versionOf(db, path);
   if (version === 0) throw new Error(problems[0] ?? `${database} is a database, but no store of runs.`);
   if (version > SCHEMA_VERSION) note(`its version is ${version}; this gateway knows ${SCHEMA_VERSION}`);
   try {
-    for (const row of db.prepare(`PRAGMA integrity_check(${MOST_PROBLEMS})`).all()) {
+    for (const row of db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all()) {
       const found = text(row, 'integrity_check');
       if (found !== 'ok') note(found);
     }
-    // One state of all tables, whatever a running gateway writes meanwhile.
+    // A snapshot of all tables, whatever a running gateway writes meanwhile.
     db.exec('BEGIN');
     noteBroken(db, { version, note });
-    return { summary: `${await lookAtRuns(db, note)}; version ${version}`, problems };
+    return { summary: `${await checkRuns(db, note)}; version ${version}`, problems };
   } catch (thrown) {
-    // A page is torn; what was found before says more than that. Anything else says nothing of the database.
+    // A page is damaged, or the problems found so far explain the failure. Other errors say nothing of the database.
     if (problems.length === 0 && !(thrown instanceof Error && isDamaged(thrown))) throw thrown;
     note(`${database} cannot be read further: ${messageOf(thrown)}`);
     return { summary: `its runs cannot be read; version ${version}`, problems };
   }
 }
 
-/** How many runs there are; notes those whose logs are damaged. */
-async function lookAtRuns(db: DatabaseSync, note: (problem: string) => void): Promise<string> {
+/** Counts the runs and notes those whose logs are damaged. */
+async function checkRuns(db: DatabaseSync, note: (problem: string) => void): Promise<string> {
   const runs = db.prepare('SELECT key, id, ended_at, last, sealed FROM runs').all();
   const logs = new StoredLogs(db);
   for (const run of runs) {
-    const problem = await problemOf(run, logs);
+    const problem = await findLogProblem(run, logs);
     if (problem !== undefined) note(`run ${text(run, 'id')}: ${problem}`);
   }
   const open = runs.filter((run) => run.ended_at === null).length;
   return `${runs.length} runs, ${open} of them open`;
 }
 
-/** Columns that hold JSON, and the version of the schema that has them first. */
+/** Columns that contain JSON, and the schema version that added them. */
 const JSON_COLUMNS: readonly { since: number; table: string; column: string }[] = [
   { since: 1, table: 'runs', column: 'metadata' },
   { since: 1, table: 'requests', column: 'body' },
@@ -83,7 +83,7 @@ const JSON_COLUMNS: readonly { since: number; table: string; column: string }[] 
   { since: 10, table: 'runs', column: 'listed' },
 ];
 
-/** Rows that are there and not whole: whoever reads them later would fail, or go on without them. */
+/** Notes rows that are incomplete: code that reads them later would fail, or go on without them. */
 function noteBroken(db: DatabaseSync, { version, note }: { version: number; note: (problem: string) => void }): void {
   for (const { since, table, column } of JSON_COLUMNS) {
     if (since > version) continue;
@@ -104,28 +104,28 @@ function versionOf(db: DatabaseSync, path: string): number {
   }
 }
 
-/** What is known of a store folder at a glance. */
-export interface StoreGlance {
-  /** Of the schema; undefined where there is no database yet. */
+/** The state of a store folder. */
+export interface StoreStatus {
+  /** Version of the schema; undefined if there is no database yet. */
   version: number | undefined;
-  /** The latest version that this gateway knows. */
+  /** The latest schema version that this gateway knows. */
   known: number;
-  /** Whether a gateway uses it now. */
+  /** Whether a gateway is using the folder. */
   used: boolean;
 }
 
-/** Looks at a store folder without a change to it. @throws Error where its database cannot be read. */
-export function lookAtStore(folder: string): StoreGlance {
-  const seen = { known: SCHEMA_VERSION, used: isUsed(folder) };
-  if (!existsSync(databaseAt(folder))) return { ...seen, version: undefined };
+/** Inspects a store folder without changing it. @throws Error if its database cannot be read. */
+export function lookAtStore(folder: string): StoreStatus {
+  const status = { known: SCHEMA_VERSION, used: isInUse(folder) };
+  if (!existsSync(databaseAt(folder))) return { ...status, version: undefined };
   using db = openForReading(folder);
-  return { ...seen, version: versionOf(db, folder) };
+  return { ...status, version: versionOf(db, folder) };
 }
 
-/** What is wrong with the log of a run, if anything. */
-async function problemOf(run: Row, logs: StoredLogs): Promise<string | undefined> {
+/** The problem with the log of a run; undefined if there is none. */
+async function findLogProblem(run: Row, logs: StoredLogs): Promise<string | undefined> {
   try {
-    const { last, end } = await lookThrough(run, logs);
+    const { last, end } = await readWholeLog(run, logs);
     if (run.ended_at === null) return last === 0 ? 'its log has no events' : undefined;
     if (!end) return 'it has ended, and its log has no end';
     return last === integer(run, 'last') ? undefined : `its log ends at event ${last} instead of ${run.last}`;
@@ -134,8 +134,8 @@ async function problemOf(run: Row, logs: StoredLogs): Promise<string | undefined
   }
 }
 
-/** Reads a whole log. @throws Error where events are missing, or not whole. */
-async function lookThrough(run: Row, logs: StoredLogs): Promise<{ last: number; end: boolean }> {
+/** Reads a whole log. @throws Error if events are missing or incomplete. */
+async function readWholeLog(run: Row, logs: StoredLogs): Promise<{ last: number; end: boolean }> {
   const key = integer(run, 'key');
   const isCompressed = integer(run, 'sealed') === 1;
   const compressed = isCompressed ? await CompressedLog.open(logs.compressed(key), { keepUpTo: 0 }) : undefined;
@@ -155,14 +155,14 @@ async function lookThrough(run: Row, logs: StoredLogs): Promise<{ last: number; 
 }
 
 /**
- * Copies the database of a store folder, or a backup, as it is at this moment, also while a gateway uses it. The copy can be put in
- * the place of `runs.db` of a gateway that is stopped.
- * @throws Error where there is no database, or `to` exists or cannot be written.
+ * Copies the present state of the database of a store folder or a backup, even while a gateway uses it. The copy can
+ * replace the `runs.db` of a stopped gateway.
+ * @throws Error if there is no database, or `to` exists or cannot be written.
  */
 export function backUpDatabase(from: string, to: string): void {
   using db = openForReading(from);
   const target = resolve(to);
-  // Requests and answers are the users' own.
+  // Requests and answers are private.
   closeSync(openSync(target, 'wx', 0o600));
   try {
     db.prepare('VACUUM INTO ?').run(target);

@@ -4,7 +4,7 @@ import type { FencingToken, NewRun } from '../run-store.ts';
 import { newToken } from '../token.ts';
 import { integer, text } from './rows.ts';
 
-/** What an append and a claim need to know of a run that has not ended. The only process on the database keeps it. */
+/** What appends and claims need to know of an open run. Kept in memory: no other process uses the database. */
 export interface OpenRun {
   readonly id: RunId;
   /** Primary key in `runs`. */
@@ -16,25 +16,25 @@ export interface OpenRun {
   entries: number;
   queued: boolean;
   cancelRequested: boolean;
-  /** Claims so far; part of the next token. */
+  /** Number of claims so far; part of the next token. */
   claims: number;
-  /** Claims since the last finished step. */
+  /** Number of claims since the last finished step. */
   attempts: number;
-  /** The current claim. Claims live in memory alone: those of a dead process are free at once. */
+  /** The current claim. Claims exist in memory only, so those of a dead process are free at once. */
   claim: { token: FencingToken; until: number } | undefined;
 }
 
 /** The runs that have not ended. */
 export class OpenRuns {
   readonly #byId = new Map<RunId, OpenRun>();
-  /** Those that were claimed before, oldest first. */
-  readonly #underWay = new Set<OpenRun>();
-  /** The others by API key, oldest first; the key whose turn is next comes first. */
+  /** Runs that were claimed at least once, oldest first. */
+  readonly #inProgress = new Set<OpenRun>();
+  /** Runs that were never claimed, by API key, oldest first; the key whose turn is next comes first. */
   readonly #queued = new Map<string, Set<OpenRun>>();
   #queuedCount = 0;
   #newest = 0;
 
-  /** Reads them at start. */
+  /** Reads the open runs from the database. */
   constructor(db: DatabaseSync) {
     const rows = db.prepare(`
       SELECT key, id, key_id, status, cancel_requested, claims, attempts,
@@ -63,77 +63,74 @@ export class OpenRuns {
 
   add(run: OpenRun): void {
     this.#byId.set(run.id, run);
-    this.place(run);
+    this.reclassify(run);
   }
 
   remove(id: RunId): void {
     const run = this.#byId.get(id);
     if (!run) return;
     this.#byId.delete(id);
-    this.#underWay.delete(run);
-    this.#unqueue(run);
+    this.#inProgress.delete(run);
+    this.#dequeue(run);
   }
 
   count(): { queued: number; inProgress: number } {
-    return { queued: this.#queuedCount, inProgress: this.#underWay.size };
+    return { queued: this.#queuedCount, inProgress: this.#inProgress.size };
   }
 
   countQueued(keyId: string): number {
     return this.#queued.get(keyId)?.size ?? 0;
   }
 
-  /** Puts a run where it belongs by now: among those that wait for their turn, or not. */
-  place(run: OpenRun): void {
+  /** Moves a run to the set that fits its state: queued or in progress. */
+  reclassify(run: OpenRun): void {
     if (this.#byId.get(run.id) !== run) return;
     if (!run.queued) {
-      this.#unqueue(run);
-      this.#underWay.add(run);
+      this.#dequeue(run);
+      this.#inProgress.add(run);
       return;
     }
-    this.#underWay.delete(run);
-    const own = this.#queued.get(run.keyId) ?? new Set();
-    if (own.has(run)) return;
-    own.add(run);
+    this.#inProgress.delete(run);
+    const queue = this.#queued.get(run.keyId) ?? new Set();
+    if (queue.has(run)) return;
+    queue.add(run);
     this.#queuedCount++;
-    // One that comes back after a failed transaction is not the newest.
-    const sorted = run.key < this.#newest ? new Set([...own].sort(byAge)) : own;
+    // A run that returns to the queue after a failed transaction may not be the newest.
+    const sorted = run.key < this.#newest ? new Set([...queue].sort(byAge)) : queue;
     this.#queued.set(run.keyId, sorted);
     this.#newest = Math.max(this.#newest, run.key);
   }
 
-  #unqueue(run: OpenRun): void {
-    const own = this.#queued.get(run.keyId);
-    if (!own?.delete(run)) return;
+  #dequeue(run: OpenRun): void {
+    const queue = this.#queued.get(run.keyId);
+    if (!queue?.delete(run)) return;
     this.#queuedCount--;
-    if (own.size === 0) this.#queued.delete(run.keyId);
+    if (queue.size === 0) this.#queued.delete(run.keyId);
   }
 
-  /**
-   * The run whose turn it is: one that nobody holds any more, unless an earlier one of its key waits, else the first of
-   * the next key.
-   */
-  next(now: number, { queued = false }: { queued?: boolean }): OpenRun | undefined {
-    const abandoned = queued ? undefined : this.#underWay.values().find((run) => isFree(run, now));
-    const own = abandoned ? this.#queued.get(abandoned.keyId) : this.#queued.values().next().value;
-    const first = own?.values().next().value;
+  /** The run to claim next: an abandoned one, unless its key has an older queued one, or the first of the next key. */
+  findNext(now: number, { queued = false }: { queued?: boolean }): OpenRun | undefined {
+    const abandoned = queued ? undefined : this.#inProgress.values().find((run) => isFree(run, now));
+    const queue = abandoned ? this.#queued.get(abandoned.keyId) : this.#queued.values().next().value;
+    const first = queue?.values().next().value;
     return first && (!abandoned || byAge(first, abandoned) < 0) ? first : abandoned;
   }
 
-  /** The key has had its turn. */
-  tookTurn(keyId: string): void {
-    const own = this.#queued.get(keyId);
-    if (!own) return;
+  /** Moves a key behind all others, after its turn. */
+  endTurn(keyId: string): void {
+    const queue = this.#queued.get(keyId);
+    if (!queue) return;
     this.#queued.delete(keyId);
-    this.#queued.set(keyId, own);
+    this.#queued.set(keyId, queue);
   }
 
-  /** The runs that nobody holds, at most `limit`: abandoned ones, then queued ones. */
-  free(now: number, { limit, abandoned: only = false }: { limit: number; abandoned?: boolean }): OpenRun[] {
-    const free = this.#underWay.values().filter((run) => isFree(run, now));
-    const abandoned = free.take(limit).toArray();
-    if (only) return abandoned;
-    const queued = this.#queued.values().flatMap((own) => own.values());
-    return [...abandoned, ...queued.take(limit - abandoned.length)];
+  /** At most `limit` runs that nobody holds: abandoned ones, then queued ones. */
+  findFree(now: number, options: { limit: number; abandoned?: boolean }): OpenRun[] {
+    const free = this.#inProgress.values().filter((run) => isFree(run, now));
+    const abandoned = free.take(options.limit).toArray();
+    if (options.abandoned) return abandoned;
+    const queued = this.#queued.values().flatMap((queue) => queue.values());
+    return [...abandoned, ...queued.take(options.limit - abandoned.length)];
   }
 }
 
@@ -141,8 +138,8 @@ function byAge(a: OpenRun, b: OpenRun): number {
   return a.key - b.key;
 }
 
-/** A run that is being created, perhaps with its first claim. `now`: the time of claims. */
-export function openRun(run: NewRun, key: number, now: number): OpenRun {
+/** The state of a run that is being created, perhaps with its first claim. `now`: by the clock of the claims. */
+export function newOpenRun(run: NewRun, key: number, now: number): OpenRun {
   const claims = run.claim ? 1 : 0;
   return {
     id: run.id,
@@ -158,7 +155,7 @@ export function openRun(run: NewRun, key: number, now: number): OpenRun {
   };
 }
 
-/** Whether nobody holds the run, or the claim has run out. */
+/** Whether nobody holds the run, or its claim has expired. */
 export function isFree(run: OpenRun, now: number): boolean {
   return run.claim === undefined || run.claim.until <= now;
 }

@@ -3,37 +3,37 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { unusable } from './failure.ts';
+import { explainOpenFailure } from './failure.ts';
 import { Checkpoints } from './files/checkpoints.ts';
 import { DatabaseHealth } from './files/health.ts';
-import { hasLock, lockFolder, refuseUsed } from './files/lock.ts';
-import { lostLog, markClosed, markOpen } from './files/lost-log.ts';
+import { hasLock, lockFolder, refuseIfInUse } from './files/lock.ts';
+import { findLostLog, markClosed, markOpen } from './files/lost-log.ts';
 import { prepareDatabase, SCHEMA_VERSION, schemaVersion } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
-/** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
+/** Longest wait for a lock, in milliseconds: a backup tool may hold one briefly. It blocks the event loop. */
 const BUSY_TIMEOUT_MS = 250;
 const MEMORY = ':memory:';
-const LOST =
+const LOST_LOG_WARNING =
   'what was stored last before the gateway died is lost. Runs may be gone, or go on from an earlier event; ' +
   '`npx research-gateway store check` tells whether the rest is sound';
 
-const EMPTY =
-  'runs.db is not there or empty, although a gateway has used this folder: the store begins anew. If that is not meant, ' +
+const MISSING_DATABASE_WARNING =
+  'runs.db is missing or empty, although a gateway has used this folder: the store starts empty. If that is unintended, ' +
   'stop the gateway and restore a backup';
 
 export interface SqliteOptions {
   /** `normal`: a crash of the process loses nothing; `full`: nor does a loss of power. */
   sync: 'normal' | 'full';
   log: Logger;
-  /** The store's time; this process's where absent. */
+  /** The clock of the store; that of this process if absent. */
   clock?: Clock;
 }
 
 /**
  * Opens the embedded store: `file:<folder>` or `memory:`.
- * @throws Error with the fix where the folder is in use by another process, cannot be written to, or holds a
- * database of another version.
+ * @throws Error with the fix if another process uses the folder, it cannot be written to, or its database is of a newer
+ * version.
  */
 export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunStore {
   if (url === 'memory:') return openAt(MEMORY, { ...options, onClose: () => {} });
@@ -43,23 +43,23 @@ export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunS
     const isNewLock = !hasLock(folder);
     lock = lockFolder(folder);
     const path = join(folder, 'runs.db');
-    if (!isNewLock && !hasBytes(path)) options.log.warn({ folder }, EMPTY);
-    // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
+    if (!isNewLock && !hasBytes(path)) options.log.warn({ folder }, MISSING_DATABASE_WARNING);
+    // Requests and answers are private. SQLite creates its other files with the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
-    // A lock that was there tells by itself who has it; beside a backup under way the gateway must start.
-    const lost = lostLog(path);
-    if (isNewLock) refuseUsed(folder, path);
+    // An existing lock already proves that nobody uses the folder, and a gateway must be able to start during a backup.
+    const lost = findLostLog(path);
+    if (isNewLock) refuseIfInUse(folder, path);
     const onClose = () => {
       markClosed(path);
       lock?.[Symbol.dispose]();
     };
     const store = openAt(path, { ...options, onClose });
     markOpen(path);
-    if (lost !== undefined) options.log.error({ folder }, `runs.db-wal ${lost}: ${LOST}`);
+    if (lost !== undefined) options.log.error({ folder }, `runs.db-wal ${lost}: ${LOST_LOG_WARNING}`);
     return store;
   } catch (thrown) {
     lock?.[Symbol.dispose]();
-    throw unusable({ folder, file: 'runs.db' }, thrown);
+    throw explainOpenFailure({ folder, file: 'runs.db' }, thrown);
   }
 }
 
@@ -75,12 +75,15 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
   try {
     const version = schemaVersion(db);
     if (version > 0 && version < SCHEMA_VERSION) {
-      // What only stands in the write-ahead log would be missing.
+      // The copy would lack what is only in the write-ahead log.
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       db.close();
-      const copy = keepCopy(path, version);
+      const copy = copyBeforeMigration(path, version);
       db = connect();
-      log.info({ from: version, to: SCHEMA_VERSION, copy }, 'the database is led to a new version; a copy is kept');
+      log.info(
+        { from: version, to: SCHEMA_VERSION, copy },
+        'the database is migrated to a new version; a copy is kept',
+      );
     }
     prepareDatabase(db, options);
     const files = path === MEMORY ? {} : { health: new DatabaseHealth(path), checkpoints: new Checkpoints(db, path) };
@@ -92,17 +95,17 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
 }
 
 /**
- * Copies the database beside itself; the path of the copy. One that is there already was made before anything changed.
- * Nothing of this process may have the database open: see `DatabaseHealth`.
+ * Copies the database next to itself and returns the path. An existing copy was made before anything changed, so it
+ * stays. Nothing in this process may have the database open: see `DatabaseHealth`.
  */
-function keepCopy(path: string, version: number): string {
+function copyBeforeMigration(path: string, version: number): string {
   const copy = `${path}.v${version}`;
   if (existsSync(copy)) return copy;
   try {
     copyFileSync(path, `${copy}.tmp`, constants.COPYFILE_FICLONE);
     renameSync(`${copy}.tmp`, copy);
   } catch (thrown) {
-    // On a disk that is full, half a copy only takes more of it.
+    // Half a copy would only waste space on a full disk.
     rmSync(`${copy}.tmp`, { force: true });
     throw thrown;
   }

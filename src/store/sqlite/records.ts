@@ -5,24 +5,24 @@ import type { NewRun, RunRecord, RunSummary } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { integer, type Row, text, toSummary } from './rows.ts';
 
-/** Memory for records, in UTF-16 code units of their requests and metadata. */
-const MAX_KEPT = 8 * 1024 * 1024;
-/** Larger records are read anew each time: they would push out too many others. */
-const MAX_RECORD = MAX_KEPT / 16;
-/** What a record takes beside them. */
-const RECORD_SIZE = 1000;
+/** Size of the record cache, in UTF-16 code units of requests and metadata. */
+const MAX_CACHE_UNITS = 8 * 1024 * 1024;
+/** Larger records are not cached: they would evict too many others. */
+const MAX_RECORD_UNITS = MAX_CACHE_UNITS / 16;
+/** What a record takes in addition to its request and metadata. */
+const RECORD_OVERHEAD = 1000;
 
 /**
- * Reads and writes of `runs` and `requests`. The caller gives the transaction. Records are kept in memory for those who
- * poll: this process alone changes and removes them, and what can change of one is in `OpenRuns` until it has ended.
+ * Reads and writes `runs` and `requests`. The caller provides the transaction. Records are cached for clients that
+ * poll: only this process changes or removes them, and `OpenRuns` has whatever can still change of an open run.
  */
-export class Records {
+export class SqliteRecords {
   readonly #db: DatabaseSync;
   readonly #open: OpenRuns;
-  readonly #kept = new LRUCache<RunId, RunRecord>({
-    maxSize: MAX_KEPT,
-    maxEntrySize: MAX_RECORD,
-    sizeCalculation: ({ request, metadata }) => RECORD_SIZE + request.length + metadata.length,
+  readonly #cache = new LRUCache<RunId, RunRecord>({
+    maxSize: MAX_CACHE_UNITS,
+    maxEntrySize: MAX_RECORD_UNITS,
+    sizeCalculation: ({ request, metadata }) => RECORD_OVERHEAD + request.length + metadata.length,
   });
   readonly #statements;
 
@@ -52,7 +52,7 @@ export class Records {
     };
   }
 
-  /** The new run's primary key; undefined where the id is taken. */
+  /** Inserts a run and returns its primary key; undefined if the id exists. */
   insert(run: NewRun): number | undefined {
     const claims = run.claim ? 1 : 0;
     const { changes, lastInsertRowid } = this.#statements.insert.run(
@@ -79,29 +79,29 @@ export class Records {
   }
 
   get(id: RunId): RunRecord | undefined {
-    const kept = this.#kept.get(id);
-    if (kept?.endedAt === null) {
-      const now = this.#unchanged(kept);
+    const cached = this.#cache.get(id);
+    if (cached?.endedAt === null) {
+      const now = this.#refresh(cached);
       if (now) return now;
-    } else if (kept) return kept;
+    } else if (cached) return cached;
     const row = this.#statements.get.get(id);
     const record = row && { ...this.summary(row), request: text(row, 'body') };
-    // What a transaction has written may still be taken back.
-    if (record && !this.#db.isTransaction) this.#kept.set(id, Object.freeze(record));
+    // The transaction in progress may still roll back what was read.
+    if (record && !this.#db.isTransaction) this.#cache.set(id, Object.freeze(record));
     return record;
   }
 
-  /** The record of an open run as it is now; undefined where it was claimed for the first time, cancelled or ended. */
-  #unchanged(kept: RunRecord): RunRecord | undefined {
-    const run = this.#open.get(kept.id);
-    if (!run || run.queued !== (kept.status === 'queued') || run.cancelRequested !== kept.cancelRequested)
+  /** The cached record of an open run with its current `last`; undefined if anything else of it has changed since. */
+  #refresh(cached: RunRecord): RunRecord | undefined {
+    const run = this.#open.get(cached.id);
+    if (!run || run.queued !== (cached.status === 'queued') || run.cancelRequested !== cached.cancelRequested)
       return undefined;
-    return run.last === kept.last ? kept : { ...kept, last: run.last };
+    return run.last === cached.last ? cached : { ...cached, last: run.last };
   }
 
   /** Removes everything that belongs to a run. False if there is none. */
   remove(id: RunId): boolean {
-    this.#kept.delete(id);
+    this.#cache.delete(id);
     const row = this.#statements.key.get(id);
     if (!row) return false;
     const key = integer(row, 'key');
@@ -109,29 +109,29 @@ export class Records {
     return true;
   }
 
-  /** Where a run's log is, and how long; undefined where there is no such run. */
+  /** Locates the log of a run; undefined if there is no such run. */
   logOf(id: RunId): { key: number; last: number; compressed: boolean } | undefined {
     const open = this.#open.get(id);
     if (open) return { key: open.key, last: open.last, compressed: false };
-    const row = this.ended(id);
+    const row = this.findEnded(id);
     return row && { key: integer(row, 'key'), last: integer(row, 'last'), compressed: integer(row, 'sealed') === 1 };
   }
 
-  /** What is left to know of an ended run by who comes late. */
-  ended(id: RunId): Row | undefined {
+  /** The row that answers late appends and cancels of an ended run, and reads of its log. */
+  findEnded(id: RunId): Row | undefined {
     return this.#statements.ended.get(id);
   }
 
-  expired(now: number, limit: number): RunId[] {
+  findExpired(now: number, limit: number): RunId[] {
     return this.#statements.expired.all(now, limit).map((row) => text(row, 'id'));
   }
 
-  /** A write that changes nothing of meaning. */
+  /** A write without meaning, to test whether the database can be written to. */
   probe(now: number): void {
     this.#statements.probe.run(now);
   }
 
-  /** A row of `runs` as a list shows it. */
+  /** Converts a row of `runs` to a list entry. */
   summary(row: Row): RunSummary {
     return toSummary(row, this.#open.get(text(row, 'id'))?.last);
   }

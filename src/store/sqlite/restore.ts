@@ -1,19 +1,19 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { lockFolder, refuseUsed } from './files/lock.ts';
+import { lockFolder, refuseIfInUse } from './files/lock.ts';
 import { backUpDatabase, databaseAt } from './maintenance.ts';
 import { integer } from './rows.ts';
 import { SCHEMA_VERSION, schemaVersion } from './schema.ts';
 
-/** What belongs to a database. Its log goes first: SQLite would take it for the log of whatever database stands beside it. */
-const PARTS = ['-wal', '-shm', '-open', ''];
+/** The files of a database. The log is moved first: SQLite would apply it to any database next to it. */
+const DATABASE_SUFFIXES = ['-wal', '-shm', '-open', ''];
 
 /**
- * Puts the database at `from`, a file or a store folder, in the place of the one in `folder`. What was there is kept
- * beside it; its path, or undefined where there was none.
- * @throws Error where another process uses the folder, where `from` is of a newer version or cannot be copied, or, without
- * `force`, where the folder holds what `from` does not.
+ * Replaces the database in `folder` with the one at `from`, a file or a store folder. Returns the path where the former
+ * database is kept; undefined if there was none.
+ * @throws Error if another process uses the folder, if `from` is of a newer version or cannot be copied, or, without
+ * `force`, if the folder has data that `from` lacks.
  */
 export function restoreDatabase(from: string, folder: string, { force }: { force: boolean }): string | undefined {
   const target = resolve(folder);
@@ -23,8 +23,8 @@ export function restoreDatabase(from: string, folder: string, { force }: { force
   refuseNewer(source);
   using _ = lockFolder(target);
   const isThere = existsSync(path);
-  if (isThere) refuseUsed(target, path);
-  const newer = isThere && !force ? newerIn(path, source) : 0;
+  if (isThere) refuseIfInUse(target, path);
+  const newer = isThere && !force ? countNewer(path, source) : 0;
   if (newer > 0) {
     throw new Error(
       `The store in ${target} holds what the backup does not: ${newer} newer runs or records. ` +
@@ -32,17 +32,17 @@ export function restoreDatabase(from: string, folder: string, { force }: { force
     );
   }
   const staged = `${path}.restored`;
-  // Of a restore that was cut.
+  // Left over from an interrupted restore.
   rmSync(staged, { force: true });
   backUpDatabase(source, staged);
-  sync(staged);
+  syncToDisk(staged);
   const kept = isThere ? setAside(path) : undefined;
   renameSync(staged, path);
-  sync(target);
+  syncToDisk(target);
   return kept;
 }
 
-/** No gateway of this version could start on it. */
+/** Refuses a database of a newer version, with which this gateway could not start. */
 function refuseNewer(source: string): void {
   using db = new DatabaseSync(source, { readOnly: true });
   const version = schemaVersion(db);
@@ -52,8 +52,8 @@ function refuseNewer(source: string): void {
   );
 }
 
-/** What tells whether a store went on, the version of the schema that has it first, and its rows. */
-const RECORDS: readonly { since: number; rows(schema: string): string }[] = [
+/** The rows to compare, and the schema version that added each table. */
+const COMPARED_ROWS: readonly { since: number; rows(schema: string): string }[] = [
   {
     since: 1,
     rows: (s) =>
@@ -65,32 +65,32 @@ const RECORDS: readonly { since: number; rows(schema: string): string }[] = [
   { since: 9, rows: (s) => `SELECT day, key, team, model, tag, requests FROM ${s}.usage` },
 ];
 
-/** How many records the database at `path` has that the one at `source` does not, or in an earlier state. */
-function newerIn(path: string, source: string): number {
+/** Counts records of the database at `path` that the one at `source` lacks or has in an earlier state. */
+function countNewer(path: string, source: string): number {
   try {
     using db = new DatabaseSync(path, { readOnly: true });
     db.prepare('ATTACH ? AS backup').run(source);
     const version = schemaVersion(db);
-    const before = integer(db.prepare('PRAGMA backup.user_version').get() ?? {}, 'user_version');
-    return RECORDS.filter(({ since }) => since <= version).reduce((sum, { since, rows }) => {
-      const known = since <= before ? ` EXCEPT ${rows('backup')}` : '';
-      return sum + integer(db.prepare(`SELECT count(*) AS n FROM (${rows('main')}${known})`).get() ?? {}, 'n');
+    const sourceVersion = integer(db.prepare('PRAGMA backup.user_version').get() ?? {}, 'user_version');
+    return COMPARED_ROWS.filter(({ since }) => since <= version).reduce((sum, { since, rows }) => {
+      const exceptKnown = since <= sourceVersion ? ` EXCEPT ${rows('backup')}` : '';
+      return sum + integer(db.prepare(`SELECT count(*) AS n FROM (${rows('main')}${exceptKnown})`).get() ?? {}, 'n');
     }, 0);
   } catch {
-    // A store that cannot be read is what backups are for.
+    // Replacing a store that cannot be read is what backups are for.
     return 0;
   }
 }
 
-/** Moves a database and what belongs to it aside; the new path. */
+/** Moves a database and its companion files aside and returns the new path. */
 function setAside(path: string): string {
   const kept = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  for (const part of PARTS) if (existsSync(path + part)) renameSync(path + part, kept + part);
+  for (const part of DATABASE_SUFFIXES) if (existsSync(path + part)) renameSync(path + part, kept + part);
   return kept;
 }
 
-/** What was written to a file, or renamed in a folder, is on the disk. */
-function sync(path: string): void {
+/** Flushes a file, or the renames in a folder, to the disk. */
+function syncToDisk(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

@@ -40,7 +40,7 @@ export function statusOf(row: Row): RunStatus {
   return oneOf(RUN_STATUSES, row, 'status');
 }
 
-/** A row of `runs` without the request. `last` is given where the row lags behind (open runs). */
+/** Converts a row of `runs`. `last` is passed for an open run, whose row lags behind. */
 export function toSummary(row: Row, last: number = integer(row, 'last')): RunSummary {
   return {
     id: text(row, 'id'),

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../base/errors.ts';
-import { isDamaged, resourceFailure } from './failure.ts';
+import { isDamaged, resourceReason } from './failure.ts';
 
 /**
- * `runs.last` is kept up to date for ended runs only: while a run is open its batches say it, and an append writes
- * one row instead of two. Requests stand apart, so that a change of a record does not rewrite them. Batches are rows
- * in append order under a small integer key: a row per event, clustered by run, writes eight times the bytes.
- * `runs.sealed`: 0 not yet, 1 the log is in `sealed_logs`, 2 never, for it is damaged.
+ * `runs.last` is current for ended runs only: while a run is open its batches tell its last event, so an append writes
+ * one row instead of two. Requests have a table of their own, so that changes of a record do not rewrite them. Batches
+ * are rows in append order under a small integer key: a row per event, clustered by run, writes eight times the bytes.
+ * `runs.sealed`: 0 not compressed yet, 1 the log is in `sealed_logs`, 2 never compressed, because it is damaged.
  */
 const VERSION_1 = `
 CREATE TABLE runs (
@@ -65,8 +65,8 @@ CREATE TABLE probe (id INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 `;
 
 /**
- * Keys of submissions; see `SubmissionKey`. `expires_at` is null while a `retry` key's run is open, and is set
- * `ttl` after its end. An `idempotency` key whose run is gone stands for a deleted one.
+ * Submission keys; see `SubmissionKey`. `expires_at` is null while the run of a `retry` key is open, and is set to
+ * `ttl` after its end. An `idempotency` key without a run stands for a deleted one.
  */
 const VERSION_2 = `
 CREATE TABLE submission_keys (
@@ -83,15 +83,14 @@ CREATE INDEX submission_keys_expiry ON submission_keys (expires_at) WHERE expire
 `;
 
 /**
- * An index for each part of a user's list that a filter names; `bucket` as `list-page.ts` says. `runs_list` stays for
- * the whole list.
+ * An index for each filtered part of a user's list; `bucket`: see `list-page.ts`. `runs_list` serves the whole list.
  */
 const VERSION_3 = `
 ALTER TABLE runs ADD COLUMN bucket TEXT NOT NULL AS (iif(ended_at IS NULL, 'open', status)) VIRTUAL;
 CREATE INDEX runs_parts ON runs (user, api, model, bucket, created_at, key);
 `;
 
-/** Idempotency keys of the first version. */
+/** Takes over the idempotency keys of the first version. */
 const VERSION_4 = `
 INSERT INTO submission_keys (kind, hash, run_id, fingerprint, ttl, expires_at)
   SELECT 'idempotency', key, run_id, fingerprint, 86400000, expires_at FROM reservations
@@ -99,9 +98,7 @@ INSERT INTO submission_keys (kind, hash, run_id, fingerprint, ttl, expires_at)
 DROP TABLE reservations;
 `;
 
-/**
- * What keys have used of their budgets, and what runs hold of limits; see `SqliteLimits`. Times are Unix milliseconds.
- */
+/** What keys have used of budgets and runs have reserved of limits; see `SqliteLimits`. Times are Unix milliseconds. */
 const VERSION_5 = `
 CREATE TABLE limit_windows (
   name TEXT NOT NULL,
@@ -122,8 +119,8 @@ CREATE TABLE limit_holds (
 `;
 
 /**
- * Conversations and their items, see `ConversationStore`; `key` of an item is its place. `kept`: what all who use the
- * store share, such as the secret of `SqliteRunStore.secret`.
+ * Conversations and their items; see `ConversationStore`. The `key` of an item is its position. `kept`: values that
+ * everyone who uses the store shares, such as the one of `SqliteRunStore.secret`.
  */
 const VERSION_6 = `
 CREATE TABLE conversations (
@@ -152,7 +149,7 @@ CREATE INDEX conversation_items_order ON conversation_items (conversation, key);
 CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** What runs have to tell, see `DeliveryStore`. `due_at` is null where nobody has to look at it any more. */
+/** Deliveries of runs; see `DeliveryStore`. `due_at` is null once nothing is left to do. */
 const VERSION_7 = `
 CREATE TABLE deliveries (
   run TEXT PRIMARY KEY,
@@ -164,7 +161,7 @@ CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_expiry ON deliveries (expires_at) WHERE due_at IS NULL;
 `;
 
-/** What is known of the files of users, see `FileStore`. */
+/** Metadata of the users' files; see `FileStore`. */
 const VERSION_8 = `
 CREATE TABLE files (
   id TEXT PRIMARY KEY,
@@ -180,7 +177,7 @@ CREATE INDEX files_list ON files (user, created_at, id);
 CREATE INDEX files_expiry ON files (expires_at) WHERE expires_at IS NOT NULL;
 `;
 
-/** Lists of small records, what was used by day, whose documents have to be read; see `SideStores`. */
+/** Lists of small records, usage by day, and users whose documents have to be read; see `SideStores`. */
 const VERSION_9 = `
 CREATE TABLE entries (
   list TEXT NOT NULL,
@@ -225,8 +222,8 @@ CREATE INDEX readings_expiry ON readings (expires_at) WHERE due_at IS NULL;
 /** See `RunRecord.listed`. */
 const VERSION_10 = `ALTER TABLE runs ADD COLUMN listed TEXT NOT NULL DEFAULT '{}';`;
 
-/** What leads from each version to the next; the first from an empty database to version 1. */
-const STEPS: readonly string[] = [
+/** The migration to each version; the first one creates version 1 in an empty database. */
+const MIGRATIONS: readonly string[] = [
   VERSION_1,
   VERSION_2,
   VERSION_3,
@@ -239,13 +236,13 @@ const STEPS: readonly string[] = [
   VERSION_10,
 ];
 
-/** A write-ahead log that a long reader let grow is cut back to this once it was moved into the database, in bytes. */
-const LARGEST_LOG_BYTES = 64 * 1024 ** 2;
+/** A write-ahead log that grew because of a long read is truncated to this size once it was checkpointed, in bytes. */
+const MAX_WAL_BYTES = 64 * 1024 ** 2;
 
 /** The version that this gateway reads and writes. */
-export const SCHEMA_VERSION = STEPS.length;
+export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Sets the connection up and leads the database to the version of this gateway; see `migrate`. */
+/** Configures the connection and migrates the database to the schema of this gateway; see `migrate`. */
 export function prepareDatabase(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void {
   configure(db, options);
   migrate(db);
@@ -256,21 +253,21 @@ function configure(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = ${options.sync === 'full' ? 'FULL' : 'NORMAL'};
-    PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES};
+    PRAGMA journal_size_limit = ${MAX_WAL_BYTES};
     PRAGMA cache_size = -16384;
     PRAGMA temp_store = MEMORY;
   `);
 }
 
-/** The version of a database, 0 where it is empty. */
+/** The schema version of a database; 0 if it is empty. */
 export function schemaVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }
 
 /**
- * Leads the database step by step to the version of this gateway, each step in a transaction of its own. Whoever calls
- * keeps a copy of an earlier version first.
- * @throws Error naming the fix where a newer gateway wrote it, or a step fails.
+ * Migrates the database to the schema of this gateway, each version in its own transaction. The caller keeps a copy of
+ * an earlier version first.
+ * @throws Error with the fix if a newer gateway wrote it, or a migration fails.
  */
 function migrate(db: DatabaseSync): void {
   const version = schemaVersion(db);
@@ -280,26 +277,26 @@ function migrate(db: DatabaseSync): void {
         'Start the gateway that wrote it or a newer one, or set store.url to another folder.',
     );
   }
-  for (const [index, step] of STEPS.entries()) {
+  for (const [index, step] of MIGRATIONS.entries()) {
     if (index < version) continue;
     try {
       db.exec(`BEGIN; ${step} PRAGMA user_version = ${index + 1}; COMMIT;`);
     } catch (cause) {
-      throw notLed({ from: version, to: index + 1 }, cause);
+      throw migrationError({ from: version, to: index + 1 }, cause);
     }
   }
 }
 
-/** What stopped a step, which is undone when the database is closed. Of an empty database nothing is lost. */
-function notLed({ from, to }: { from: number; to: number }, cause: unknown): unknown {
+/** The error for a failed migration, which closing the database rolls back. An empty database has nothing to lose. */
+function migrationError({ from, to }: { from: number; to: number }, cause: unknown): unknown {
   if (from === 0 || (cause instanceof Error && isDamaged(cause))) return cause;
-  const resource = resourceFailure(cause);
+  const resource = resourceReason(cause);
   const fix =
     resource === undefined
       ? 'Start the gateway that wrote it, and report this.'
-      : 'Mend that and start again, or start the gateway that wrote it.';
+      : 'Fix that and start again, or start the gateway that wrote it.';
   return new Error(
-    `The database in the store folder could not be led to schema version ${to}: ${resource ?? messageOf(cause)}. ` +
+    `The database in the store folder could not be migrated to schema version ${to}: ${resource ?? messageOf(cause)}. ` +
       `As it was, with schema version ${from}, it is kept beside it as runs.db.v${from}. ${fix}`,
     { cause },
   );

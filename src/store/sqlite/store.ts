@@ -3,8 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type CompressedLog, CompressedLogs, compressLog } from '../compressed-log.ts';
-import { unavailable } from '../failure.ts';
+import { type CompressedLog, CompressedLogCache, compressLog } from '../compressed-log.ts';
+import { storeUnavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import type { LimitStore } from '../limit-store.ts';
 import { listPage } from '../list-page.ts';
@@ -24,80 +24,79 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import { sqliteSideStores } from './beside/side-stores.ts';
-import { cancelOfEnded, RunClaims } from './claims.ts';
+import { cancelResultOf, SqliteClaims } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
 import type { DatabaseHealth } from './files/health.ts';
-import { SubmissionKeys } from './keys.ts';
+import { SqliteSubmissionKeys } from './keys.ts';
 import { SqliteLimits } from './limits.ts';
-import { Lists } from './lists.ts';
-import { appendAfterEnd, Log, type LogRef } from './log.ts';
-import { isFree, type OpenRun, OpenRuns, openRun } from './open-runs.ts';
-import { Records } from './records.ts';
+import { SqliteLists } from './lists.ts';
+import { appendAfterEnd, type LogRef, SqliteLog } from './log.ts';
+import { isFree, newOpenRun, type OpenRun, OpenRuns } from './open-runs.ts';
+import { SqliteRecords } from './records.ts';
 import { sqliteSecret } from './shared-secret.ts';
-import { inTime, type Transaction, Writer } from './writer.ts';
+import { sqliteSideStores } from './side-stores/side-stores.ts';
+import { forEachInTime, type Transaction, Writer } from './writer.ts';
 
-/** Memory for finished logs that are read again and again. */
+/** Memory for compressed logs that are read repeatedly. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
-/** Submission keys or conversations removed in one transaction, which holds up all others. */
-const REMOVED_AT_ONCE = 50;
+/** How many submission keys, conversations and the like are removed in one transaction, which blocks all others. */
+const REMOVAL_BATCH = 50;
 
 export interface SqliteStoreOptions {
   log: Logger;
   clock: Clock;
-  /** The time of claims, which live in memory alone: a wall clock that is put right neither ends nor prolongs one. */
+  /** The monotonic clock of claims, which are in memory only: corrections of the wall clock do not move them. */
   steady: Clock;
-  /** Of a database in files. */
+  /** Set if the database is in files. */
   health?: DatabaseHealth | undefined;
   checkpoints?: Checkpoints | undefined;
-  /** Frees what belongs to the database. */
   onClose: () => void;
 }
 
 /**
- * The run store over one SQLite database that belongs to this process alone. Writes of one turn of the event loop are
- * one transaction (see `Writer`); subscribers get a batch from the committed append, without a read.
+ * The run store over a SQLite database that only this process uses. All writes of one turn of the event loop share a
+ * transaction (see `Writer`); subscribers get each batch from its committed append, without a read.
  */
 export class SqliteRunStore implements RunStore {
   readonly #db: DatabaseSync;
   readonly #options: SqliteStoreOptions;
   readonly #writer: Writer;
   readonly #open: OpenRuns;
-  readonly #records: Records;
-  readonly #lists: Lists;
-  readonly #keys: SubmissionKeys;
-  readonly #claims: RunClaims;
-  readonly #log: Log;
+  readonly #records: SqliteRecords;
+  readonly #lists: SqliteLists;
+  readonly #keys: SqliteSubmissionKeys;
+  readonly #claims: SqliteClaims;
+  readonly #log: SqliteLog;
   readonly #limits: SqliteLimits;
-  /** Kept in the same database. */
+  /** The stores beside the runs, in the same database. */
   readonly beside: ReturnType<typeof sqliteSideStores>;
-  readonly #readers = new LogListeners();
+  readonly #subscribers = new LogListeners();
   readonly #changes = new Listeners<RunChange>();
-  readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
+  readonly #compressed = new CompressedLogCache(COMPRESSED_LOGS_BYTES);
   #closed = false;
 
-  /** Takes over an open, prepared database. */
+  /** Takes over a database that is open and migrated. */
   constructor(db: DatabaseSync, options: SqliteStoreOptions) {
     const { clock, health, checkpoints } = options;
     this.#db = db;
     this.#options = options;
     this.#writer = new Writer(db, {
       failed: (thrown) => health?.note(thrown),
-      committed: () => checkpoints?.committed(),
+      committed: () => checkpoints?.onCommit(),
     });
     this.#open = new OpenRuns(db);
-    this.#records = new Records(db, this.#open);
-    this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
-    this.#keys = new SubmissionKeys(db, { clock, find: (id) => this.#records.get(id) });
-    this.#claims = new RunClaims(db, this.#open);
-    this.#log = new Log(db, { claims: this.#claims, clock });
+    this.#records = new SqliteRecords(db, this.#open);
+    this.#lists = new SqliteLists(db, { summary: (row) => this.#records.summary(row) });
+    this.#keys = new SqliteSubmissionKeys(db, { clock, find: (id) => this.#records.get(id) });
+    this.#claims = new SqliteClaims(db, this.#open);
+    this.#log = new SqliteLog(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };
     this.beside = sqliteSideStores(db, parts);
   }
 
-  /** Limits of keys, kept in the same database. */
+  /** The limits of keys, in the same database. */
   get limits(): LimitStore {
     return this.#limits.store;
   }
@@ -109,20 +108,20 @@ export class SqliteRunStore implements RunStore {
 
   create(run: NewRun): ReturnType<RunStore['create']> {
     return this.#writer.run((transaction) => {
-      // What runs already goes on as long as it can; new work is not begun where it may be lost.
+      // Open runs continue as long as they can, but new ones are not accepted if they may be lost.
       const problem = this.#options.health?.recentProblem();
-      if (problem !== undefined) throw unavailable(problem);
+      if (problem !== undefined) throw storeUnavailable(problem);
       const holder = run.keys && this.#keys.find(run.keys);
       if (holder && holder.runId !== run.id) return { taken: holder };
       const key = this.#records.insert(run);
       if (key === undefined) return 'exists';
       if (run.keys) this.#keys.insert(run.id, run.keys);
-      this.#log.start(key, run.frameCount, run.frames);
-      const open = openRun(run, key, this.#options.steady.now());
+      this.#log.insertFirst(key, run.frameCount, run.frames);
+      const open = newOpenRun(run, key, this.#options.steady.now());
       this.#open.add(open);
       transaction.onRollback(() => this.#open.remove(run.id));
       if (open.claim) return { token: open.claim.token };
-      transaction.onCommit(() => this.#changes.tell({ type: 'claimable', id: run.id }));
+      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
       return 'created';
     });
   }
@@ -139,7 +138,7 @@ export class SqliteRunStore implements RunStore {
     try {
       return await listPage(
         query,
-        this.#read(() => this.#lists.of(query)),
+        this.#read(() => this.#lists.indexesOf(query)),
       );
     } catch (thrown) {
       throw sqliteFailure(thrown);
@@ -151,7 +150,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   async claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
-    return this.#open.free(this.#options.steady.now(), options).map((run) => run.id);
+    return this.#open.findFree(this.#options.steady.now(), options).map((run) => run.id);
   }
 
   async countQueued(keyId: string): Promise<number> {
@@ -159,12 +158,12 @@ export class SqliteRunStore implements RunStore {
   }
 
   async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
-    // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
-    if (!this.#closed && !this.#open.next(this.#options.steady.now(), options)) return undefined;
+    // Called after every run that ends: a transaction that finds nothing costs as much as one that writes.
+    if (!this.#closed && !this.#open.findNext(this.#options.steady.now(), options)) return undefined;
     return await this.#writer.run((transaction) => {
-      const run = this.#open.next(this.#options.steady.now(), options);
-      if (run?.queued) this.#open.tookTurn(run.keyId);
-      return this.#take(run, options, transaction);
+      const run = this.#open.findNext(this.#options.steady.now(), options);
+      if (run?.queued) this.#open.endTurn(run.keyId);
+      return this.#claim(run, options, transaction);
     });
   }
 
@@ -172,13 +171,13 @@ export class SqliteRunStore implements RunStore {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
       if (!run || (!options.force && !isFree(run, this.#options.steady.now()))) return undefined;
-      return this.#take(run, options, transaction);
+      return this.#claim(run, options, transaction);
     });
   }
 
-  #take(run: OpenRun | undefined, options: { leaseMs: number }, transaction: Transaction) {
+  #claim(run: OpenRun | undefined, options: { leaseMs: number }, transaction: Transaction) {
     if (!run) return undefined;
-    const token = this.#claims.take(
+    const token = this.#claims.claim(
       run,
       { ...options, now: this.#options.clock.now(), claimedAt: this.#options.steady.now() },
       transaction,
@@ -198,9 +197,9 @@ export class SqliteRunStore implements RunStore {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
       if (!run) return;
-      if (run.claim?.token !== options.token) return this.#claims.excuse(run, options.token, transaction);
+      if (run.claim?.token !== options.token) return this.#claims.uncountAttempt(run, options.token, transaction);
       this.#claims.release(run, transaction);
-      transaction.onCommit(() => this.#changes.tell({ type: 'claimable', id }));
+      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id }));
     });
   }
 
@@ -208,15 +207,15 @@ export class SqliteRunStore implements RunStore {
     checkAppend(batch);
     return await this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run) return appendAfterEnd(this.#records.ended(id), batch);
+      if (!run) return appendAfterEnd(this.#records.findEnded(id), batch);
       const result = this.#log.append(run, batch, transaction);
       if (result.result !== 'ok') return result;
       if (batch.end) {
-        this.#keys.ended(id);
+        this.#keys.onRunEnded(id);
         this.#open.remove(id);
         transaction.onRollback(() => this.#open.add(run));
       }
-      if (this.#readers.has(id)) transaction.onCommit(() => this.#readers.appended(id, batch));
+      if (this.#subscribers.has(id)) transaction.onCommit(() => this.#subscribers.emitAppended(id, batch));
       return result;
     });
   }
@@ -271,15 +270,15 @@ export class SqliteRunStore implements RunStore {
   }
 
   async subscribe(id: RunId, handlers: LogHandlers) {
-    return this.#readers.add(id, handlers);
+    return this.#subscribers.add(id, handlers);
   }
 
   requestCancel(id: RunId): ReturnType<RunStore['requestCancel']> {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run) return cancelOfEnded(this.#records.ended(id));
+      if (!run) return cancelResultOf(this.#records.findEnded(id));
       if (!run.cancelRequested) this.#claims.requestCancel(run, transaction);
-      transaction.onCommit(() => this.#changes.tell({ type: 'cancel', id }));
+      transaction.onCommit(() => this.#changes.emit({ type: 'cancel', id }));
       return { result: 'accepted' };
     });
   }
@@ -294,25 +293,26 @@ export class SqliteRunStore implements RunStore {
 
   #remove(id: RunId, transaction: Transaction): boolean {
     if (!this.#records.remove(id)) return false;
-    this.#keys.removed(id);
+    this.#keys.onRunRemoved(id);
     this.#compressed.forget(id);
     const run = this.#open.get(id);
     this.#open.remove(id);
     if (run) transaction.onRollback(() => this.#open.add(run));
-    transaction.onCommit(() => this.#readers.gap(id));
+    transaction.onCommit(() => this.#subscribers.emitGap(id));
     return true;
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
     const { conversations, deliveries, readings } = this.beside;
-    for (const some of [this.#keys, conversations, deliveries, readings]) {
-      const remove = () => this.#writer.run(() => some.removeExpired(REMOVED_AT_ONCE));
-      while ((await remove()) === REMOVED_AT_ONCE);
+    for (const part of [this.#keys, conversations, deliveries, readings]) {
+      const remove = () => this.#writer.run(() => part.removeExpired(REMOVAL_BATCH));
+      while ((await remove()) === REMOVAL_BATCH);
     }
-    const ids = this.#read(() => this.#records.expired(this.#options.clock.now(), options.limit));
+    const ids = this.#read(() => this.#records.findExpired(this.#options.clock.now(), options.limit));
     for (let done = 0; done < ids.length; ) {
-      // Runs that are removed together share most pages, and the write-ahead log gets each page once for all of them.
-      done += await this.#writer.run((transaction) => inTime(ids.slice(done), (id) => this.#remove(id, transaction)));
+      // Runs that are removed together share most pages, and the write-ahead log gets each page once per transaction.
+      const rest = ids.slice(done);
+      done += await this.#writer.run((transaction) => forEachInTime(rest, (id) => this.#remove(id, transaction)));
     }
     return ids.length;
   }
@@ -339,7 +339,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   #read<T>(read: () => T): T {
-    if (this.#closed) throw unavailable('it is closed');
+    if (this.#closed) throw storeUnavailable('it is closed');
     try {
       return read();
     } catch (thrown) {

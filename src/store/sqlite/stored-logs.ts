@@ -4,7 +4,7 @@ import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
 import type { LogBatch } from '../run-store.ts';
 import { blob, integer, type Row, text } from './rows.ts';
 
-/** Event logs and transcripts as they are stored, by the key of their run. */
+/** Reads event logs and transcripts, by the key of their run. */
 export class StoredLogs {
   readonly #read;
   readonly #last;
@@ -20,7 +20,7 @@ export class StoredLogs {
     this.#transcript = db.prepare('SELECT entry FROM transcript WHERE run = ? ORDER BY key');
   }
 
-  /** Stored batches behind `after`, joined into one; see `RunStore.read`. `last` is the log's end as the record says. */
+  /** Reads stored batches after `after`, joined into one; see `RunStore.read`. `last`: the last event of the log. */
   read(key: number, last: number, options: { after: number; maxBytes: number }): LogBatch[] {
     if (options.after >= last) return [];
     const batches: LogBatch[] = [];

@@ -1,54 +1,54 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { unavailable } from '../failure.ts';
-import { resourceFailure, sqliteFailure } from './failure.ts';
+import { storeUnavailable } from '../failure.ts';
+import { resourceReason, sqliteFailure } from './failure.ts';
 
-/** How long a job that does many things may take, in milliseconds: the appends of live runs must not wait for it. */
-const IN_TIME_MS = 2;
+/** How long a job of many items may take, in milliseconds: the appends of live runs must not wait for it. */
+const TIME_SLICE_MS = 2;
 
-/** What a job may ask of the transaction that it runs in. */
+/** The transaction that a job runs in. */
 export interface Transaction {
-  /** Called once the job's writes are durable, before its promise resolves. Must not throw. */
+  /** Registers an action for when the writes are durable, before the promise of the job resolves. Must not throw. */
   onCommit(action: () => void): void;
-  /** Puts back state in memory that the job changed. Called in reverse order where the transaction fails. */
+  /** Registers an action that restores state in memory. If the transaction fails, actions run in reverse order. */
   onRollback(action: () => void): void;
 }
 
 interface Job {
-  /** Runs the work and returns what settles its promise after the commit. */
+  /** Runs the work and returns the function that resolves its promise after the commit. */
   work(transaction: Transaction): () => void;
   reject(reason: unknown): void;
 }
 
 /**
- * Group commit: the jobs that arrive in one turn of the event loop run in one transaction, in order, and are answered
- * after its COMMIT. Jobs see the writes of earlier ones. A job does all its checks before its first write.
+ * Group commit: the jobs of one turn of the event loop run in one transaction, in order, and their promises resolve
+ * after its COMMIT. A job sees the writes of earlier ones, and makes all of its checks before its first write.
  */
 export class Writer {
   readonly #db: DatabaseSync;
   readonly #begin;
   readonly #commit;
-  readonly #failed: (thrown: unknown) => void;
-  readonly #committed: () => void;
+  readonly #onFailure: (thrown: unknown) => void;
+  readonly #onCommit: () => void;
   #jobs: Job[] = [];
   #closed = false;
 
-  /** `failed` is called for every transaction that fails, `committed` for the others. */
+  /** `onFailure` is called for each transaction that fails, `onCommit` for each other one. */
   constructor(db: DatabaseSync, options: { failed(thrown: unknown): void; committed(): void }) {
     this.#db = db;
-    this.#failed = options.failed;
-    this.#committed = options.committed;
+    this.#onFailure = options.failed;
+    this.#onCommit = options.committed;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#commit = db.prepare('COMMIT');
   }
 
   /**
    * Runs `work` in the next transaction.
-   * @throws GatewayError `store_unavailable` where the disk is full or fails, or the store is closed; nothing was
-   * written then.
+   * @throws GatewayError `store_unavailable` if the disk is full or fails, or the store is closed; then nothing was
+   * written.
    */
   run<T>(work: (transaction: Transaction) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(unavailable('it is closed'));
+      if (this.#closed) return reject(storeUnavailable('it is closed'));
       if (this.#jobs.length === 0) setImmediate(() => this.flush());
       this.#jobs.push({
         work: (transaction) => {
@@ -60,25 +60,25 @@ export class Writer {
     });
   }
 
-  /** Commits what is waiting. */
+  /** Commits the waiting jobs. */
   flush(): void {
     const jobs = this.#jobs;
     if (jobs.length === 0) return;
     this.#jobs = [];
     const failure = this.#transact(jobs);
     if (failure === undefined) return;
-    if (jobs.length > 1 && resourceFailure(failure.thrown) === undefined) {
-      // One job is at fault; alone it cannot take the others down.
+    if (jobs.length > 1 && resourceReason(failure.thrown) === undefined) {
+      // One job is at fault. Each runs alone now, so that the others do not fail with it.
       for (const job of jobs) {
-        const own = this.#transact([job]);
-        if (own) job.reject(sqliteFailure(own.thrown));
+        const ownFailure = this.#transact([job]);
+        if (ownFailure) job.reject(sqliteFailure(ownFailure.thrown));
       }
       return;
     }
     for (const job of jobs) job.reject(sqliteFailure(failure.thrown));
   }
 
-  /** Commits what is waiting and refuses everything that comes later. */
+  /** Commits the waiting jobs and rejects later ones. */
   close(): void {
     this.flush();
     this.#closed = true;
@@ -98,24 +98,24 @@ export class Writer {
       this.#commit.run();
     } catch (thrown) {
       for (const action of rollbacks.reverse()) action();
-      // SQLite has rolled back by itself after some failures, a full disk among them.
+      // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      this.#failed(thrown);
+      this.#onFailure(thrown);
       return { thrown };
     }
-    this.#committed();
+    this.#onCommit();
     for (const action of commits) action();
     for (const action of settle) action();
     return undefined;
   }
 }
 
-/** Works on the first of these, and on as many as there is time for in one transaction; how many. */
-export function inTime<T>(all: readonly T[], work: (one: T) => unknown): number {
-  const until = performance.now() + IN_TIME_MS;
+/** Runs `work` for the first item and for as many more as a transaction has time for. Returns how many. */
+export function forEachInTime<T>(items: readonly T[], work: (item: T) => unknown): number {
+  const until = performance.now() + TIME_SLICE_MS;
   let done = 0;
-  for (const one of all) {
-    work(one);
+  for (const item of items) {
+    work(item);
     done++;
     if (performance.now() > until) break;
   }

@@ -5,18 +5,18 @@ import { DocumentIndex, takeInSlices } from '../../tools/web-search/local/docume
 import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
 import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import { fuseByRank, type RankedPassage } from '../../tools/web-search/local/ranking.ts';
-import { type Attributes, type Filter, testOf } from '../filters.ts';
+import { type Attributes, compileFilter, type Filter } from '../filters.ts';
 import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
 
-/** A score of the full-text index that is neither good nor bad. */
-const MIDDLING = 8;
-/** Names under which the index notes things. The second counts how often attributes were changed or documents taken out. */
+/** A full-text score that is neither good nor bad. */
+const MIDDLING_SCORE = 8;
+/** Names of notes in the index. `CHANGES` counts how often attributes were changed or documents removed. */
 const REVISION = 'revision';
 const CHANGES = 'changes of attributes';
-/** Pages that a connection keeps, in KiB: many may be open, and the system keeps those of files too. */
+/** Page cache of a connection, in KiB: many may be open, and the system caches the files as well. */
 const CACHE_KIB = 16_384;
 
-/** What vectors of passages come from. */
+/** What computes the vectors of passages. */
 export type CollectionEmbeddings = Pick<MeaningOptions, 'model' | 'embed'>;
 
 /** The index of one vector store: documents with their attributes, in a file of its own. */
@@ -26,12 +26,12 @@ export class CollectionIndex implements Disposable {
   readonly #index: DocumentIndex;
   readonly #meaning: Meaning | undefined;
   readonly #statements;
-  /** Documents with their attributes, as of so many changes. New ones have higher ids. */
+  /** Documents with their attributes, as of `#changes`. New documents have higher ids. */
   #documents: { id: number; attributes: Attributes }[] = [];
   #changes: string | undefined;
   #isDirty = false;
 
-  /** @throws Error of SQLite or the file system where the file cannot be used. */
+  /** @throws Error of SQLite or the file system if the file cannot be used. */
   constructor(
     path: string | undefined,
     about: { owner: boolean; sliceMs?: number; embeddings?: CollectionEmbeddings | undefined },
@@ -42,7 +42,7 @@ export class CollectionIndex implements Disposable {
     this.#index = new DocumentIndex(path === undefined ? undefined : { path, owner }, { sliceMs });
     const { database: db } = this.#index;
     this.#meaning = embeddings && new Meaning(this.#index, { ...embeddings, owner: () => owner });
-    // What is deleted shall be gone from the disk.
+    // Deleted text must not stay on the disk.
     db.exec(`PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}`);
     db.exec('CREATE TABLE IF NOT EXISTS attributes (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
     this.#statements = {
@@ -61,14 +61,14 @@ export class CollectionIndex implements Disposable {
     return this.#index.signatures(path);
   }
 
-  /** How far this index is. */
+  /** The number of documents and the revision of this index. */
   progress(): IndexProgress {
     const revision = this.#index.noted(REVISION);
     const documents = Number(this.#statements.count.get()?.count ?? 0);
     return { documents, ...(revision !== undefined && { revision: Number(revision) }) };
   }
 
-  /** Says up to which revision of the list this index was brought. */
+  /** Notes the revision of the list that this index has reached. */
   note(revision: number): void {
     this.#index.note(REVISION, String(revision));
   }
@@ -97,8 +97,8 @@ export class CollectionIndex implements Disposable {
   }
 
   /**
-   * Takes what was removed from the disk too: the full-text index keeps its words until it is put together anew.
-   * @throws Error where that did not work: the disk is full, or somebody reads for long. It can be tried again.
+   * Wipes removed text from the disk: the full-text index keeps its words until it is merged.
+   * @throws Error if that failed, because the disk is full or the index is being read. It can be tried again.
    */
   async wipe(): Promise<void> {
     if (!this.#isDirty) return;
@@ -114,36 +114,36 @@ export class CollectionIndex implements Disposable {
     }
   }
 
-  /** The best passages for any of the queries, among documents whose attributes pass the filter. */
+  /** Finds the best passages for any of the queries, among documents whose attributes pass the filter. */
   async search(
     queries: readonly string[],
     { limit, filter }: { limit: number; filter: Filter | undefined },
   ): Promise<IndexHit[]> {
-    this.#follow();
-    const within = filter && this.#within(filter);
-    if (within?.length === 0) return [];
-    const near = Promise.all(queries.map((query) => this.#meaning?.near(query, within) ?? []));
+    this.#refresh();
+    const candidates = filter && this.#documentsPassing(filter);
+    if (candidates?.length === 0) return [];
+    const byMeaning = Promise.all(queries.map((query) => this.#meaning?.near(query, candidates) ?? []));
     const byWords: RankedPassage[][] = [];
     for (const query of queries) {
-      // Others may ask in between.
+      // Lets other requests run in between.
       if (byWords.length > 0) await yieldToEventLoop();
       if (!this.#index.database.isOpen) throw new Error('the index was closed meanwhile');
-      byWords.push(this.#scored(query, this.#index.find(query, within).passages.slice(0, limit)));
+      byWords.push(this.#scorePassages(query, this.#index.find(query, candidates).passages.slice(0, limit)));
     }
     const nameOf = ({ path, text }: RankedPassage) => `${path} ${text}`;
-    const better = (one: RankedPassage, other: RankedPassage) => (other.score > one.score ? other : one);
-    const ranked = fuseByRank([...byWords, ...(await near)], { nameOf, better }).slice(0, limit);
+    const better = (a: RankedPassage, b: RankedPassage) => (b.score > a.score ? b : a);
+    const ranked = fuseByRank([...byWords, ...(await byMeaning)], { nameOf, better }).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
-    // The order is that of the joined lists. Scores are sorted by themselves: clients expect them to fall.
+    // The order is that of the fused lists. Scores are sorted separately, because clients expect them to fall.
     return ranked.map(({ title, published, ...hit }, at) => ({ ...hit, score: scores[at] ?? 0 }));
   }
 
-  /** Sees that passages get vectors, where this index has embeddings. */
-  work(): void {
+  /** Starts computing missing vectors, if this index has embeddings. */
+  startEmbedding(): void {
     this.#meaning?.work();
   }
 
-  /** Removes the index with its files. */
+  /** Closes the index and removes its files. */
   drop(): void {
     this[Symbol.dispose]();
     for (const suffix of this.#path === undefined ? [] : ['', '-wal', '-shm'])
@@ -156,14 +156,14 @@ export class CollectionIndex implements Disposable {
   }
 
   /**
-   * With scores from 0 to 1, as cosines are: those of the full-text index say little where there are few documents, so how
-   * much of the query a passage says counts first.
+   * Scores passages from 0 to 1, as cosines do. Full-text scores mean little with few documents, so the share of the
+   * query that a passage covers comes first.
    */
-  #scored(query: string, passages: readonly RankedPassage[]): RankedPassage[] {
+  #scorePassages(query: string, passages: readonly RankedPassage[]): RankedPassage[] {
     const coverage = this.#index.coverage(query, passages);
     return passages.map((passage, at) => {
       const score = Math.max(0, passage.score);
-      return { ...passage, score: ((coverage[at] ?? 0) * (1 + score / (score + MIDDLING))) / 2 };
+      return { ...passage, score: ((coverage[at] ?? 0) * (1 + score / (score + MIDDLING_SCORE))) / 2 };
     });
   }
 
@@ -171,8 +171,8 @@ export class CollectionIndex implements Disposable {
     this.#index.note(CHANGES, String(Number(this.#index.noted(CHANGES) ?? 0) + 1));
   }
 
-  /** Lets go of what is not so any more: another connection may write. */
-  #follow(): void {
+  /** Drops cached data that another connection has changed. */
+  #refresh(): void {
     this.#index.follow();
     const changes = this.#index.noted(CHANGES);
     if (changes === this.#changes) return;
@@ -182,11 +182,11 @@ export class CollectionIndex implements Disposable {
     this.#meaning?.tidy();
   }
 
-  /** Documents that pass, by the ids of their rows. */
-  #within(filter: Filter): number[] {
+  /** Row ids of the documents that pass the filter. */
+  #documentsPassing(filter: Filter): number[] {
     for (const { id, value } of this.#statements.since.all(this.#documents.at(-1)?.id ?? 0))
       this.#documents.push({ id: Number(id), attributes: JSON.parse(String(value ?? '{}')) });
-    const test = testOf(filter);
+    const test = compileFilter(filter);
     return this.#documents.flatMap(({ id, attributes }) => (test(attributes) ? [id] : []));
   }
 }

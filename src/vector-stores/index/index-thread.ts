@@ -1,7 +1,7 @@
 /**
- * Entry of the threads that keep the indexes of vector stores: to cut, to write and to rank takes time that the event
- * loop of the gateway does not have. One thread of a process searches. Another one writes, where the process is the
- * owner of the folder: whoever searches never waits for it.
+ * Entry of the threads that keep the indexes of vector stores: splitting, writing and ranking would block the event
+ * loop of the gateway. In each process one thread searches. If the process owns the folder, another one writes, so that
+ * searches never wait for writes.
  */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,38 +13,38 @@ import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
 import type { EmbeddedTexts, ThreadReply } from '../../tools/web-search/local/search-messages.ts';
 import { CollectionIndex } from './collection-index.ts';
 import {
-  type IndexAnswer,
   type IndexChange,
-  type IndexQuestion,
+  type IndexRequest,
+  type IndexResponse,
   type IndexSettings,
   type IndexThreadData,
   isInMemory,
 } from './messages.ts';
 
-/** Indexes that are open at once. */
-const OPEN = 64;
-/** Indexes in memory at once. */
-const IN_MEMORY = 16;
+/** Most indexes that are open at once. */
+const MAX_OPEN = 64;
+/** Most indexes in memory at once. */
+const MAX_IN_MEMORY = 16;
 /**
- * How long an index stays in memory, or open to searches, that nobody asks, in milliseconds. One that another process
- * removed is on the disk until then.
+ * How long an unused index stays in memory, or open for searches, in milliseconds. If another process has removed its
+ * file, it is on the disk until then.
  */
 const UNUSED = { ttl: 30_000, ttlAutopurge: true, updateAgeOnGet: true };
-/** What was removed is wiped from the disk once nothing was removed for so long, in milliseconds. */
+/** Removed text is wiped from the disk once nothing else was removed for this long, in milliseconds. */
 const WIPE_MS = 5000;
-/** When that is tried again where it failed, in milliseconds: the disk is full, say. */
-const AGAIN_MS = 20_000;
-/** How long a change goes on before another one has its turn, and beside searches in the same thread. In milliseconds. */
+/** When a failed wipe is tried again, in milliseconds: the disk may be full. */
+const WIPE_RETRY_MS = 20_000;
+/** How long a change may work before another one gets a turn; and in the thread that searches. In milliseconds. */
 const WRITE_MS = 40;
-const BESIDE_SEARCHES_MS = 3;
+const SEARCH_THREAD_WRITE_MS = 3;
 
 const { folder, writes }: IndexThreadData = workerData;
 let settings: IndexSettings = { owner: false, embeddingModel: undefined };
 const embeddings = new AskedEmbeddings(reply);
 const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
-  max: OPEN,
-  // Who writes may have vectors to ask for still.
+  max: MAX_OPEN,
+  // The writer may still have to request vectors.
   ...(!writes && UNUSED),
   dispose: (index, store) => {
     clearTimeout(wiping.get(store));
@@ -57,30 +57,30 @@ const open = new LRUCache<string, CollectionIndex>({
 });
 
 const memoryIndexes = new LRUCache<string, CollectionIndex>({
-  max: IN_MEMORY,
+  max: MAX_IN_MEMORY,
   ...UNUSED,
   dispose: (index) => index[Symbol.dispose](),
 });
 
-// Elsewhere it would be the whole process that stands back.
+// On other platforms this would lower the priority of the whole process.
 if (writes && process.platform === 'linux') lowerPriority(0);
 
-parentPort?.on('message', (message: ({ id: number; settings: IndexSettings } & IndexQuestion) | EmbeddedTexts) => {
+parentPort?.on('message', (message: ({ id: number; settings: IndexSettings } & IndexRequest) | EmbeddedTexts) => {
   if ('vectors' in message) return embeddings.answered(message);
   const { id } = message;
   if (!isDeepStrictEqual(settings, message.settings)) open.clear();
   settings = message.settings;
-  answer(message).then(
+  handleRequest(message).then(
     (value) => reply({ id, value }),
     (thrown: unknown) => {
-      // Opened anew: it may be another file by then.
+      // Reopened on the next request: the file may have been replaced.
       if (!writes) open.delete(message.store);
       reply({ id, error: messageOf(thrown) });
     },
   );
 });
 
-async function answer(question: IndexQuestion): Promise<IndexAnswer> {
+async function handleRequest(question: IndexRequest): Promise<IndexResponse> {
   const { store } = question;
   switch (question.ask) {
     case 'state':
@@ -94,8 +94,8 @@ async function answer(question: IndexQuestion): Promise<IndexAnswer> {
       return await indexOf(store).search(question.queries, question);
     case 'drop':
       if (isInMemory(store)) memoryIndexes.delete(store);
-      // Closed before it leaves the cache: nothing of it is wiped any more.
-      else if (writes) (open.peek(store) ?? opened(store)).drop();
+      // Dropped before it leaves the cache, so that nothing of it is wiped afterwards.
+      else if (writes) (open.peek(store) ?? openIndex(store)).drop();
       open.delete(store);
       return undefined;
     default:
@@ -108,7 +108,7 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
   switch (question.ask) {
     case 'put':
       await index.put(question.file);
-      return index.work();
+      return index.startEmbedding();
     case 'attributes':
       return index.setAttributes(question.path, question);
     case 'remove':
@@ -123,30 +123,34 @@ function indexOf(store: string): CollectionIndex {
   const cache = isInMemory(store) ? memoryIndexes : open;
   const known = cache.get(store);
   if (known) return known;
-  const index = opened(store);
+  const index = openIndex(store);
   cache.set(store, index);
-  // What another or an earlier process left undone.
-  index.work();
+  // Continues what another or an earlier process left undone.
+  index.startEmbedding();
   return index;
 }
 
-function opened(store: string): CollectionIndex {
-  if (isInMemory(store)) return new CollectionIndex(undefined, { owner: true, sliceMs: BESIDE_SEARCHES_MS });
+function openIndex(store: string): CollectionIndex {
+  if (isInMemory(store)) return new CollectionIndex(undefined, { owner: true, sliceMs: SEARCH_THREAD_WRITE_MS });
   const { owner, embeddingModel: model } = settings;
-  const by = model === undefined ? undefined : { model, embed: embeddings.embed };
-  return new CollectionIndex(join(folder, `${store}.db`), { owner, sliceMs: WRITE_MS, embeddings: by });
+  const collectionEmbeddings = model === undefined ? undefined : { model, embed: embeddings.embed };
+  return new CollectionIndex(join(folder, `${store}.db`), {
+    owner,
+    sliceMs: WRITE_MS,
+    embeddings: collectionEmbeddings,
+  });
 }
 
 function wipeSoon(store: string, afterMs = WIPE_MS): void {
   clearTimeout(wiping.get(store));
   const index = open.get(store);
-  const wipe = () => index?.wipe().catch(() => open.peek(store) === index && wipeSoon(store, AGAIN_MS));
+  const wipe = () => index?.wipe().catch(() => open.peek(store) === index && wipeSoon(store, WIPE_RETRY_MS));
   wiping.set(
     store,
     setTimeout(() => void wipe(), afterMs),
   );
 }
 
-function reply(message: ThreadReply<IndexAnswer>): void {
+function reply(message: ThreadReply<IndexResponse>): void {
   parentPort?.postMessage(message);
 }

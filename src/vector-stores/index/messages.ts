@@ -1,24 +1,24 @@
 import type { Attributes, Filter } from '../filters.ts';
 
-/** What a thread of the indexes begins with. */
+/** The data that an index thread starts with. */
 export interface IndexThreadData {
   folder: string;
-  /** Whether it is the one that writes, where this process does, or the one that searches. */
+  /** Whether the thread writes, if this process does, or searches. */
   writes: boolean;
 }
 
-/** What a thread of the indexes works with: it comes with each question, as it is then. */
+/** Current settings of the index threads, sent with each request. */
 export interface IndexSettings {
   /** Whether it may write. */
   owner: boolean;
-  /** What vectors come from, where passages are found by meaning too. */
+  /** The model that computes vectors, if passages are also found by meaning. */
   embeddingModel: string | undefined;
 }
 
 const MEMORY = 'memory of ';
 
-/** The name of an index that lies in memory and has no vectors. It may be gone at any time. */
-export function inMemory(name: string): string {
+/** The name of an index in memory, which has no vectors and may be dropped at any time. */
+export function memoryIndexName(name: string): string {
   return MEMORY + name;
 }
 
@@ -26,19 +26,19 @@ export function isInMemory(store: string): boolean {
   return store.startsWith(MEMORY);
 }
 
-/** What the gateway asks a thread of the indexes; see `index-thread.ts`. */
-export type IndexQuestion =
+/** A request to an index thread; see `index-thread.ts`. */
+export type IndexRequest =
   | IndexChange
   | ({ store: string } & (
       | { ask: 'state'; path?: string }
       | { ask: 'progress' }
-      /** What an earlier process left undone is done now. */
+      /** Continues what an earlier process left undone. */
       | { ask: 'open' }
       | { ask: 'search'; queries: readonly string[]; limit: number; filter: Filter | undefined }
       | { ask: 'drop' }
     ));
 
-/** What is changed in an index. */
+/** A change of an index. */
 export type IndexChange = { store: string } & (
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }
@@ -46,36 +46,36 @@ export type IndexChange = { store: string } & (
   | { ask: 'note'; revision: number }
 );
 
-/** A document for an index. Its path is the id of its file. */
+/** A document to add to an index. Its path is the id of its file. */
 export interface IndexFile {
   path: string;
   /** Changes whenever the file or its attributes do. */
   signature: string;
   name: string;
   title: string;
-  /** Markdown, with marks where pages begin. */
+  /** Markdown, with marks at the start of pages. */
   text: string;
   attributes: Attributes;
 }
 
-/** What an index holds: the signatures of its files by their paths. */
+/** The content of an index: signatures of files by path. */
 export type IndexState = ReadonlyMap<string, string>;
 
-/** A passage that was found. */
+/** A passage that matches a search. */
 export interface IndexHit {
   path: string;
   text: string;
-  /** From 0 to 1: the better it matches, the more. */
+  /** From 0 to 1; higher is better. */
   score: number;
   page?: number;
   section?: string;
 }
 
-/** How far an index is: how many documents it holds, and the revision of the list that it was brought up to. */
+/** The progress of an index: its number of documents, and the revision of the list that it has reached. */
 export interface IndexProgress {
   documents: number;
   /** See `EntryStore`. */
   revision?: number;
 }
 
-export type IndexAnswer = IndexState | IndexHit[] | IndexProgress | undefined;
+export type IndexResponse = IndexState | IndexHit[] | IndexProgress | undefined;

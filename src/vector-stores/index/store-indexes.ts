@@ -8,10 +8,10 @@ import { AskedThread, type NoAnswer } from '../../tools/web-search/local/asked-t
 import { lockIndex } from '../../tools/web-search/local/index-database.ts';
 import type { Embeddings } from '../../tools/web-search/search-provider.ts';
 import {
-  type IndexAnswer,
   type IndexHit,
   type IndexProgress,
-  type IndexQuestion,
+  type IndexRequest,
+  type IndexResponse,
   type IndexSettings,
   type IndexState,
   type IndexThreadData,
@@ -19,61 +19,63 @@ import {
 } from './messages.ts';
 
 export interface StoreIndexesOptions {
-  /** Where they are kept; absent: for as long as the process lives. */
+  /** Folder of the indexes; if absent, a temporary one for the life of the process. */
   folder: string | undefined;
-  /** What finds by meaning beside the words, as configured now. */
+  /** The embeddings with which passages are also found by meaning, as configured now. */
   embeddings(): Embeddings | undefined;
   log: Logger;
 }
 
-/** Questions under way at once in a thread, at most. */
+/** Most pending requests of a thread. */
 const MAX_WAITING = 256;
 
-type IndexThread = AskedThread<IndexQuestion & { settings: IndexSettings }, IndexAnswer>;
+type IndexThread = AskedThread<IndexRequest & { settings: IndexSettings }, IndexResponse>;
 
 /**
- * The indexes of vector stores on this machine. Of the processes that share them one writes, in a thread of its own;
- * each searches in another thread, so that nobody who searches waits for what goes in.
+ * The indexes of vector stores on this machine. Of the processes that share them one writes, in its own thread; each
+ * process searches in another thread, so that searches never wait for writes.
  */
 export class StoreIndexes implements Disposable {
   readonly #embeddings: () => Embeddings | undefined;
   readonly #log: Logger;
   readonly #folder: string;
-  readonly #temporary: string | undefined;
-  readonly #reading: IndexThread;
-  readonly #writing: IndexThread;
+  readonly #temporaryFolder: string | undefined;
+  readonly #searchThread: IndexThread;
+  readonly #writeThread: IndexThread;
   #ownership: Disposable | undefined;
 
   constructor({ folder, embeddings, log }: StoreIndexesOptions) {
     this.#embeddings = embeddings;
     this.#log = log;
-    this.#temporary = folder === undefined ? mkdtempSync(join(tmpdir(), 'research-gateway-indexes-')) : undefined;
-    this.#folder = folder ?? this.#temporary ?? '';
-    this.#reading = this.#thread({ writes: false });
-    this.#writing = this.#thread({ writes: true });
+    this.#temporaryFolder = folder === undefined ? mkdtempSync(join(tmpdir(), 'research-gateway-indexes-')) : undefined;
+    this.#folder = folder ?? this.#temporaryFolder ?? '';
+    this.#searchThread = this.#openThread({ writes: false });
+    this.#writeThread = this.#openThread({ writes: true });
   }
 
-  /** Where they lie. */
+  /** The folder of the indexes. */
   get folder(): string {
     return this.#folder;
   }
 
-  /** Whether this process writes. */
+  /** Whether this process writes the indexes. */
   get isOwner(): boolean {
     return this.#ownership !== undefined;
   }
 
-  /** Whether this process writes, if need be from now on: it does once no other one does. @throws the system's error where the folder cannot be used. */
-  own(): boolean {
+  /**
+   * Becomes the writer unless another process is; whether it is. @throws the system's error if the folder is unusable.
+   */
+  acquireOwnership(): boolean {
     if (this.#ownership) return true;
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     this.#ownership = lockIndex(join(this.#folder, 'owner'));
     return this.#ownership !== undefined;
   }
 
-  /** What an index holds, or what it has of one file; only for the owner. */
+  /** The content of an index, or of one file in it; only for the owner. */
   async state(store: string, path?: string): Promise<IndexState> {
-    const state = await this.#ask(this.#writing, { ask: 'state', store, ...(path !== undefined && { path }) });
+    const state = await this.#send(this.#writeThread, { ask: 'state', store, ...(path !== undefined && { path }) });
     return state instanceof Map ? state : new Map();
   }
 
@@ -83,37 +85,37 @@ export class StoreIndexes implements Disposable {
   }
 
   async search(
-    question: Omit<Extract<IndexQuestion, { ask: 'search' }>, 'ask'>,
+    question: Omit<Extract<IndexRequest, { ask: 'search' }>, 'ask'>,
     signal: AbortSignal,
   ): Promise<IndexHit[]> {
     const { store } = question;
-    // Passages that have no vector yet get one.
+    // Computes vectors of passages that lack one.
     const wantsVectors = this.isOwner && this.#embeddings() !== undefined && !isInMemory(store);
-    if (wantsVectors) this.#ask(this.#writing, { ask: 'open', store }).catch(() => {});
+    if (wantsVectors) this.#send(this.#writeThread, { ask: 'open', store }).catch(() => {});
     const hits = await abortable(this.#read({ ask: 'search', ...question }), signal);
     return Array.isArray(hits) ? hits : [];
   }
 
-  /** Puts in, takes out or removes; only for the owner, unless the index lies in memory. */
-  async change(question: Exclude<IndexQuestion, { ask: 'state' | 'progress' | 'search' | 'open' }>): Promise<void> {
+  /** Changes or drops an index; only for the owner, unless the index is in memory. */
+  async change(question: Exclude<IndexRequest, { ask: 'state' | 'progress' | 'search' | 'open' }>): Promise<void> {
     if (isInMemory(question.store)) {
-      // There is nothing to be taken out of a thread that nobody has asked yet.
-      if (question.ask !== 'drop' || this.#reading.hasStarted) await this.#ask(this.#reading, question);
+      // A thread that was never started has nothing to drop.
+      if (question.ask !== 'drop' || this.#searchThread.hasStarted) await this.#send(this.#searchThread, question);
       return;
     }
-    await this.#ask(this.#writing, question);
-    // What was removed stays on the disk for as long as somebody has it open.
-    if (question.ask === 'drop' && this.#reading.hasStarted) await this.#ask(this.#reading, question);
+    await this.#send(this.#writeThread, question);
+    // A removed file stays on the disk while a thread has it open.
+    if (question.ask === 'drop' && this.#searchThread.hasStarted) await this.#send(this.#searchThread, question);
   }
 
   [Symbol.dispose](): void {
-    this.#reading[Symbol.dispose]();
-    this.#writing[Symbol.dispose]();
+    this.#searchThread[Symbol.dispose]();
+    this.#writeThread[Symbol.dispose]();
     this.#ownership?.[Symbol.dispose]();
-    if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
+    if (this.#temporaryFolder !== undefined) rmSync(this.#temporaryFolder, { recursive: true, force: true });
   }
 
-  #thread({ writes }: { writes: boolean }): IndexThread {
+  #openThread({ writes }: { writes: boolean }): IndexThread {
     return new AskedThread({
       entry: new URL('./index-thread.ts', import.meta.url),
       data: { folder: this.#folder, writes } satisfies IndexThreadData,
@@ -133,23 +135,23 @@ export class StoreIndexes implements Disposable {
   }
 
   /**
-   * Asks what searches, once more where that failed: an index may be closed or replaced meanwhile. One that cannot be read
-   * is made anew by who writes, if that is this process.
+   * Asks the search thread, and retries once if that fails, because an index may be closed or replaced meanwhile. If
+   * this process writes, its writer rebuilds an index that cannot be read.
    */
-  async #read(question: IndexQuestion): Promise<IndexAnswer> {
+  async #read(question: IndexRequest): Promise<IndexResponse> {
     try {
-      return await this.#ask(this.#reading, question);
+      return await this.#send(this.#searchThread, question);
     } catch (thrown) {
       const { store } = question;
       const isBroken = thrown instanceof GatewayError && thrown.code === 'internal_error';
       if (!isBroken || isInMemory(store)) throw thrown;
-      if (this.isOwner) await this.#ask(this.#writing, { ask: 'open', store });
-      return await this.#ask(this.#reading, question);
+      if (this.isOwner) await this.#send(this.#writeThread, { ask: 'open', store });
+      return await this.#send(this.#searchThread, question);
     }
   }
 
-  #ask(thread: IndexThread, question: IndexQuestion): Promise<IndexAnswer> {
-    const owner = thread === this.#writing && this.isOwner;
+  #send(thread: IndexThread, question: IndexRequest): Promise<IndexResponse> {
+    const owner = thread === this.#writeThread && this.isOwner;
     return thread.ask({ ...question, settings: { owner, embeddingModel: this.#embeddings()?.model } });
   }
 }

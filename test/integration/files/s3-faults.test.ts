@@ -5,7 +5,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { createLogger } from '../../../src/base/logger.ts';
 import { S3Bucket } from '../../../src/files/s3/s3-bucket.ts';
 import { S3Connection } from '../../../src/files/s3/s3-connection.ts';
-import { PART, S3Upload } from '../../../src/files/s3/s3-upload.ts';
+import { MIN_PART_BYTES, S3Upload } from '../../../src/files/s3/s3-upload.ts';
 import { until } from '../../support/http-gateway.ts';
 import { openS3Place } from '../../support/s3/s3-place.ts';
 import { type S3Fault, type S3Operation, S3Server } from '../../support/s3/s3-server.ts';
@@ -38,7 +38,7 @@ describe('files in a store that speaks S3 and fails', function () {
     lines = [];
     server = await S3Server.start();
     log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
-    fixture = openS3Place(server, { prefix: '/some', log, times: { idleMs: 1000, wholeMs: 2500, backoffMs: 1 } });
+    fixture = openS3Place(server, { prefix: '/some', log, times: { idleMs: 1000, totalMs: 2500, backoffMs: 1 } });
   });
   afterEach(async () => {
     await until(() => server.answering === 0 || undefined);
@@ -47,8 +47,8 @@ describe('files in a store that speaks S3 and fails', function () {
 
   const upload = async (bytes: Buffer) => {
     const source = Readable.from(pieces(bytes), { objectMode: false });
-    await using taken = await fixture.place.take(source, { id: randomUUID(), most: 64 * MIB, signal });
-    await taken.keep();
+    await using taken = await fixture.place.receive(source, { id: randomUUID(), maxBytes: 64 * MIB, signal });
+    await taken.commit();
     return taken.id;
   };
   const away = (thrown: unknown) => {
@@ -138,7 +138,7 @@ describe('files in a store that speaks S3 and fails', function () {
       const source = Readable.from([small]);
       const work = {
         GetObject: () => fixture.place.read(id, stop.signal),
-        PutObject: () => fixture.place.take(source, { id: randomUUID(), most: MIB, signal: stop.signal }),
+        PutObject: () => fixture.place.receive(source, { id: randomUUID(), maxBytes: MIB, signal: stop.signal }),
         DeleteObject: () => fixture.place.remove(id, stop.signal),
       };
       await assert.rejects(work[operation](), reason);
@@ -202,11 +202,11 @@ describe('files in a store that speaks S3 and fails', function () {
     const bucket = new S3Bucket(connection, server.bucket);
     for (const [others, most] of [
       [0, 16 * MIB + 65_536],
-      [64 * MIB, PART + 65_536],
+      [64 * MIB, MIN_PART_BYTES + 65_536],
     ] as const) {
       const held = { bytes: others };
       let highest = 0;
-      using going = new S3Upload(bucket, { key: 'some/one', most: 64 * MIB, held });
+      using going = new S3Upload(bucket, { key: 'some/one', maxBytes: 64 * MIB, buffered: held });
       for (const piece of pieces(large)) {
         await going.write(piece, signal);
         highest = Math.max(highest, held.bytes - others);

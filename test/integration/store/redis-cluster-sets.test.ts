@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import slotOf from 'cluster-key-slot';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { CLUSTER_SHARDS, openRedisStore } from '../../../src/store/redis/open.ts';
 import type { NewRun, RunStore } from '../../../src/store/run-store.ts';
 import { LEASE, newRun } from '../../contract/run-store-fixture.ts';
@@ -28,14 +28,14 @@ describe('in a Redis Cluster, what leads to a run', function () {
     masterOf = await layoutOf(cluster);
     do {
       prefix = randomUUID();
-      keys = new Keys(prefix, { shards: CLUSTER_SHARDS });
+      keys = new RedisKeys(prefix, { shards: CLUSTER_SHARDS });
     } while (!spreadsSets());
   });
   after(() => cluster?.[Symbol.asyncDispose]());
   afterEach(() => cluster.replicas[0]?.thaw());
 
   let prefix: string;
-  let keys: Keys;
+  let keys: RedisKeys;
   /** Where the sets lie is the prefix's doing: not every prefix puts each of them on the first master without the other. */
   const spreadsSets = () => {
     const places = keys.queued.all.map((queued, shard) => {

@@ -11,7 +11,7 @@ import { Queue } from 'bullmq';
 import slotOf from 'cluster-key-slot';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, LiveReader, newRun, readAll } from '../../contract/run-store-fixture.ts';
@@ -51,7 +51,7 @@ describe('the mark by which replicas are waited for', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
   it('lies in the slot of its key, whatever a user is called', () => {
-    const keys = new Keys('runs', { shards: 16 });
+    const keys = new RedisKeys('runs', { shards: 16 });
     for (const user of ['ann', '{ann}', 'a{n}n', 'ann}', '}{', '{}', '{}}', 'ä{}{ö', '{'.repeat(3)]) {
       const list = keys.list(user, 'responses');
       assert.equal(slotOf(keys.markFor(list)), slotOf(list), user);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, LEASE, testClock } from '../../contract/run-store-fixture.ts';
@@ -19,7 +19,7 @@ describe('the sets of open runs in Redis', function () {
   });
   after(() => server?.[Symbol.asyncDispose]());
   const prefix = randomUUID();
-  const keys = new Keys(prefix);
+  const keys = new RedisKeys(prefix);
   beforeEach(async () => {
     store = (await openRedisStore({ url: server.url, log: silentLogger, prefix })).runs;
   });

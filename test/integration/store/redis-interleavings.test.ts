@@ -5,7 +5,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { Connection, type RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { Channels } from '../../../src/store/redis/runs/channels.ts';
 import { RedisLog } from '../../../src/store/redis/runs/log.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
@@ -26,7 +26,7 @@ interface Pair extends AsyncDisposable {
   /** The writer's log, for appends that are shown later. */
   log: RedisLog;
   own: RedisConnection;
-  keys: Keys;
+  keys: RedisKeys;
   /** Asks the reader; `meanwhile` happens before its n-th command. False where it sends fewer. */
   between(n: number, meanwhile: () => Promise<unknown>, ask: () => Promise<unknown>): Promise<boolean>;
 }
@@ -36,7 +36,7 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   const limits = { limitMs: 5000, connectLimitMs: 5000 };
   const topology = await Topology.open({ target, log: silentLogger, limitMs: 5000 });
   const connect = () => Connection.open({ ...limits, target, log: silentLogger, topology });
-  const keys = new Keys(randomUUID());
+  const keys = new RedisKeys(randomUUID());
   let before: ((earlier: Promise<unknown>) => Promise<unknown>) | undefined;
   let sent: Promise<unknown> = Promise.resolve();
   const counted = (redis: Connection): RedisConnection =>
@@ -70,8 +70,8 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
       : undefined;
     const replicas = waits && new Replicas(waits);
     const onClose = async () => await waits?.redis.close();
-    const have = async (id: string) => await replicas?.have(id);
-    const parts = { redis, keys, now: () => '', have, awaitsReplicas: held };
+    const waitForReplicas = async (id: string) => await replicas?.waitForRun(id);
+    const parts = { redis, keys, now: () => '', waitForReplicas, awaitsReplicas: held };
     return new RedisRunStore(parts, { channels, log: silentLogger, clock: systemClock, replicas, onClose });
   };
   const own = await connect();
@@ -79,7 +79,7 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   const reader = await open(counted(await connect()));
   return {
     ...{ writer, reader, own, keys },
-    log: new RedisLog({ redis: own, keys, now: () => '', have: async () => {}, awaitsReplicas: held }),
+    log: new RedisLog({ redis: own, keys, now: () => '', waitForReplicas: async () => {}, awaitsReplicas: held }),
     async between(n, meanwhile, ask) {
       let commands = 0;
       before = async (earlier) => {
@@ -129,7 +129,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
         await log.append(run.id, ending(token, 3, 'completed'), '');
         return await between(
           n,
-          () => log.show(run.id),
+          () => log.makeVisible(run.id),
           async () => assert.ok(await read(run.id), `before command ${n}`),
         );
       });
@@ -145,7 +145,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
       await own.command(['HSET', keys.run(run.id), 'shown', '0']);
       return await between(
         n,
-        () => log.show(run.id),
+        () => log.makeVisible(run.id),
         async () => {
           assert.equal((await reader.read(run.id, WHOLE)).at(-1)?.last, run.frameCount, `before command ${n}`);
           assert.equal((await reader.readLast(run.id))?.last, run.frameCount, `before command ${n}`);

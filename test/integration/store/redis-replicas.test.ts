@@ -6,7 +6,7 @@ import { emptyUsage } from '../../../src/store/beside/usage-store.ts';
 import { Connection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
 import {
@@ -93,12 +93,12 @@ describe('a Redis store that waits for a replica', function () {
       const target = parseTarget(`redis://127.0.0.1:${port}/0`);
       return await Connection.open({ ...common, target, topology: await Topology.open({ ...common, target }) });
     };
-    const keys = new Keys(randomUUID());
+    const keys = new RedisKeys(randomUUID());
     // The connection of the waits has followed a failover, that of the commands not yet.
     const [commands, redis] = [await connectTo(former.port), await connectTo(await group.masterPort())];
     const options = { replicas: 1, limitMs: PATIENT_MS };
-    await new Replicas({ redis, commands: redis, keys, options }).have(randomUUID());
-    await assert.rejects(new Replicas({ redis, commands, keys, options }).have(randomUUID()), unavailable);
+    await new Replicas({ redis, commands: redis, keys, options }).waitForRun(randomUUID());
+    await assert.rejects(new Replicas({ redis, commands, keys, options }).waitForRun(randomUUID()), unavailable);
     await Promise.all([commands.close(), redis.close()]);
   });
 
@@ -145,7 +145,7 @@ describe('a Redis store that waits for a replica', function () {
     const store = (await openRedisStore(options)).runs;
     const { run, token } = await claimedRun(store);
     const master = await group.masterPort();
-    const key = new Keys(prefix).run(run.id);
+    const key = new RedisKeys(prefix).run(run.id);
     // As if the append had gone to a master that a failover has replaced by one that lacks the event.
     const lacking = async () => {
       await eventually('it is written', async () =>

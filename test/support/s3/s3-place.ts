@@ -1,8 +1,8 @@
 import type { Logger } from '../../../src/base/logger.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { S3BlobStore } from '../../../src/files/s3/s3-blob-store.ts';
 import { S3Bucket } from '../../../src/files/s3/s3-bucket.ts';
 import { S3Connection, type S3Times } from '../../../src/files/s3/s3-connection.ts';
-import { S3Files } from '../../../src/files/s3/s3-files.ts';
 import type { S3Credentials } from '../../../src/files/s3/sign-request.ts';
 
 /** A store that speaks S3, with a bucket that is there. */
@@ -20,7 +20,7 @@ export function openS3Place(
 ) {
   const { endpoint, region, credentials } = store;
   const options = { endpoint, region, credentials, log, times };
-  const place = new S3Files({ url: `s3://${store.bucket}${prefix}`, ...options });
+  const place = new S3BlobStore({ url: `s3://${store.bucket}${prefix}`, ...options });
   const connection = new S3Connection(options);
   const bucket = new S3Bucket(connection, store.bucket);
   const { signal } = new AbortController();
@@ -30,7 +30,7 @@ export function openS3Place(
     async stored(): Promise<string[]> {
       const found: string[] = [];
       for await (const { key } of bucket.list('', signal)) found.push(key.split('/').at(-1) ?? '');
-      for await (const { key } of bucket.uploads('', signal)) found.push(`upload of ${key}`);
+      for await (const { key } of bucket.listUploads('', signal)) found.push(`upload of ${key}`);
       return found;
     },
     async [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import {
   CompressedLog,
-  CompressedLogs,
+  CompressedLogCache,
   compressLog,
   type LogSource,
   SEGMENT_BYTES,
@@ -123,7 +123,7 @@ describe('compressed logs in memory', () => {
   it('are loaded once, up to a bound, and forgotten on demand', async () => {
     const value = await compressLog(source(log(10, 10)));
     const { weight } = await opened(value);
-    const logs = new CompressedLogs(weight * 3);
+    const logs = new CompressedLogCache(weight * 3);
     const loads: string[] = [];
     const get = (id: string) =>
       logs.get(id, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { RedisConnection } from '../../../src/store/redis/connection/connection.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { redisLimits } from '../../../src/store/redis/limits.ts';
 import { type OwedRelease, OwedReleases } from '../../../src/store/redis/owed-releases.ts';
 
@@ -45,15 +45,15 @@ describe('what is owed to Redis', () => {
       script: unused,
       subscribe: unused,
       unsubscribe: unused,
-      replicated: unused,
+      waitForReplicas: unused,
       onReady: () => ({ [Symbol.dispose]: () => {} }),
       serverOf: () => '',
       client: undefined,
-      sharded: false,
-      closed: false,
+      isSharded: false,
+      isClosed: false,
       close: async () => {},
     };
-    const limits = redisLimits({ redis, keys: new Keys('test'), log: silentLogger, now: Date.now });
+    const limits = redisLimits({ redis, keys: new RedisKeys('test'), log: silentLogger, now: Date.now });
     const giveBack = (id: string) => limits.giveBack({ key: 'ann', id }, [{ kind: 'place', name: 'p' }]);
     assert.equal(await giveBack('a'), false);
     isAway = false;

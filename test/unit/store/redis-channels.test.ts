@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { RedisConnection } from '../../../src/store/redis/connection/connection.ts';
-import { Keys } from '../../../src/store/redis/keys.ts';
+import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { Channels } from '../../../src/store/redis/runs/channels.ts';
 
 /** A connection that can be away, as far as channels use it. */
@@ -12,8 +12,8 @@ class Connection implements RedisConnection {
   readonly subscribed = new Set<string>();
   readonly #listeners = new Set<() => void>();
   readonly client = undefined;
-  readonly sharded = false;
-  readonly closed = false;
+  readonly isSharded = false;
+  readonly isClosed = false;
 
   async subscribe(channel: string): Promise<void> {
     if (this.isAway) throw new Error('away');
@@ -36,7 +36,7 @@ class Connection implements RedisConnection {
 
   command = () => Promise.reject(new Error('unused'));
   script = () => Promise.reject(new Error('unused'));
-  replicated = () => Promise.reject(new Error('unused'));
+  waitForReplicas = () => Promise.reject(new Error('unused'));
   serverOf = () => '';
   close = async () => {};
 }
@@ -44,17 +44,17 @@ class Connection implements RedisConnection {
 describe('the channel of a run whose claim was lost while Redis was away', () => {
   it('is subscribed to once Redis is back, and its readers read again', async () => {
     const redis = new Connection();
-    const keys = new Keys('test');
+    const keys = new RedisKeys('test');
     const parts = { redis, commands: new Connection(), keys, log: silentLogger, sharded: false };
     const channels = await Channels.open(parts);
     const id = newRunId();
-    channels.holds(id, 60_000);
+    channels.markHeld(id, 60_000);
     let gaps = 0;
     using _ = await channels.subscribe(id, { onBatch: () => {}, onGap: () => void gaps++ });
     assert.equal(redis.subscribed.has(keys.live(id)), false);
 
     redis.isAway = true;
-    channels.letsGo(id);
+    channels.markReleased(id);
     await nextTurn();
     gaps = 0;
     redis.comeBack();

@@ -321,7 +321,7 @@ describe('the SQLite store in a folder', () => {
     await after.close();
   });
 
-  it('says that it begins anew where what it kept was emptied', async () => {
+  it('says that it starts empty where what it kept was emptied', async () => {
     const emptied = join(folder, 'emptied');
     const lines: string[] = [];
     const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
@@ -331,7 +331,7 @@ describe('the SQLite store in a folder', () => {
     assert.deepEqual(lines, []);
     await writeFile(join(emptied, 'runs.db'), '');
     await opening().close();
-    assert.match(lines.join(), /"level":40.*begins anew/);
+    assert.match(lines.join(), /"level":40.*starts empty/);
   });
 
   it('of another user, or that cannot be written to, is left as it is', async function () {
@@ -392,7 +392,7 @@ describe('the SQLite store in a folder', () => {
     db.close();
     const opening = () => openSqliteStore(`file:${old}`, { sync: 'normal', log: silentLogger });
     assert.throws(opening, (thrown: Error) => {
-      assert.match(thrown.message, /could not be led to schema version 2: .*submission_keys/);
+      assert.match(thrown.message, /could not be migrated to schema version 2: .*submission_keys/);
       assert.match(thrown.message, /kept beside it as runs\.db\.v1/);
       assert.doesNotMatch(thrown.message, /may write to/);
       return true;

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { filter, testOf } from '../../../src/vector-stores/filters.ts';
+import { compileFilter, filter } from '../../../src/vector-stores/filters.ts';
 import { CollectionIndex } from '../../../src/vector-stores/index/collection-index.ts';
 
 const fileOf = (path: string, text: string, attributes = {}) => ({
@@ -130,7 +130,7 @@ describe('a filter by attributes', () => {
     assert.ok(!filter.safeParse(deep(9)).success);
     assert.ok(!filter.safeParse(deep(500)).success);
     const test = (one: object, attributes: Record<string, string | number | boolean>) =>
-      testOf(filter.parse(one))(attributes);
+      compileFilter(filter.parse(one))(attributes);
     assert.ok(test({ type: 'gt', key: 'a', value: 'b' }, { a: 'c' }));
     assert.ok(!test({ type: 'gt', key: 'a', value: 1 }, { a: '2' }));
     assert.ok(test({ type: 'ne', key: 'a', value: 1 }, {}));

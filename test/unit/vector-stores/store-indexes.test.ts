@@ -29,7 +29,7 @@ describe('the thread of the indexes of vector stores', () => {
             observe: (purpose: string, outcome: string) => void purposes.add(`${purpose} ${outcome}`),
           };
     using indexes = new StoreIndexes({ folder: undefined, embeddings, log: silentLogger });
-    assert.ok(indexes.own());
+    assert.ok(indexes.acquireOwnership());
     const search = async (filter?: { type: 'eq'; key: string; value: number }) => {
       const question = { store: STORE, queries: ['physician'], limit: 3, filter };
       return (await indexes.search(question, AbortSignal.timeout(5000))).map(({ path, page }) => [path, page]);
@@ -50,7 +50,7 @@ describe('the thread of the indexes of vector stores', () => {
 
   it('answers while a long document goes in, and has it whole afterwards', async () => {
     using indexes = new StoreIndexes({ folder: undefined, embeddings: () => undefined, log: silentLogger });
-    assert.ok(indexes.own());
+    assert.ok(indexes.acquireOwnership());
     await indexes.change({ ask: 'put', store: STORE, file: fileOf('short', 'The crane is on the roof.') });
     const paragraphs = Array.from({ length: 1500 }, (_, n) => `${`Words of paragraph ${n}, `.repeat(50)}`);
     const text = [...paragraphs, 'The swordfish comes last.'].join('\n\n');

@@ -21,7 +21,7 @@ function searchOf(folder: string, looks: number, progressed = () => {}, state = 
     },
     indexes: {
       folder,
-      own: () => false,
+      acquireOwnership: () => false,
       async progress() {
         progressed();
         looks--;

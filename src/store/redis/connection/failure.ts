@@ -3,12 +3,12 @@ import { type GatewayError, messageOf } from '../../../base/errors.ts';
 import type { Address } from '../../../config/redis-url.ts';
 import { storeError } from '../../failure.ts';
 
-/** Error replies of a Redis that cannot serve for now, by their first word. */
+/** Error replies of a Redis that cannot be used right now, by their first words. */
 const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
   ['OOM', 'Redis is out of memory'],
   ['MISCONF', 'Redis cannot write to its disk'],
   ['READONLY', 'Redis is a replica'],
-  // A command that waited when its server was demoted.
+  // A command that was blocked when its server was demoted.
   ['UNBLOCKED', 'Redis was made a replica'],
   ['LOADING', 'Redis is loading its data'],
   ['BUSY', 'Redis is busy with a script'],
@@ -19,30 +19,30 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
   ['ASK', 'the Redis cluster is changing'],
   ['NOREPLICAS', 'Redis lacks replicas'],
   ['NOAUTH', 'Redis asks for a password'],
-  // Long commands are not even read of who gave none.
+  // Redis does not even read long commands of an unauthenticated client.
   ['ERR Protocol error: unauthenticated', 'Redis asks for a password'],
   ['WRONGPASS', 'Redis refuses the password'],
   ['NOPERM', 'Redis refuses a command to its user'],
-  // What a script's command is refused with, by Redis 7 and by newer ones.
+  // How Redis 7 and newer versions refuse a command within a script.
   ['ERR The user executing the script', 'Redis refuses a command to its user'],
   ['ERR ACL failure in script', 'Redis refuses a command to its user'],
   ['UNKILLABLE', 'Redis is busy with a script'],
   ['ERR max number of clients reached', 'Redis has too many clients'],
 ]);
 
-/** Whether another connection may help: this one leads to a node that was demoted. */
+/** Whether this connection leads to a demoted node, so that a new one may help. */
 export function leadsToReplica(thrown: unknown): boolean {
   return thrown instanceof ErrorReply && /READONLY|^UNBLOCKED/.test(thrown.message);
 }
 
-/** Whether Redis refuses a command, a key or a channel to this user. */
-export function isRefusedRight(thrown: unknown): boolean {
+/** Whether Redis refuses this user a command, a key or a channel. */
+export function isPermissionDenied(thrown: unknown): boolean {
   if (!(thrown instanceof ErrorReply)) return false;
   return /^NOPERM|^ERR (The user executing the script|ACL failure in script)/.test(thrown.message);
 }
 
-/** Where a cluster says that a key is: for good (`moved`), or for this one command (`ask`). */
-export function isRedirect(thrown: unknown): { kind: 'moved' | 'ask'; address: Address } | undefined {
+/** Parses a redirect of a cluster: permanent (`moved`) or for this one command (`ask`). Undefined for other errors. */
+export function parseRedirect(thrown: unknown): { kind: 'moved' | 'ask'; address: Address } | undefined {
   if (!(thrown instanceof ErrorReply)) return undefined;
   const parts = /^(MOVED|ASK) \d+ (.*):(\d+)$/.exec(thrown.message);
   if (!parts) return undefined;
@@ -56,30 +56,30 @@ export function isUnknownScript(thrown: unknown): boolean {
   return thrown instanceof ErrorReply && thrown.message.startsWith('NOSCRIPT');
 }
 
-/** Replies that the sender acts on: another node has the slot, or the script has to be sent in full. */
-export function isForSender(thrown: unknown): boolean {
-  return isUnknownScript(thrown) || isRedirect(thrown) !== undefined;
+/** Whether the sender handles the reply: another node has the slot, or the script has to be sent in full. */
+export function isHandledBySender(thrown: unknown): boolean {
+  return isUnknownScript(thrown) || parseRedirect(thrown) !== undefined;
 }
 
-/** See `storeError`: what is no error reply is a connection that failed. */
+/** See `storeError`. Anything but an error reply is a failed connection. */
 export function redisFailure(thrown: unknown): GatewayError {
   const reason = () => (thrown instanceof ErrorReply ? reasonOfReply(thrown.message) : 'Redis cannot be reached');
   return storeError(thrown, reason);
 }
 
-/** A refusal of a write inside a script comes wrapped in text of the script's own. */
+/** A write that is refused within a script is wrapped in the text of the script error. */
 function reasonOfReply(message: string): string | undefined {
   for (const [word, reason] of REASON_OF_REPLY) if (message.startsWith(word)) return reason;
   for (const [word, reason] of REASON_OF_REPLY) if (message.includes(`-${word} `)) return reason;
   return undefined;
 }
 
-/** The reason shown by a failed check. */
+/** The reason that a failed check reports. */
 export function redisReason(thrown: unknown): string {
   return messageOf(redisFailure(thrown));
 }
 
 /** For `catch`: @throws GatewayError, see `redisFailure`. */
-export function unreachable(thrown: unknown): never {
+export function throwRedisFailure(thrown: unknown): never {
   throw redisFailure(thrown);
 }

@@ -3,21 +3,21 @@ import type { Address } from '../../../config/redis-url.ts';
 import { clientOptions, type RedisTarget } from './target.ts';
 
 const PING_EVERY_MS = 3000;
-const LONGEST_RECONNECT_PAUSE_MS = 1000;
+const MAX_RECONNECT_PAUSE_MS = 1000;
 
 export interface ClientLimits {
-  /** For one attempt to connect, in milliseconds. */
+  /** Limit of one attempt to connect, in milliseconds. */
   connectMs: number;
-  /** A connection on which nothing moves for this long, pings included, leads nowhere. In milliseconds. */
+  /** A connection that is silent for this long, in spite of pings, is considered dead. In milliseconds. */
   silenceMs: number;
   /**
-   * Commands that wait while Redis is away. 0: none, so that nothing is sent later behind the back of a caller who was
-   * told that it failed.
+   * Commands that may be queued while Redis is unavailable. 0: a command that failed for its caller is never sent
+   * later.
    */
-  waiting: number;
+  maxQueued: number;
 }
 
-/** A client of one server, not connected yet. `fatal` may end its attempts to connect. */
+/** A client of one server, not connected yet. `fatal` may end the attempts to connect. */
 export function makeClient(
   { target, address, limits }: { target: RedisTarget; address: Address; limits: ClientLimits },
   fatal: (cause: Error) => Error | undefined = () => undefined,
@@ -25,8 +25,8 @@ export function makeClient(
   const { socket, ...rest } = clientOptions(target, address);
   const client = createClient({
     ...rest,
-    disableOfflineQueue: limits.waiting === 0,
-    commandsQueueMaxLength: limits.waiting,
+    disableOfflineQueue: limits.maxQueued === 0,
+    commandsQueueMaxLength: limits.maxQueued,
     pingInterval: PING_EVERY_MS,
     maintNotifications: 'disabled',
     socket: {
@@ -36,7 +36,7 @@ export function makeClient(
       reconnectStrategy: (retries, cause) => fatal(cause) ?? reconnectPause(retries),
     },
   });
-  // Shows the gateway in `CLIENT LIST`. A user that may not say its name is served all the same.
+  // Names the gateway in `CLIENT LIST`. A user without the right to do so is fine.
   client.on('ready', () => {
     client.sendCommand(['CLIENT', 'SETNAME', 'research-gateway']).catch(() => {});
   });
@@ -44,7 +44,7 @@ export function makeClient(
 }
 
 function reconnectPause(retries: number): number {
-  return Math.min(50 * 2 ** Math.min(retries, 10), LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2);
+  return Math.min(50 * 2 ** Math.min(retries, 10), MAX_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
 export type RedisClient = ReturnType<typeof makeClient>;

@@ -3,10 +3,10 @@ import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Address } from '../../../config/redis-url.ts';
-import { unavailable } from '../../failure.ts';
-import { isForSender, leadsToReplica, redisFailure, unreachable } from './failure.ts';
+import { storeUnavailable } from '../../failure.ts';
+import { isHandledBySender, leadsToReplica, redisFailure, throwRedisFailure } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
-import { nameOf, type RedisTarget } from './target.ts';
+import { formatAddress, type RedisTarget } from './target.ts';
 
 export interface ConnectionOptions {
   target: RedisTarget;
@@ -17,36 +17,36 @@ export interface ConnectionOptions {
   connectLimitMs: number;
 }
 
-/** A connection to one server. */
+/** Options of a connection to one server. */
 export interface NodeOptions extends ConnectionOptions {
   address: Address;
   onLost(): void;
-  /** Called when it is there again, subscriptions included. */
+  /** Called when the connection is restored, including its subscriptions. */
   onBack(): void;
 }
 
 export interface NodeCommandOptions {
-  /** Texts of the reply as buffers. */
+  /** Returns texts of the reply as buffers. */
   binary?: boolean;
-  /** The server is in a cluster and takes the slot of this command over. */
+  /** The cluster server is taking over the slot of this command. */
   asking?: boolean;
 }
 
-/** A subscription to a channel that belongs to a slot, where the server is a cluster. */
+/** Whether the channel belongs to a slot, as in a cluster. */
 export interface ChannelOptions {
   sharded: boolean;
 }
 
-/** How long the mark of a wait for replicas is kept, in milliseconds. */
+/** How long the key that a wait for replicas writes exists, in milliseconds. */
 const MARK_MS = 10_000;
 const CLOSE_MS = 500;
-const READING_MS = 100;
-const LIMITS = { connectMs: 3000, silenceMs: 10_000, waiting: 0 };
+const READ_GRACE_MS = 100;
+const LIMITS = { connectMs: 3000, silenceMs: 10_000, maxQueued: 0 };
 const BINARY = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
 /**
- * The connection to one server. Commands fail at once while it is down, and after a limit where the server does not
- * answer; then the connection is made anew. It comes back by itself.
+ * A connection to one server. Commands fail at once while it is down. If the server does not answer within a limit, the
+ * command fails and the connection is opened anew. It recovers by itself.
  */
 export class NodeConnection {
   readonly #options: NodeOptions;
@@ -61,8 +61,8 @@ export class NodeConnection {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#client = makeClient({ ...options, limits: LIMITS }, (cause) => this.#fatalAtStart(cause));
-    this.#client.on('error', (thrown: unknown) => this.#failed(thrown));
-    this.#client.on('ready', () => this.#ready());
+    this.#client.on('error', (thrown: unknown) => this.#onFailure(thrown));
+    this.#client.on('ready', () => this.#onReady());
     this.opened = this.#open();
   }
 
@@ -73,37 +73,34 @@ export class NodeConnection {
     } catch (thrown) {
       const cause = this.#lastFailure ?? thrown;
       throw new Error(
-        `store.url: no connection to Redis at ${nameOf(address)}: ${messageOf(cause)}. Check host, port, password and database number.`,
+        `store.url: no connection to Redis at ${formatAddress(address)}: ${messageOf(cause)}. Check host, port, password and database number.`,
         { cause },
       );
     }
   }
 
-  /** The client itself, the same one for ever. */
+  /** The client, which never changes. */
   get client(): RedisClient {
     return this.#client;
   }
 
-  get closed(): boolean {
+  get isClosed(): boolean {
     return this.#closed;
   }
 
-  /**
-   * Sends a command.
-   * @throws ErrorReply for what the sender acts on (see `isForSender`), GatewayError for everything else.
-   */
+  /** Sends a command. @throws ErrorReply if the sender handles it (see `isHandledBySender`), otherwise GatewayError. */
   command(args: readonly RedisArgument[], { binary, asking }: NodeCommandOptions = {}): Promise<unknown> {
     return this.#send((client) => {
-      // Written together: nothing comes between.
+      // Both are written together, so nothing comes between.
       if (asking) client.sendCommand(['ASKING']).catch(() => {});
       return client.sendCommand<unknown>(args, binary ? BINARY : undefined);
     });
   }
 
-  /** See `Connection.replicated`. */
-  replicated(key: string, { replicas, limitMs }: { replicas: number; limitMs: number }): Promise<number> {
+  /** See `Connection.waitForReplicas`. */
+  waitForReplicas(key: string, { replicas, limitMs }: { replicas: number; limitMs: number }): Promise<number> {
     return this.#send(async (client) => {
-      // A write of this connection: only those are waited for, and what others wrote before goes before it.
+      // WAIT only covers writes of its own connection, and everything written before this one precedes it.
       const written = client.sendCommand(['SET', key, '1', 'PX', `${MARK_MS}`]);
       const [, count] = await Promise.all([written, client.sendCommand<number>(['WAIT', `${replicas}`, `${limitMs}`])]);
       return count;
@@ -120,7 +117,7 @@ export class NodeConnection {
     return this.#send((client) => (sharded ? client.sUnsubscribe(channel) : client.unsubscribe(channel)));
   }
 
-  /** Ends the connection, after the replies under way where they come within `graceMs`. */
+  /** Closes the connection, after pending replies if they arrive within `graceMs`. */
   async close({ graceMs = CLOSE_MS } = {}): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -129,19 +126,19 @@ export class NodeConnection {
     if (client.isOpen) client.destroy();
   }
 
-  /** The client's own limit ends once a command is written: a frozen Redis would keep it for ever. */
+  /** The timeout of the client ends once a command is written, so a frozen Redis would block it for ever. */
   #send<Reply>(send: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
-    if (this.#closed) return Promise.reject(unavailable('it is closed'));
-    if (!this.#client.isReady) return this.#sendOpened(send);
+    if (this.#closed) return Promise.reject(storeUnavailable('it is closed'));
+    if (!this.#client.isReady) return this.#sendAfterOpen(send);
     return new Promise((resolve, reject) => {
       let isSettled = false;
       const overdue = () => {
         if (isSettled) return;
-        reject(unavailable('Redis does not answer'));
+        reject(storeUnavailable('Redis does not answer'));
         this.#restart();
       };
-      // Where this process itself stood still, the reply may wait in the socket, or come at once: it is read first.
-      const timer = setTimeout(() => setTimeout(overdue, READING_MS), this.#options.limitMs);
+      // If this process itself was blocked, the reply may be waiting in the socket: it gets a chance to be read first.
+      const timer = setTimeout(() => setTimeout(overdue, READ_GRACE_MS), this.#options.limitMs);
       const settle = () => {
         isSettled = true;
         clearTimeout(timer);
@@ -154,44 +151,45 @@ export class NodeConnection {
         (thrown: unknown) => {
           settle();
           if (leadsToReplica(thrown)) this.#restart();
-          reject(isForSender(thrown) ? thrown : redisFailure(thrown));
+          reject(isHandledBySender(thrown) ? thrown : redisFailure(thrown));
         },
       );
     });
   }
 
-  /** The first connection is waited for, later ones are not. */
-  async #sendOpened<Reply>(send: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
-    if (!this.#wasReady) await this.opened.catch(unreachable);
-    if (!this.#client.isReady) throw unavailable('Redis cannot be reached');
+  /** Waits for the first connection, but not for later ones. */
+  async #sendAfterOpen<Reply>(send: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
+    if (!this.#wasReady) await this.opened.catch(throwRedisFailure);
+    if (!this.#client.isReady) throw storeUnavailable('Redis cannot be reached');
     return await this.#send(send);
   }
 
   #restart(): void {
     if (this.#closed || !this.#client.isReady) return;
-    this.#failed(unavailable('Redis does not answer'));
+    this.#onFailure(storeUnavailable('Redis does not answer'));
     this.#client.destroy();
-    this.#client.connect().catch((thrown: unknown) => this.#failed(thrown));
+    this.#client.connect().catch((thrown: unknown) => this.#onFailure(thrown));
   }
 
-  /** A refused password or database at the start is for the operator; later it may pass, as a restart does. */
+  /** A refused password or database is fatal at the start, for the operator to fix. Later it may pass. */
   #fatalAtStart(cause: Error): Error | undefined {
     this.#lastFailure = cause;
     const isFatal = cause instanceof ErrorReply && !this.#wasReady && !cause.message.startsWith('LOADING');
     return isFatal ? cause : undefined;
   }
 
-  #failed(thrown: unknown): void {
+  #onFailure(thrown: unknown): void {
     this.#lastFailure = thrown;
     if (this.#down || this.#closed || !this.#wasReady) return;
     this.#down = true;
-    const address = nameOf(this.#options.address);
+    const address = formatAddress(this.#options.address);
     this.#options.log.warn({ reason: messageOf(thrown), address }, 'connection to Redis lost');
     this.#options.onLost();
   }
 
-  #ready(): void {
-    if (this.#down) this.#options.log.info({ address: nameOf(this.#options.address) }, 'connection to Redis is back');
+  #onReady(): void {
+    if (this.#down)
+      this.#options.log.info({ address: formatAddress(this.#options.address) }, 'connection to Redis is back');
     this.#down = false;
     if (this.#wasReady) this.#options.onBack();
     this.#wasReady = true;

@@ -3,39 +3,39 @@ import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Address } from '../../../config/redis-url.ts';
-import { isRedirect, leadsToReplica } from './failure.ts';
+import { leadsToReplica, parseRedirect } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
-import { nameOf, type RedisTarget } from './target.ts';
+import { formatAddress, type RedisTarget } from './target.ts';
 import type { Topology } from './topology.ts';
 
 const CONNECT_LIMIT_MS = 5000;
 const LIMITS = {
   connectMs: CONNECT_LIMIT_MS,
-  /** Above the longest wait of a queue for work, during which nothing comes. */
+  /** Longer than a queue waits for work, during which nothing is sent. */
   silenceMs: 15_000,
-  /** Commands beyond that fail at once. */
-  waiting: 10_000,
+  /** More commands fail at once. */
+  maxQueued: 10_000,
 };
 
-/** What a queue of work is kept in: a connection that is its own to use and to duplicate. */
+/** The connection of a work queue, which may use and duplicate it. */
 export interface QueueConnection extends AsyncDisposable {
   readonly client: RedisClient;
-  /** Before every key. The hash tag in it keeps a queue together in Redis Cluster. */
+  /** Prefix of every key. Its hash tag keeps a queue together in Redis Cluster. */
   readonly prefix: string;
-  /** Called for every failure of the queue: looks for the new master where this one was demoted. */
+  /** Call it for every failure of the queue: it looks for the new master if this one was demoted. */
   failed(thrown: unknown): void;
 }
 
-/** All keys of the queue lie in the slot of this tag. */
+/** All keys of the queue are in the slot of this tag. */
 export function queuePrefix(prefix: string): string {
   return `{${prefix}:queue}`;
 }
 
 /**
- * Opens a connection for a queue, to the one server that it lies on. Other than the store's own, it keeps commands
- * while Redis is away: a queue waits for work without anyone waiting for the queue, and one that failed at once would
- * ask again and again.
- * @throws Error where there is no connection within 5 s.
+ * Opens a connection for a queue, to the one server that holds it. Unlike the connection of the store, it queues
+ * commands while Redis is unavailable: nobody waits for a queue that waits for work, and if its commands failed at once
+ * it would repeat them again and again.
+ * @throws Error if there is no connection within 5 s.
  */
 export async function openQueueClient(
   options: Omit<QueueClientsOptions, 'key'> & { prefix: string },
@@ -50,8 +50,8 @@ export async function openQueueClient(
       client,
       prefix,
       failed(thrown) {
-        if (isRedirect(thrown)) topology.refresh().catch(() => {});
-        if (leadsToReplica(thrown) && client.isReady) clients.renew();
+        if (parseRedirect(thrown)) topology.refresh().catch(() => {});
+        if (leadsToReplica(thrown) && client.isReady) clients.reconnect();
       },
       [Symbol.asyncDispose]: async () => clients.close(),
     };
@@ -66,15 +66,15 @@ interface QueueClientsOptions {
   target: RedisTarget;
   topology: Topology;
   log: Logger;
-  /** A key on the server that is meant. */
+  /** A key on the server to connect to. */
   key: string;
 }
 
-/** A client for a queue, and whatever is duplicated from it later: while Redis is away, nobody else can close those. */
+/** A client for a queue, and all its later duplicates: while Redis is unavailable, nobody else can close those. */
 class QueueClients {
   readonly #options: QueueClientsOptions;
-  readonly #all = new Set<{ renew(): void; close(): void }>();
-  readonly #following: Disposable;
+  readonly #all = new Set<{ reconnect(): void; close(): void }>();
+  readonly #topologyListener: Disposable;
   readonly client: RedisClient;
   #address: Address;
 
@@ -83,35 +83,35 @@ class QueueClients {
     this.#options = options;
     this.#address = topology.ownerOf(key);
     this.client = this.#open();
-    this.#following = topology.onChange(() => {
+    this.#topologyListener = topology.onChange(() => {
       const address = topology.find(key);
-      if (!address || nameOf(address) === nameOf(this.#address)) return;
+      if (!address || formatAddress(address) === formatAddress(this.#address)) return;
       this.#address = address;
-      this.renew();
+      this.reconnect();
     });
   }
 
-  /** Connects anew, wherever the server is by then. What was under way fails. */
-  renew(): void {
-    for (const client of this.#all) client.renew();
+  /** Connects again, to wherever the server is now. Commands in progress fail. */
+  reconnect(): void {
+    for (const client of this.#all) client.reconnect();
   }
 
   close(): void {
-    this.#following[Symbol.dispose]();
+    this.#topologyListener[Symbol.dispose]();
     for (const client of this.#all) client.close();
   }
 
-  /** A client that stays the same object while what is underneath is renewed: BullMQ keeps the one that it was given. */
+  /** A client that stays the same object when its connection is replaced: BullMQ keeps the one it was given. */
   #open(): RedisClient {
     const events = new EventEmitter();
     let current = this.#make(events);
     this.#all.add({
-      renew: () => {
+      reconnect: () => {
         const last = current;
         last.removeAllListeners();
         last.on('error', () => {});
         current = this.#make(events);
-        // What BullMQ has closed stays so.
+        // If BullMQ has closed the client, it stays closed.
         if (!last.isOpen) return;
         current.connect().catch((thrown: unknown) => this.#failed(thrown));
         last.destroy();
@@ -138,7 +138,7 @@ class QueueClients {
       try {
         events.emit('error', thrown);
       } catch {
-        // BullMQ throws on errors that nobody listens to, such as those of a queue that was closed.
+        // BullMQ throws errors that have no listener, such as those of a closed queue.
       }
     });
     return client;

@@ -2,13 +2,13 @@ import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { textList } from '../replies.ts';
 import type { RedisConnection } from './connection.ts';
-import { isRefusedRight } from './failure.ts';
+import { isPermissionDenied } from './failure.ts';
 import { queuePrefix } from './queue-client.ts';
 
-/** Ranges of streams that leave out their start came with this version. */
-const OLDEST = [6, 2] as const;
-/** Channels that belong to slots came with this version. */
-const OLDEST_CLUSTER = [7, 0] as const;
+/** This version added exclusive ranges of streams. */
+const MIN_VERSION = [6, 2] as const;
+/** This version added sharded channels. */
+const MIN_CLUSTER_VERSION = [7, 0] as const;
 
 const SETTINGS = [
   { name: 'maxmemory-policy', wanted: 'noeviction', risk: 'Redis may throw runs away when its memory is full' },
@@ -16,29 +16,29 @@ const SETTINGS = [
 ] as const;
 
 /**
- * Looks whether this Redis keeps what it is given. Settings that risk runs are a warning, not a refusal: a managed
- * Redis may hide or fix them.
- * @throws Error where Redis is too old.
+ * Checks that this Redis keeps what it stores. Settings that put runs at risk are only a warning: a managed Redis may
+ * hide or fix them.
+ * @throws Error if Redis is too old.
  */
 export async function checkRedis(redis: RedisConnection, options: { log: Logger; cluster: boolean }): Promise<void> {
   const { log, cluster } = options;
-  await checkVersion(redis, { log, oldest: cluster ? OLDEST_CLUSTER : OLDEST });
+  await checkVersion(redis, { log, oldest: cluster ? MIN_CLUSTER_VERSION : MIN_VERSION });
   for (const { name, wanted, risk } of SETTINGS) {
-    const value = await setting(redis, log, name);
+    const value = await readSetting(redis, log, name);
     if (value !== undefined && value !== wanted) log.warn({ [name]: value }, `${risk}: set ${name} ${wanted}`);
   }
 }
 
 /**
- * Opens what needs rights of the user. What a queue lies on is looked at as well: without it runs would wait for the sweep.
- * @throws Error that names the rights where Redis refuses one of them.
+ * Runs `work`, which needs rights of the Redis user, also for the queue: without it runs would wait for the sweep.
+ * @throws Error that names the rights if Redis refuses one of them.
  */
-export async function withRights<T>(prefix: string, work: () => Promise<T>): Promise<T> {
+export async function explainMissingRights<T>(prefix: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     const refusal = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-    if (!isRefusedRight(refusal)) throw thrown;
+    if (!isPermissionDenied(refusal)) throw thrown;
     throw new Error(
       `store.url: Redis refuses what the gateway needs: ${messageOf(refusal)}. ` +
         `Give its user the keys ~${prefix}:* and ~${queuePrefix(prefix)}:*, the channels &${prefix}:*, ` +
@@ -48,7 +48,7 @@ export async function withRights<T>(prefix: string, work: () => Promise<T>): Pro
   }
 }
 
-/** @throws where the user may not reach the keys of the queue. */
+/** @throws Error if the user may not access the keys of the queue. */
 export async function checkQueueKeys(redis: RedisConnection, prefix: string): Promise<void> {
   await redis.command(['EXISTS', `${queuePrefix(prefix)}:runs:meta`]);
 }
@@ -61,7 +61,10 @@ async function checkVersion(
   try {
     info = String(await redis.command(['INFO', 'server']));
   } catch (thrown) {
-    log.info({ reason: messageOf(thrown) }, `Redis does not tell its version; ${oldest.join('.')} or newer is needed`);
+    log.info(
+      { reason: messageOf(thrown) },
+      `Redis does not report its version; ${oldest.join('.')} or newer is needed`,
+    );
     return;
   }
   const version = /redis_version:(\d+)\.(\d+)/.exec(info);
@@ -71,11 +74,11 @@ async function checkVersion(
   }
 }
 
-async function setting(redis: RedisConnection, log: Logger, name: string): Promise<string | undefined> {
+async function readSetting(redis: RedisConnection, log: Logger, name: string): Promise<string | undefined> {
   try {
     return textList.parse(await redis.command(['CONFIG', 'GET', name]))[1];
   } catch (thrown) {
-    log.info({ setting: name, reason: messageOf(thrown) }, 'Redis does not tell its settings; make sure of this one');
+    log.info({ setting: name, reason: messageOf(thrown) }, 'Redis does not report its settings; check this one');
     return undefined;
   }
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { type Address, type Credentials, parseRedisUrl, type RedisUrl } from '../../../config/redis-url.ts';
 
-/** Files for TLS, in PEM. */
+/** PEM files for TLS. */
 export interface TlsFiles {
   /** Certificates of the authorities to trust, in place of the system's. */
   caFile?: string | undefined;
-  /** A certificate of one's own and its key, where Redis asks for one. */
+  /** The client certificate and its key, if Redis asks for one. */
   certFile?: string | undefined;
   keyFile?: string | undefined;
-  /** The name that certificates must have, where nodes are found by addresses that theirs do not name. */
+  /** The name that certificates must have, if they do not contain the addresses under which nodes are found. */
   serverName?: string | undefined;
 }
 
@@ -21,11 +21,11 @@ interface Tls {
 
 /** What `store.url` names. */
 export interface RedisTarget extends Omit<RedisUrl, 'isSecure'> {
-  /** Undefined: a bare connection. */
+  /** Undefined: a connection without TLS. */
   tls: Tls | undefined;
 }
 
-/** @throws Error naming what is wrong, as `parseRedisUrl` does, or the file of `store.tls` that cannot be read. */
+/** @throws Error as `parseRedisUrl`, or naming the file of `store.tls` that cannot be read. */
 export function parseTarget(url: string, files: TlsFiles = {}): RedisTarget {
   const { isSecure, ...target } = parseRedisUrl(url);
   return { ...target, tls: isSecure ? readTls(files) : undefined };
@@ -33,14 +33,14 @@ export function parseTarget(url: string, files: TlsFiles = {}): RedisTarget {
 
 function readTls({ caFile, certFile, keyFile, serverName }: TlsFiles): Tls {
   return {
-    ...(caFile !== undefined && { ca: read('ca_file', caFile) }),
-    ...(certFile !== undefined && { cert: read('cert_file', certFile) }),
-    ...(keyFile !== undefined && { key: read('key_file', keyFile) }),
+    ...(caFile !== undefined && { ca: readTlsFile('ca_file', caFile) }),
+    ...(certFile !== undefined && { cert: readTlsFile('cert_file', certFile) }),
+    ...(keyFile !== undefined && { key: readTlsFile('key_file', keyFile) }),
     ...(serverName !== undefined && { servername: serverName }),
   };
 }
 
-function read(name: string, path: string): Buffer {
+function readTlsFile(name: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
@@ -48,19 +48,19 @@ function read(name: string, path: string): Buffer {
   }
 }
 
-export function nameOf({ host, port }: Address): string {
+export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export type Login = Credentials & Pick<RedisTarget, 'database' | 'tls'>;
 
-/** The options of a client that all connections to a target share. */
+/** The client options that all connections to a target share. */
 export function clientOptions({ username, password, database, tls }: Login, address: Address) {
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     database,
-    // The library makes a class of clients for each new set of options, for 20 ms, and compares them as JSON.
+    // The library creates a client class for each new set of options, which takes 20 ms, and compares them as JSON.
     toJSON: () => 'research-gateway',
     socket: tls ? { ...address, ...tls, tls: true as const } : address,
   };

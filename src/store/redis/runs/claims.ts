@@ -5,16 +5,16 @@ import { claimNumber } from '../../token.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import { renewReply } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
-import type { Indexes } from './indexes.ts';
+import type { RedisIndexes } from './indexes.ts';
 import type { ClaimOutcome, RedisRecords } from './records.ts';
 import type { WaitingRuns } from './waiting.ts';
 
-/** How many free runs a claimer looks at before it asks again. */
+/** How many free runs are tried before the index is read again. */
 const CANDIDATES = 10;
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 
-/** What became of a try: a claim, or whether the indexes were put right, which had called the run free. */
-interface Tried {
+/** The outcome of an attempt: a claim, or whether it corrected an index that wrongly listed the run as free. */
+interface ClaimAttempt {
   claim?: Claim;
   corrected: boolean;
 }
@@ -22,11 +22,11 @@ interface Tried {
 interface ClaimParts extends RedisParts {
   clock: Clock;
   records: RedisRecords;
-  indexes: Indexes;
+  indexes: RedisIndexes;
   waiting: WaitingRuns;
 }
 
-/** Who works on a run. */
+/** Claims, renews and releases runs. */
 export class RedisClaims extends RedisPart {
   readonly #parts: ClaimParts;
 
@@ -36,47 +36,47 @@ export class RedisClaims extends RedisPart {
   }
 
   /** See `RunStore.claimNext`. */
-  async takeNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
-    const left = options.queued
+  async claimNext(options: { leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
+    const abandoned = options.queued
       ? undefined
-      : await this.#takeFirst(() => this.#parts.indexes.abandoned(CANDIDATES), options);
-    if (left) return left;
+      : await this.#claimFirst(() => this.#parts.indexes.findAbandoned(CANDIDATES), options);
+    if (abandoned) return abandoned;
     for (let id = await this.#parts.waiting.next(); id !== undefined; id = await this.#parts.waiting.next()) {
-      const { claim } = await this.#try(id, options);
+      const { claim } = await this.#tryClaim(id, options);
       if (claim) return claim;
     }
-    // What waits without a turn.
-    return await this.#takeFirst(() => this.#parts.indexes.queued(CANDIDATES), options);
+    // Queued runs that are missing from the turns.
+    return await this.#claimFirst(() => this.#parts.indexes.findQueued(CANDIDATES), options);
   }
 
-  /** Claims the first free one of what `ask` finds, asking again while the indexes had to be put right. */
-  async #takeFirst(ask: () => Promise<RunId[]>, options: { leaseMs: number }): Promise<Claim | undefined> {
-    for (let moved = true, round = 0; moved && round < MOST_ROUNDS; round++) {
-      moved = false;
-      for (const id of await ask()) {
-        const tried = await this.#try(id, options);
-        if (tried.claim) return tried.claim;
-        moved ||= tried.corrected;
+  /** Claims the first free candidate. Looks for candidates again as long as indexes had to be corrected. */
+  async #claimFirst(findCandidates: () => Promise<RunId[]>, options: { leaseMs: number }): Promise<Claim | undefined> {
+    for (let isCorrected = true, round = 0; isCorrected && round < MAX_ROUNDS; round++) {
+      isCorrected = false;
+      for (const id of await findCandidates()) {
+        const attempt = await this.#tryClaim(id, options);
+        if (attempt.claim) return attempt.claim;
+        isCorrected ||= attempt.corrected;
       }
     }
     return undefined;
   }
 
-  async #try(id: RunId, { leaseMs }: { leaseMs: number }): Promise<Tried> {
+  async #tryClaim(id: RunId, { leaseMs }: { leaseMs: number }): Promise<ClaimAttempt> {
     const attempt = await this.#parts.records.claim(id, { leaseMs, force: false });
     if (attempt.outcome === 'claimed') return { claim: attempt.claim, corrected: false };
     return { corrected: await this.#correct(id, attempt) };
   }
 
   /** See `RunStore.claim`. */
-  async take(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined> {
+  async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<Claim | undefined> {
     const attempt = await this.#parts.records.claim(id, options);
     if (attempt.outcome === 'claimed') return attempt.claim;
     await this.#correct(id, attempt);
     return undefined;
   }
 
-  /** Puts the indexes right where they called a run free that is not. Whether that changed them. */
+  /** Corrects indexes that wrongly listed a run as free. Returns whether they changed. */
   async #correct(id: RunId, found: Exclude<ClaimOutcome, { outcome: 'claimed' }>): Promise<boolean> {
     if (found.outcome === 'missing') return await this.#parts.indexes.dropMissing(id, this.#parts.clock.now());
     if (found.outcome === 'held') await this.#parts.indexes.markClaimed(id, found.until);
@@ -89,7 +89,7 @@ export class RedisClaims extends RedisPart {
     const args = [options.token, this.now(), `${options.leaseMs}`];
     const reply = renewReply.parse(await this.script(SCRIPTS.renew, [this.keys.run(id)], args));
     if (reply[0] === 'fenced') return { result: 'fenced' as const };
-    await this.#parts.indexes.extend(id, reply[2]);
+    await this.#parts.indexes.extendClaim(id, reply[2]);
     return { result: 'ok' as const, cancel: reply[1] === 1 };
   }
 

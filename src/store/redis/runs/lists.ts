@@ -2,42 +2,50 @@ import { LRUCache } from 'lru-cache';
 import { sleep } from '../../../base/abort.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { RunId } from '../../../base/ids.ts';
-import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../../list-page.ts';
+import { BUCKETS, bucketOf, type IndexRange, type ListPosition, type RunIndexes } from '../../list-page.ts';
 import type { RunApi, RunSummary } from '../../run-store.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
-import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textList, withScores } from '../replies.ts';
+import {
+  maybeText,
+  numberReply,
+  parseSummary,
+  type RunFacts,
+  SUMMARY_FIELDS,
+  scoredMembers,
+  textList,
+} from '../replies.ts';
 
-/** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
+/** An index entry without a run is removed once it is this old: the run of a younger one may be about to be created. */
 export const MISSING_AFTER_MS = 60_000;
 const REPAIR_AGAIN_MS = 60_000;
-const MOST_REPAIRED = 2000;
-/** Runs that are looked at in one step of a repair. */
+const MAX_REPAIRED = 2000;
+/** Runs that a repair checks in one step. */
 const REPAIR_CHUNK = 250;
-/** More open runs of one list than the limits of a gateway allow are not looked at. */
-const MOST_OPEN = 2000;
+/** Largest number of open runs of a list that a repair checks: more than the limits of a gateway allow. */
+const MAX_OPEN = 2000;
 
 /** A run as the indexes know it. */
-export type IndexedRun = { id: RunId } & Pick<Facts, 'user' | 'api' | 'model'>;
+export type IndexedRun = { id: RunId } & Pick<RunFacts, 'user' | 'api' | 'model'>;
 
-/** A member of a list with the key that it was found under. */
-export interface RedisListEntry extends Position {
+/** A member of an index, and the key of that index. */
+export interface RedisListEntry extends ListPosition {
   tie: RunId;
   key: string;
 }
 
-/** Runs that begin and end make a list and its parts differ for a moment: only what stays so is repaired. */
-const MOST_LOOKS = 4;
-const LOOK_AGAIN_MS = 20;
+/** While runs start and end, a list and its parts differ briefly: only a lasting difference is repaired. */
+const MAX_COUNTS = 4;
+const RECOUNT_MS = 20;
 
 type List = { user: string; api: RunApi };
 
 /**
- * Users' lists: for each user and interface a sorted set of all runs, and one for each model and bucket (see `Bucket`),
- * so that a filter reads what matches. They are only an index; see `Indexes`.
+ * The lists of users: for each user and interface a sorted set of all runs, and one for each model and bucket (see
+ * `Bucket`), so that a filter reads only what matches. These are only indexes; see `RedisIndexes`.
  */
 export class RedisLists extends RedisPart {
-  /** Lists that were repaired a short while ago. */
-  readonly #repaired = new LRUCache<string, true>({ max: MOST_REPAIRED, ttl: REPAIR_AGAIN_MS });
+  /** Lists that were repaired recently. */
+  readonly #repaired = new LRUCache<string, true>({ max: MAX_REPAIRED, ttl: REPAIR_AGAIN_MS });
   readonly #clock: Clock;
 
   constructor(parts: RedisParts & { clock: Clock }) {
@@ -54,8 +62,8 @@ export class RedisLists extends RedisPart {
     ]);
   }
 
-  /** Moves an ended run to the index of its end. Also right for one that no index by model knows yet. */
-  async markEnded(run: IndexedRun & Pick<Facts, 'status'>): Promise<void> {
+  /** Moves an ended run to the index of its status. Works for a run that no index by model has yet. */
+  async markEnded(run: IndexedRun & Pick<RunFacts, 'status'>): Promise<void> {
     const { id, model } = run;
     const position = await this.#score(this.keys.list(run.user, run.api), id);
     if (position === null) return;
@@ -66,7 +74,7 @@ export class RedisLists extends RedisPart {
     ]);
   }
 
-  async remove(run: List & { id: RunId }, facts: Pick<Facts, 'model' | 'status'> | undefined): Promise<void> {
+  async remove(run: List & { id: RunId }, facts: Pick<RunFacts, 'model' | 'status'> | undefined): Promise<void> {
     const part = facts && this.keys.listPart(run, { model: facts.model, bucket: bucketOf(facts.status) });
     await Promise.all(
       [this.keys.list(run.user, run.api), ...(part === undefined ? [] : [part])].map((key) =>
@@ -76,10 +84,10 @@ export class RedisLists extends RedisPart {
   }
 
   /**
-   * Puts the indexes by model and bucket right: runs that have ended without having been moved, and all where together
-   * they hold another number of runs than the list. A gateway of the first version knows no such indexes, and an instance
-   * may have died between two steps. At most once a minute for each list: while runs are being created its indexes differ
-   * for a moment.
+   * Repairs the indexes by model and bucket: moves runs that have ended, and rebuilds all parts if together they have
+   * another number of runs than the list. A gateway of the first version has no such indexes, and an instance may have
+   * died between two steps. At most once a minute per list, because the indexes also differ briefly while runs are
+   * created.
    */
   async repair(list: List): Promise<void> {
     const name = `${list.api} ${list.user}`;
@@ -90,39 +98,39 @@ export class RedisLists extends RedisPart {
 
   async #repairNow(list: List): Promise<void> {
     const all = this.keys.list(list.user, list.api);
-    for (const model of await this.#models(list)) await this.#moveEnded(list, this.#open(list, model));
+    for (const model of await this.#models(list)) await this.#moveEnded(list, this.#openKey(list, model));
     const parts = (await this.#models(list)).flatMap((model) =>
       BUCKETS.map((bucket) => this.keys.listPart(list, { model, bucket })),
     );
-    const whole = await this.#disagreement(all, parts);
-    if (whole === undefined) return;
-    for (let start = 0; start < whole; start += REPAIR_CHUNK) {
+    const total = await this.#countUnlessEqual(all, parts);
+    if (total === undefined) return;
+    for (let start = 0; start < total; start += REPAIR_CHUNK) {
       const range = ['ZRANGE', all, `${start}`, `${start + REPAIR_CHUNK - 1}`, 'WITHSCORES'];
-      const entries = withScores(await this.command(...range));
-      await Promise.all(entries.map((entry) => this.#index(list, entry)));
+      const entries = scoredMembers(await this.command(...range));
+      await Promise.all(entries.map((entry) => this.#reindex(list, entry)));
     }
     for (const part of parts) await this.#dropStrangers(part, all);
   }
 
-  /** How many runs a list has where its parts have more or fewer for longer than a moment; undefined where they agree. */
-  async #disagreement(all: string, parts: readonly string[]): Promise<number | undefined> {
-    for (let look = 1; ; look++) {
-      const counts = await Promise.all([all, ...parts].map((key) => this.command('ZCARD', key)));
-      const [whole = 0, ...each] = counts.map((count) => numberReply.parse(count));
-      if (each.reduce((sum, count) => sum + count, 0) === whole) return undefined;
-      if (look === MOST_LOOKS) return whole;
-      await sleep(LOOK_AGAIN_MS);
+  /** The number of runs of a list if that of its parts keeps differing from it; undefined if they agree. */
+  async #countUnlessEqual(all: string, parts: readonly string[]): Promise<number | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const replies = await Promise.all([all, ...parts].map((key) => this.command('ZCARD', key)));
+      const [total = 0, ...counts] = replies.map((reply) => numberReply.parse(reply));
+      if (counts.reduce((sum, count) => sum + count, 0) === total) return undefined;
+      if (attempt === MAX_COUNTS) return total;
+      await sleep(RECOUNT_MS);
     }
   }
 
   async #moveEnded(list: List, open: string): Promise<void> {
-    const range = ['ZRANGE', open, '0', `${MOST_OPEN - 1}`, 'WITHSCORES'];
-    const entries = withScores(await this.command(...range));
-    await Promise.all(entries.map((entry) => this.#index(list, entry)));
+    const range = ['ZRANGE', open, '0', `${MAX_OPEN - 1}`, 'WITHSCORES'];
+    const entries = scoredMembers(await this.command(...range));
+    await Promise.all(entries.map((entry) => this.#reindex(list, entry)));
   }
 
-  /** Adds a run of the list to the index where it belongs. */
-  async #index(list: List, { member: id, score }: { member: RunId; score: number }): Promise<void> {
+  /** Adds a run of the list to the index that fits its record. */
+  async #reindex(list: List, { member: id, score }: { member: RunId; score: number }): Promise<void> {
     const run = await this.#summary(id);
     if (!run) return;
     const { model } = run;
@@ -130,10 +138,10 @@ export class RedisLists extends RedisPart {
       this.command('SADD', this.keys.models(list), model),
       this.command('ZADD', this.keys.listPart(list, { model, bucket: bucketOf(run.status) }), `${score}`, id),
     ]);
-    if (run.endedAt !== null) await this.command('ZREM', this.#open(list, model), id);
+    if (run.endedAt !== null) await this.command('ZREM', this.#openKey(list, model), id);
   }
 
-  /** Takes runs out of a part that are not in the list any more. */
+  /** Removes runs from a part that are no longer in the list. */
   async #dropStrangers(part: string, all: string): Promise<void> {
     for (let start = 0; ; start += REPAIR_CHUNK) {
       const range = ['ZRANGE', part, `${start}`, `${start + REPAIR_CHUNK - 1}`];
@@ -152,8 +160,8 @@ export class RedisLists extends RedisPart {
     return textList.parse(await this.command('SMEMBERS', this.keys.models(list)));
   }
 
-  /** The indexes of a list. `corrected` is called for runs that stand where they do not belong. */
-  of(list: List, corrected: (id: RunId) => Promise<void>): RunIndexes<RedisListEntry> {
+  /** The indexes of a list. `onMisplaced` is called for ended runs that are still in an index of open ones. */
+  indexesOf(list: List, onMisplaced: (id: RunId) => Promise<void>): RunIndexes<RedisListEntry> {
     return {
       models: () => this.#models(list),
       position: async (id) => {
@@ -166,7 +174,7 @@ export class RedisLists extends RedisPart {
       },
       summaries: async (entries) => {
         const found = await Promise.all(entries.map((entry) => this.#summary(entry.tie)));
-        await this.#correct(entries, found, { list, corrected });
+        await this.#correct(entries, found, { list, onMisplaced });
         return found;
       },
     };
@@ -182,13 +190,13 @@ export class RedisLists extends RedisPart {
 
   async #entries(key: string, { newestFirst, from, count }: IndexRange): Promise<RedisListEntry[]> {
     const found: RedisListEntry[] = [];
-    // Those of the same score lie on both sides of `from`: they are asked for and left out.
+    // Members with the score of `from` are on both sides of it, so they are read and filtered.
     const range = newestFirst
       ? ['ZREVRANGEBYSCORE', key, from ? `${from.at}` : '+inf', '-inf']
       : ['ZRANGEBYSCORE', key, from ? `${from.at}` : '-inf', '+inf'];
     for (let offset = 0; ; offset += count) {
       const reply = await this.command(...range, 'WITHSCORES', 'LIMIT', `${offset}`, `${count}`);
-      const members = withScores(reply);
+      const members = scoredMembers(reply);
       for (const { member, score } of members) {
         const beyond = !from || score !== from.at || (newestFirst ? member < from.tie : member > from.tie);
         if (beyond) found.push({ at: score, tie: member, key });
@@ -197,25 +205,25 @@ export class RedisLists extends RedisPart {
     }
   }
 
-  /** Puts right what an index said of runs that are gone or have ended meanwhile. */
+  /** Corrects entries of runs that are gone or have ended. */
   async #correct(
     entries: readonly RedisListEntry[],
     found: readonly (RunSummary | undefined)[],
-    options: { list: List; corrected(id: RunId): Promise<void> },
+    options: { list: List; onMisplaced(id: RunId): Promise<void> },
   ): Promise<void> {
     for (const [index, entry] of entries.entries()) {
       const run = found[index];
       if (!run) {
-        // A young one may be in the making.
-        const old = entry.at / 1000 <= this.#clock.now() - MISSING_AFTER_MS;
-        if (old) await this.command('ZREM', entry.key, entry.tie);
-      } else if (run.endedAt !== null && entry.key === this.#open(options.list, run.model)) {
-        await options.corrected(run.id);
+        // A young one may be about to be created.
+        const isOld = entry.at / 1000 <= this.#clock.now() - MISSING_AFTER_MS;
+        if (isOld) await this.command('ZREM', entry.key, entry.tie);
+      } else if (run.endedAt !== null && entry.key === this.#openKey(options.list, run.model)) {
+        await options.onMisplaced(run.id);
       }
     }
   }
 
-  #open(list: List, model: string): string {
+  #openKey(list: List, model: string): string {
     return this.keys.listPart(list, { model, bucket: 'open' });
   }
 }

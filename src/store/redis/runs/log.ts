@@ -1,13 +1,13 @@
 import type { RunId } from '../../../base/ids.ts';
-import { type CompressedLog, CompressedLogs, compressLog } from '../../compressed-log.ts';
-import { unavailable } from '../../failure.ts';
+import { type CompressedLog, CompressedLogCache, compressLog } from '../../compressed-log.ts';
+import { storeUnavailable } from '../../failure.ts';
 import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../../frames.ts';
 import type { Append, LogBatch } from '../../run-store.ts';
 import { RedisPart } from '../part.ts';
 import {
   bufferReply,
   LOG_FIELDS,
-  lastReply,
+  lastEntryReply,
   maybeTextList,
   numberReply,
   parseAppend,
@@ -16,37 +16,35 @@ import {
 } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
 
-/** Memory for finished logs that are read again and again. */
+/** Memory for compressed logs that are read repeatedly. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
-/** What an entry of a busy run's log weighs, for a first guess of how many to ask for. */
+/** Typical size of an entry of a busy run, for a first guess of how many to read. */
 const TYPICAL_ENTRY_BYTES = 8192;
-const MOST_ENTRIES = 1000;
-/**
- * Ended runs are removed by `removeExpired`; Redis forgets them by itself this much later, should nobody come to do it.
- */
+const MAX_ENTRIES = 1000;
+/** `removeExpired` removes ended runs. If nobody calls it, Redis expires them this much later. */
 const EXPIRY_SLACK_MS = 24 * 3_600_000;
 
 const EMPTY = Buffer.alloc(0);
 
 interface LogState {
-  /** The last event that readers see. */
+  /** The last event that readers may see. */
   last: number;
   /**
-   * Nobody may come to show what is held back: the run has ended, or its creator was the one to show how it begins.
-   * A reader does it then.
+   * Events are hidden that nobody else may make visible: the run has ended, or its creator died before it made the
+   * first events visible. Then the reader does it.
    */
-  hides: boolean;
+  hasHidden: boolean;
   compressed: boolean;
 }
 
 /**
  * Event logs and transcripts. A log is a stream with one entry per append: id `<last>-0`, `f` the first sequence
- * number, `d` the frames, `e` on the terminal one. A compressed log is one compressed value instead.
+ * number, `d` the frames, `e` on the terminal one. A compressed log is a single value instead.
  */
 export class RedisLog extends RedisPart {
-  readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
+  readonly #compressed = new CompressedLogCache(COMPRESSED_LOGS_BYTES);
 
-  /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */
+  /** Appends and publishes in one step. `header` precedes the frames in the message to subscribers. */
   append(id: RunId, batch: Append, header: string) {
     const keys = [this.keys.run(id), this.keys.log(id), this.keys.transcript(id)];
     const args = [
@@ -57,11 +55,11 @@ export class RedisLog extends RedisPart {
       this.awaitsReplicas ? '' : this.keys.live(id),
       header,
     ];
-    if (batch.end || batch.transcript) args.push(...this.#furtherArgs(batch));
+    if (batch.end || batch.transcript) args.push(...this.#optionalArgs(batch));
     return this.script(SCRIPTS.append, keys, args).then(parseAppend);
   }
 
-  #furtherArgs({ end, entriesBefore = -1, progress, transcript = [] }: Append): string[] {
+  #optionalArgs({ end, entriesBefore = -1, progress, transcript = [] }: Append): string[] {
     const ending = end
       ? [
           end.status,
@@ -76,60 +74,63 @@ export class RedisLog extends RedisPart {
   }
 
   /**
-   * Shows readers what replicas have by now: all that is there, or events up to `last`, of which subscribers get the
-   * message.
-   * @throws GatewayError `store_unavailable` where a failover took it back before replicas were asked.
+   * Makes visible to readers what replicas have by now: the whole log, or events up to `last`, for which subscribers
+   * get `message`.
+   * @throws GatewayError `store_unavailable` if a failover lost them before.
    */
-  async show(id: RunId, events?: { last: number; message?: Buffer }): Promise<void> {
+  async makeVisible(id: RunId, events?: { last: number; message?: Buffer }): Promise<void> {
     const args = [`${events?.last ?? ''}`, this.keys.live(id), events?.message ?? ''];
-    const shown = await this.script(SCRIPTS.show, [this.keys.run(id)], args);
-    if (shown !== 1) throw unavailable('its new master lacks what was written to the former one');
+    const shown = await this.script(SCRIPTS.makeVisible, [this.keys.run(id)], args);
+    if (shown !== 1) throw storeUnavailable('its new master lacks what was written to the former one');
   }
 
-  /** See `RunStore.read`. `hidden`: there is nothing before `show` was called. */
+  /** See `RunStore.read`. `hidden`: there is nothing to read until `makeVisible` is called. */
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[] | 'hidden'> {
-    const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guess(options))]);
+    const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guessCount(options))]);
     if (!state) return [];
-    if (state.hides && options.after >= state.last) return 'hidden';
+    if (state.hasHidden && options.after >= state.last) return 'hidden';
     if (state.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
-    const joined = cutBehind(await this.#readOn(id, first, options), state.last);
+    const joined = cutAfter(await this.#readMore(id, first, options), state.last);
     if (joined) {
       if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
       return [dropUpTo(joined, options.after)];
     }
     if (options.after >= state.last) return [];
-    // Compressed or removed between the two commands, or damaged.
-    const now = await this.#state(id);
-    if (!now) return [];
-    if (now.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
+    // The log was compressed or removed between the two commands, or is damaged.
+    const current = await this.#state(id);
+    if (!current) return [];
+    if (current.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
     throw notContiguous(options.after + 1, 'none');
   }
 
-  /** Reads on behind `first` until there is enough. */
-  async #readOn(id: RunId, first: LogBatch[], options: { maxBytes: number }): Promise<LogBatch | undefined> {
+  /** Reads more batches after `first` until there are enough bytes. */
+  async #readMore(id: RunId, first: LogBatch[], options: { maxBytes: number }): Promise<LogBatch | undefined> {
     const batches: LogBatch[] = [];
     let bytes = 0;
-    let asked = guess(options);
-    for (let found = first; ; found = await this.#entries(id, batches.at(-1)?.last ?? 0, asked)) {
+    let requested = guessCount(options);
+    for (let found = first; ; found = await this.#entries(id, batches.at(-1)?.last ?? 0, requested)) {
       for (const batch of found) {
         if (bytes >= options.maxBytes) break;
         batches.push(batch);
         bytes += batch.frames.length;
       }
-      if (found.length < asked || bytes >= options.maxBytes / 2) return joinBatches(batches);
+      if (found.length < requested || bytes >= options.maxBytes / 2) return joinBatches(batches);
       const average = Math.max(1, bytes / batches.length);
-      asked = Math.min(MOST_ENTRIES, Math.ceil((options.maxBytes - bytes) / average));
+      requested = Math.min(MAX_ENTRIES, Math.ceil((options.maxBytes - bytes) / average));
     }
   }
 
-  /** See `RunStore.readLast`. `hidden`: as above. State and entry are of one moment: two reads may lie about an end. */
+  /**
+   * See `RunStore.readLast`. `hidden`: as for `read`. Reads state and entry in one step: two could contradict each
+   * other.
+   */
   async readLast(id: RunId): Promise<LogBatch | undefined | 'hidden'> {
     const keys = [this.keys.run(id), this.keys.log(id)];
-    const reply = await this.script(SCRIPTS.last, keys, [this.awaitsReplicas ? '1' : '0'], { binary: true });
-    const [fields, entries] = lastReply.parse(reply);
+    const reply = await this.script(SCRIPTS.readLast, keys, [this.awaitsReplicas ? '1' : '0'], { binary: true });
+    const [fields, entries] = lastEntryReply.parse(reply);
     const state = this.#stateOf(fields);
     if (!state) return undefined;
-    if (state.hides) return 'hidden';
+    if (state.hasHidden) return 'hidden';
     if (state.compressed) return await (await this.#compressedLog(id))?.readLast();
     return toBatches(entries)[0];
   }
@@ -138,13 +139,13 @@ export class RedisLog extends RedisPart {
     return textList.parse(await this.command('LRANGE', this.keys.transcript(id), '0', '-1'));
   }
 
-  /** Puts a compressed log in the place of the stream. False where the run is gone or was compressed by another instance. */
+  /** Replaces the stream with a compressed log. False if the run is gone or another instance compressed it. */
   async compress(id: RunId): Promise<boolean> {
     const state = await this.#state(id);
     if (!state || state.compressed) return false;
     const compressed = await compressLog({
-      read: async (range) => visible(await this.read(id, range)),
-      readLast: async () => visible(await this.readLast(id)),
+      read: async (range) => requireVisible(await this.read(id, range)),
+      readLast: async () => requireVisible(await this.readLast(id)),
     });
     const keys = [this.keys.run(id), this.keys.log(id), this.keys.compressed(id)];
     return (await this.script(SCRIPTS.compress, keys, [compressed])) === 1;
@@ -161,12 +162,12 @@ export class RedisLog extends RedisPart {
 
   #stateOf([last, compressed, shown, endedAt]: readonly (string | null)[]): LogState | undefined {
     if (last == null) return undefined;
-    const seen = this.awaitsReplicas && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
-    const hides = seen < Number(last) && (Boolean(endedAt) || seen === 0);
-    return { last: seen, hides, compressed: compressed === '1' };
+    const visible = this.awaitsReplicas && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
+    const hasHidden = visible < Number(last) && (Boolean(endedAt) || visible === 0);
+    return { last: visible, hasHidden, compressed: compressed === '1' };
   }
 
-  /** Entries that hold events after `after`, at most `count`. */
+  /** At most `count` entries that hold events after `after`. */
   async #entries(id: RunId, after: number, count: number): Promise<LogBatch[]> {
     const range = ['XRANGE', this.keys.log(id), `(${after}-0`, '+', 'COUNT', `${count}`];
     return toBatches(await this.redis.command(range, { binary: true }));
@@ -184,21 +185,21 @@ export class RedisLog extends RedisPart {
   }
 }
 
-function visible<T>(found: T | 'hidden'): T {
-  if (found === 'hidden') throw unavailable('replicas do not have the end of a run yet');
+function requireVisible<T>(found: T | 'hidden'): T {
+  if (found === 'hidden') throw storeUnavailable('replicas do not have the end of a run yet');
   return found;
 }
 
-/** What a batch holds up to `last`. Appends are held back whole, so it is cut between two of them. */
-function cutBehind(batch: LogBatch | undefined, last: number): LogBatch | undefined {
+/** The part of a batch up to `last`. Appends become visible as a whole, so the cut is between two of them. */
+function cutAfter(batch: LogBatch | undefined, last: number): LogBatch | undefined {
   if (!batch || batch.last <= last) return batch;
   if (batch.first > last) return undefined;
   const frames = batch.frames.subarray(0, offsetAfter(batch.frames, last - batch.first + 1));
   return { first: batch.first, last, frames, end: false };
 }
 
-function guess(options: { maxBytes: number }): number {
-  return Math.min(MOST_ENTRIES, Math.max(1, Math.ceil(options.maxBytes / TYPICAL_ENTRY_BYTES)));
+function guessCount(options: { maxBytes: number }): number {
+  return Math.min(MAX_ENTRIES, Math.max(1, Math.ceil(options.maxBytes / TYPICAL_ENTRY_BYTES)));
 }
 
 function toBatches(reply: unknown): LogBatch[] {

@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that moves the write-ahead log into the database. It has a connection of its own, so that the event
- * loop of the gateway never waits for the disk over it.
+ * Entry of the thread that checkpoints the write-ahead log into the database. It has its own connection, so the event
+ * loop of the gateway never waits for the disk.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';

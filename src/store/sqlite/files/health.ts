@@ -1,12 +1,12 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDamaged } from '../failure.ts';
-import { beginsAsLog, fileSize, readOpenIndex } from './log-files.ts';
+import { fileSize, hasLogMagic, readOpenLogIndex } from './log-files.ts';
 
-/** How old a look at the files may be where a new run is stored, in milliseconds. */
-const LOOK_MS = 250;
+/** How old an inspection may be when a new run is stored, in milliseconds. */
+const MAX_AGE_MS = 250;
 
-/** A file beside the database, and what is lost with it. */
+/** A companion file of the database, and what to do if it is lost. */
 interface Companion {
   readonly path: string;
   readonly name: string;
@@ -15,12 +15,13 @@ interface Companion {
 }
 
 /**
- * Whether the database is still the one that was opened, and whole. A file that is deleted, replaced or cut off stays open:
- * what is written to it afterwards would be gone with the next restart, and nothing else would tell.
+ * Tells whether the database is still the one that was opened, and whole. A file that is deleted, replaced or truncated
+ * stays open: later writes to it would be gone at the next restart, and nothing else would notice.
  *
- * The database and the index of its log must not be opened and closed here while SQLite has them open: closing a file gives
- * up all locks of the process on it, SQLite's too (https://www.sqlite.org/howtocorrupt.html, 2.2). Whoever opens the database
- * next, a backup for one, believes to be alone and cuts the index off: the gateway dies of SIGBUS, or loses what it wrote.
+ * While SQLite has the database or the index of its log open, this class must not open and close them: closing a file
+ * releases all locks that the process has on it, including those of SQLite (https://www.sqlite.org/howtocorrupt.html,
+ * 2.2). Whoever opens the database next, such as a backup, would then believe to be alone and truncate the index: the
+ * gateway dies of SIGBUS, or loses what it wrote.
  */
 export class DatabaseHealth {
   readonly #path: string;
@@ -28,11 +29,11 @@ export class DatabaseHealth {
   readonly #companions: readonly Companion[];
   /** The index of the log, open until the database is closed. */
   readonly #index: number | undefined;
-  /** How long the database was when it was whole, in bytes. */
+  /** Size of the database when it was last known to be whole, in bytes. */
   #wholeBytes: number;
   #damage: string | undefined;
-  #found: string | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #lastProblem: string | undefined;
+  #inspectedAt = Number.NEGATIVE_INFINITY;
 
   constructor(path: string) {
     this.#path = path;
@@ -42,32 +43,32 @@ export class DatabaseHealth {
     this.#wholeBytes = fileSize(path) ?? 0;
   }
 
-  /** To be called behind the last connection's end. */
+  /** Call it after the last connection is closed. */
   close(): void {
     if (this.#index !== undefined) closeSync(this.#index);
   }
 
-  /** Remembers a failure that says that the database is damaged. */
+  /** Remembers a failure that shows that the database is damaged. */
   note(thrown: unknown): void {
     if (thrown instanceof Error && isDamaged(thrown)) {
       this.#damage = 'pages of the database are damaged: stop the gateway and restore a backup';
     }
   }
 
-  /** Why nothing new should be stored. */
+  /** Inspects the files. Returns why no new run should be stored; undefined if all is well. */
   problem(): string | undefined {
-    this.#lookedAt = performance.now();
-    this.#found = this.#damage ?? this.#look();
-    return this.#found;
+    this.#inspectedAt = performance.now();
+    this.#lastProblem = this.#damage ?? this.#inspect();
+    return this.#lastProblem;
   }
 
-  /** The same as it was a moment ago. */
+  /** Like `problem`, but may reuse a recent inspection. */
   recentProblem(): string | undefined {
-    if (performance.now() - this.#lookedAt > LOOK_MS) return this.problem();
-    return this.#damage ?? this.#found;
+    if (performance.now() - this.#inspectedAt > MAX_AGE_MS) return this.problem();
+    return this.#damage ?? this.#lastProblem;
   }
 
-  #look(): string | undefined {
+  #inspect(): string | undefined {
     const identity = identityOf(this.#path);
     if (identity !== this.#identity) {
       const what = identity === undefined ? 'deleted' : 'replaced';
@@ -80,23 +81,23 @@ export class DatabaseHealth {
       const what = now === undefined ? 'deleted' : 'replaced';
       return `${companion.name} was ${what} under the running gateway: ${companion.fix}`;
     }
-    return this.#cut();
+    return this.#findTruncation();
   }
 
-  /** A database that is shorter than before is whole only where SQLite itself needs no more of it. */
-  #cut(): string | undefined {
+  /** Finds truncated files. A database that has become shorter is whole only if SQLite itself needs no more of it. */
+  #findTruncation(): string | undefined {
     const bytes = fileSize(this.#path) ?? 0;
-    const index = this.#index === undefined ? undefined : readOpenIndex(this.#index);
-    // An index that is being written is looked at again.
+    const index = this.#index === undefined ? undefined : readOpenLogIndex(this.#index);
+    // The index is being written; the next inspection reads it again.
     if (!index) return undefined;
-    const logIsMoved = index.moved >= index.frames;
+    const logIsMoved = index.checkpointed >= index.frames;
     const isShorter = logIsMoved || bytes < this.#wholeBytes;
     const isCut = isShorter && bytes < index.pages * index.pageBytes;
-    // Its writer does not notice that a log is cut off: it writes on where it was, behind a hole.
-    const logIsCut = !logIsMoved && !beginsAsLog(`${this.#path}-wal`);
+    // SQLite does not notice a truncated log: it goes on writing at the old position, after a hole.
+    const logIsCut = !logIsMoved && !hasLogMagic(`${this.#path}-wal`);
     const name = isCut ? 'runs.db' : logIsCut ? 'runs.db-wal' : undefined;
     if (name === undefined) this.#wholeBytes = bytes;
-    // For good: what is moved into the database from then on may be holes.
+    // Permanent: from now on checkpoints may copy holes into the database.
     else this.#damage = `${name} was cut off under the running gateway: stop it and restore a backup`;
     return this.#damage;
   }

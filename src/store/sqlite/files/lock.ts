@@ -1,17 +1,17 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { resourceFailure, unusable } from '../failure.ts';
+import { explainOpenFailure, resourceReason } from '../failure.ts';
 
 const LOCK_FILE = 'lock.db';
 
-/** How long a backup or a look at the database may hold up the start, in milliseconds. */
-const TOOLS_MS = 1000;
+/** How long the start waits for a backup or another tool that reads the database, in milliseconds. */
+const TOOL_WAIT_MS = 1000;
 
 /**
- * Makes this process the only one on a store folder until the lock is disposed of or the process dies, however it
- * dies: the lock is one of the operating system's, held through an exclusive transaction on a database of its own.
- * @throws Error naming the way to several instances where another process holds it, or the fix where it cannot be held.
+ * Makes this process the only user of a store folder until the lock is disposed of or the process dies, however it
+ * dies: the operating system holds the lock, through an exclusive transaction on a separate database.
+ * @throws Error with the way to run several instances if another process holds it, or the fix if it cannot be acquired.
  */
 export function lockFolder(folder: string): Disposable {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -21,22 +21,22 @@ export function lockFolder(folder: string): Disposable {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (thrown) {
     lock?.close();
-    if (resourceFailure(thrown)?.includes('locked')) throw inUse(folder, thrown);
-    throw unusable({ folder, file: LOCK_FILE }, thrown);
+    if (resourceReason(thrown)?.includes('locked')) throw inUseError(folder, thrown);
+    throw explainOpenFailure({ folder, file: LOCK_FILE }, thrown);
   }
   const held = lock;
   return { [Symbol.dispose]: () => held.close() };
 }
 
-/** Whether a process holds the lock of a store folder, found without a change to it. */
-export function isUsed(folder: string): boolean {
+/** Whether a process holds the lock of a store folder. Changes nothing in it. */
+export function isInUse(folder: string): boolean {
   if (!hasLock(folder)) return false;
   using lock = new DatabaseSync(join(folder, LOCK_FILE), { readOnly: true });
   try {
     lock.prepare('SELECT count(*) FROM sqlite_schema').get();
     return false;
   } catch (thrown) {
-    return resourceFailure(thrown)?.includes('locked') ?? false;
+    return resourceReason(thrown)?.includes('locked') ?? false;
   }
 }
 
@@ -45,23 +45,24 @@ export function hasLock(folder: string): boolean {
 }
 
 /**
- * Makes sure that nobody has the database open: a process whose lock was deleted, or a tool that only a moment is given to.
- * @throws Error where somebody has.
+ * Makes sure that nobody, such as a process whose lock was deleted, has the database open. Tools get a moment to
+ * finish.
+ * @throws Error if somebody has.
  */
-export function refuseUsed(folder: string, path: string): void {
-  const probe = new DatabaseSync(path, { timeout: TOOLS_MS });
+export function refuseIfInUse(folder: string, path: string): void {
+  const probe = new DatabaseSync(path, { timeout: TOOL_WAIT_MS });
   try {
     probe.exec('PRAGMA locking_mode = EXCLUSIVE');
     probe.prepare('SELECT count(*) FROM sqlite_schema').get();
   } catch (thrown) {
-    // Whoever opens it next says what else is wrong.
-    if (resourceFailure(thrown)?.includes('locked')) throw inUse(folder, thrown);
+    // Opening the database afterwards reports any other problem.
+    if (resourceReason(thrown)?.includes('locked')) throw inUseError(folder, thrown);
   } finally {
     probe.close();
   }
 }
 
-function inUse(folder: string, cause: unknown): Error {
+function inUseError(folder: string, cause: unknown): Error {
   return new Error(
     `Another process uses the store folder ${folder}. ` +
       'A file: store serves one instance. To run several, point them all at one Redis: store.url: redis://host:6379/0. ' +

@@ -1,32 +1,32 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** What SQLite's files say of its write-ahead log (https://www.sqlite.org/walformat.html). */
+/** Reads the files of SQLite's write-ahead log (https://www.sqlite.org/walformat.html). */
 
-/** Bytes of the index up to the number of frames that are in the database: two copies of its header, then that. */
+/** Bytes of the index that are read: two copies of its header, and the number of checkpointed frames. */
 const INDEX_BYTES = 100;
 const HEADER_BYTES = 48;
-/** How a write-ahead log begins, but for its last bit. */
+/** The magic number of a write-ahead log, without its last bit. */
 const LOG_MAGIC = 0x37_7f_06_82;
 
 export interface LogIndex {
-  /** Of the database, in bytes. */
+  /** Page size of the database, in bytes. */
   pageBytes: number;
   frames: number;
-  /** How many of them were moved into the database. */
-  moved: number;
-  /** Pages of the database once all of the log was moved into it. */
+  /** How many of the frames were copied into the database. */
+  checkpointed: number;
+  /** Size of the database in pages once the whole log is checkpointed. */
   pages: number;
-  /** Stands in the header of each frame as well. */
+  /** Repeated in the header of each frame. */
   salt: Buffer;
 }
 
-/** The index (`-shm`) of a log that nobody in this process has open. Undefined if there is none, or it is not whole. */
-export function readIndex(path: string): LogIndex | undefined {
-  return fileSize(path) === undefined ? undefined : parseIndex(readPart(path, { at: 0, length: INDEX_BYTES }));
+/** Reads the index (`-shm`) of a log that this process does not have open. Undefined if it is missing or incomplete. */
+export function readLogIndex(path: string): LogIndex | undefined {
+  return fileSize(path) === undefined ? undefined : parseIndex(readRange(path, { at: 0, length: INDEX_BYTES }));
 }
 
-/** The same of an open file. */
-export function readOpenIndex(file: number): LogIndex | undefined {
+/** Like `readLogIndex`, for an open file. */
+export function readOpenLogIndex(file: number): LogIndex | undefined {
   return parseIndex(readOpen(file, { at: 0, length: INDEX_BYTES }));
 }
 
@@ -36,28 +36,28 @@ function parseIndex(bytes: Buffer): LogIndex | undefined {
   if (!isWhole || header[12] !== 1) return undefined;
   const pageSize = header.readUInt16LE(14);
   return {
-    // 65 536 does not fit.
+    // 1 stands for 65 536, which does not fit.
     pageBytes: pageSize === 1 ? 65_536 : pageSize,
     frames: header.readUInt32LE(16),
     pages: header.readUInt32LE(20),
     salt: header.subarray(32, 40),
-    moved: bytes.readUInt32LE(2 * HEADER_BYTES),
+    checkpointed: bytes.readUInt32LE(2 * HEADER_BYTES),
   };
 }
 
-/** Whether a file begins as a write-ahead log does. */
-export function beginsAsLog(path: string): boolean {
-  const start = readPart(path, { at: 0, length: 4 });
+/** Whether a file starts with the magic number of a write-ahead log. */
+export function hasLogMagic(path: string): boolean {
+  const start = readRange(path, { at: 0, length: 4 });
   return start.length === 4 && (start.readUInt32BE() & ~1) === LOG_MAGIC;
 }
 
-/** Bytes of a file; undefined if there is none. */
+/** Size of a file in bytes; undefined if there is none. */
 export function fileSize(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
 
-/** What there is of a part of a file. */
-export function readPart(path: string, { at, length }: { at: number; length: number }): Buffer {
+/** Reads the bytes of a range that exist. */
+export function readRange(path: string, { at, length }: { at: number; length: number }): Buffer {
   const file = openSync(path, 'r');
   try {
     return readOpen(file, { at, length });

@@ -1,52 +1,52 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { fileSize, readIndex, readPart } from './log-files.ts';
+import { fileSize, readLogIndex, readRange } from './log-files.ts';
 
 /**
- * SQLite takes a write-ahead log that is gone or cut for an empty or shorter one, and what was stored last is lost without a
- * word. Two witnesses tell: a file that stands beside the database while it is open, and the index of the log (`-shm`), which
- * a killed process leaves as it was.
+ * SQLite silently treats a missing or truncated write-ahead log as an empty or shorter one, and the latest writes are
+ * lost. Two things reveal it: a marker file that exists while the database is open, and the index of the log (`-shm`),
+ * which a killed process leaves behind.
  */
 
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
-/** What is wrong with the log of the database at `path`, which nobody has open; undefined where nothing is known to be lost. */
-export function lostLog(path: string): string | undefined {
+/** What is wrong with the log of the database at `path`, which nobody has open; undefined if no loss is known. */
+export function findLostLog(path: string): string | undefined {
   try {
-    return find(path);
+    return compareWithIndex(path);
   } catch {
-    // SQLite says better what cannot be read.
+    // SQLite reports better what cannot be read.
     return undefined;
   }
 }
 
-function find(path: string): string | undefined {
+function compareWithIndex(path: string): string | undefined {
   const wal = `${path}-wal`;
   const size = fileSize(wal);
-  const index = readIndex(`${path}-shm`);
-  // Everything that was in it is in the database.
-  if (index && index.frames <= index.moved) return undefined;
-  if (size === undefined) return index || fileSize(markOf(path)) !== undefined ? 'is missing' : undefined;
+  const index = readLogIndex(`${path}-shm`);
+  // The whole log is already in the database.
+  if (index && index.frames <= index.checkpointed) return undefined;
+  if (size === undefined) return index || fileSize(markerPath(path)) !== undefined ? 'is missing' : undefined;
   if (!index) return undefined;
   const last = LOG_HEADER_BYTES + (index.frames - 1) * (FRAME_HEADER_BYTES + index.pageBytes);
   if (size < last + FRAME_HEADER_BYTES + index.pageBytes) return 'was cut off';
-  return readPart(wal, { at: last + 8, length: 8 }).equals(index.salt) ? undefined : 'is another one';
+  return readRange(wal, { at: last + 8, length: 8 }).equals(index.salt) ? undefined : 'is another one';
 }
 
-/** Says that the database is open, and that its log is there. */
+/** Marks the database as open, with a log that must exist. */
 export function markOpen(path: string): void {
   try {
-    writeFileSync(markOf(path), '', { mode: 0o600 });
+    writeFileSync(markerPath(path), '', { mode: 0o600 });
   } catch {
-    // The disk may be full: whoever writes next says so.
+    // If the disk is full, the next write reports it.
   }
 }
 
-/** Says that it was closed in order: what was in its log is in the database. */
+/** Marks the database as closed properly: its log is checkpointed. */
 export function markClosed(path: string): void {
-  rmSync(markOf(path), { force: true });
+  rmSync(markerPath(path), { force: true });
 }
 
-function markOf(path: string): string {
+function markerPath(path: string): string {
   return `${path}-open`;
 }

@@ -5,22 +5,22 @@ import {
   type LimitRequest,
   type LimitResult,
   type LimitStore,
-  type Reserved,
+  type ReservationResult,
   releaseOf,
 } from './limit-store.ts';
 
-/** What limits are counted by. */
+/** The parts that count limits. */
 type LimitParts = Pick<LimitStore, 'counter' | 'slots' | 'budget'>;
 
-/** A limit store over counters, places and budgets, one of each name. */
-export function limitStore(make: LimitParts): LimitStore {
+/** Composes a limit store from counters, slots and budgets, one of each per name. */
+export function composeLimitStore(make: LimitParts): LimitStore {
   const parts: LimitParts = {
-    counter: oneOfEachName(make.counter),
-    slots: oneOfEachName(make.slots),
-    budget: oneOfEachName(make.budget),
+    counter: memoizeByName(make.counter),
+    slots: memoizeByName(make.slots),
+    budget: memoizeByName(make.budget),
   };
   const giveBack = async (holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> => {
-    for (const release of releases) await giveOneBack(parts, holder, release);
+    for (const release of releases) await releaseOne(parts, holder, release);
     return true;
   };
   return {
@@ -29,7 +29,7 @@ export function limitStore(make: LimitParts): LimitStore {
     async take(holder, requests) {
       const results: LimitResult[] = [];
       const undo = () => {
-        const granted = requests.filter((_, at) => results[at]?.granted);
+        const granted = requests.filter((_, index) => results[index]?.granted);
         return giveBack(holder, granted.reverse().map(releaseOf));
       };
       try {
@@ -53,12 +53,12 @@ export function limitStore(make: LimitParts): LimitStore {
   };
 }
 
-function oneOfEachName<Options extends { name: string }, T>(make: (options: Options) => T): (options: Options) => T {
+function memoizeByName<Options extends { name: string }, T>(make: (options: Options) => T): (options: Options) => T {
   const known = new Map<string, T>();
   return (options) => {
-    const one = known.get(options.name) ?? make(options);
-    known.set(options.name, one);
-    return one;
+    const value = known.get(options.name) ?? make(options);
+    known.set(options.name, value);
+    return value;
   };
 }
 
@@ -81,14 +81,14 @@ function countedResult(count: Count & { granted: boolean }): LimitResult {
   return { granted: count.granted, count };
 }
 
-function reservedResult(count: Reserved): LimitResult {
+function reservedResult(count: ReservationResult): LimitResult {
   return count.granted ? countedResult(count) : { ...countedResult(count), reservedByOthers: count.others };
 }
 
-async function giveOneBack(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
+async function releaseOne(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
   const { id } = holder;
   const { owner: key = holder.key } = release;
   if (release.kind === 'place') await parts.slots(release).release(key, id);
-  else if (release.kind === 'points') await parts.counter(release).giveBack(key, release.points);
+  else if (release.kind === 'points') await parts.counter(release).refund(key, release.points);
   else await parts.budget(release).settle(key, id, release);
 }

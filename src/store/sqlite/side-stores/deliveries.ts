@@ -3,7 +3,7 @@ import type { DeliveryStore } from '../../beside/delivery-store.ts';
 import { integer, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
-/** Who has to be looked at, in the database of the runs. */
+/** The schedule of deliveries or readings, in the database of the runs. */
 export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
   readonly #statements;
 
@@ -33,7 +33,7 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
 
   takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
     const find = () => this.#statements.due.all(this.now(), limit).map((row) => text(row, 'run'));
-    // Asked every second: a transaction that finds nothing costs as much as one that writes.
+    // Called every second: a transaction that finds nothing costs as much as one that writes.
     if ((await this.query(find)).length === 0) return [];
     return await this.transact(() => {
       const runs = find();
@@ -56,7 +56,7 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
 
   count: DeliveryStore['count'] = () => this.query(() => integer(this.#statements.count.get() ?? {}, 'waiting'));
 
-  /** Removes what nobody has to look at any more, at most `limit`; the number. The caller gives the transaction. */
+  /** Removes at most `limit` expired entries that are never due again; their number. Runs in a transaction. */
   removeExpired(limit: number): number {
     return Number(this.#statements.removeExpired.run(this.now(), limit).changes);
   }

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { FileRecord, FileStore } from '../../beside/file-store.ts';
-import { EXPIRING_FILES } from '../keys.ts';
+import { EXPIRING_FILES_TAG } from '../keys.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
-import { readRecord, recordsFrom } from './records.ts';
+import { readRecord, readRecords } from './records.ts';
 
 /**
- * A user's files are a hash of records (JSON) by id and a sorted set of ids by creation, in one slot with the number of
- * bytes; a second set in a slot of its own says which files end when, and whose they are. The hash is the truth.
+ * A user's files are a hash of records (JSON) by id, a sorted set of ids by creation and their total bytes, in one
+ * slot. A second set, in its own slot, has the expiry of files. The hash decides.
  */
 const SCRIPTS = {
-  /** KEYS records, order, bytes. ARGV id, record, bytes of it, most bytes, creation. */
+  /** KEYS records, order, bytes. ARGV id, record, its bytes, max bytes, creation. */
   add: loadScript(`
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'added' end
 local used = tonumber(redis.call('GET', KEYS[3]) or '0')
@@ -21,7 +21,7 @@ redis.call('ZADD', KEYS[2], ARGV[5], ARGV[1])
 redis.call('INCRBY', KEYS[3], ARGV[3])
 return 'added'`),
 
-  /** KEYS records, order, bytes. ARGV id, bytes of it. */
+  /** KEYS records, order, bytes. ARGV id, its bytes. */
   remove: loadScript(`
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -40,20 +40,20 @@ const record: z.ZodType<FileRecord> = z.object({
   expiresAt: z.int().nullable(),
 });
 
-/** What is known of files, in Redis. */
+/** Metadata of files, in Redis. */
 export class RedisFiles extends RedisPart implements FileStore {
-  add: FileStore['add'] = async (file, { most }) => {
+  add: FileStore['add'] = async (file, { maxBytes }) => {
     const owned = this.keys.filesOf(file.user);
-    // First what ends it: a file that nobody knows the end of would stay for ever.
+    // The expiry is written first: a file without it would stay for ever.
     if (file.expiresAt !== null) {
       await this.command('ZADD', this.keys.expiringFiles, `${file.expiresAt}`, file.id);
-      await this.have(EXPIRING_FILES);
+      await this.waitForReplicas(EXPIRING_FILES_TAG);
     }
     await this.command('SET', this.keys.file(file.id), file.user);
-    const args = [file.id, JSON.stringify(file), `${file.bytes}`, `${most}`, `${file.createdAt}`];
+    const args = [file.id, JSON.stringify(file), `${file.bytes}`, `${maxBytes}`, `${file.createdAt}`];
     const result = z.enum(['added', 'full']).parse(await this.script(SCRIPTS.add, owned.names, args));
     if (result === 'full') await this.#forget(file.id);
-    await Promise.all([this.have(owned.tag), this.have(file.id)]);
+    await Promise.all([this.waitForReplicas(owned.tag), this.waitForReplicas(file.id)]);
     return result;
   };
 
@@ -69,7 +69,7 @@ export class RedisFiles extends RedisPart implements FileStore {
     const from = typeof rank === 'number' ? rank + 1 : 0;
     const range = { schema: record, records, ids, order, from, limit };
     const isWanted = purpose ? (file: FileRecord) => file.purpose === purpose : undefined;
-    const { found, hasMore } = await recordsFrom(this.redis, range, isWanted);
+    const { found, hasMore } = await readRecords(this.redis, range, isWanted);
     return { files: found, hasMore };
   };
 
@@ -79,7 +79,7 @@ export class RedisFiles extends RedisPart implements FileStore {
     const owned = this.keys.filesOf(file.user);
     const removed = await this.script(SCRIPTS.remove, owned.names, [id, `${file.bytes}`]);
     await this.#forget(id);
-    await this.have(owned.tag);
+    await this.waitForReplicas(owned.tag);
     return removed === 1;
   };
 

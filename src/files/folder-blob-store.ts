@@ -4,16 +4,22 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type FilePlace, placeFails, type SweepOptions, type TakenBytes, tooLarge } from './file-place.ts';
+import {
+  type BlobStore,
+  blobStoreUnavailable,
+  fileTooLarge,
+  type SweepOptions,
+  type TakenBytes,
+} from './file-place.ts';
 
 const INCOMING = 'incoming';
 
-/** The bytes of files in a folder: each under its id, in one of 256 folders by how it begins. */
-export class FileFolder implements FilePlace {
+/** Stores the bytes of files in a folder: each under its id, in one of 256 subfolders by the start of the id. */
+export class FolderBlobStore implements BlobStore {
   readonly #path: string;
   readonly #isTemporary: boolean;
 
-  /** @param isTemporary the folder is removed when this is disposed of. */
+  /** @param isTemporary whether the folder is removed on disposal. */
   constructor(path: string, { isTemporary = false } = {}) {
     this.#path = path;
     this.#isTemporary = isTemporary;
@@ -23,9 +29,9 @@ export class FileFolder implements FilePlace {
     if (this.#isTemporary) rmSync(this.#path, { recursive: true, force: true });
   }
 
-  async take(
+  async receive(
     source: Readable,
-    { id, most, signal }: { id: string; most: number; signal: AbortSignal },
+    { id, maxBytes, signal }: { id: string; maxBytes: number; signal: AbortSignal },
   ): Promise<TakenBytes> {
     const folder = join(this.#path, INCOMING);
     const path = join(folder, randomUUID());
@@ -33,7 +39,7 @@ export class FileFolder implements FilePlace {
     const counted = async function* (chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
         bytes += chunk.length;
-        if (bytes > most) throw tooLarge(most);
+        if (bytes > maxBytes) throw fileTooLarge(maxBytes);
         yield chunk;
       }
     };
@@ -47,7 +53,7 @@ export class FileFolder implements FilePlace {
     return {
       id,
       bytes,
-      keep: async () => {
+      commit: async () => {
         try {
           await mkdir(join(this.#path, folderOf(id)), { recursive: true, mode: 0o700 });
           await rename(path, this.#pathOf(id));
@@ -95,16 +101,16 @@ function folderOf(id: string): string {
   return id.slice(0, 2);
 }
 
-/** What the disk fails with is told as such; what a stream breaks off with stays as it is. */
+/** Reports failures of the disk as such; the error of a broken stream stays as it is. */
 function failureOf(thrown: unknown): unknown {
   const isOfDisk = /^E(?:NOSPC|DQUOT|FBIG|ROFS|ACCES|PERM|IO|MFILE|NFILE|NOENT|NOTDIR)$/.test(codeOf(thrown));
-  return isOfDisk ? placeFails(thrown) : thrown;
+  return isOfDisk ? blobStoreUnavailable(thrown) : thrown;
 }
 
-/** Undefined for a file that is not there. */
+/** Returns undefined if the error says that there is no such file; throws any other. */
 function absent(thrown: unknown, signal: AbortSignal): undefined {
   signal.throwIfAborted();
-  if (codeOf(thrown) !== 'ENOENT') throw placeFails(thrown);
+  if (codeOf(thrown) !== 'ENOENT') throw blobStoreUnavailable(thrown);
 }
 
 function codeOf(thrown: unknown): string {

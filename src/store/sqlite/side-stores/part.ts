@@ -1,15 +1,15 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Transaction, Writer } from '../writer.ts';
 
-/** What each part gets of the database that the runs are in. */
+/** What the side stores share of the database. */
 export interface SqliteParts {
   writer: Writer;
   clock: Clock;
-  /** Reads, with failures as callers of the store get them. */
+  /** Runs a read; it throws what callers of the store expect. */
   read<T>(read: () => T): T;
 }
 
-/** One part of what is kept beside the runs, in their database. */
+/** Base class of the side stores. */
 export abstract class SqlitePart {
   readonly #parts: SqliteParts;
 

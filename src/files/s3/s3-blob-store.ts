@@ -1,31 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, Readable } from 'node:stream';
-import { type FilePlace, type SweepOptions, type TakenBytes, tooLarge } from '../file-place.ts';
+import { type BlobStore, fileTooLarge, type SweepOptions, type TakenBytes } from '../file-place.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import { S3Connection, type S3ConnectionOptions } from './s3-connection.ts';
-import { type BytesInMemory, S3Upload } from './s3-upload.ts';
+import { type BufferedBytes, S3Upload } from './s3-upload.ts';
 
-export interface S3FilesOptions extends S3ConnectionOptions {
+export interface S3BlobStoreOptions extends S3ConnectionOptions {
   /** `s3://bucket/prefix`. */
   url: string;
 }
 
-/** How often a download may break off without a byte in between. */
-const BREAKS = 3;
-/** How long it is tried to remove what is left of an upload, in milliseconds: the client may have left already. */
-const CLEANING_MS = 10_000;
-/** What lies in the bucket under another name is somebody else's. */
+/** How many times in a row a download may break off without any new bytes. */
+const MAX_BREAKS = 3;
+/** Time limit to remove the remains of an upload, in milliseconds: the client may have disconnected already. */
+const CLEANUP_MS = 10_000;
+/** An object with another kind of name is not ours. */
 const ID = /^[0-9a-f-]{36}$/;
 
-/** The bytes of files in a store that speaks S3: each an object, under its id. */
-export class S3Files implements FilePlace {
+/** Stores the bytes of files in a store that speaks S3: each is an object under its id. */
+export class S3BlobStore implements BlobStore {
   readonly #connection: S3Connection;
   readonly #bucket: S3Bucket;
-  /** Of keys; empty, or with a slash at its end. */
+  /** Prefix of keys: empty, or ends with a slash. */
   readonly #prefix: string;
-  readonly #held: BytesInMemory = { bytes: 0 };
+  readonly #buffered: BufferedBytes = { bytes: 0 };
 
-  constructor({ url, ...options }: S3FilesOptions) {
+  constructor({ url, ...options }: S3BlobStoreOptions) {
     const [bucket = '', ...folders] = url.slice('s3://'.length).split('/');
     this.#connection = new S3Connection(options);
     this.#bucket = new S3Bucket(this.#connection, bucket);
@@ -39,35 +39,35 @@ export class S3Files implements FilePlace {
     this.#connection[Symbol.dispose]();
   }
 
-  async take(
+  async receive(
     source: Readable,
-    { id, most, signal }: { id: string; most: number; signal: AbortSignal },
+    { id, maxBytes, signal }: { id: string; maxBytes: number; signal: AbortSignal },
   ): Promise<TakenBytes> {
     const key = this.#prefix + id;
-    using upload = new S3Upload(this.#bucket, { key, most, held: this.#held });
+    using upload = new S3Upload(this.#bucket, { key, maxBytes, buffered: this.#buffered });
     let bytes = 0;
     try {
-      for await (const piece of addAbortSignal(signal, source)) {
-        bytes += piece.length;
-        if (bytes > most) throw tooLarge(most);
-        await upload.write(piece, signal);
+      for await (const chunk of addAbortSignal(signal, source)) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw fileTooLarge(maxBytes);
+        await upload.write(chunk, signal);
       }
       await upload.end(signal);
     } catch (thrown) {
-      // What cannot be removed now is found by a sweep.
-      await upload.abandon(AbortSignal.timeout(CLEANING_MS)).catch(() => {});
+      // If this fails, a sweep removes it.
+      await upload.abandon(AbortSignal.timeout(CLEANUP_MS)).catch(() => {});
       throw signal.aborted ? signal.reason : thrown;
     }
-    let kept = false;
+    let isCommitted = false;
     return {
       id,
       bytes,
-      // It is there already: what makes it a file is its record.
-      keep: async () => {
-        kept = true;
+      // The object exists already; only the record makes it a file.
+      commit: async () => {
+        isCommitted = true;
       },
       [Symbol.asyncDispose]: async () => {
-        if (!kept) await this.#bucket.remove(key, AbortSignal.timeout(CLEANING_MS)).catch(() => {});
+        if (!isCommitted) await this.#bucket.remove(key, AbortSignal.timeout(CLEANUP_MS)).catch(() => {});
       },
     };
   }
@@ -81,8 +81,8 @@ export class S3Files implements FilePlace {
     const key = this.#prefix + id;
     const first = await this.#bucket.get(key, { from: 0, signal });
     if (!first) return undefined;
-    const source = Readable.from(this.#pieces(first, { key, signal }), { objectMode: false });
-    // What nobody began to read does not end by itself.
+    const source = Readable.from(this.#chunks(first, { key, signal }), { objectMode: false });
+    // A response that nobody starts to read does not end by itself.
     return source.once('close', () => first.destroy());
   }
 
@@ -96,37 +96,37 @@ export class S3Files implements FilePlace {
       const id = key.slice(this.#prefix.length);
       if (changedAt < before && !(await isKnown(id))) await this.#bucket.remove(key, signal);
     }
-    for await (const upload of this.#bucket.uploads(this.#prefix, signal)) {
+    for await (const upload of this.#bucket.listUploads(this.#prefix, signal)) {
       const isOurs = ID.test(upload.key.slice(this.#prefix.length));
-      if (isOurs && upload.begunAt < before) await this.#bucket.abort(upload, signal);
+      if (isOurs && upload.startedAt < before) await this.#bucket.abortUpload(upload, signal);
     }
   }
 
-  /** The bytes of an object. Where an answer breaks off, the rest is asked for. */
-  async *#pieces(
+  /** The bytes of an object. If a response breaks off, the rest is requested. */
+  async *#chunks(
     first: IncomingMessage,
     { key, signal }: { key: string; signal: AbortSignal },
   ): AsyncGenerator<Buffer> {
-    let pieces = this.#connection.piecesOf(first, signal);
-    let at = 0;
+    let chunks = this.#connection.readChunks(first, signal);
+    let offset = 0;
     let breaks = 0;
     try {
       for (;;) {
-        const next = await pieces.next().catch((cause: unknown) => ({ cause }));
+        const next = await chunks.next().catch((cause: unknown) => ({ cause }));
         if ('cause' in next) {
           signal.throwIfAborted();
-          const rest = ++breaks < BREAKS ? await this.#bucket.get(key, { from: at, signal }) : undefined;
+          const rest = ++breaks < MAX_BREAKS ? await this.#bucket.get(key, { from: offset, signal }) : undefined;
           if (!rest) throw this.#connection.failure(next.cause);
-          pieces = this.#connection.piecesOf(rest, signal);
+          chunks = this.#connection.readChunks(rest, signal);
           continue;
         }
         if (next.done) return;
         breaks = 0;
-        at += next.value.length;
+        offset += next.value.length;
         yield next.value;
       }
     } finally {
-      await pieces.return();
+      await chunks.return();
     }
   }
 }

@@ -6,9 +6,9 @@ import { pairsOf, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
 
 /**
- * Each day is a hash: a field for each count of each row, named by the row's labels and the count; a set knows the days.
- * What was added last leaves a mark: the answer may be lost, and replicas may be late. KEYS counts, mark. ARGV id of the
- * batch, seconds of the mark, field, number, and so on.
+ * Each day is a hash with a field for each count of each row, named by the labels of the row and the count; a set has
+ * the days. Each batch leaves a mark, because its answer may be lost and replicas may be late. KEYS counts, mark. ARGV
+ * id of the batch, seconds of the mark, field, number, and so on.
  */
 const ADD = loadScript(`
 if redis.call('GET', KEYS[2]) == ARGV[1] then return 0 end
@@ -16,14 +16,14 @@ redis.call('SET', KEYS[2], ARGV[1], 'EX', ARGV[2])
 for at = 3, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1]) end
 return 1`);
 
-/** How long it is known what was added, in seconds: an instance repeats a batch every second until it succeeds. */
+/** How long a mark stays, in seconds: an instance repeats a batch every second until it succeeds. */
 const MARK_SECONDS = 7 * 86_400;
-/** Arguments of one script: Lua takes a few thousand. */
+/** Fields per script call: Lua takes a few thousand arguments. */
 const AT_ONCE = 200;
 
 const fieldName = z.tuple([z.string(), z.string(), z.string(), z.string(), z.enum(USAGE_COUNTS)]);
 
-/** What was used by day, in Redis. */
+/** Usage by day, in Redis. */
 export class RedisUsage extends RedisPart implements UsageStore {
   add: UsageStore['add'] = async (rows, { source, id }) => {
     const { keys } = this;
@@ -34,7 +34,7 @@ export class RedisUsage extends RedisPart implements UsageStore {
         const mark = keys.usageMark(day, `${source} ${from}`);
         if (args.length > 0) await this.script(ADD, [keys.usage(day), mark], [id, `${MARK_SECONDS}`, ...args]);
       }
-      await this.have(keys.usageTag(day));
+      await this.waitForReplicas(keys.usageTag(day));
     }
   };
 

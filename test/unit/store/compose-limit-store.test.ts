@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { composeLimitStore } from '../../../src/store/compose-limit-store.ts';
 import { Holds } from '../../../src/store/holds.ts';
 import type { LimitBudget, LimitRequest } from '../../../src/store/limit-store.ts';
-import { limitStore } from '../../../src/store/limits-of-parts.ts';
 import { MemoryCounter, MemorySlots } from '../../../src/store/memory-limits.ts';
 
 describe('limits that are taken together', () => {
@@ -21,7 +21,11 @@ describe('limits that are taken together', () => {
       settle() {},
       used: () => ({ used: 0, resetMs: 0 }),
     };
-    return { slots, counter, store: limitStore({ counter: () => counter, slots: () => slots, budget: () => budget }) };
+    return {
+      slots,
+      counter,
+      store: composeLimitStore({ counter: () => counter, slots: () => slots, budget: () => budget }),
+    };
   };
   const gone = () => {
     throw new Error('gone');

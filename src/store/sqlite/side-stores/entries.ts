@@ -34,7 +34,7 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
       desc: page('desc'),
       ascInState: page('asc', 'AND state = ?'),
       descInState: page('desc', 'AND state = ?'),
-      // By the clock, so that a list that was empty in between has no revision again that it had before.
+      // Revisions follow the clock, so that a list that was empty in between never repeats one.
       change: db.prepare(
         'INSERT INTO entry_lists (list, revision, size) VALUES (?, ?, ?) ' +
           'ON CONFLICT (list) DO UPDATE SET revision = max(revision + 1, excluded.revision), size = size + excluded.size',
@@ -44,15 +44,15 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
     };
   }
 
-  add: EntryStore['add'] = (list, { id, state, value, createdAt }, { most, newest } = {}) =>
+  add: EntryStore['add'] = (list, { id, state, value, createdAt }, options = {}) =>
     this.transact(() => {
       if (this.#statements.get.get(list, id)) return 'there';
-      const limit = most ?? newest;
-      const over = limit === undefined ? 0 : this.#size(list) + 1 - limit;
-      if (most !== undefined && over > 0) return 'full';
-      const gone = over > 0 ? Number(this.#statements.removeOldest.run(list, list, over).changes) : 0;
+      const limit = options.most ?? options.newest;
+      const excess = limit === undefined ? 0 : this.#size(list) + 1 - limit;
+      if (options.most !== undefined && excess > 0) return 'full';
+      const removed = excess > 0 ? Number(this.#statements.removeOldest.run(list, list, excess).changes) : 0;
       this.#statements.insert.run(list, id, state, value, createdAt);
-      this.#changed(list, 1 - gone);
+      this.#noteChange(list, 1 - removed);
       return 'added';
     });
 
@@ -65,18 +65,18 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
   replace: EntryStore['replace'] = (list, { id, state, value }, { before }) =>
     this.transact(() => {
       const { changes } = this.#statements.update.run(state, value, list, id, before.state, before.value);
-      if (Number(changes) > 0) this.#changed(list, 0);
+      if (Number(changes) > 0) this.#noteChange(list, 0);
       return Number(changes) > 0;
     });
 
   remove: EntryStore['remove'] = (list, id) =>
-    this.transact(() => this.#removed(list, this.#statements.remove.run(list, id)));
+    this.transact(() => this.#noteRemoval(list, this.#statements.remove.run(list, id)));
 
   page: EntryStore['page'] = (list, { limit, order, after, state }) =>
     this.query(() => {
-      const behind = after ? [after.createdAt, after.id] : [order === 'asc' ? -1 : Number.MAX_SAFE_INTEGER, ''];
+      const start = after ? [after.createdAt, after.id] : [order === 'asc' ? -1 : Number.MAX_SAFE_INTEGER, ''];
       const statement = this.#statements[state === undefined ? order : (`${order}InState` as const)];
-      const rows = statement.all(list, ...(state === undefined ? [] : [state]), ...behind, limit + 1);
+      const rows = statement.all(list, ...(state === undefined ? [] : [state]), ...start, limit + 1);
       return { entries: rows.slice(0, limit).map(entryOf), hasMore: rows.length > limit };
     });
 
@@ -86,23 +86,23 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
     );
 
   clear: EntryStore['clear'] = (list) =>
-    this.transact(() => void this.#removed(list, this.#statements.clear.run(list)));
+    this.transact(() => void this.#noteRemoval(list, this.#statements.clear.run(list)));
 
   revision: EntryStore['revision'] = (list) =>
     this.query(() => Number(this.#statements.revision.get(list)?.revision ?? 0));
 
-  #removed(list: string, { changes }: { changes: number | bigint }): boolean {
+  #noteRemoval(list: string, { changes }: { changes: number | bigint }): boolean {
     if (Number(changes) === 0) return false;
-    this.#changed(list, -Number(changes));
+    this.#noteChange(list, -Number(changes));
     this.#statements.forget.run(list);
     return true;
   }
 
-  /** Counts the list up, and how many are in it. */
-  #changed(list: string, more: number): void {
-    // Microseconds: no two changes have one time.
+  /** Increases the revision of the list, and changes its size by `added`. */
+  #noteChange(list: string, added: number): void {
+    // Microseconds, and no two changes share one.
     this.#lastChange = Math.max(this.#lastChange + 1, this.now() * 1000);
-    this.#statements.change.run(list, this.#lastChange, more);
+    this.#statements.change.run(list, this.#lastChange, added);
   }
 
   #size(list: string): number {

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
+  bytesOf,
   type ConversationItem,
   type ConversationRecord,
   type ConversationStore,
-  sizeOf,
 } from '../../beside/conversation-store.ts';
 import { integer, integerOrNull, type Row, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
@@ -49,15 +49,15 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
       return true;
     });
 
-  add: ConversationStore['add'] = (id, items, { keepMs, most }) =>
+  add: ConversationStore['add'] = (id, items, options) =>
     this.transact(() => {
       const row = this.#find(id);
       if (!row) return 'missing';
       const record = this.#record(row);
-      const isFull = record.items + items.length > most.items || record.bytes + sizeOf(items) > most.bytes;
-      if (isFull) return 'full';
+      if (record.items + items.length > options.most.items) return 'full';
+      if (record.bytes + bytesOf(items) > options.most.bytes) return 'full';
       this.#insertItems(integer(row, 'key'), items);
-      this.#statements.keep.run(this.now() + keepMs, integer(row, 'key'));
+      this.#statements.keep.run(this.now() + options.keepMs, integer(row, 'key'));
       return 'added';
     });
 
@@ -105,11 +105,11 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
       const row = this.#statements.item.get(key, item);
       if (!row) return false;
       this.#statements.removeItem.run(integer(row, 'key'));
-      this.#statements.resize.run(-1, -sizeOf([itemOf(row)]), 1, key);
+      this.#statements.resize.run(-1, -bytesOf([itemOf(row)]), 1, key);
       return true;
     });
 
-  /** Removes those whose time is over, at most `limit`, within a transaction. */
+  /** Removes at most `limit` expired conversations. The caller provides the transaction. */
   removeExpired(limit: number): number {
     const rows = this.#statements.expired.all(this.now(), limit);
     for (const row of rows) this.#remove(integer(row, 'key'));
@@ -147,7 +147,7 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
 
   #insertItems(key: number, items: readonly ConversationItem[]): void {
     const added = items.filter(({ id, json }) => Number(this.#statements.insertItem.run(key, id, json).changes) > 0);
-    this.#statements.resize.run(added.length, sizeOf(added), added.length, key);
+    this.#statements.resize.run(added.length, bytesOf(added), added.length, key);
   }
 
   #remove(key: number): void {

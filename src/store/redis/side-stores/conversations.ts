@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import {
+  bytesOf,
   type ConversationItem,
   type ConversationRecord,
   type ConversationStore,
-  sizeOf,
 } from '../../beside/conversation-store.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript, NOW } from '../scripts.ts';
 
 /**
- * Every script has the three keys of one conversation (`Keys.conversation`), which share a slot. Fields of its hash:
- * `user`, `createdAt`, `metadata`, `items` and `bytes` (how many, how large), `version`, the place of an item
- * that is added next, `holder` and `heldSince` (empty where no run holds it). Redis itself removes it when its time is over.
+ * Each script gets the three keys of one conversation (`RedisKeys.conversation`), which share a slot. Fields of the
+ * hash: `user`, `createdAt`, `metadata`, `items` and `bytes` (count and size of the items), `version` (also the
+ * position of the item that is added next), `holder` and `heldSince` (`holder` is empty if no run holds it). Redis
+ * expires it by itself.
  */
 const PARTS = `${NOW}
 local function keep(ms)
@@ -30,7 +31,7 @@ end
 `;
 
 const SCRIPTS = {
-  /** ARGV milliseconds that it is kept, user, creation, metadata, items. */
+  /** ARGV milliseconds to keep, user, creation, metadata, items. */
   create: loadScript(`${PARTS}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], 'user', ARGV[2], 'createdAt', ARGV[3], 'metadata', ARGV[4], 'items', '0', 'bytes', '0',
@@ -46,14 +47,14 @@ if not r[1] then return false end
 r[8] = whole(timeOf(ARGV[1]) - tonumber(r[8]))
 return r`),
 
-  /** ARGV milliseconds that it is kept, metadata. */
+  /** ARGV milliseconds to keep, metadata. */
   setMetadata: loadScript(`${PARTS}
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], 'metadata', ARGV[2])
 keep(ARGV[1])
 return 1`),
 
-  /** ARGV milliseconds that it is kept, most items, most bytes, bytes of these, items. */
+  /** ARGV milliseconds to keep, max items, max bytes, bytes of these items, items. */
   add: loadScript(`${PARTS}
 local r = redis.call('HMGET', KEYS[1], 'items', 'bytes')
 if not r[1] then return 'missing' end
@@ -63,7 +64,7 @@ add(5)
 keep(ARGV[1])
 return 'added'`),
 
-  /** ARGV milliseconds that it is kept, now, run, version. */
+  /** ARGV milliseconds to keep, now, run, version. */
   hold: loadScript(`${PARTS}
 local r = redis.call('HMGET', KEYS[1], 'holder', 'heldSince', 'version')
 if not r[1] then return {'missing'} end
@@ -74,7 +75,7 @@ redis.call('HSET', KEYS[1], 'holder', ARGV[3], 'heldSince', whole(now))
 keep(ARGV[1])
 return {'held'}`),
 
-  /** ARGV milliseconds that it is kept, run, items. */
+  /** ARGV milliseconds to keep, run, items. */
   finish: loadScript(`${PARTS}
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], 'holder', '', 'heldSince', '0')
@@ -99,7 +100,7 @@ for _, id in ipairs(ids) do
 end
 return found`),
 
-  /** ARGV milliseconds that it is kept, id of the item. */
+  /** ARGV milliseconds to keep, id of the item. */
   removeItem: loadScript(`${PARTS}
 local item = redis.call('HGET', KEYS[2], ARGV[2])
 if not item then return 0 end
@@ -139,12 +140,12 @@ export class RedisConversations extends RedisPart implements ConversationStore {
 
   delete: ConversationStore['delete'] = async (id) => {
     const removed = await this.command('UNLINK', ...this.keys.conversation(id));
-    await this.have(id);
+    await this.waitForReplicas(id);
     return removed !== 0;
   };
 
-  add: ConversationStore['add'] = async (id, items, { keepMs, most }) => {
-    const bounds = [`${keepMs}`, `${most.items}`, `${most.bytes}`, `${sizeOf(items)}`];
+  add: ConversationStore['add'] = async (id, items, options) => {
+    const bounds = [options.keepMs, options.most.items, options.most.bytes, bytesOf(items)].map(String);
     return z.enum(['added', 'missing', 'full']).parse(await this.#write('add', id, [...bounds, ...flat(items)]));
   };
 
@@ -172,10 +173,10 @@ export class RedisConversations extends RedisPart implements ConversationStore {
   removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) =>
     (await this.#write('removeItem', id, [`${keepMs}`, item])) === 1;
 
-  /** Also where nothing was changed: an earlier attempt may not have waited to the end. */
+  /** Waits for replicas even if nothing changed: an earlier attempt may not have waited for them. */
   async #write(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {
     const reply = await this.#ask(name, id, args);
-    await this.have(id);
+    await this.waitForReplicas(id);
     return reply;
   }
 

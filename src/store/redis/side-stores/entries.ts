@@ -3,14 +3,14 @@ import type { Entry, EntryStore } from '../../beside/entry-store.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
-import { readRecord, recordsFrom } from './records.ts';
+import { readRecord, readRecords } from './records.ts';
 
 /**
- * A list is, in one slot: a hash of its records (JSON) by id, a sorted set of all ids by creation, one of the ids of
- * each state beside it, a hash of how many are in each state, and its revision. The first hash is the truth.
+ * A list has, in one slot: a hash of records (JSON) by id, a sorted set of all ids by creation and one for each state,
+ * a hash of the counts by state, and a revision. The hash of records decides.
  *
- * KEYS records, order, counts, revision. The set of a state is named as `order` with the state behind it: it lies in the
- * same slot.
+ * KEYS records, order, counts, revision. The set of a state has the key of `order` with the state appended, which is in
+ * the same slot.
  */
 const CHANGED = `
 local function moved(id, from, to, at)
@@ -40,7 +40,7 @@ end
 `;
 
 const SCRIPTS = {
-  /** ARGV id, record, state, creation, most or '', newest or ''. */
+  /** ARGV id, record, state, creation, max or '', number of newest to keep or ''. */
   add: loadScript(`${CHANGED}
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'there' end
 local size = redis.call('HLEN', KEYS[1])
@@ -82,15 +82,9 @@ const record: z.ZodType<Entry> = z.object({
 
 /** Lists of small records, in Redis. */
 export class RedisEntries extends RedisPart implements EntryStore {
-  add: EntryStore['add'] = async (list, entry, { most, newest } = {}) => {
-    const args = [
-      entry.id,
-      JSON.stringify(entry),
-      entry.state,
-      `${entry.createdAt}`,
-      `${most ?? ''}`,
-      `${newest ?? ''}`,
-    ];
+  add: EntryStore['add'] = async (list, entry, options = {}) => {
+    const limits = [`${options.most ?? ''}`, `${options.newest ?? ''}`];
+    const args = [entry.id, JSON.stringify(entry), entry.state, `${entry.createdAt}`, ...limits];
     return z.enum(['added', 'there', 'full']).parse(await this.#run('add', list, args));
   };
 
@@ -109,7 +103,7 @@ export class RedisEntries extends RedisPart implements EntryStore {
     const [records, all] = this.keys.entries(list).names;
     const ids = state === undefined ? all : `${all}:${state}`;
     const from = after ? await this.#placeBehind(ids, after, order) : 0;
-    const { found, hasMore } = await recordsFrom(this.redis, { schema: record, records, ids, order, from, limit });
+    const { found, hasMore } = await readRecords(this.redis, { schema: record, records, ids, order, from, limit });
     return { entries: found, hasMore };
   };
 
@@ -123,7 +117,7 @@ export class RedisEntries extends RedisPart implements EntryStore {
   revision: EntryStore['revision'] = async (list) =>
     Number(maybeText.parse(await this.command('GET', this.keys.entries(list).names[3])) ?? 0);
 
-  /** The rank of the first record behind `after`, which may be gone. */
+  /** The rank of the first record after `after`, which may be gone. */
   async #placeBehind(ids: string, { id, createdAt }: Pick<Entry, 'id' | 'createdAt'>, order: 'asc' | 'desc') {
     const rank = await this.command(order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, id);
     if (typeof rank === 'number') return rank + 1;
@@ -135,7 +129,7 @@ export class RedisEntries extends RedisPart implements EntryStore {
   async #run(name: keyof typeof SCRIPTS, list: string, args: readonly string[]): Promise<unknown> {
     const { names, tag } = this.keys.entries(list);
     const result = await this.script(SCRIPTS[name], names, args);
-    await this.have(tag);
+    await this.waitForReplicas(tag);
     return result;
   }
 }

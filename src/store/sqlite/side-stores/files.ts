@@ -3,7 +3,7 @@ import type { FileRecord, FileStore } from '../../beside/file-store.ts';
 import { integer, integerOrNull, type Row, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
-/** What is known of files, in the database of the runs. */
+/** Metadata of files, in the database of the runs. */
 export class SqliteFiles extends SqlitePart implements FileStore {
   readonly #statements;
 
@@ -28,11 +28,11 @@ export class SqliteFiles extends SqlitePart implements FileStore {
     };
   }
 
-  add: FileStore['add'] = (file, { most }) =>
+  add: FileStore['add'] = (file, { maxBytes }) =>
     this.transact(() => {
       const { id, user, name, purpose, type, bytes, createdAt, expiresAt } = file;
       if (this.#statements.get.get(id)) return 'added';
-      if (integer(this.#statements.used.get(user) ?? {}, 'used') + bytes > most) return 'full';
+      if (integer(this.#statements.used.get(user) ?? {}, 'used') + bytes > maxBytes) return 'full';
       this.#statements.insert.run(id, user, name, purpose, type, bytes, createdAt, expiresAt);
       return 'added';
     });

@@ -5,8 +5,8 @@ import { maybeText, numberReply, textList } from '../replies.ts';
 import { loadScript, NOW } from '../scripts.ts';
 
 /**
- * Who is due is one sorted set of runs by time; how far a run is stands in the slot of the run. Between the two nothing
- * is lost: a run stays in the set until what was put says that it is never due again.
+ * A sorted set has the due times of all runs; the state of a run is in the slot of the run. Nothing is lost between the
+ * two: a run stays in the set until a state says that it is never due again.
  */
 const SCRIPTS = {
   /** KEYS due. ARGV now, milliseconds, run. */
@@ -24,19 +24,19 @@ local runs = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', 0
 for _, run in ipairs(runs) do redis.call('ZADD', KEYS[1], whole(now + tonumber(ARGV[2])), run) end
 return runs`),
 
-  /** KEYS state. ARGV state before or '', state, milliseconds that it is kept. */
+  /** KEYS state. ARGV state before or '', state, milliseconds to keep it. */
   put: loadScript(`
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`),
 
-  /** KEYS due. ARGV now, milliseconds, run: it is due then, whenever it was before. */
+  /** KEYS due. ARGV now, milliseconds, run. Sets the due time, whatever it was before. */
   postpone: loadScript(`${NOW}
 redis.call('ZADD', KEYS[1], whole(timeOf(ARGV[1]) + tonumber(ARGV[2])), ARGV[3])
 return 1`),
 };
 
-/** Who has to be looked at, in Redis. */
+/** The schedule of deliveries or readings, in Redis. */
 export class RedisDeliveries extends RedisPart implements DeliveryStore {
   readonly #due: DueKeys;
 
@@ -47,7 +47,7 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore {
 
   expect: DeliveryStore['expect'] = async (run, { dueInMs }) => {
     await this.#onDue('expect', [`${dueInMs}`, run]);
-    await this.have(this.#due.tag);
+    await this.waitForReplicas(this.#due.tag);
   };
 
   takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) =>
@@ -58,10 +58,10 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore {
 
   put: DeliveryStore['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
     if ((await this.script(SCRIPTS.put, [this.#due.state(run)], [before, state, `${keepMs}`])) !== 1) return false;
-    // What is due again must be in the set before anybody is told; what never is may stay in it until it is looked at.
+    // A run that is due again must be in the set before this returns. One that never is may stay until it is taken.
     if (dueInMs === undefined) await this.command('ZREM', this.#due.due, run);
     else await this.#onDue('postpone', [`${dueInMs}`, run]);
-    await Promise.all([this.have(run), this.have(this.#due.tag)]);
+    await Promise.all([this.waitForReplicas(run), this.waitForReplicas(this.#due.tag)]);
     return true;
   };
 

@@ -3,16 +3,16 @@ import { parseJson } from '../../../base/json.ts';
 import type { RedisConnection } from '../connection/connection.ts';
 import { maybeTextList, textList } from '../replies.ts';
 
-/** How many records are looked at in one step at most. */
+/** Most records that are read in one step. */
 const STEP = 500;
 
-/** The record that a reply holds as JSON; undefined where it holds none. */
+/** Parses a record from a JSON reply; undefined if it is none. */
 export function readRecord<T>(schema: z.ZodType<T>, reply: unknown): T | undefined {
   return schema.safeParse(typeof reply === 'string' ? parseJson(reply) : undefined).data;
 }
 
-/** Up to `limit` wanted records of a hash, in the order of a sorted set of their ids, from the rank `from` on. */
-export async function recordsFrom<T>(
+/** Reads up to `limit` matching records of a hash, in the order of a sorted set of ids, from the rank `from` on. */
+export async function readRecords<T>(
   redis: RedisConnection,
   range: { schema: z.ZodType<T>; records: string; ids: string; order: 'asc' | 'desc'; from: number; limit: number },
   isWanted?: (record: T) => boolean,
@@ -22,9 +22,9 @@ export async function recordsFrom<T>(
   const found: T[] = [];
   for (let { from } = range; found.length <= limit; from += step) {
     const command = [order === 'asc' ? 'ZRANGE' : 'ZREVRANGE', ids, `${from}`, `${from + step - 1}`];
-    const some = textList.parse(await redis.command(command));
-    if (some.length === 0) break;
-    const texts = maybeTextList.parse(await redis.command(['HMGET', records, ...some]));
+    const page = textList.parse(await redis.command(command));
+    if (page.length === 0) break;
+    const texts = maybeTextList.parse(await redis.command(['HMGET', records, ...page]));
     const read = texts.flatMap((text) => readRecord(schema, text) ?? []);
     found.push(...(isWanted ? read.filter(isWanted) : read));
   }

@@ -7,7 +7,7 @@ import { SqliteFiles } from './files.ts';
 import type { SqliteParts } from './part.ts';
 import { SqliteUsage } from './usage.ts';
 
-/** What is kept beside the runs, in their database. */
+/** Opens the side stores in the database of the runs. */
 export function sqliteSideStores(db: DatabaseSync, parts: SqliteParts) {
   return {
     conversations: new SqliteConversations(db, parts),

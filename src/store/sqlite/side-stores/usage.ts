@@ -4,15 +4,15 @@ import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../
 import { integer, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
-/** Processes whose last batch is known. */
-const MOST_SOURCES = 1000;
+/** Number of sources whose last batch is remembered. */
+const MAX_SOURCES = 1000;
 const LABELS = ['day', 'key', 'team', 'model', 'tag'] as const;
 
-/** What was used by day, in the database of the runs. */
+/** Usage by day, in the database of the runs. */
 export class SqliteUsage extends SqlitePart implements UsageStore {
   readonly #statements;
-  /** The last batch of each source: a worker that hears no answer sends it again. No worker outlives this process. */
-  readonly #added = new LRUCache<string, string>({ max: MOST_SOURCES });
+  /** The last batch of each source: a worker that gets no answer sends it again. No worker outlives this process. */
+  readonly #lastBatches = new LRUCache<string, string>({ max: MAX_SOURCES });
 
   constructor(db: DatabaseSync, parts: SqliteParts) {
     super(parts);
@@ -29,10 +29,10 @@ export class SqliteUsage extends SqlitePart implements UsageStore {
 
   add: UsageStore['add'] = (rows, { source, id }) =>
     this.transact((transaction) => {
-      const before = this.#added.get(source);
+      const before = this.#lastBatches.get(source);
       if (before === id) return;
-      this.#added.set(source, id);
-      transaction.onRollback(() => this.#added.set(source, before ?? ''));
+      this.#lastBatches.set(source, id);
+      transaction.onRollback(() => this.#lastBatches.set(source, before ?? ''));
       for (const row of rows) {
         this.#statements.add.run(...LABELS.map((label) => row[label]), ...USAGE_COUNTS.map((name) => row[name]));
       }
