@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
+import { linksIn } from '../../../src/tools/fetch-url-content/part-links.ts';
 import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 import { join } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
 import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
-import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
 import { stripMarkup } from '../../../src/tools/text/strip-markup.ts';

@@ -12,27 +12,27 @@ import { withReferences } from './reference-links.ts';
 /** Reads a body of any kind. Runs in the child process. */
 export async function read(job: ParseJob): Promise<ParsedDocument> {
   const document = await readKind(job);
-  // Text that is Markdown by itself is shown as it is.
-  const hasOurLinks = job.kind === 'html' || isOffice(job.kind);
-  const { content, links } = job.referenceLinks && hasOurLinks ? withReferences(document.content) : document;
+  // The links of a body that was already Markdown stay unchanged.
+  const hasWrittenLinks = job.kind === 'html' || isOffice(job.kind);
+  const { content, links } = job.referenceLinks && hasWrittenLinks ? withReferences(document.content) : document;
   const longest = isPlain(job.kind) ? job.longest : undefined;
   return { ...withShortMetadata(document), ...bounded(content, longest), ...(links ? { links } : {}) };
 }
 
-/** What a document says of itself, each in UTF-16 code units: it is shown in one line, and kept with every page. */
-const LONGEST_METADATA = 300;
+/** The longest value of metadata, in UTF-16 code units: each is shortened on one line, and stored with every page. */
+const MAX_METADATA_LENGTH = 300;
 
 function withShortMetadata(document: ParsedDocument): ParsedDocument {
-  const shown = { ...document };
+  const shortened = { ...document };
   for (const name of ['title', 'author', 'published', 'updated', 'language'] as const) {
-    const text = shown[name];
-    if (text !== undefined && text.length > LONGEST_METADATA)
-      shown[name] = `${text.slice(0, LONGEST_METADATA - 1).toWellFormed()}…`;
+    const text = shortened[name];
+    if (text !== undefined && text.length > MAX_METADATA_LENGTH)
+      shortened[name] = `${text.slice(0, MAX_METADATA_LENGTH - 1).toWellFormed()}…`;
   }
-  return shown;
+  return shortened;
 }
 
-/** Whether its reader keeps all of it. */
+/** Whether a body of this kind is read in full, up to `longest`. */
 function isPlain(kind: ParseJob['kind']): boolean {
   return kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'json';
 }
@@ -40,7 +40,7 @@ function isPlain(kind: ParseJob['kind']): boolean {
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
   if (job.plainly) return readPlainly(job);
   if (job.kind === 'pdf') {
-    // Loaded when the first PDF comes: it is large.
+    // The PDF reader is large, so only the first PDF loads it.
     const { readPdf } = await import('./pdf/pdf.ts');
     return await readPdf(job.bytes, { softLimitMs: job.softLimitMs });
   }

@@ -70,7 +70,7 @@ export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolea
   for (const at of ledBy(blocks, kept, shape)) kept[at] = true;
   // What the title of the page does not say is said by its heading alone.
   const heading = lettersOf(blocks[shape.title]?.text ?? '', 100);
-  if (!lettersOf(about.shown.title, 300).includes(heading)) kept[shape.title] = true;
+  if (!lettersOf(about.metadata.title, 300).includes(heading)) kept[shape.title] = true;
   return kept.includes(true)
     ? kept
     : blocks.map(({ element }) => closest(element, (each) => each === shape.holder) !== undefined);

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../../../base/json.ts';
-import { type Block, isUnspaced, LEAST_UNSPACED, measure } from '../html/blocks.ts';
+import { type Block, isUnspaced, MIN_UNSPACED_PROSE, measure } from '../html/blocks.ts';
 import type { AboutPage } from '../html/page-metadata.ts';
 import { elementsBelow, HtmlElement, type HtmlPage, parseHtml } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
@@ -73,7 +73,7 @@ const LEAST_DATA = 200;
 const NONE: ReadonlySet<string> = new Set();
 
 function isLong(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length < LEAST_UNSPACED) return false;
+  if (typeof value !== 'string' || value.length < MIN_UNSPACED_PROSE) return false;
   return (value.length >= LEAST_TEXT && value.split(' ', 9).length > 8) || isUnspaced(value);
 }
 

@@ -51,7 +51,7 @@ export const HEADING = /^h[1-6]$/;
 export function pageShape(blocks: readonly Block[], about: AboutPage): PageShape | undefined {
   const { isArticle, articleBody } = about;
   const prose = blocks.map(isProse);
-  const title = titleAt(blocks, about.shown.title, prose);
+  const title = titleAt(blocks, about.metadata.title, prose);
   const holder = holderOf(blocks, prose, title);
   if (!holder) return undefined;
   const around = new Map<HtmlElement, number>();

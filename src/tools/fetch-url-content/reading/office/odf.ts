@@ -1,6 +1,6 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, MAX_CELL_LENGTH, MAX_SHEET_LENGTH, rowLength } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { OdfLists } from './odf-lists.ts';
@@ -272,7 +272,7 @@ class OdfReader {
   #endCell(): void {
     if (!this.#sheet) return;
     const { row, cell } = this.#sheet;
-    const text = cell.join(' ').trim().slice(0, LONGEST_CELL);
+    const text = cell.join(' ').trim().slice(0, MAX_CELL_LENGTH);
     cell.length = 0;
     for (let count = 0; count < this.#repeat && row.length < MAX_COLUMNS; count++) row.push(text);
   }
@@ -283,10 +283,10 @@ class OdfReader {
     this.#sheet.row = [];
     while (row.at(-1) === '') row.pop();
     const times = row.length === 0 ? 0 : Math.min(this.#repeatedRows, MAX_REPEATED_ROWS);
-    for (let at = 1; at <= times && this.#sheet.length < LONGEST_SHEET; at++) {
+    for (let at = 1; at <= times && this.#sheet.length < MAX_SHEET_LENGTH; at++) {
       const shown = { number: this.#sheet.number + at, cells: row };
       rows.push(shown);
-      this.#sheet.length += lengthOf(shown);
+      this.#sheet.length += rowLength(shown);
     }
     this.#sheet.number += this.#repeatedRows;
   }

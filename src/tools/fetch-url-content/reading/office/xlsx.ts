@@ -1,6 +1,6 @@
 import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, MAX_CELL_LENGTH, MAX_SHEET_LENGTH, rowLength } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -88,12 +88,12 @@ function sheetRows(xml: string, book: Workbook): CellRow[] {
     } else if (event.name === within) within = '';
     else if (event.name === 'c' && cell.column < MAX_COLUMNS) {
       while (row.length < cell.column) row.push('');
-      row[cell.column] = shownValue(cell, book).slice(0, LONGEST_CELL);
+      row[cell.column] = shownValue(cell, book).slice(0, MAX_CELL_LENGTH);
     } else if (event.name === 'row' && row.some((value) => value !== '')) {
       const shown = { number, cells: row };
       rows.push(shown);
-      length += lengthOf(shown);
-      if (length > LONGEST_SHEET) break;
+      length += rowLength(shown);
+      if (length > MAX_SHEET_LENGTH) break;
     }
   }
   return rows;
