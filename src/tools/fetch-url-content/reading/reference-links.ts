@@ -39,7 +39,8 @@ function replaceOutsideCode(line: string, change: (text: string) => string): str
   if (!line.includes('`')) return change(line);
   const tokens = line.split(/(`+)/);
   const remaining = new Map<string, number>();
-  for (let at = 1; at < tokens.length; at += 2) remaining.set(tokens[at] ?? '', (remaining.get(tokens[at] ?? '') ?? 0) + 1);
+  for (let at = 1; at < tokens.length; at += 2)
+    remaining.set(tokens[at] ?? '', (remaining.get(tokens[at] ?? '') ?? 0) + 1);
   let open: string | undefined;
   const changed = tokens.map((token, at) => {
     if (at % 2 === 0) return open === undefined ? change(token) : token;

@@ -1,8 +1,8 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
-import { markPublished } from '../main-text/published-markup.ts';
-import { isApart } from '../markdown/inline.ts';
-import { isShown } from '../markdown/shown.ts';
-import { EMPTY, findElement, type HtmlElement, type Size } from './tree.ts';
+import { applyKnownMarkup } from '../main-text/known-markup.ts';
+import { isBlockElement } from '../markdown/inline.ts';
+import { hasReadableText } from '../markdown/readable-text.ts';
+import { type ElementSize, EMPTY_SIZE, findElement, type HtmlElement } from './tree.ts';
 
 /** A run of text that no other block interrupts, such as a paragraph, a list item or a cell. */
 export interface Block {
@@ -20,14 +20,14 @@ export interface Block {
  * The blocks of text below `root`, in order; two line breaks end a block as a paragraph does. It also sets the size of
  * every element.
  */
-export function measure(root: HtmlElement): Block[] {
+export function measureBlocks(root: HtmlElement): Block[] {
   const blocks: Block[] = [];
   let text = '';
   let linked = 0;
   let inline: HtmlElement[] = [];
   let breaks = 0;
 
-  const endBlock = (element: HtmlElement, size: Size) => {
+  const endBlock = (element: HtmlElement, size: ElementSize) => {
     const line = onOneLine(text);
     if (line !== '') {
       const block = { text: line, linked: Math.min(linked, line.length), element, inline };
@@ -47,9 +47,9 @@ export function measure(root: HtmlElement): Block[] {
 
   /** `holder`: the nearest block element; inline content counts for it. */
   const visit = (element: HtmlElement, holder: HtmlElement, inLink: boolean): boolean => {
-    const isBlock = (isApart(element) && holder.name !== 'pre') || element === root;
+    const isBlock = (isBlockElement(element) && holder.name !== 'pre') || element === root;
     const block = isBlock ? element : holder;
-    const size: Size = { ...EMPTY };
+    const size: ElementSize = { ...EMPTY_SIZE };
     element.size = size;
     countAlike(element);
     let holdsBlocks = false;
@@ -66,11 +66,11 @@ export function measure(root: HtmlElement): Block[] {
         else text += ' ';
         continue;
       }
-      markPublished(child);
+      applyKnownMarkup(child);
       countElement(child, size);
-      if (child.name === 'img') child.before = blocks.length;
-      if (!isShown(child)) continue;
-      if (isApart(child) && block.name !== 'pre') {
+      if (child.name === 'img') child.blockIndex = blocks.length;
+      if (!hasReadableText(child)) continue;
+      if (isBlockElement(child) && block.name !== 'pre') {
         endBlock(block, block.size);
         holdsBlocks = true;
       } else if (element === block && !findElement(child, ({ name }) => name === 'br')) inline.push(child);
@@ -92,15 +92,15 @@ function isLink({ name, attributes }: HtmlElement): boolean {
 
 function countAlike(parent: HtmlElement): void {
   const { elements } = parent;
-  parent.count = elements.length;
+  parent.elementCount = elements.length;
   if (elements.length < 2) return;
   const counts = new Map<string, number>();
   const keyOf = ({ name, attributes }: HtmlElement) => `${name} ${attributes.class ?? ''}`;
   for (const child of elements) counts.set(keyOf(child), (counts.get(keyOf(child)) ?? 0) + 1);
-  for (const child of elements) child.alike = counts.get(keyOf(child)) ?? 1;
+  for (const child of elements) child.alikeCount = counts.get(keyOf(child)) ?? 1;
 }
 
-function countElement({ name, attributes, children }: HtmlElement, size: Size): void {
+function countElement({ name, attributes, children }: HtmlElement, size: ElementSize): void {
   if (name === 'a') size.links += attributes.href === undefined ? 0 : 1;
   else if (/^h[1-6]$/.test(name)) size.headings += 1;
   // A textarea with text is there to be copied from.
@@ -109,7 +109,7 @@ function countElement({ name, attributes, children }: HtmlElement, size: Size): 
     size.fields += 1;
 }
 
-function addSize(size: Size, more: Size): void {
+function addSize(size: ElementSize, more: ElementSize): void {
   size.text += more.text;
   size.linked += more.linked;
   size.prose += more.prose;

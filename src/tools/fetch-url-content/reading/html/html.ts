@@ -3,7 +3,7 @@ import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { markMainText } from '../main-text/main-text.ts';
 import { toMarkdown } from '../markdown/markdown.ts';
 import { convertFormulas } from '../math/math.ts';
-import { measure } from './blocks.ts';
+import { measureBlocks } from './blocks.ts';
 import { readMetadata } from './page-metadata.ts';
 import { nameTabPanels } from './tabs.ts';
 import { type HtmlPage, parseHtml } from './tree.ts';
@@ -14,7 +14,7 @@ export function readHtml(html: string, url: string): ParsedDocument {
   if (!page) return plainText(html);
   convertFormulas(page.body);
   nameTabPanels(page.body);
-  const blocks = measure(page.body);
+  const blocks = measureBlocks(page.body);
   const description = readMetadata(page, blocks);
   const root = markMainText(page, blocks, description);
   const content = toMarkdown(root, baseUrl(page, url));
@@ -27,7 +27,7 @@ export function readWhole(html: string, url: string): string {
   if (!page) return htmlToText(html).text;
   convertFormulas(page.body);
   nameTabPanels(page.body);
-  measure(page.body);
+  measureBlocks(page.body);
   return toMarkdown(page.body, baseUrl(page, url));
 }
 

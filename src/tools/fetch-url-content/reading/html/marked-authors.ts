@@ -1,5 +1,5 @@
 import { announcesName, MAX_NAME_LENGTH, nameIn } from './names.ts';
-import { beginningOf, closest, elementsBelow, findElement, type HtmlElement, lineOf, textOf } from './tree.ts';
+import { closest, elementsBelow, findElement, type HtmlElement, lineOf, textOf, textStart } from './tree.ts';
 
 /** Finds authors by the markup of elements. */
 
@@ -53,10 +53,12 @@ export function markedAuthors(elements: readonly HtmlElement[]): string[] {
 function namesBeside(marked: HtmlElement, isMarked: (element: HtmlElement) => boolean): string[] {
   let group = marked;
   for (let steps = 0; steps < MAX_STEPS_UP && group.parent; steps++) {
-    if (beginningOf(group.parent, MAX_GROUP_LENGTH).length >= MAX_GROUP_LENGTH) break;
+    if (textStart(group.parent, MAX_GROUP_LENGTH).length >= MAX_GROUP_LENGTH) break;
     group = group.parent;
   }
-  const all = markedSiblings(group, isMarked).flatMap((sibling) => [sibling, ...elementsBelow(sibling)].filter(isMarked));
+  const all = markedSiblings(group, isMarked).flatMap((sibling) =>
+    [sibling, ...elementsBelow(sibling)].filter(isMarked),
+  );
   const marks = new Set(all);
   const outer = all.filter(({ parent }) => !parent || !marks.has(parent));
   return [...new Set(outer.map(nameOf).filter((name) => name !== ''))].slice(0, MAX_AUTHORS);

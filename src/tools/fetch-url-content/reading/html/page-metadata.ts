@@ -16,7 +16,7 @@ export interface PageMetadata {
 }
 
 /** What is known about a page besides its text. */
-export interface AboutPage {
+export interface PageDescription {
   metadata: PageMetadata;
   /** Whether the page says that it is an article. */
   isArticle: boolean;
@@ -45,7 +45,7 @@ const META = {
 };
 
 /** Reads title, authors, dates and language from structured data, meta tags and, failing these, the page's elements. */
-export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPage {
+export function readMetadata(page: HtmlPage, blocks: readonly Block[]): PageDescription {
   const nodes = nodesOf(page.structuredData);
   const data = articleAmong(nodes);
   const elements = elementsBelow(page.body);
@@ -153,7 +153,9 @@ function datesInText(
   const near = blocks.slice(Math.max(0, heading - 4), Math.max(0, heading) + NEAR_HEADING);
   const lines = near.map((block) => block.text).filter((line) => line.length <= MAX_LINE_LENGTH);
   const isUpdate = (line: string) => UPDATED.test(line);
-  const everywhere = blocks.map((block) => block.text).filter((line) => line.length <= MAX_LINE_LENGTH && isUpdate(line));
+  const everywhere = blocks
+    .map((block) => block.text)
+    .filter((line) => line.length <= MAX_LINE_LENGTH && isUpdate(line));
   const first = (among: readonly string[]) =>
     among.map((line) => dateIn(line, language)).find((date) => date !== '') ?? '';
   const fromUpdateWord = (line: string) => line.slice(Math.max(0, line.search(UPDATED)));

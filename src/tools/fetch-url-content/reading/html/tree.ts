@@ -10,18 +10,18 @@ export class HtmlElement {
   readonly parent: HtmlElement | undefined;
   children: HtmlNode[] = [];
   /** How much it holds, once it is measured. */
-  size: Size = EMPTY;
+  size: ElementSize = EMPTY_SIZE;
   /** It is not part of the main text, so the Markdown leaves it out. */
   isClutter = false;
   /** Its markup says that it is part of the main text, which overrules every other sign. */
-  isText = false;
+  isMarkedText = false;
   /** Whether it contains block elements. */
   holdsBlocks = false;
   /** For an image: the index of the block that contains or follows it. */
-  before = 0;
+  blockIndex = 0;
   /** How many child elements it has, and how many siblings, itself included, have its name and its classes. */
-  count = 0;
-  alike = 1;
+  elementCount = 0;
+  alikeCount = 1;
 
   /** `name` is in lower case. */
   constructor(name: string, attributes: Readonly<Record<string, string>>, parent: HtmlElement | undefined) {
@@ -46,7 +46,7 @@ export class HtmlElement {
 }
 
 /** How much an element holds; lengths are in characters. */
-export interface Size {
+export interface ElementSize {
   text: number;
   /** The part of `text` in links. */
   linked: number;
@@ -60,7 +60,7 @@ export interface Size {
   fields: number;
 }
 
-export const EMPTY: Size = Object.freeze({
+export const EMPTY_SIZE: ElementSize = Object.freeze({
   text: 0,
   linked: 0,
   prose: 0,
@@ -329,11 +329,11 @@ export function textOf(node: HtmlNode): string {
 }
 
 /** The beginning of the text of a node: at least `length` characters, or all of a shorter text. */
-export function beginningOf(node: HtmlNode, length: number): string {
+export function textStart(node: HtmlNode, length: number): string {
   if (typeof node === 'string') return node.slice(0, length);
   let text = '';
   for (const child of node.children) {
-    text += beginningOf(child, length);
+    text += textStart(child, length);
     if (text.length >= length) break;
   }
   return text;

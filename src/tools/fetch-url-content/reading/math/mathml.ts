@@ -1,10 +1,10 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
 
-/** Deeper formulas are cut there. */
+/** How deep formulas are read; what is nested deeper is cut off. */
 const MAX_DEPTH = 60;
 
-/** Signs and their names in LaTeX. */
+/** Symbols and their names in LaTeX. */
 const OPERATORS: ReadonlyMap<string, string> = new Map([
   ...named(`
   ∑ sum   ∏ prod   ∫ int   ∬ iint   ∮ oint   ∂ partial   ∇ nabla   ∞ infty   ± pm   ∓ mp   × times
@@ -24,7 +24,7 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['°', '^\\circ'],
 ]);
 
-/** Accents over one letter or many. */
+/** Accents over one or several letters. */
 export const ACCENTS = named(`
   ^ hat   ˆ hat   ~ tilde   ˜ tilde   ¯ bar   ˉ bar   → vec   \u20d7 vec   ˙ dot   ¨ ddot
   \u0302 hat   \u0303 tilde   \u0304 bar   \u0305 overline   \u0307 dot   \u0308 ddot
@@ -36,8 +36,8 @@ export const FUNCTIONS = new Set(
 );
 
 /**
- * Presentation MathML as LaTeX; empty for what has no text. mathml-to-latex is no substitute: its `exp` is three letters,
- * its sums have an `\underset`, and it drops what an `<mspace>` took in.
+ * Translates presentation MathML to LaTeX. The package mathml-to-latex is no substitute: it splits `exp` into letters,
+ * writes limits of sums with `\underset`, and drops what an unclosed `<mspace>` contains.
  */
 export function latexOf(math: HtmlElement | undefined): string {
   return math ? latex(math, 0).trim() : '';
@@ -59,7 +59,7 @@ function latex(node: HtmlNode, depth: number): string {
     case 'ms':
       return lineOf(node) === '' ? ' ' : `\\text{${joinSpaces(textOf(node))}}`;
     case 'mspace':
-      // Written `<mspace/>`, it takes what follows for its content.
+      // The HTML parser takes what follows `<mspace/>` for its content.
       return ` ${all()}`;
     case 'mfrac':
       return node.attribute('linethickness') === '0'
@@ -108,7 +108,7 @@ function identifier(node: HtmlElement): string {
   return bold ? `\\mathbf{${characters(name)}}` : characters(name);
 }
 
-/** Symbols by their names. Invisible operators vanish. */
+/** Replaces symbols with their LaTeX names and drops invisible operators. */
 export function characters(text: string): string {
   const named = [...text].map((character) => {
     if (/[\u2061-\u2064\u200b]/.test(character)) return '';
@@ -119,22 +119,22 @@ export function characters(text: string): string {
   return join(named);
 }
 
-/** Pieces side by side; a space where a name would run into a letter. */
+/** Joins pieces, with a space where a command would run into a letter. */
 export function join(pieces: readonly string[]): string {
   let text = '';
-  // Kept apart: a look into a text that grows costs as much as it is long.
+  // A separate string, because a test of the growing text would cost as much as its length.
   let end = '';
   for (const piece of pieces) {
     if (piece === '') continue;
-    const runsOn = /\\[a-zA-Z]+$/.test(end) && /^[a-zA-Z]/.test(piece);
-    const added = (runsOn ? ' ' : '') + piece;
+    const needsSpace = /\\[a-zA-Z]+$/.test(end) && /^[a-zA-Z]/.test(piece);
+    const added = (needsSpace ? ' ' : '') + piece;
     text += added;
     end = (end + added).slice(-20);
   }
   return text;
 }
 
-/** What stands below or above something needs braces unless it is one sign. */
+/** Puts braces around the base of a script unless it is one symbol. */
 export function base(text: string): string {
   return text.length <= 1 || /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]}]$/u.test(text) ? text : `{${text}}`;
 }
@@ -148,7 +148,7 @@ function accent(mark: HtmlElement | undefined, over: string): string | undefined
   return command === undefined ? undefined : `${command}{${over}}`;
 }
 
-/** A table of signs and names, as a map from `∑` to `\sum`. */
+/** Parses a table of symbols and names into a map from `∑` to `\sum`. */
 function named(table: string): Map<string, string> {
   const words = table.trim().split(/\s+/);
   return new Map(words.flatMap((sign, at) => (at % 2 === 0 ? [[sign, `\\${words[at + 1]}`]] : [])));

@@ -4,20 +4,20 @@ import { base, characters, group, join } from './mathml.ts';
 
 const MAX_DEPTH = 60;
 /** The longest text of a formula, in characters. */
-const LONGEST = 2000;
+const MAX_LENGTH = 2000;
 
-/** A formula that KaTeX or MathJax drew without keeping its source: places of letters, from which it is read. */
-export function drawnLatex(made: HtmlElement): string {
+/** Reconstructs a formula that KaTeX or MathJax drew without keeping its source, from the places of its letters. */
+export function drawnLatex(rendered: HtmlElement): string {
   const isDrawing = (element: HtmlElement) => element.name === 'mjx-math' || element.hasClass('katex-html');
-  const drawing = findElement(made, isDrawing);
+  const drawing = findElement(rendered, isDrawing);
   if (!drawing || findElement(drawing, isDrawing)) return '';
-  return textOf(drawing).length <= LONGEST ? drawn(drawing, 0).trim() : '';
+  return textOf(drawing).length <= MAX_LENGTH ? drawn(drawing, 0).trim() : '';
 }
 
 function drawn(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inside = (of: HtmlElement) => join(of.children.map((child) => drawn(child, depth + 1))).trim();
+  const inside = (element: HtmlElement) => join(element.children.map((child) => drawn(child, depth + 1))).trim();
   return node.name.startsWith('mjx-') ? drawnByMathJax(node, inside) : drawnByKatex(node, inside);
 }
 
@@ -77,12 +77,12 @@ function drawnByMathJax(node: HtmlElement, inside: Inside): string {
   }
 }
 
-/** Letters of formulas have signs of their own. */
+/** Replaces mathematical letters with ordinary ones, and symbols with their names. */
 function letters(text: string): string {
   return characters(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
 }
 
-/** What stands above each other in a drawing, the lowest first. */
+/** The rows of a drawing, the lowest first. */
 function rowsOf(node: HtmlElement): HtmlElement[] {
   return findElement(node, (each) => each.hasClass('vlist'))?.elements ?? [];
 }
@@ -93,18 +93,18 @@ function scripts(rows: readonly string[], isBelow: boolean): string {
   return `${isBelow ? '_' : '^'}${group(first)}`;
 }
 
-/** Elements that set a formula in plain HTML. */
+/** Elements that typeset a formula in plain HTML. */
 const PLAIN = new Set('em i sub sup span strong b br'.split(' '));
 
 /**
- * A formula in an element with the class `math`: its source, or its letters with those raised and lowered. Empty where it
- * says itself where it begins and ends, or where it is more than a formula.
+ * The formula in an element with the class `math`: its source, or its letters with superscripts and subscripts. Empty if
+ * it has delimiters of its own, or contains more than a formula.
  */
 export function typesetLatex(element: HtmlElement): string {
   const inside = elementsBelow(element);
   if (inside.some((each) => each.name === 'div' || each.name === 'p' || each.hasClass('math'))) return '';
   const text = textOf(element).trim();
-  if (text === '' || text.length > LONGEST || /^\s*(?:\$|\\[([])/.test(text)) return '';
+  if (text === '' || text.length > MAX_LENGTH || /^\s*(?:\$|\\[([])/.test(text)) return '';
   const isMarked = element.hasClass('inline') || element.hasClass('display');
   if (inside.length === 0) return isMarked || text.length < 4 || /[\\^_]/.test(text) ? text : '';
   if (inside.some(({ name }) => !PLAIN.has(name))) return '';

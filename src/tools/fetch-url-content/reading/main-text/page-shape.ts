@@ -1,44 +1,44 @@
 import { type Block, isProse, lettersOf } from '../html/blocks.ts';
-import type { AboutPage } from '../html/page-metadata.ts';
+import type { PageDescription } from '../html/page-metadata.ts';
 import { closest, type HtmlElement } from '../html/tree.ts';
 import { isLayout } from '../markdown/tables.ts';
 
-/** What the blocks of a page say together. */
+/** What is known of a page from all of its blocks together. */
 export interface PageShape {
   blocks: readonly Block[];
   /** Which of them are sentences. */
   prose: readonly boolean[];
-  /** Of the whole page, in characters; at least 1. */
+  /** The length of all prose on the page, in characters; at least 1. */
   proseLength: number;
   isArticle: boolean;
-  /** The element whose own paragraphs are the most of the page's prose. */
+  /** The element that holds most of the page's prose in its own paragraphs. */
   holder: HtmlElement;
-  /** The holder and every element around it, by how far out they are. */
-  around: ReadonlyMap<HtmlElement, number>;
-  /** The element around the holder that says that it is the main part of the page. */
+  /** The holder and each of its ancestors, with their distance from it. */
+  holderDepths: ReadonlyMap<HtmlElement, number>;
+  /** The ancestor of the holder that is marked as the main part of the page. */
   main: HtmlElement | undefined;
-  /** The nearest element around the holder that holds the title too; undefined where that is the whole page. */
+  /** The nearest element that holds both the holder and the title; undefined if that is the whole page. */
   box: HtmlElement | undefined;
-  /** Lists of terms and tables of data without links. */
+  /** Definition lists and tables of data, without links or headings. */
   facts: ReadonlySet<HtmlElement>;
-  /** Ids of what buttons open. */
-  opened: ReadonlySet<string>;
-  /** Which block is the heading of the page; -1 where none is. */
+  /** Ids of panels that buttons open. */
+  panelIds: ReadonlySet<string>;
+  /** The index of the block that is the page's heading; -1 if there is none. */
   title: number;
-  /** The first and the last paragraph of the holder. */
+  /** The indexes of the first and the last paragraph of the holder. */
   first: number;
   last: number;
-  /** Blocks that one template made, by its name. */
-  kinds: ReadonlyMap<string, Kind>;
-  /** Blocks whose text stood on the page before. */
+  /** Totals of the blocks of each template. */
+  kinds: ReadonlyMap<string, TemplateTotals>;
+  /** Blocks whose text occurs on the page before them. */
   repeated: ReadonlySet<Block>;
-  /** Short blocks that say what at least two others say: buttons, labels. */
+  /** Indexes of short blocks with the same text as at least two others, such as buttons and labels. */
   echoes: ReadonlySet<number>;
-  /** Letters of the article as structured data has it; may be empty. */
-  told: string;
+  /** The letters of the article in structured data; may be empty. */
+  articleLetters: string;
 }
 
-interface Kind {
+interface TemplateTotals {
   count: number;
   text: number;
   linked: number;
@@ -47,15 +47,15 @@ interface Kind {
 
 export const HEADING = /^h[1-6]$/;
 
-/** Undefined for a page without a sentence. */
-export function pageShape(blocks: readonly Block[], about: AboutPage): PageShape | undefined {
-  const { isArticle, articleBody } = about;
+/** Analyses a page; undefined for one without sentences. */
+export function pageShape(blocks: readonly Block[], description: PageDescription): PageShape | undefined {
+  const { isArticle, articleBody } = description;
   const prose = blocks.map(isProse);
-  const title = titleAt(blocks, about.metadata.title, prose);
+  const title = titleAt(blocks, description.metadata.title, prose);
   const holder = holderOf(blocks, prose, title);
   if (!holder) return undefined;
-  const around = new Map<HtmlElement, number>();
-  for (let each: HtmlElement | undefined = holder; each; each = each.parent) around.set(each, around.size);
+  const holderDepths = new Map<HtmlElement, number>();
+  for (let each: HtmlElement | undefined = holder; each; each = each.parent) holderDepths.set(each, holderDepths.size);
   const isOwn = ({ element }: Block, at: number) =>
     prose[at] === true && [element, element.parent, element.parent?.parent].some((each) => each === holder);
   return {
@@ -64,29 +64,29 @@ export function pageShape(blocks: readonly Block[], about: AboutPage): PageShape
     proseLength: blocks.reduce((sum, { text }, at) => sum + (prose[at] ? text.length : 0), 0) || 1,
     isArticle,
     holder,
-    around,
+    holderDepths,
     main: mainAround(holder),
-    box: boxAround(blocks[title]?.element, around),
+    box: boxAround(blocks[title]?.element, holderDepths),
     facts: factsAmong(blocks),
-    opened: new Set(blocks.flatMap(openedBy)),
+    panelIds: new Set(blocks.flatMap(panelsOpenedBy)),
     title,
     first: blocks.findIndex(isOwn),
     last: blocks.findLastIndex(isOwn),
     kinds: kindsOf(blocks, prose),
     repeated: repeatedAmong(blocks),
     echoes: echoesAmong(blocks),
-    told: lettersOf(articleBody, articleBody.length),
+    articleLetters: lettersOf(articleBody, articleBody.length),
   };
 }
 
-/** What a holder counts more where the page's title stands before it. */
-const BEHIND_TITLE = 4;
+/** The factor for a candidate holder that follows the page's title. */
+const TITLE_FACTOR = 4;
 
 function holderOf(blocks: readonly Block[], prose: readonly boolean[], title: number): HtmlElement | undefined {
-  const held = new Map<HtmlElement, { length: number; own: number }>();
+  const candidates = new Map<HtmlElement, { length: number; own: number }>();
   const add = (element: HtmlElement, length: number, own: number) => {
-    const before = held.get(element) ?? { length: 0, own: 0 };
-    held.set(element, { length: before.length + length, own: before.own + own });
+    const before = candidates.get(element) ?? { length: 0, own: 0 };
+    candidates.set(element, { length: before.length + length, own: before.own + own });
   };
   const behindTitle = new Set<HtmlElement | undefined>();
   for (const [at, { element, text }] of blocks.entries()) {
@@ -96,11 +96,11 @@ function holderOf(blocks: readonly Block[], prose: readonly boolean[], title: nu
     if (title >= 0 && at > title && at < title + 60 && behindTitle.size < 4) behindTitle.add(element.parent);
   }
   let holder: HtmlElement | undefined;
-  let most = 0;
-  for (const [element, { length, own }] of held) {
+  let best = 0;
+  for (const [element, { length, own }] of candidates) {
     const isBehind = behindTitle.has(element) || (element.parent !== undefined && behindTitle.has(element.parent));
-    const value = (own > 1 ? 1.1 : own > 0 ? 0.9 : 1) * length * (isBehind ? BEHIND_TITLE : 1);
-    if (value > most) [holder, most] = [element, value];
+    const value = (own > 1 ? 1.1 : own > 0 ? 0.9 : 1) * length * (isBehind ? TITLE_FACTOR : 1);
+    if (value > best) [holder, best] = [element, value];
   }
   return holder;
 }
@@ -110,20 +110,20 @@ function mainAround(holder: HtmlElement): HtmlElement | undefined {
   return closest(holder, isMain) ?? closest(holder, ({ name }) => name === 'article');
 }
 
-function boxAround(title: HtmlElement | undefined, around: PageShape['around']): HtmlElement | undefined {
-  const box = closest(title, (each) => around.has(each));
+function boxAround(title: HtmlElement | undefined, holderDepths: PageShape['holderDepths']): HtmlElement | undefined {
+  const box = closest(title, (each) => holderDepths.has(each));
   return box?.parent === undefined ? undefined : box;
 }
 
 function factsAmong(blocks: readonly Block[]): Set<HtmlElement> {
-  const around = ({ element }: Block) => closest(element, ({ name }) => name === 'dl' || name === 'table') ?? [];
+  const factsAround = ({ element }: Block) => closest(element, ({ name }) => name === 'dl' || name === 'table') ?? [];
   const isData = (each: HtmlElement) =>
     each.size.linked + each.size.headings === 0 && (each.name === 'dl' || !isLayout(each));
-  return new Set([...new Set(blocks.flatMap(around))].filter(isData));
+  return new Set([...new Set(blocks.flatMap(factsAround))].filter(isData));
 }
 
-/** What the buttons of a heading or a line open, by ARIA. */
-function openedBy({ element, inline }: Block): string[] {
+/** Ids of the panels that the buttons in a block open, by ARIA. */
+function panelsOpenedBy({ element, inline }: Block): string[] {
   return [element, ...inline].flatMap(({ attributes }) =>
     attributes['aria-expanded'] !== undefined ? (attributes['aria-controls'] ?? []) : [],
   );
@@ -149,14 +149,14 @@ function titleAt(blocks: readonly Block[], title: string, prose: readonly boolea
   return tops.length === 1 ? (tops[0] ?? -1) : -1;
 }
 
-/** The template that made a block: its element and two around it, by name and class. */
+/** The template of a block: the names and classes of its element and the two above it. */
 export function templateOf({ element }: Block): string {
   const name = (each: HtmlElement | undefined) => (each ? `${each.name}.${each.attribute('class')}` : '');
   return `${name(element)} ${name(element.parent)} ${name(element.parent?.parent)}`;
 }
 
-function kindsOf(blocks: readonly Block[], prose: readonly boolean[]): Map<string, Kind> {
-  const kinds = new Map<string, Kind>();
+function kindsOf(blocks: readonly Block[], prose: readonly boolean[]): Map<string, TemplateTotals> {
+  const kinds = new Map<string, TemplateTotals>();
   for (const [at, block] of blocks.entries()) {
     const { text, linked } = block;
     const template = templateOf(block);
@@ -182,17 +182,17 @@ function repeatedAmong(blocks: readonly Block[]): Set<Block> {
   );
 }
 
-/** The longest text that a button or a label has, in characters. */
-const LONGEST_LABEL = 60;
+/** The longest text of a button or a label, in characters. */
+const MAX_LABEL_LENGTH = 60;
 
 function echoesAmong(blocks: readonly Block[]): Set<number> {
   const places = new Map<string, number[]>();
   for (const [at, { text }] of blocks.entries()) {
-    const key = text.length > LONGEST_LABEL ? '' : text.replace(/[\d\P{L}]+/gu, '').toLowerCase();
+    const key = text.length > MAX_LABEL_LENGTH ? '' : text.replace(/[\d\P{L}]+/gu, '').toLowerCase();
     if (key === '') continue;
     const others = places.get(key);
     if (others) others.push(at);
     else places.set(key, [at]);
   }
-  return new Set([...places.values()].filter((each) => each.length > 2).flat());
+  return new Set([...places.values()].filter((indexes) => indexes.length > 2).flat());
 }
