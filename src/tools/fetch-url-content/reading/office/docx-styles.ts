@@ -1,6 +1,6 @@
 import { xmlEvents } from './xml-events.ts';
 
-/** What a style of paragraphs says, with what it takes over from the style that it is based on. */
+/** A paragraph style with the properties that it inherits from the style it is based on. */
 export interface NamedStyle {
   /** 1 to 9 for headings. */
   heading?: number;
@@ -13,10 +13,10 @@ interface OwnStyle extends NamedStyle {
   base?: string;
 }
 
-/** A chain of styles longer than Word's is a loop. */
-const LONGEST_CHAIN = 12;
+/** The longest chain of styles that Word allows; a longer one is a loop. */
+const MAX_CHAIN = 12;
 
-/** The styles of a document by their ids. Headings are known by their own name or their outline: ids are translated. */
+/** Reads the styles of a document by id. Headings are recognised by name or outline level, because ids are translated. */
 export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
   const own = new Map<string, OwnStyle>();
   let style: OwnStyle = {};
@@ -38,7 +38,7 @@ export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
   const styles = new Map<string, NamedStyle>();
   for (const [id, first] of own) {
     let found = first;
-    for (let length = 0; found.base !== undefined && length < LONGEST_CHAIN; length++) {
+    for (let length = 0; found.base !== undefined && length < MAX_CHAIN; length++) {
       const base = own.get(found.base);
       if (!base) break;
       found = { ...base, ...found, base: base.base ?? '' };

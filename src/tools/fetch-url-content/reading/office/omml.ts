@@ -1,26 +1,26 @@
 import { ACCENTS, base, characters, FUNCTIONS, group, join } from '../math/mathml.ts';
 import type { XmlEvent } from './xml-events.ts';
 
-/** An element of a formula that is being read. */
-interface Part {
+/** An open element of a formula. */
+interface OpenElement {
   name: string;
-  /** What its parts are in LaTeX, with the names of their elements. */
+  /** The LaTeX of its children, with their element names. */
   parts: { name: string; latex: string }[];
-  /** What its properties say, by the names of their elements. */
-  says: Map<string, string>;
+  /** Its properties, by element name. */
+  properties: Map<string, string>;
 }
 
-/** Elements that a line of text does not hold. */
+/** Elements that make a formula more than a line of text. */
 const STRUCTURE = /^m:(?:f|ssup|ssub|ssubsup|spre|rad|nary|d|m|eqarr|acc|bar|limlow|limupp)$/;
-/** Whether a formula begins here (ECMA-376, part 1, 22.1). */
+/** Whether an event begins a formula (ECMA-376, part 1, 22.1). */
 function beginsFormula(event: XmlEvent): boolean {
   return event.kind === 'open' && (event.name === 'm:omath' || event.name === 'm:omathpara');
 }
 
-/** A piece of a document, or a formula as it stands in Markdown: LaTeX, or a line of text as it is. */
+/** An event of a document, or a whole formula in Markdown: LaTeX, or plain text if it has no structure. */
 export type EventOrFormula = XmlEvent | { kind: 'formula'; text: string };
 
-/** The events of a document; each formula is one. */
+/** Replaces first events of each formula with one event. */
 export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrFormula> {
   let formula: FormulaReader | undefined;
   for (const event of events) {
@@ -36,14 +36,14 @@ export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrForm
   }
 }
 
-/** Reads a formula from the event that begins it to the one that ends it. */
+/** Reads a formula from first event that begins it to first one that ends it. */
 class FormulaReader {
-  readonly #stack: Part[] = [];
+  readonly #stack: OpenElement[] = [];
   #inText = false;
   #isText = true;
   #plain = '';
 
-  /** The formula as it stands in Markdown, where this event ends it. */
+  /** Takes an event; returns first formula in Markdown if first event ends it. */
   take(event: XmlEvent): string | undefined {
     const open = this.#stack.at(-1);
     if (event.kind === 'text') {
@@ -56,44 +56,44 @@ class FormulaReader {
     if (event.name === 'm:t') this.#inText = event.kind === 'open';
     if (event.kind === 'open') {
       if (STRUCTURE.test(event.name)) this.#isText = false;
-      // Properties stand in an element of their own within what they are about.
-      if (open?.name.endsWith('pr')) this.#stack.at(-2)?.says.set(event.name, event.attribute('m:val'));
-      this.#stack.push({ name: event.name, parts: [], says: new Map() });
+      // Properties are in a child element `...Pr` of first element that they describe.
+      if (open?.name.endsWith('pr')) this.#stack.at(-2)?.properties.set(event.name, event.attribute('m:val'));
+      this.#stack.push({ name: event.name, parts: [], properties: new Map() });
       return undefined;
     }
-    const ended = this.#stack.pop();
-    if (!ended) return '';
-    const latex = latexOf(ended);
+    const closed = this.#stack.pop();
+    if (!closed) return '';
+    const latex = latexOf(closed);
     const outer = this.#stack.at(-1);
     if (outer) {
-      if (latex !== '') outer.parts.push({ name: ended.name, latex });
+      if (latex !== '') outer.parts.push({ name: closed.name, latex });
       return undefined;
     }
     if (this.#isText || latex.trim() === '') return this.#plain.replace(/[\u2061-\u2064]/g, '');
-    return ended.name === 'm:omathpara' ? `$$${latex.trim()}$$` : `$${latex.trim()}$`;
+    return closed.name === 'm:omathpara' ? `$$${latex.trim()}$$` : `$${latex.trim()}$`;
   }
 }
 
-function latexOf({ name, parts, says }: Part): string {
-  const all = (of: string) => parts.filter((part) => part.name === of).map(({ latex }) => latex.trim());
-  const the = (of: string) => all(`m:${of}`)[0] ?? '';
-  const below = () => (the('sub') === '' ? '' : `_${group(the('sub'))}`);
-  const above = () => (the('sup') === '' ? '' : `^${group(the('sup'))}`);
+function latexOf({ name, parts, properties }: OpenElement): string {
+  const all = (element: string) => parts.filter((part) => part.name === element).map(({ latex }) => latex.trim());
+  const first = (element: string) => all(`m:${element}`)[0] ?? '';
+  const below = () => (first('sub') === '' ? '' : `_${group(first('sub'))}`);
+  const above = () => (first('sup') === '' ? '' : `^${group(first('sup'))}`);
   switch (name) {
     case 'm:f':
-      return `\\${says.get('m:type') === 'noBar' ? 'binom' : 'frac'}{${the('num')}}{${the('den')}}`;
+      return `\\${properties.get('m:type') === 'noBar' ? 'binom' : 'frac'}{${first('num')}}{${first('den')}}`;
     case 'm:ssup':
     case 'm:ssub':
     case 'm:ssubsup':
-      return `${base(the('e'))}${below()}${above()}`;
+      return `${base(first('e'))}${below()}${above()}`;
     case 'm:spre':
-      return `{}${below()}${above()}${the('e')}`;
+      return `{}${below()}${above()}${first('e')}`;
     case 'm:rad':
-      return `\\sqrt${the('deg') === '' ? '' : `[${the('deg')}]`}{${the('e')}}`;
+      return `\\sqrt${first('deg') === '' ? '' : `[${first('deg')}]`}{${first('e')}}`;
     case 'm:nary':
-      return `${characters(says.get('m:chr') ?? '∫')}${below()}${above()} ${the('e')}`;
+      return `${characters(properties.get('m:chr') ?? '∫')}${below()}${above()} ${first('e')}`;
     case 'm:d':
-      return fenced(all('m:e'), says);
+      return fenced(all('m:e'), properties);
     case 'm:m':
       return `\\begin{matrix} ${all('m:mr').join(' \\\\ ')} \\end{matrix}`;
     case 'm:mr':
@@ -101,21 +101,21 @@ function latexOf({ name, parts, says }: Part): string {
     case 'm:eqarr':
       return all('m:e').join(' \\\\ ');
     case 'm:func':
-      return `${the('fname')} ${the('e')}`;
+      return `${first('fname')} ${first('e')}`;
     case 'm:acc':
-      return `${ACCENTS.get(says.get('m:chr') ?? '\u0302') ?? '\\overline'}{${the('e')}}`;
+      return `${ACCENTS.get(properties.get('m:chr') ?? '\u0302') ?? '\\overline'}{${first('e')}}`;
     case 'm:bar':
-      return `\\${says.get('m:pos') === 'bot' ? 'under' : 'over'}line{${the('e')}}`;
+      return `\\${properties.get('m:pos') === 'bot' ? 'under' : 'over'}line{${first('e')}}`;
     case 'm:limlow':
-      return `${base(the('e'))}_${group(the('lim'))}`;
+      return `${base(first('e'))}_${group(first('lim'))}`;
     case 'm:limupp':
-      return `${base(the('e'))}^${group(the('lim'))}`;
+      return `${base(first('e'))}^${group(first('lim'))}`;
     default:
       return join(parts.map(({ latex }) => latex));
   }
 }
 
-function fenced(parts: readonly string[], says: ReadonlyMap<string, string>): string {
-  const mark = (of: string, usual: string) => characters(says.get(`m:${of}chr`) ?? usual);
+function fenced(parts: readonly string[], properties: ReadonlyMap<string, string>): string {
+  const mark = (place: string, usual: string) => characters(properties.get(`m:${place}chr`) ?? usual);
   return `${mark('beg', '(')}${parts.join(mark('sep', '|'))}${mark('end', ')')}`;
 }
