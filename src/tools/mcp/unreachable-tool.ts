@@ -10,8 +10,8 @@ const argumentsSchema = z.object({
 });
 
 /**
- * Stands in for the tools of a server that could not be reached: says so, and when it is called tries again. Without a
- * tool's name it lists what there is.
+ * Creates the placeholder for the tools of a server that could not be reached. A call retries the connection; it calls
+ * the named tool, or lists the tools if it names none.
  */
 export function unreachableTool(connection: McpConnection, reason: ToolError): Tool {
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = connection.server;

@@ -1,21 +1,21 @@
 import { matchesHost } from '../../base/hosts.ts';
 import { ToolError } from '../tool.ts';
 
-/** Which hosts may be asked. A rule `example.com` means the host and everything below it. */
+/** Which hosts may be contacted. A rule `example.com` includes its subdomains. */
 export interface HostRules {
   /** Empty: all hosts. */
   allowHosts: readonly string[];
   /** Wins over `allowHosts`. */
   denyHosts: readonly string[];
-  /** Domains that one request named; empty: all hosts. */
+  /** The only domains that the client's request allows; empty: all hosts. */
   requestedHosts: readonly string[];
 }
 
-/** Names that mean this machine or its network, whatever the resolver says. */
+/** Names of this machine or its network, whatever they resolve to. */
 const LOCAL_NAMES = ['localhost', 'local', 'internal', 'localdomain', 'home.arpa', 'intranet', 'lan'];
 
 /**
- * Checks what can be known of a URL before its name is resolved.
+ * Checks a URL before its host name is resolved.
  * @throws ToolError `invalid_url` or `blocked_host`.
  */
 export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean }): void {
@@ -34,7 +34,7 @@ export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean
 }
 
 /**
- * Checks a host, or `corpus` for documents, against the domains that a request named.
+ * Checks a host, or `corpus` for documents, against the domains that a request allows and denies.
  * @throws ToolError `blocked_host`.
  */
 export function checkRequested(host: string, requested: readonly string[], denied: readonly string[] = []): void {

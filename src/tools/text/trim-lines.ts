@@ -1,6 +1,6 @@
 /**
- * `text` without blanks at the ends of its lines and with at most one empty line in a row. Time is linear in the text,
- * whatever it is; the expression `[ \t]+$` would take the square of a run of blanks.
+ * Removes blanks at the ends of lines, and all but one of successive empty lines. It takes linear time; the expression
+ * `[ \t]+$` would take time that grows with the square of a run of blanks.
  */
 export function trimLines(text: string): string {
   const lines = text.split('\n');
@@ -14,14 +14,14 @@ export function trimLines(text: string): string {
   return kept.join('\n').trim();
 }
 
-/** A line without the blanks and tabs at its end. */
+/** Removes blanks and tabs at the end of a line. */
 export function trimBlanksEnd(line: string): string {
   let end = line.length;
   while (end > 0 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end -= 1;
   return end === line.length ? line : line.slice(0, end);
 }
 
-/** `text` without the line ends before it and the white space behind it: code keeps the indent of its first line. */
+/** Removes line ends before a text and white space after it; code keeps the indent of its first line. */
 export function trimBlankEdges(text: string): string {
   let start = 0;
   while (text[start] === '\n') start += 1;
