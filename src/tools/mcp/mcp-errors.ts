@@ -17,7 +17,7 @@ import { MCP_LIMITS, type McpServer, secretsOfServer } from './mcp-server.ts';
 
 /** Converts a failure of a server for the model: with the server's name, short, and without its credentials. */
 export function toToolError(thrown: unknown, server: McpServer): ToolError {
-  const known = causes(thrown).find((each) => each instanceof ToolError);
+  const known = causes(thrown).find((error) => error instanceof ToolError);
   if (known) return known;
   const { code, reason } = classify(thrown);
   return new ToolError(code, `MCP server ${server.name}: ${redactAndCut(reason, server)}`, { cause: thrown });
@@ -48,33 +48,34 @@ export function isLostSession(thrown: unknown): boolean {
 
 /** Whether the connection ended before an answer came. */
 export function isConnectionLost(thrown: unknown): boolean {
-  return causes(thrown).some((each) => each instanceof ToolError && each.code === 'unreachable');
+  return causes(thrown).some((error) => error instanceof ToolError && error.code === 'unreachable');
 }
 
 /** Whether the failure suggests that the server speaks the older transport: a 4xx not about credentials or limits. */
 export function mayBeOlderServer(thrown: unknown): boolean {
-  const status = causes(thrown).find((each) => each instanceof SdkHttpError)?.status ?? 0;
+  const status = causes(thrown).find((error) => error instanceof SdkHttpError)?.status ?? 0;
   return status >= 400 && status < 500 && ![401, 403, 407, 429].includes(status);
 }
 
 function classify(thrown: unknown): { code: string; reason: string } {
   const chain = causes(thrown);
-  if (chain.some((each) => each instanceof UnauthorizedError || each instanceof InsufficientScopeError)) {
+  if (chain.some((error) => error instanceof UnauthorizedError || error instanceof InsufficientScopeError)) {
     return { code: 'mcp_unauthorized', reason: 'it refuses the credentials it was given.' };
   }
-  const http = chain.find((each) => each instanceof SdkHttpError);
+  const http = chain.find((error) => error instanceof SdkHttpError);
   if (http?.status === 401 || http?.status === 403) {
     return { code: 'mcp_unauthorized', reason: `it refuses access (HTTP ${http.status}).` };
   }
   if (http) return { code: 'mcp_unavailable', reason: `it answered HTTP ${http.status}: ${messageOf(http)}` };
   if (
     chain.some(
-      (each) => each instanceof TimeoutError || (each instanceof SdkError && each.code === SdkErrorCode.RequestTimeout),
+      (error) =>
+        error instanceof TimeoutError || (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout),
     )
   ) {
     return { code: 'timeout', reason: 'it did not answer in time.' };
   }
-  const protocol = chain.find((each) => each instanceof ProtocolError);
+  const protocol = chain.find((error) => error instanceof ProtocolError);
   if (protocol?.code === STREAM_ENDED_CODE) return { code: 'mcp_unavailable', reason: protocol.message };
   if (protocol) {
     const code = protocol.code === ProtocolErrorCode.InvalidParams ? 'invalid_arguments' : 'mcp_error';
@@ -83,7 +84,7 @@ function classify(thrown: unknown): { code: string; reason: string } {
   if (chain.some(isMalformed)) {
     return { code: 'mcp_unavailable', reason: 'it answered in a form that the protocol does not have.' };
   }
-  const sse = chain.find((each) => each instanceof SseError);
+  const sse = chain.find((error) => error instanceof SseError);
   if (sse) return { code: 'mcp_unavailable', reason: `it opened no event stream (HTTP ${sse.code ?? 'none'}).` };
   return { code: 'mcp_unavailable', reason: chain.map(messageOf).join(': ') };
 }
@@ -97,9 +98,9 @@ function isMalformed(thrown: unknown): boolean {
 /** An error and its causes, outermost first. */
 function causes(thrown: unknown): unknown[] {
   const chain: unknown[] = [];
-  for (let each = thrown; each !== undefined && chain.length < 8; ) {
-    chain.push(each);
-    each = each instanceof Error ? (each.cause ?? causeInData(each)) : undefined;
+  for (let error = thrown; error !== undefined && chain.length < 8; ) {
+    chain.push(error);
+    error = error instanceof Error ? (error.cause ?? causeInData(error)) : undefined;
   }
   return chain;
 }

@@ -36,7 +36,7 @@ export function unreachableTool(connection: McpConnection, reason: ToolError): T
         const listed = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
         return { sources: [], result: () => ({ tools: listed }) };
       }
-      const tool = tools.find((each) => each.name === wanted);
+      const tool = tools.find((remote) => remote.name === wanted);
       if (!tool) throw new ToolError('not_found', `MCP server ${name} has no tool of this name.`);
       return await connection.call(tool, parsed.data.arguments, context);
     },

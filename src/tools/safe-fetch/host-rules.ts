@@ -40,8 +40,8 @@ export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean
 export function checkRequested(host: string, requested: readonly string[], denied: readonly string[] = []): void {
   if (matchesHost(host, denied)) throw blocked(host, 'is on the deny list');
   if (requested.length === 0 || matchesHost(host, requested)) return;
-  const shown = requested.slice(0, 10).join(', ') + (requested.length > 10 ? ', ...' : '');
-  throw new ToolError('blocked_host', `${host} is not among the domains that may be read for this request: ${shown}.`);
+  const listed = requested.slice(0, 10).join(', ') + (requested.length > 10 ? ', ...' : '');
+  throw new ToolError('blocked_host', `${host} is not among the domains that may be read for this request: ${listed}.`);
 }
 
 function blocked(host: string, why: string): ToolError {

@@ -4,14 +4,14 @@
  */
 export function trimLines(text: string): string {
   const lines = text.split('\n');
-  const kept: string[] = [];
+  const trimmedLines: string[] = [];
   let empty = 0;
   for (const line of lines) {
     const trimmed = trimBlanksEnd(line);
     empty = trimmed === '' ? empty + 1 : 0;
-    if (empty < 2) kept.push(trimmed);
+    if (empty < 2) trimmedLines.push(trimmed);
   }
-  return kept.join('\n').trim();
+  return trimmedLines.join('\n').trim();
 }
 
 /** Removes blanks and tabs at the end of a line. */

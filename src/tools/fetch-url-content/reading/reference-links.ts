@@ -44,10 +44,10 @@ function replaceOutsideCode(line: string, change: (text: string) => string): str
   let open: string | undefined;
   const changed = tokens.map((token, at) => {
     if (at % 2 === 0) return open === undefined ? change(token) : token;
-    const left = (remaining.get(token) ?? 1) - 1;
-    remaining.set(token, left);
+    const remainingCount = (remaining.get(token) ?? 1) - 1;
+    remaining.set(token, remainingCount);
     if (open === token) open = undefined;
-    else if (open === undefined && left > 0) open = token;
+    else if (open === undefined && remainingCount > 0) open = token;
     return token;
   });
   return changed.join('');

@@ -68,8 +68,8 @@ function nameInCell(elements: readonly HtmlElement[]): string {
     (element) => (element.name === 'th' || element.name === 'dt') && announcesName(lineOf(element)),
   );
   const cells = label?.parent?.elements ?? [];
-  const beside = label && cells[cells.indexOf(label) + 1];
-  const name = nameIn(lineOf(beside));
+  const nextCell = label && cells[cells.indexOf(label) + 1];
+  const name = nameIn(lineOf(nextCell));
   return namesIn(name).every(isNames) ? name : '';
 }
 
@@ -95,8 +95,8 @@ function namesOf(author: unknown, nodes: AuthoredPage['nodes'], depth = 0): stri
   if (typeof author === 'string') return plainName(author);
   if (!isObject(author)) return [];
   const { name, givenName, familyName, '@id': id } = author;
-  const own = namesOf(Array.isArray(name) ? name[0] : name, nodes, 2);
-  if (own.length > 0) return own;
+  const names = namesOf(Array.isArray(name) ? name[0] : name, nodes, 2);
+  if (names.length > 0) return names;
   if (typeof givenName === 'string' && typeof familyName === 'string') return plainName(`${givenName} ${familyName}`);
   const described = typeof id === 'string' ? nodes.find((node) => node['@id'] === id && node !== author) : undefined;
   return described ? namesOf(described, nodes, depth + 1) : [];

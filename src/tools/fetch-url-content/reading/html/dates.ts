@@ -58,9 +58,9 @@ function latinDigit(digit: string): string {
 
 /** The number of a month, 1 to 12; 0 for any other word. */
 function monthOf(value: string, language: string): number {
-  const [own = ''] = language.toLowerCase().split('-');
+  const [pageLanguage = ''] = language.toLowerCase().split('-');
   const name = plainMonth(value);
-  for (const candidate of new Set([own, ...USUAL])) {
+  for (const candidate of new Set([pageLanguage, ...USUAL])) {
     const months = monthNames(candidate);
     const exact = months.get(name);
     if (exact !== undefined) return exact;

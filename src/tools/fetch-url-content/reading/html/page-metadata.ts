@@ -116,15 +116,15 @@ function visibleDates(
         .slice(0, 60)
         .split(/\d/, 1)[0] ?? '',
     );
-  const first = times.filter((time) => !isUpdate(time) || time.hasClass('published'));
-  const own =
-    first.find((time) => time.attributes.pubdate !== undefined) ??
-    first.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
-    first.find((time) => closest(time, ({ name }) => name === 'article')) ??
-    first[0];
+  const dated = times.filter((time) => !isUpdate(time) || time.hasClass('published'));
+  const main =
+    dated.find((time) => time.attributes.pubdate !== undefined) ??
+    dated.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
+    dated.find((time) => closest(time, ({ name }) => name === 'article')) ??
+    dated[0];
   const inText = datesInText(blocks, { title, language });
   return {
-    published: dateOf(marked('datePublished')) || dateOf(own) || inText.published,
+    published: dateOf(marked('datePublished')) || dateOf(main) || inText.published,
     updated:
       dateOf(marked('dateModified')) ||
       dateOf(times.find(isUpdate) ?? all.find(isUpdate)) ||
@@ -166,9 +166,9 @@ function datesInText(
 }
 
 function languageOf(page: HtmlPage, data: Record<string, unknown> | undefined): string {
-  const given =
+  const language =
     page.root.lang || page.root['xml:lang'] || text(data?.inLanguage) || metaContents(page, META.language)[0] || '';
-  const tag = given.trim().replaceAll('_', '-');
+  const tag = language.trim().replaceAll('_', '-');
   return /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i.test(tag) ? tag : '';
 }
 
@@ -189,8 +189,11 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
 }
 
 function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string, unknown> | undefined {
-  const own = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
-  return own.find((node) => PROSE_TYPE.test(typeOf(node))) ?? own.find((node) => ARTICLE_TYPE.test(typeOf(node)));
+  const attributed = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
+  return (
+    attributed.find((node) => PROSE_TYPE.test(typeOf(node))) ??
+    attributed.find((node) => ARTICLE_TYPE.test(typeOf(node)))
+  );
 }
 
 function typeOf(node: Record<string, unknown>): string {

@@ -186,7 +186,7 @@ class TreeBuilder {
     else children.push(text);
   }
 
-  #onOpen(prefixed: string, given: Record<string, string>): void {
+  #onOpen(prefixed: string, allAttributes: Record<string, string>): void {
     this.#depth += 1;
     this.#elements += 1;
     if (this.#depth > MAX_DEPTH || this.#elements > MAX_ELEMENTS) {
@@ -196,11 +196,11 @@ class TreeBuilder {
     }
     const name = nameOf(prefixed);
     if (this.#dropped) {
-      this.#keepDrawnFormula(given);
+      this.#keepDrawnFormula(allAttributes);
       return;
     }
     const isLong = this.#parser.endIndex - this.#parser.startIndex > MAX_TAG_LENGTH;
-    const attributes = isLong ? {} : given;
+    const attributes = isLong ? {} : allAttributes;
     if (STRUCTURE.has(name)) {
       if (name !== 'head') this.page.root = { ...attributes, ...this.page.root };
       return;
@@ -307,7 +307,7 @@ export function closest(
   element: HtmlElement | undefined,
   matches: (element: HtmlElement) => boolean,
 ): HtmlElement | undefined {
-  for (let each = element; each; each = each.parent) if (matches(each)) return each;
+  for (let current = element; current; current = current.parent) if (matches(current)) return current;
   return undefined;
 }
 

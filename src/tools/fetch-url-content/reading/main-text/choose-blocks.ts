@@ -73,7 +73,7 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
   if (!lettersOf(description.metadata.title, 300).includes(heading)) kept[shape.title] = true;
   return kept.includes(true)
     ? kept
-    : blocks.map(({ element }) => closest(element, (each) => each === shape.holder) !== undefined);
+    : blocks.map(({ element }) => closest(element, (candidate) => candidate === shape.holder) !== undefined);
 }
 
 /** For a page without sentences: drops its frame, and links above its title. */
@@ -174,11 +174,11 @@ function isBetween(at: number, shape: PageShape, kept: readonly boolean[]): bool
   const unit = element && unitAround(element, shape);
   if (!unit?.parent || linked > text.length / 2 || unit.size.linked > unit.size.text / 2) return false;
   // A block's own element may hold other blocks, too: these are then its neighbours.
-  const [before, behind] = unit === element ? [at - 1, at + 1] : placesBeside(unit, at, blocks);
+  const [before, after] = unit === element ? [at - 1, at + 1] : neighboursOf(unit, at, blocks);
   // A heading before the block is decided later, by what follows it.
-  if (!kept[behind] || (!kept[before] && !HEADING.test(blocks[before]?.element.name ?? ''))) return false;
+  if (!kept[after] || (!kept[before] && !HEADING.test(blocks[before]?.element.name ?? ''))) return false;
   const { parent } = unit;
-  return [blocks[before], blocks[behind]].every((other) => other && isNearChild(nearestUnit(other.element), parent));
+  return [blocks[before], blocks[after]].every((other) => other && isNearChild(nearestUnit(other.element), parent));
 }
 
 /** The list, table or figure around an element, or the element itself. */
@@ -186,22 +186,22 @@ function nearestUnit(element: HtmlElement): HtmlElement {
   return closest(element, ({ name }) => UNIT.test(name)) ?? element;
 }
 
-/** Results of `placesBeside` by blocks and element, so that a long list is walked only once. */
-const places = new WeakMap<readonly Block[], Map<HtmlElement, [number, number]>>();
+/** Results of `neighboursOf` by blocks and element, so that a long list is walked only once. */
+const neighbours = new WeakMap<readonly Block[], Map<HtmlElement, [number, number]>>();
 
 /** The indexes of the blocks directly before and after an element that holds the block at `at`. */
-function placesBeside(box: HtmlElement, at: number, blocks: readonly Block[]): [number, number] {
-  const known = places.get(blocks) ?? new Map<HtmlElement, [number, number]>();
-  places.set(blocks, known);
+function neighboursOf(box: HtmlElement, at: number, blocks: readonly Block[]): [number, number] {
+  const known = neighbours.get(blocks) ?? new Map<HtmlElement, [number, number]>();
+  neighbours.set(blocks, known);
   const found = known.get(box);
   if (found) return found;
   const isInside = (place: number) => isWithin(blocks[place]?.element, box);
   let before = at - 1;
   while (isInside(before)) before--;
-  let behind = at + 1;
-  while (isInside(behind)) behind++;
-  known.set(box, [before, behind]);
-  return [before, behind];
+  let after = at + 1;
+  while (isInside(after)) after++;
+  known.set(box, [before, after]);
+  return [before, after];
 }
 
 function isNearChild({ parent }: HtmlElement, box: HtmlElement): boolean {
@@ -209,7 +209,7 @@ function isNearChild({ parent }: HtmlElement, box: HtmlElement): boolean {
 }
 
 function isWithin(element: HtmlElement | undefined, box: HtmlElement | undefined): boolean {
-  return closest(element, (each) => each === box) !== undefined;
+  return closest(element, (candidate) => candidate === box) !== undefined;
 }
 
 /** Whether a block is the caption of a figure beside or between main text. */
@@ -218,12 +218,12 @@ function isCaption(at: number, blocks: readonly Block[], kept: readonly boolean[
   const figure = closest(element, ({ name }) => name === 'figure');
   if (!figure || at < shape.title || linked > text.length / 2) return false;
   if (!closest(element, ({ name }) => name === 'figcaption')) return false;
-  const [before, behind] = placesBeside(figure, at, blocks);
+  const [before, after] = neighboursOf(figure, at, blocks);
   const isBeside = (place: number) => {
     const other = blocks[place]?.element;
     return kept[place] === true && other !== undefined && nearestUnit(other).parent === figure.parent;
   };
-  return isBeside(before) || isBeside(behind) || (kept[before] === true && kept[behind] === true);
+  return isBeside(before) || isBeside(after) || (kept[before] === true && kept[after] === true);
 }
 
 /** A heading with a higher score is kept even if nothing after it is. */
@@ -251,9 +251,13 @@ function isListOfLinks({ name, size }: HtmlElement): boolean {
 /** The outermost list, table or figure without headings around an element; else the element itself. */
 function unitAround(element: HtmlElement, { holderDepths }: PageShape): HtmlElement {
   let unit = element;
-  for (let each: HtmlElement | undefined = element; each && !holderDepths.has(each); each = each.parent) {
-    if (each.size.headings > 0 && each.name !== 'li' && !isListOfLinks(each)) break;
-    if (UNIT.test(each.name)) unit = each;
+  for (
+    let candidate: HtmlElement | undefined = element;
+    candidate && !holderDepths.has(candidate);
+    candidate = candidate.parent
+  ) {
+    if (candidate.size.headings > 0 && candidate.name !== 'li' && !isListOfLinks(candidate)) break;
+    if (UNIT.test(candidate.name)) unit = candidate;
   }
   return unit;
 }

@@ -137,9 +137,9 @@ const FRAME_ROLES = /^(?:navigation|contentinfo|banner|dialog|alertdialog|search
 function addAncestors(add: AddFeature, { block, sort, kind, chunk }: PlacedBlock, shape: PageShape): void {
   const seen = new Set<string>();
   let isInMain = false;
-  for (let each: HtmlElement | undefined = block.element; each; each = each.parent) {
-    const { name, attributes } = each;
-    isInMain ||= each === shape.main;
+  for (let ancestor: HtmlElement | undefined = block.element; ancestor; ancestor = ancestor.parent) {
+    const { name, attributes } = ancestor;
+    isInMain ||= ancestor === shape.main;
     if (ANCESTOR_NAMES.test(name)) seen.add(name);
     if (attributes.role === 'complementary') seen.add('aside');
     if (attributes.role && FRAME_ROLES.test(attributes.role)) seen.add('frame');
@@ -147,7 +147,7 @@ function addAncestors(add: AddFeature, { block, sort, kind, chunk }: PlacedBlock
     if (/(?:^|\s)comments?(?:\s|$)/.test(attributes.itemprop ?? '') || /Comment$/.test(attributes.itemtype ?? '')) {
       seen.add('comment');
     }
-    if (isHidden(each)) seen.add('hidden');
+    if (isHidden(ancestor)) seen.add('hidden');
   }
   for (const name of seen) add(`in ${chunk ? 'else' : 'own'}`, name);
   if (!seen.has('article')) add('not in', 'article');
@@ -167,12 +167,12 @@ function addNeighbours(add: AddFeature, { at, block, position }: PlacedBlock, sh
   let linked = 0;
   let sentences = 0;
   let echoed = 0;
-  for (let each = Math.max(0, at - 5); each < Math.min(blocks.length, at + 6); each++) {
-    const length = blocks[each]?.text.length ?? 0;
+  for (let index = Math.max(0, at - 5); index < Math.min(blocks.length, at + 6); index++) {
+    const length = blocks[index]?.text.length ?? 0;
     text += length;
-    linked += blocks[each]?.linked ?? 0;
-    if (prose[each]) sentences += length;
-    if (each !== at && Math.abs(each - at) < 4 && echoes.has(each)) echoed += 1;
+    linked += blocks[index]?.linked ?? 0;
+    if (prose[index]) sentences += length;
+    if (index !== at && Math.abs(index - at) < 4 && echoes.has(index)) echoed += 1;
   }
   add('near linked', bin(linked / text, [0.05, 0.15, 0.3, 0.6]));
   add('near prose', bin(sentences / text, [0.05, 0.3, 0.6, 0.8, 0.95]));
@@ -195,8 +195,12 @@ function addChunk(add: AddFeature, { block }: PlacedBlock, chunk: HtmlElement, s
   add('chunk kind', isNamed.test(chunk.name) ? chunk.name : 'other');
   let box = block.element;
   const maxLength = block.text.length * 1.5 + 200;
-  for (let each = box.parent; each && !shape.holderDepths.has(each) && each.size.text < maxLength; each = each.parent)
-    box = each;
+  for (
+    let ancestor = box.parent;
+    ancestor && !shape.holderDepths.has(ancestor) && ancestor.size.text < maxLength;
+    ancestor = ancestor.parent
+  )
+    box = ancestor;
   add('box linked', bin(box.size.linked / (box.size.text || 1), [0.02, 0.3, 0.7]));
   add('box alike', bin(box.alikeCount, [1, 2, 4, 9]));
 }
@@ -223,10 +227,10 @@ function addGroup(add: AddFeature, { block, position, chunk }: PlacedBlock, shap
 
 /** The nearest ancestor with three or more similar children, one of which holds the element. */
 function repetitionAround(element: HtmlElement): HtmlElement | undefined {
-  let each = element;
-  for (let up = 0; up < 5 && each.parent; up++) {
-    if (each.alikeCount > 2 && each.name !== 'p') return each.parent;
-    each = each.parent;
+  let current = element;
+  for (let up = 0; up < 5 && current.parent; up++) {
+    if (current.alikeCount > 2 && current.name !== 'p') return current.parent;
+    current = current.parent;
   }
   return undefined;
 }

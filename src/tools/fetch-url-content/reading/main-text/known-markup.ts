@@ -103,8 +103,8 @@ function isDataForMachines(element: HtmlElement): boolean {
 /** Whether an element is the text of a question, an answer or a forum post by schema.org. */
 function isPostText({ attributes, parent }: HtmlElement): boolean {
   if (attributes.itemprop !== 'text') return false;
-  for (let each = parent; each; each = each.parent) {
-    const type = each.attributes.itemtype;
+  for (let candidate = parent; candidate; candidate = candidate.parent) {
+    const type = candidate.attributes.itemtype;
     if (type !== undefined) return /(?:Question|Answer|DiscussionForumPosting|Comment)$/.test(type);
   }
   return false;

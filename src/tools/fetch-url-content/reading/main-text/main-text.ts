@@ -29,8 +29,12 @@ function markClutter(body: HtmlElement, blocks: readonly Block[], kept: readonly
       // If its element also holds kept blocks, only its inline elements go; its loose text and formulas stay.
       for (const part of inline) if (part.name !== FORMULA) dropped.add(part);
     } else
-      for (let each: HtmlElement | undefined = element; each && !holding.has(each); each = each.parent)
-        holding.add(each);
+      for (
+        let candidate: HtmlElement | undefined = element;
+        candidate && !holding.has(candidate);
+        candidate = candidate.parent
+      )
+        holding.add(candidate);
   }
   for (const element of elementsBelow(body)) {
     const { name, blockIndex } = element;

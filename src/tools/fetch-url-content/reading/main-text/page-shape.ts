@@ -55,9 +55,10 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
   const holder = holderOf(blocks, prose, title);
   if (!holder) return undefined;
   const holderDepths = new Map<HtmlElement, number>();
-  for (let each: HtmlElement | undefined = holder; each; each = each.parent) holderDepths.set(each, holderDepths.size);
+  for (let candidate: HtmlElement | undefined = holder; candidate; candidate = candidate.parent)
+    holderDepths.set(candidate, holderDepths.size);
   const isOwn = ({ element }: Block, at: number) =>
-    prose[at] === true && [element, element.parent, element.parent?.parent].some((each) => each === holder);
+    prose[at] === true && [element, element.parent, element.parent?.parent].some((candidate) => candidate === holder);
   return {
     blocks,
     prose,
@@ -111,14 +112,14 @@ function mainAround(holder: HtmlElement): HtmlElement | undefined {
 }
 
 function boxAround(title: HtmlElement | undefined, holderDepths: PageShape['holderDepths']): HtmlElement | undefined {
-  const box = closest(title, (each) => holderDepths.has(each));
+  const box = closest(title, (candidate) => holderDepths.has(candidate));
   return box?.parent === undefined ? undefined : box;
 }
 
 function factsAmong(blocks: readonly Block[]): Set<HtmlElement> {
   const factsAround = ({ element }: Block) => closest(element, ({ name }) => name === 'dl' || name === 'table') ?? [];
-  const isData = (each: HtmlElement) =>
-    each.size.linked + each.size.headings === 0 && (each.name === 'dl' || !isLayout(each));
+  const isData = (candidate: HtmlElement) =>
+    candidate.size.linked + candidate.size.headings === 0 && (candidate.name === 'dl' || !isLayout(candidate));
   return new Set([...new Set(blocks.flatMap(factsAround))].filter(isData));
 }
 
@@ -133,9 +134,10 @@ function panelsOpenedBy({ element, inline }: Block): string[] {
 function titleAt(blocks: readonly Block[], title: string, prose: readonly boolean[]): number {
   const wanted = lettersOf(title, 100);
   const isTitle = ({ text }: Block) => {
-    const own = lettersOf(text, 100);
-    if (own.length < 8 || wanted.length < 8) return false;
-    return own.length > wanted.length * 2 ? own.startsWith(wanted) : wanted.includes(own) || own.includes(wanted);
+    const letters = lettersOf(text, 100);
+    if (letters.length < 8 || wanted.length < 8) return false;
+    if (letters.length > wanted.length * 2) return letters.startsWith(wanted);
+    return wanted.includes(letters) || letters.includes(wanted);
   };
   const isHeading = (at: number) => HEADING.test(blocks[at]?.element.name ?? '');
   const found = blocks.flatMap((block, at) => (isHeading(at) && isTitle(block) ? at : []));
@@ -151,7 +153,8 @@ function titleAt(blocks: readonly Block[], title: string, prose: readonly boolea
 
 /** The template of a block: the names and classes of its element and the two above it. */
 export function templateOf({ element }: Block): string {
-  const name = (each: HtmlElement | undefined) => (each ? `${each.name}.${each.attribute('class')}` : '');
+  const name = (candidate: HtmlElement | undefined) =>
+    candidate ? `${candidate.name}.${candidate.attribute('class')}` : '';
   return `${name(element)} ${name(element.parent)} ${name(element.parent?.parent)}`;
 }
 

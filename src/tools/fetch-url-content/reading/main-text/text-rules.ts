@@ -4,13 +4,16 @@ import type { PageShape } from './page-shape.ts';
 
 /** Rules by which the structure of a page alone puts a block into the main text or out of it. They overrule the weights. */
 
-/** Names of elements beside the main text. */
+/** Names of elements complementary the main text. */
 export const ASIDE = /^(?:aside|nav|form|footer)$/;
 
 /** Whether the markup around a block or within it says that it is main text. */
 export function isMarkedAsText({ element, inline }: Block): boolean {
-  const isText = (each: HtmlElement) => each.isMarkedText;
-  return closest(element, isText) !== undefined || inline.some((each) => isText(each) || findElement(each, isText));
+  const isText = (candidate: HtmlElement) => candidate.isMarkedText;
+  return (
+    closest(element, isText) !== undefined ||
+    inline.some((candidate) => isText(candidate) || findElement(candidate, isText))
+  );
 }
 
 /** Whether an element is in a panel of sentences that opens on a click, in the box of the title and the text. */
@@ -25,7 +28,7 @@ export function isInPanel(element: HtmlElement, shape: PageShape): boolean {
 
 /** Whether an element is in a list or table of facts, in the box of the title and the text. */
 export function isInFacts(element: HtmlElement, shape: PageShape): boolean {
-  const facts = closest(element, (each) => shape.facts.has(each));
+  const facts = closest(element, (candidate) => shape.facts.has(candidate));
   return facts !== undefined && !shape.holderDepths.has(facts) && isInBox(facts, shape);
 }
 
@@ -34,14 +37,14 @@ export function isLead(at: number, { blocks, title, holder, isArticle }: PageSha
   const { element, text = '', linked = 0 } = blocks[at] ?? {};
   const heading = blocks[title]?.element;
   if (isArticle || !element || !heading || at !== title + 1 || linked > 0 || !/[.!?。]$/.test(text)) return false;
-  const isBeside = [heading.parent, heading.parent?.parent].some((each) => each === element.parent);
+  const isBeside = [heading.parent, heading.parent?.parent].some((candidate) => candidate === element.parent);
   return isBeside && holder.size.prose > text.length;
 }
 
 /** Whether a block of sentences is in another element with the same markup as the holder, such as the next post. */
 export function isOtherPost(at: number, { blocks, prose, holder }: PageShape): boolean {
   if (!prose[at]) return false;
-  const post = closest(blocks[at]?.element, (each) => each !== holder && isAlike(each, holder));
+  const post = closest(blocks[at]?.element, (candidate) => candidate !== holder && isAlike(candidate, holder));
   return post !== undefined && [1, 2, 3, 4].every((up) => isAlike(ancestor(post, up), ancestor(holder, up)));
 }
 
@@ -54,7 +57,7 @@ function isAlike(a: HtmlElement | undefined, b: HtmlElement | undefined): boolea
 }
 
 function isInBox(element: HtmlElement, { box }: PageShape): boolean {
-  const edge = closest(element, (each) => each === box || ASIDE.test(each.name));
+  const edge = closest(element, (candidate) => candidate === box || ASIDE.test(candidate.name));
   return box !== undefined && edge === box;
 }
 
@@ -69,9 +72,13 @@ const MAX_FORM_LENGTH = 400;
 /** Whether an element is in a form to fill in, or in the text around its fields. */
 function isInForm(element: HtmlElement, { holderDepths, holder }: PageShape): boolean {
   let box: HtmlElement | undefined;
-  for (let each: HtmlElement | undefined = element; each && !holderDepths.has(each); each = each.parent) {
-    if (each.size.text > MAX_FORM_LENGTH || each.size.text > holder.size.text / 2) break;
-    box = each;
+  for (
+    let candidate: HtmlElement | undefined = element;
+    candidate && !holderDepths.has(candidate);
+    candidate = candidate.parent
+  ) {
+    if (candidate.size.text > MAX_FORM_LENGTH || candidate.size.text > holder.size.text / 2) break;
+    box = candidate;
   }
   return box !== undefined && box.size.fields > 0;
 }
@@ -82,12 +89,12 @@ const FRAME_ROLES = /^(?:navigation|contentinfo|search)$/;
 /** Whether an element is in the frame by its ARIA role, or in a table of contents. */
 export function isMarkedAsFrame(element: HtmlElement): boolean {
   if (closest(element, ({ attributes }) => FRAME_ROLES.test(attributes.role ?? ''))) return true;
-  const beside = closest(element, ({ attributes }) => attributes.role === 'complementary');
+  const complementary = closest(element, ({ attributes }) => attributes.role === 'complementary');
   if (
-    beside &&
-    beside.size.text < MAX_FORM_LENGTH &&
-    beside.size.links > 0 &&
-    beside.size.linked > beside.size.text / 2
+    complementary &&
+    complementary.size.text < MAX_FORM_LENGTH &&
+    complementary.size.links > 0 &&
+    complementary.size.linked > complementary.size.text / 2
   )
     return true;
   return closest(element, isTableOfContents) !== undefined;
@@ -107,10 +114,10 @@ function isTableOfContents(element: HtmlElement): boolean {
 
 /** Whether a block is a notice for readers without scripts, outside of the elements around the text. */
 export function isScriptNotice({ element, inline }: Block, { holderDepths }: PageShape): boolean {
-  const isNote = (each: HtmlElement) => each.name === 'noscript' && !holderDepths.has(each);
+  const isNote = (candidate: HtmlElement) => candidate.name === 'noscript' && !holderDepths.has(candidate);
   return (
     closest(element, isNote) !== undefined ||
-    (inline.some(isNote) && inline.every((each) => isNote(each) || lineOf(each) === ''))
+    (inline.some(isNote) && inline.every((candidate) => isNote(candidate) || lineOf(candidate) === ''))
   );
 }
 
@@ -124,15 +131,15 @@ function hasOnlyInPageLinks(element: HtmlElement): boolean {
   return element.elements.every(hasOnlyInPageLinks);
 }
 
-/** Whether an element is in a later article than the one of the title, with a title of its own. */
+/** Whether an element is in a later article than the one of the title, with a title of its article. */
 function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): boolean {
   const heading = blocks[title]?.element;
   const isArticle = ({ name }: HtmlElement) => name === 'article';
-  const own = closest(element, isArticle);
+  const article = closest(element, isArticle);
   const story = closest(heading, isArticle);
-  if (!heading || !own || !story || own === story || own.parent !== story.parent) return false;
+  if (!heading || !article || !story || article === story || article.parent !== story.parent) return false;
   return blocks.some(
-    (other, at) => at > title && other.element.name === heading.name && closest(other.element, isArticle) === own,
+    (other, at) => at > title && other.element.name === heading.name && closest(other.element, isArticle) === article,
   );
 }
 
@@ -141,5 +148,5 @@ export function isFrameElement({ name, size, parent }: HtmlElement): boolean {
   if (name === 'nav') return true;
   // Ancestors are searched last, because a page may be hundreds of elements deep.
   if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
-  return !closest(parent, (each) => /^(?:article|section|main|blockquote)$/.test(each.name));
+  return !closest(parent, (candidate) => /^(?:article|section|main|blockquote)$/.test(candidate.name));
 }

@@ -90,8 +90,8 @@ export function lineMarkdown(element: HtmlElement, context: InlineContext): stri
 
 /** Resolves a link; empty if it leads to no other page. */
 export function fullAddress(href: string, base: string): string {
-  const given = href.trim();
-  const target = given === '' || given.startsWith('#') ? null : URL.parse(given, base);
+  const reference = href.trim();
+  const target = reference === '' || reference.startsWith('#') ? null : URL.parse(reference, base);
   return target !== null && /^(?:https?|mailto|ftp|corpus):$/.test(target.protocol) ? target.href : '';
 }
 
@@ -118,8 +118,8 @@ function isNoteNumber(text: string, { attributes }: HtmlElement): boolean {
 function image(element: HtmlElement, base: string): string {
   const alt = onOneLine(element.attribute('alt').replace(/[[\]]+/g, ' '));
   if (alt === '' || isDuplicate(element)) return '';
-  const given = sourceOf(element);
-  const source = given === undefined ? null : URL.parse(given, base);
+  const reference = sourceOf(element);
+  const source = reference === undefined ? null : URL.parse(reference, base);
   if (!source || !/^https?:$/.test(source.protocol)) return alt;
   return `!${linkTo(alt, source.href)}`;
 }
@@ -128,7 +128,7 @@ function image(element: HtmlElement, base: string): string {
 function sourceOf({ attributes }: HtmlElement): string | undefined {
   const { src, ...others } = attributes;
   const lazy = Object.entries(others).flatMap(([name, value]) => (/^data-(?:[\w-]*-)?src$/.test(name) ? [value] : []));
-  return [src ?? '', ...lazy].find((each) => /^(?!data:|\s*$)/.test(each));
+  return [src ?? '', ...lazy].find((address) => /^(?!data:|\s*$)/.test(address));
 }
 
 /** Whether another image replaces this one: a lazy image and its copy in `<noscript>` are one image. */

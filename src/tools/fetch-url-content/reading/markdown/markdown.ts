@@ -88,7 +88,7 @@ function blockOf(element: HtmlElement, context: InlineContext): string[] {
     case 'pre':
       return [codeBlock(element)];
     case 'code':
-      return findElement(element, (each) => each.name === 'pre') ? innerBlocks() : [codeBlock(element)];
+      return findElement(element, (child) => child.name === 'pre') ? innerBlocks() : [codeBlock(element)];
     case FORMULA:
       return [textOf(element)];
     case 'ul':
@@ -118,24 +118,24 @@ function bold(text: string): string {
 /** Writes a heading on one line, without links to itself. */
 function headingBlocks(heading: HtmlElement, context: InlineContext): string[] {
   const level = Number(/^h([1-6])$/.exec(heading.name)?.[1] ?? heading.attributes['aria-level']) || 2;
-  const own = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
-  const text = joinSpaces(tidyLines(inlineNodes(own, { ...context, marks: NO_MARKS })));
+  const content = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
+  const text = joinSpaces(tidyLines(inlineNodes(content, { ...context, marks: NO_MARKS })));
   return text === '' ? [] : [`${'#'.repeat(Math.min(Math.max(level, 1), 6))} ${text}`];
 }
 
 /** Whether an element is a link to the heading itself beside its text. */
 function isPermalink(element: HtmlElement, heading: HtmlElement): boolean {
-  const own = lineOf(element);
+  const text = lineOf(element);
   const link =
     element.name === 'a'
       ? element
-      : element.elements.length === 1 && lineOf(element.elements[0]) === own
+      : element.elements.length === 1 && lineOf(element.elements[0]) === text
         ? element.elements[0]
         : undefined;
   if (link?.name !== 'a' || !link.attribute('href').includes('#')) return false;
   return (
-    lineOf(heading).length > own.length &&
-    (own.length < 3 ||
+    lineOf(heading).length > text.length &&
+    (text.length < 3 ||
       link.attributes['aria-hidden'] !== undefined ||
       /anchor|permalink|headerlink|header-link|hash/i.test(link.attribute('class')))
   );

@@ -23,9 +23,10 @@ function opens(button: HtmlElement): boolean {
 const MAX_CHILDREN = 20;
 
 function isAloneIn(heading: HtmlElement, element: HtmlElement): boolean {
-  for (let each = element; each !== heading && each.parent; each = each.parent) {
-    const { children } = each.parent;
-    if (children.length > MAX_CHILDREN || children.some((other) => other !== each && hasText(other, 0))) return false;
+  for (let current = element; current !== heading && current.parent; current = current.parent) {
+    const { children } = current.parent;
+    if (children.length > MAX_CHILDREN || children.some((other) => other !== current && hasText(other, 0)))
+      return false;
   }
   return true;
 }

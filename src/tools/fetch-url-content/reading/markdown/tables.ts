@@ -67,7 +67,7 @@ export function tableMarkdown(table: HtmlElement, context: InlineContext): strin
   const grid = expand(rows, context).filter((row) => row.some((cell) => cell !== ''));
   if (grid.length === 0) return '';
   const firstCells = first ? cellsOf(first) : [];
-  const hasHead = [first, first?.parent].some((each) => each?.name === 'thead') || isHeadRow(firstCells);
+  const hasHead = [first, first?.parent].some((candidate) => candidate?.name === 'thead') || isHeadRow(firstCells);
   const caption = table.elements.find(({ name }) => name === 'caption');
   const [head = [], ...body] = hasHead ? grid : [[], ...grid];
   const title = caption ? lineMarkdown(caption, context) : '';
@@ -127,9 +127,9 @@ function expand(rows: readonly HtmlElement[], context: InlineContext): string[][
 function iconLabel(cell: HtmlElement): string {
   const labelOf = ({ attributes }: HtmlElement) => attributes['aria-label'] ?? attributes.title ?? '';
   // The label of a link or a button names an action, not a value.
-  const isInControl = (each: HtmlElement) =>
-    closest(each, ({ name }) => name === 'a' || name === 'button') !== undefined;
-  const icon = findElement(cell, (each) => labelOf(each) !== '' && !isInControl(each));
+  const isInControl = (candidate: HtmlElement) =>
+    closest(candidate, ({ name }) => name === 'a' || name === 'button') !== undefined;
+  const icon = findElement(cell, (candidate) => labelOf(candidate) !== '' && !isInControl(candidate));
   return icon ? onOneLine(labelOf(icon)) : '';
 }
 

@@ -89,8 +89,8 @@ function mathIn(element: HtmlElement): HtmlElement | undefined {
 
 /** Whether the source of a drawing follows it, perhaps after other drawings. */
 function isBeforeSource(siblings: HtmlElement['children'], at: number): boolean {
-  const following = siblings.slice(at + 1, at + 8).filter((each) => typeof each !== 'string');
-  const next = following.slice(0, 3).find((each) => !/MathJax|mjx/i.test(each.attribute('class')));
+  const following = siblings.slice(at + 1, at + 8).filter((candidate) => typeof candidate !== 'string');
+  const next = following.slice(0, 3).find((candidate) => !/MathJax|mjx/i.test(candidate.attribute('class')));
   return next?.attributes['data-formula-script'] !== undefined;
 }
 
@@ -109,7 +109,7 @@ function equations(table: HtmlElement, parent: HtmlElement): HtmlElement[] {
     else {
       const latex = mathElementsIn(element).map((math) => tidy(sourceOf(math) || latexOf(math)));
       if (latex.length > 0) add(FORMULA, `$$${latex.join(' ')}$$`);
-      for (const cell of element.elements.filter((each) => !mathIn(each))) visit(cell);
+      for (const cell of element.elements.filter((candidate) => !mathIn(candidate))) visit(cell);
     }
   };
   visit(table);
@@ -152,9 +152,9 @@ function withoutPreamble(text: string): string {
 /** Translates MathML in an attribute, as MathJax 2 keeps it, and WIRIS editors, which write `«` for `<`. */
 function mathInAttribute(element: HtmlElement): string {
   const alt = element.attribute('alt');
-  const given = element.attributes['data-mathml'] ?? (alt.startsWith('«math') ? alt : '');
-  if (given === '' || given.length > MAX_LENGTH * 4) return '';
-  const markup = given.replaceAll('«', '<').replaceAll('»', '>').replaceAll('¨', '"').replaceAll('§', '&');
+  const encoded = element.attributes['data-mathml'] ?? (alt.startsWith('«math') ? alt : '');
+  if (encoded === '' || encoded.length > MAX_LENGTH * 4) return '';
+  const markup = encoded.replaceAll('«', '<').replaceAll('»', '>').replaceAll('¨', '"').replaceAll('§', '&');
   const page = parseHtml(markup);
   return page ? latexOf(mathIn(page.body)) : '';
 }
@@ -179,7 +179,7 @@ function sourceOf(element: HtmlElement): string {
   );
   const inside = (name: string) => findElement(element, ({ attributes }) => attributes[name] !== undefined);
   const image = findElement(element, ({ name, attributes }) => name === 'img' && attributes.alt !== undefined);
-  const children = [
+  const sources = [
     annotation && textOf(annotation),
     ...[...SOURCES, 'alttext'].map((name) => element.attributes[name]),
     inside('data-latex')?.attribute('data-latex'),
@@ -187,7 +187,7 @@ function sourceOf(element: HtmlElement): string {
     mathInAttribute(element),
     image?.attribute('alt'),
   ];
-  return children.find((each) => each !== undefined && each.trim() !== '') ?? '';
+  return sources.find((candidate) => candidate !== undefined && candidate.trim() !== '') ?? '';
 }
 
 function tidy(latex: string): string {

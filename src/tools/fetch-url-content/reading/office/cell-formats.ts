@@ -163,9 +163,9 @@ function parseSection(section: string): Section {
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
   if (!pattern || /[E/@]|[Gg]eneral/.test(bare)) return undefined;
-  const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
+  const [, before = '', whole = '', decimals = '', scaling = '', after = ''] = pattern;
   if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
-  const scale = behind.length + whole.length - withoutTrailing(whole, ',').length;
+  const scale = scaling.length + whole.length - withoutTrailing(whole, ',').length;
   const percents = (before + after).split('%').length - 1;
   return {
     before,

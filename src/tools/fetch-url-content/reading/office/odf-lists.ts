@@ -22,8 +22,8 @@ function listStyles(xml: string): Map<string, NumberedList> {
       styles.set(name, { kind: name, levels, starts: new Map() });
     } else if (/^text:(?:list-level-style-number|outline-level-style)$/.test(event.name)) {
       const level = Math.min(Number(event.attribute('text:level')) || 1, MAX_LEVELS);
-      const shown = Math.min(Number(event.attribute('text:display-levels')) || 1, level);
-      const numbers = Array.from({ length: shown }, (_, at) => `%${level - shown + at + 1}`).join('.');
+      const shownLevels = Math.min(Number(event.attribute('text:display-levels')) || 1, level);
+      const numbers = Array.from({ length: shownLevels }, (_, at) => `%${level - shownLevels + at + 1}`).join('.');
       const text = `${event.attribute('style:num-prefix')}${numbers}${event.attribute('style:num-suffix')}`;
       const format = FORMATS.get(event.attribute('style:num-format')) ?? 'none';
       levels[level - 1] = { format, text, start: Number(event.attribute('text:start-value')) || 1 };

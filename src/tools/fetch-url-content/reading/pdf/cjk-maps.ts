@@ -71,7 +71,7 @@ function rangesOf(collection: Collection): { first: number; last: number; number
 
 /** The map from a collection's CIDs to Unicode that pdf.js requests. */
 function unicodeMap(name: string): string | undefined {
-  const collection = COLLECTIONS.find((each) => name === `Adobe-${each}-UCS2`);
+  const collection = COLLECTIONS.find((candidate) => name === `Adobe-${candidate}-UCS2`);
   if (collection === undefined) return undefined;
   const ranges = rangesOf(collection).map(
     ({ first, last, number }) => `<${hex(number)}> <${hex(number + last - first)}> <${hex(first)}>`,

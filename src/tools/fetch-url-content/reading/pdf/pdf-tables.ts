@@ -46,10 +46,10 @@ export function sectionsOf(pieces: readonly PlacedText[]): PageSection[] {
     const { rows, end } = tableAt(lines, at);
     if (rows) sections.push({ kind: 'table', rows });
     else {
-      const own = lines.slice(at, end).flatMap((line) => line.pieces);
+      const textPieces = lines.slice(at, end).flatMap((line) => line.pieces);
       const last = sections.at(-1);
-      if (last?.kind === 'text') last.pieces.push(...own);
-      else sections.push({ kind: 'text', pieces: own });
+      if (last?.kind === 'text') last.pieces.push(...textPieces);
+      else sections.push({ kind: 'text', pieces: textPieces });
     }
     at = end;
   }

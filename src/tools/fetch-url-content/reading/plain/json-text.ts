@@ -95,7 +95,7 @@ function fieldLines(name: string, value: Value): string[] {
   const [only = ''] = inside;
   if (typeof value === 'string' && inside.length === 1) return [`${name}: ${only}`];
   if (Array.isArray(value) && value.every(isShort))
-    return [`${name}: ${value.map((each) => lines(each).join(' ')).join(', ')}`];
+    return [`${name}: ${value.map((item) => lines(item).join(' ')).join(', ')}`];
   return isTable(inside) ? [`${name}:`, '', ...inside, ''] : [`${name}:`, ...inside.map((line) => `  ${line}`)];
 }
 
