@@ -147,11 +147,8 @@ function isBinary(bytes: Uint8Array): boolean {
   const hasBom = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   if (hasBom || unmarkedUtf16(bytes)) return false;
   const head = bytes.subarray(0, 4096);
-  const controls = head.reduce(
-    (count, byte) => count + (byte === 0 ? 10 : byte < 9 || (byte > 13 && byte < 27) ? 1 : 0),
-    0,
-  );
-  return controls > head.length / 20;
+  const score = head.reduce((sum, byte) => sum + (byte === 0 ? 10 : byte < 9 || (byte > 13 && byte < 27) ? 1 : 0), 0);
+  return score > head.length / 20;
 }
 
 /** A named type is believed: HTML sent as `text/plain` is meant to be shown as source. */

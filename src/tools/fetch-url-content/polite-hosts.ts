@@ -3,13 +3,11 @@ import { sleep } from '../../base/abort.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { ToolError } from '../tool.ts';
 
-/** Requests that may run at one host at a time. */
+/** How many requests may run at one host at a time, and how many may wait over all hosts. */
 const MAX_PER_HOST = 2;
-/** Requests that may wait, over all hosts. */
 const MAX_WAITING = 4096;
-/** The longest pause that a request waits for, in milliseconds. */
+/** The longest pause that a request waits for, and the longest that a host is granted. */
 const MAX_WAIT_MS = 3000;
-/** A host that asks for a longer pause is tried again after this time. */
 const MAX_PAUSE_MS = 5 * 60_000;
 /** Hosts whose pauses are remembered. */
 const MAX_PAUSED = 2000;

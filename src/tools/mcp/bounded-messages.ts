@@ -8,7 +8,7 @@ const MAX_DEPTH = 200;
 const MAX_CONTAINERS = 20_000;
 const MAX_ENTRIES = 100_000;
 /** The most content blocks of a result: the client library reports an invalid one at great length. */
-const MAX_CONTENT_BLOCKS = 2000;
+const MAX_BLOCKS = 2000;
 const TOO_MANY = 'A message of the MCP server holds too many values.';
 
 const QUOTE = 0x22;
@@ -60,11 +60,7 @@ export function boundTransport(transport: Transport): void {
 }
 
 function isBounded(message: JSONRPCMessage): boolean {
-  if (
-    'result' in message &&
-    Array.isArray(message.result.content) &&
-    message.result.content.length > MAX_CONTENT_BLOCKS
-  )
+  if ('result' in message && Array.isArray(message.result.content) && message.result.content.length > MAX_BLOCKS)
     return false;
   let containers = 0;
   let entries = 0;

@@ -139,14 +139,11 @@ export class McpConnection implements AsyncDisposable {
       () => {
         this.#failure = undefined;
       },
-      (error: unknown) => {
+      (thrown: unknown) => {
         this.#forget(opening);
-        const failure = toToolError(error, this.server);
-        this.#failure = { error: failure, until: steadyClock.now() + this.#options.restMs };
-        this.#options.log.warn(
-          { server: this.server.name, reason: failure.message },
-          'an MCP server cannot be reached',
-        );
+        const error = toToolError(thrown, this.server);
+        this.#failure = { error, until: steadyClock.now() + this.#options.restMs };
+        this.#options.log.warn({ server: this.server.name, reason: error.message }, 'an MCP server cannot be reached');
       },
     );
     return opening;

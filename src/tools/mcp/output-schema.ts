@@ -78,7 +78,7 @@ class SchemaCheck {
     const types = typeof schema.type === 'string' ? [schema.type] : Array.isArray(schema.type) ? schema.type : [];
     if (types.length > 0 && !types.some((type) => hasType(value, type))) return `${name} must be ${types.join(' or ')}`;
     if ('const' in schema && !this.#equal(schema.const, value)) return `${name} is not the constant required`;
-    if (Array.isArray(schema.enum) && !schema.enum.some((candidate) => this.#equal(candidate, value))) {
+    if (Array.isArray(schema.enum) && !schema.enum.some((item) => this.#equal(item, value))) {
       return `${name} is not one of the values allowed`;
     }
     if (typeof value === 'number') return rangeProblem(schema, value, name);
@@ -130,12 +130,11 @@ class SchemaCheck {
   }
 
   #alternatives(schema: Schema, value: JsonValue, path: string): string | undefined {
-    for (const candidate of list(schema.allOf)) {
-      const problem = this.explain(candidate, value, path);
+    for (const item of list(schema.allOf)) {
+      const problem = this.explain(item, value, path);
       if (problem) return problem;
     }
-    const matching = (schemas: JsonValue[]) =>
-      schemas.filter((candidate) => !this.explain(candidate, value, path)).length;
+    const matching = (schemas: JsonValue[]) => schemas.filter((item) => !this.explain(item, value, path)).length;
     const name = path || 'the value';
     if (Array.isArray(schema.anyOf) && matching(schema.anyOf) === 0) return `${name} matches none of its alternatives`;
     if (Array.isArray(schema.oneOf) && matching(schema.oneOf) !== 1) {

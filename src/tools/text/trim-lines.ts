@@ -1,7 +1,4 @@
-/**
- * Removes blanks at the ends of lines, and all but one of successive empty lines. It takes linear time; the expression
- * `[ \t]+$` would take time that grows with the square of a run of blanks.
- */
+/** Removes blanks at line ends and repeated empty lines, in linear time: `[ \t]+$` would be quadratic in runs of blanks. */
 export function trimLines(text: string): string {
   const lines = text.split('\n');
   const trimmedLines: string[] = [];

@@ -19,7 +19,7 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
   return { ...withShortMetadata(document), ...bounded(content, longest), ...(links ? { links } : {}) };
 }
 
-/** The longest value of metadata, in UTF-16 code units: each is shortened on one line, and stored with every page. */
+/** The longest value of metadata, in UTF-16 code units: each is shown on one line, and stored with every page. */
 const MAX_METADATA_LENGTH = 300;
 
 function withShortMetadata(document: ParsedDocument): ParsedDocument {

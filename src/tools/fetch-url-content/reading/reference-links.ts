@@ -38,16 +38,15 @@ export function withReferences(content: string): Pick<ParsedDocument, 'content' 
 function replaceOutsideCode(line: string, change: (text: string) => string): string {
   if (!line.includes('`')) return change(line);
   const tokens = line.split(/(`+)/);
-  const remaining = new Map<string, number>();
-  for (let at = 1; at < tokens.length; at += 2)
-    remaining.set(tokens[at] ?? '', (remaining.get(tokens[at] ?? '') ?? 0) + 1);
+  const later = new Map<string, number>();
+  for (let at = 1; at < tokens.length; at += 2) later.set(tokens[at] ?? '', (later.get(tokens[at] ?? '') ?? 0) + 1);
   let open: string | undefined;
   const changed = tokens.map((token, at) => {
     if (at % 2 === 0) return open === undefined ? change(token) : token;
-    const remainingCount = (remaining.get(token) ?? 1) - 1;
-    remaining.set(token, remainingCount);
+    const remaining = (later.get(token) ?? 1) - 1;
+    later.set(token, remaining);
     if (open === token) open = undefined;
-    else if (open === undefined && remainingCount > 0) open = token;
+    else if (open === undefined && remaining > 0) open = token;
     return token;
   });
   return changed.join('');

@@ -56,9 +56,7 @@ function namesBeside(marked: HtmlElement, isMarked: (element: HtmlElement) => bo
     if (textStart(group.parent, MAX_GROUP_LENGTH).length >= MAX_GROUP_LENGTH) break;
     group = group.parent;
   }
-  const all = markedSiblings(group, isMarked).flatMap((sibling) =>
-    [sibling, ...elementsBelow(sibling)].filter(isMarked),
-  );
+  const all = markedSiblings(group, isMarked).flatMap((node) => [node, ...elementsBelow(node)].filter(isMarked));
   const marks = new Set(all);
   const outer = all.filter(({ parent }) => !parent || !marks.has(parent));
   return [...new Set(outer.map(nameOf).filter((name) => name !== ''))].slice(0, MAX_AUTHORS);

@@ -89,7 +89,7 @@ function cleanTitle(title: string, heading: string): string {
 
 /** How many blocks after the heading are searched for dates, and the longest line that is. */
 const NEAR_HEADING = 12;
-const MAX_LINE_LENGTH = 160;
+const MAX_LINE = 160;
 
 /** Words before the date of an update. */
 const UPDATED =
@@ -151,11 +151,9 @@ function datesInText(
 ): { published: string; updated: string } {
   const heading = blocks.findIndex(({ text: line, element }) => element.name === 'h1' || line === title);
   const near = blocks.slice(Math.max(0, heading - 4), Math.max(0, heading) + NEAR_HEADING);
-  const lines = near.map((block) => block.text).filter((line) => line.length <= MAX_LINE_LENGTH);
+  const lines = near.map((block) => block.text).filter((line) => line.length <= MAX_LINE);
   const isUpdate = (line: string) => UPDATED.test(line);
-  const everywhere = blocks
-    .map((block) => block.text)
-    .filter((line) => line.length <= MAX_LINE_LENGTH && isUpdate(line));
+  const everywhere = blocks.map((block) => block.text).filter((line) => line.length <= MAX_LINE && isUpdate(line));
   const first = (among: readonly string[]) =>
     among.map((line) => dateIn(line, language)).find((date) => date !== '') ?? '';
   const fromUpdateWord = (line: string) => line.slice(Math.max(0, line.search(UPDATED)));
@@ -189,11 +187,9 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
 }
 
 function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string, unknown> | undefined {
-  const attributed = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
-  return (
-    attributed.find((node) => PROSE_TYPE.test(typeOf(node))) ??
-    attributed.find((node) => ARTICLE_TYPE.test(typeOf(node)))
-  );
+  const described = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
+  const ofType = (type: RegExp) => described.find((node) => type.test(typeOf(node)));
+  return ofType(PROSE_TYPE) ?? ofType(ARTICLE_TYPE);
 }
 
 function typeOf(node: Record<string, unknown>): string {

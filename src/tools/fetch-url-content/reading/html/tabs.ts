@@ -25,10 +25,8 @@ function isListOfTabs(element: HtmlElement): boolean {
 }
 
 function tabsIn(list: HtmlElement): HtmlElement[] {
-  return list.elements.flatMap((element) =>
-    element.attributes.role === 'tab' || (element.name === 'label' && list.hasClass('tabbed-labels'))
-      ? element
-      : tabsIn(element),
+  return list.elements.flatMap((node) =>
+    node.attributes.role === 'tab' || (node.name === 'label' && list.hasClass('tabbed-labels')) ? node : tabsIn(node),
   );
 }
 

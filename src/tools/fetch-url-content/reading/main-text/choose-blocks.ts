@@ -6,7 +6,7 @@ import { HEADING, type PageShape, pageShape } from './page-shape.ts';
 import {
   ASIDE,
   isExcluded,
-  isFrameElement,
+  isFrame,
   isInFacts,
   isInPageLink,
   isInPanel,
@@ -73,7 +73,7 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
   if (!lettersOf(description.metadata.title, 300).includes(heading)) kept[shape.title] = true;
   return kept.includes(true)
     ? kept
-    : blocks.map(({ element }) => closest(element, (candidate) => candidate === shape.holder) !== undefined);
+    : blocks.map(({ element }) => closest(element, (node) => node === shape.holder) !== undefined);
 }
 
 /** For a page without sentences: drops its frame, and links above its title. */
@@ -82,8 +82,7 @@ function withoutFrame(blocks: readonly Block[]): boolean[] {
   const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';
   const hasMain = blocks.some(({ element }) => closest(element, isMain));
   const kept = blocks.map(({ element, text, linked }, at) => {
-    if ((hasMain && !closest(element, isMain)) || closest(element, isFrameElement) || isMarkedAsFrame(element))
-      return false;
+    if ((hasMain && !closest(element, isMain)) || closest(element, isFrame) || isMarkedAsFrame(element)) return false;
     return at >= title || linked < text.length * MOSTLY_LINKS;
   });
   return kept.includes(true) ? kept : blocks.map(() => true);
@@ -209,7 +208,7 @@ function isNearChild({ parent }: HtmlElement, box: HtmlElement): boolean {
 }
 
 function isWithin(element: HtmlElement | undefined, box: HtmlElement | undefined): boolean {
-  return closest(element, (candidate) => candidate === box) !== undefined;
+  return closest(element, (node) => node === box) !== undefined;
 }
 
 /** Whether a block is the caption of a figure beside or between main text. */
@@ -251,13 +250,9 @@ function isListOfLinks({ name, size }: HtmlElement): boolean {
 /** The outermost list, table or figure without headings around an element; else the element itself. */
 function unitAround(element: HtmlElement, { holderDepths }: PageShape): HtmlElement {
   let unit = element;
-  for (
-    let candidate: HtmlElement | undefined = element;
-    candidate && !holderDepths.has(candidate);
-    candidate = candidate.parent
-  ) {
-    if (candidate.size.headings > 0 && candidate.name !== 'li' && !isListOfLinks(candidate)) break;
-    if (UNIT.test(candidate.name)) unit = candidate;
+  for (let node: HtmlElement | undefined = element; node && !holderDepths.has(node); node = node.parent) {
+    if (node.size.headings > 0 && node.name !== 'li' && !isListOfLinks(node)) break;
+    if (UNIT.test(node.name)) unit = node;
   }
   return unit;
 }

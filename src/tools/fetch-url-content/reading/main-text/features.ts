@@ -137,9 +137,9 @@ const FRAME_ROLES = /^(?:navigation|contentinfo|banner|dialog|alertdialog|search
 function addAncestors(add: AddFeature, { block, sort, kind, chunk }: PlacedBlock, shape: PageShape): void {
   const seen = new Set<string>();
   let isInMain = false;
-  for (let ancestor: HtmlElement | undefined = block.element; ancestor; ancestor = ancestor.parent) {
-    const { name, attributes } = ancestor;
-    isInMain ||= ancestor === shape.main;
+  for (let node: HtmlElement | undefined = block.element; node; node = node.parent) {
+    const { name, attributes } = node;
+    isInMain ||= node === shape.main;
     if (ANCESTOR_NAMES.test(name)) seen.add(name);
     if (attributes.role === 'complementary') seen.add('aside');
     if (attributes.role && FRAME_ROLES.test(attributes.role)) seen.add('frame');
@@ -147,7 +147,7 @@ function addAncestors(add: AddFeature, { block, sort, kind, chunk }: PlacedBlock
     if (/(?:^|\s)comments?(?:\s|$)/.test(attributes.itemprop ?? '') || /Comment$/.test(attributes.itemtype ?? '')) {
       seen.add('comment');
     }
-    if (isHidden(ancestor)) seen.add('hidden');
+    if (isHidden(node)) seen.add('hidden');
   }
   for (const name of seen) add(`in ${chunk ? 'else' : 'own'}`, name);
   if (!seen.has('article')) add('not in', 'article');
@@ -194,13 +194,9 @@ function addChunk(add: AddFeature, { block }: PlacedBlock, chunk: HtmlElement, s
     /^(?:div|section|aside|article|footer|header|ul|ol|p|h[1-6]|table|figure|form|nav|blockquote|dl|pre)$/;
   add('chunk kind', isNamed.test(chunk.name) ? chunk.name : 'other');
   let box = block.element;
-  const maxLength = block.text.length * 1.5 + 200;
-  for (
-    let ancestor = box.parent;
-    ancestor && !shape.holderDepths.has(ancestor) && ancestor.size.text < maxLength;
-    ancestor = ancestor.parent
-  )
-    box = ancestor;
+  const limit = block.text.length * 1.5 + 200;
+  for (let node = box.parent; node && !shape.holderDepths.has(node) && node.size.text < limit; node = node.parent)
+    box = node;
   add('box linked', bin(box.size.linked / (box.size.text || 1), [0.02, 0.3, 0.7]));
   add('box alike', bin(box.alikeCount, [1, 2, 4, 9]));
 }

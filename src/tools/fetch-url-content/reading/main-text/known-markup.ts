@@ -103,8 +103,8 @@ function isDataForMachines(element: HtmlElement): boolean {
 /** Whether an element is the text of a question, an answer or a forum post by schema.org. */
 function isPostText({ attributes, parent }: HtmlElement): boolean {
   if (attributes.itemprop !== 'text') return false;
-  for (let candidate = parent; candidate; candidate = candidate.parent) {
-    const type = candidate.attributes.itemtype;
+  for (let node = parent; node; node = node.parent) {
+    const type = node.attributes.itemtype;
     if (type !== undefined) return /(?:Question|Answer|DiscussionForumPosting|Comment)$/.test(type);
   }
   return false;

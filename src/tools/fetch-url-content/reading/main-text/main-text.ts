@@ -19,7 +19,7 @@ export function markMainText(page: HtmlPage, blocks: readonly Block[], descripti
   return page.body;
 }
 
-/** Marks every element that holds only dropped blocks, and every image textKeys a dropped block. */
+/** Marks every element that holds only dropped blocks, and every image beside a dropped block. */
 function markClutter(body: HtmlElement, blocks: readonly Block[], kept: readonly boolean[]): void {
   const holding = new Set<HtmlElement>();
   const dropped = new Set<HtmlElement>();
@@ -29,12 +29,8 @@ function markClutter(body: HtmlElement, blocks: readonly Block[], kept: readonly
       // If its element also holds kept blocks, only its inline elements go; its loose text and formulas stay.
       for (const part of inline) if (part.name !== FORMULA) dropped.add(part);
     } else
-      for (
-        let candidate: HtmlElement | undefined = element;
-        candidate && !holding.has(candidate);
-        candidate = candidate.parent
-      )
-        holding.add(candidate);
+      for (let node: HtmlElement | undefined = element; node && !holding.has(node); node = node.parent)
+        holding.add(node);
   }
   for (const element of elementsBelow(body)) {
     const { name, blockIndex } = element;
@@ -93,9 +89,7 @@ function textInData({ body: pageBody, data }: HtmlPage): HtmlElement | undefined
     if (typeof value === 'string') {
       if (isText || isLong(value)) texts.add(value);
     } else if (Array.isArray(value)) {
-      const keys = value.flatMap((item) =>
-        isObject(item) ? Object.keys(item).filter((key) => isLong(item[key])) : [],
-      );
+      const keys = value.filter(isObject).flatMap((item) => Object.keys(item).filter((key) => isLong(item[key])));
       for (const item of value) visit(item, depth + 1, false, new Set(keys));
     } else if (isObject(value))
       for (const [key, item] of Object.entries(value)) visit(item, depth + 1, textKeys.has(key));

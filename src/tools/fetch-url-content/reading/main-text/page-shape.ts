@@ -55,10 +55,9 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
   const holder = holderOf(blocks, prose, title);
   if (!holder) return undefined;
   const holderDepths = new Map<HtmlElement, number>();
-  for (let candidate: HtmlElement | undefined = holder; candidate; candidate = candidate.parent)
-    holderDepths.set(candidate, holderDepths.size);
+  for (let node: HtmlElement | undefined = holder; node; node = node.parent) holderDepths.set(node, holderDepths.size);
   const isOwn = ({ element }: Block, at: number) =>
-    prose[at] === true && [element, element.parent, element.parent?.parent].some((candidate) => candidate === holder);
+    prose[at] === true && [element, element.parent, element.parent?.parent].some((node) => node === holder);
   return {
     blocks,
     prose,
@@ -80,7 +79,7 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
   };
 }
 
-/** The factor for a candidate holder that follows the page's title. */
+/** The factor for a possible holder that follows the page's title. */
 const TITLE_FACTOR = 4;
 
 function holderOf(blocks: readonly Block[], prose: readonly boolean[], title: number): HtmlElement | undefined {
@@ -112,14 +111,14 @@ function mainAround(holder: HtmlElement): HtmlElement | undefined {
 }
 
 function boxAround(title: HtmlElement | undefined, holderDepths: PageShape['holderDepths']): HtmlElement | undefined {
-  const box = closest(title, (candidate) => holderDepths.has(candidate));
+  const box = closest(title, (node) => holderDepths.has(node));
   return box?.parent === undefined ? undefined : box;
 }
 
 function factsAmong(blocks: readonly Block[]): Set<HtmlElement> {
   const factsAround = ({ element }: Block) => closest(element, ({ name }) => name === 'dl' || name === 'table') ?? [];
-  const isData = (candidate: HtmlElement) =>
-    candidate.size.linked + candidate.size.headings === 0 && (candidate.name === 'dl' || !isLayout(candidate));
+  const isData = (node: HtmlElement) =>
+    node.size.linked + node.size.headings === 0 && (node.name === 'dl' || !isLayout(node));
   return new Set([...new Set(blocks.flatMap(factsAround))].filter(isData));
 }
 
@@ -153,8 +152,7 @@ function titleAt(blocks: readonly Block[], title: string, prose: readonly boolea
 
 /** The template of a block: the names and classes of its element and the two above it. */
 export function templateOf({ element }: Block): string {
-  const name = (candidate: HtmlElement | undefined) =>
-    candidate ? `${candidate.name}.${candidate.attribute('class')}` : '';
+  const name = (node: HtmlElement | undefined) => (node ? `${node.name}.${node.attribute('class')}` : '');
   return `${name(element)} ${name(element.parent)} ${name(element.parent?.parent)}`;
 }
 

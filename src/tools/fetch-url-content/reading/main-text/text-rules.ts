@@ -4,16 +4,13 @@ import type { PageShape } from './page-shape.ts';
 
 /** Rules by which the structure of a page alone puts a block into the main text or out of it. They overrule the weights. */
 
-/** Names of elements complementary the main text. */
+/** Names of elements beside the main text. */
 export const ASIDE = /^(?:aside|nav|form|footer)$/;
 
 /** Whether the markup around a block or within it says that it is main text. */
 export function isMarkedAsText({ element, inline }: Block): boolean {
-  const isText = (candidate: HtmlElement) => candidate.isMarkedText;
-  return (
-    closest(element, isText) !== undefined ||
-    inline.some((candidate) => isText(candidate) || findElement(candidate, isText))
-  );
+  const isText = (node: HtmlElement) => node.isMarkedText;
+  return closest(element, isText) !== undefined || inline.some((node) => isText(node) || findElement(node, isText));
 }
 
 /** Whether an element is in a panel of sentences that opens on a click, in the box of the title and the text. */
@@ -28,7 +25,7 @@ export function isInPanel(element: HtmlElement, shape: PageShape): boolean {
 
 /** Whether an element is in a list or table of facts, in the box of the title and the text. */
 export function isInFacts(element: HtmlElement, shape: PageShape): boolean {
-  const facts = closest(element, (candidate) => shape.facts.has(candidate));
+  const facts = closest(element, (node) => shape.facts.has(node));
   return facts !== undefined && !shape.holderDepths.has(facts) && isInBox(facts, shape);
 }
 
@@ -37,14 +34,14 @@ export function isLead(at: number, { blocks, title, holder, isArticle }: PageSha
   const { element, text = '', linked = 0 } = blocks[at] ?? {};
   const heading = blocks[title]?.element;
   if (isArticle || !element || !heading || at !== title + 1 || linked > 0 || !/[.!?。]$/.test(text)) return false;
-  const isBeside = [heading.parent, heading.parent?.parent].some((candidate) => candidate === element.parent);
+  const isBeside = [heading.parent, heading.parent?.parent].some((node) => node === element.parent);
   return isBeside && holder.size.prose > text.length;
 }
 
 /** Whether a block of sentences is in another element with the same markup as the holder, such as the next post. */
 export function isOtherPost(at: number, { blocks, prose, holder }: PageShape): boolean {
   if (!prose[at]) return false;
-  const post = closest(blocks[at]?.element, (candidate) => candidate !== holder && isAlike(candidate, holder));
+  const post = closest(blocks[at]?.element, (node) => node !== holder && isAlike(node, holder));
   return post !== undefined && [1, 2, 3, 4].every((up) => isAlike(ancestor(post, up), ancestor(holder, up)));
 }
 
@@ -57,7 +54,7 @@ function isAlike(a: HtmlElement | undefined, b: HtmlElement | undefined): boolea
 }
 
 function isInBox(element: HtmlElement, { box }: PageShape): boolean {
-  const edge = closest(element, (candidate) => candidate === box || ASIDE.test(candidate.name));
+  const edge = closest(element, (node) => node === box || ASIDE.test(node.name));
   return box !== undefined && edge === box;
 }
 
@@ -72,13 +69,9 @@ const MAX_FORM_LENGTH = 400;
 /** Whether an element is in a form to fill in, or in the text around its fields. */
 function isInForm(element: HtmlElement, { holderDepths, holder }: PageShape): boolean {
   let box: HtmlElement | undefined;
-  for (
-    let candidate: HtmlElement | undefined = element;
-    candidate && !holderDepths.has(candidate);
-    candidate = candidate.parent
-  ) {
-    if (candidate.size.text > MAX_FORM_LENGTH || candidate.size.text > holder.size.text / 2) break;
-    box = candidate;
+  for (let node: HtmlElement | undefined = element; node && !holderDepths.has(node); node = node.parent) {
+    if (node.size.text > MAX_FORM_LENGTH || node.size.text > holder.size.text / 2) break;
+    box = node;
   }
   return box !== undefined && box.size.fields > 0;
 }
@@ -89,13 +82,8 @@ const FRAME_ROLES = /^(?:navigation|contentinfo|search)$/;
 /** Whether an element is in the frame by its ARIA role, or in a table of contents. */
 export function isMarkedAsFrame(element: HtmlElement): boolean {
   if (closest(element, ({ attributes }) => FRAME_ROLES.test(attributes.role ?? ''))) return true;
-  const complementary = closest(element, ({ attributes }) => attributes.role === 'complementary');
-  if (
-    complementary &&
-    complementary.size.text < MAX_FORM_LENGTH &&
-    complementary.size.links > 0 &&
-    complementary.size.linked > complementary.size.text / 2
-  )
+  const aside = closest(element, ({ attributes }) => attributes.role === 'complementary');
+  if (aside && aside.size.text < MAX_FORM_LENGTH && aside.size.links > 0 && aside.size.linked > aside.size.text / 2)
     return true;
   return closest(element, isTableOfContents) !== undefined;
 }
@@ -114,10 +102,10 @@ function isTableOfContents(element: HtmlElement): boolean {
 
 /** Whether a block is a notice for readers without scripts, outside of the elements around the text. */
 export function isScriptNotice({ element, inline }: Block, { holderDepths }: PageShape): boolean {
-  const isNote = (candidate: HtmlElement) => candidate.name === 'noscript' && !holderDepths.has(candidate);
+  const isNote = (node: HtmlElement) => node.name === 'noscript' && !holderDepths.has(node);
   return (
     closest(element, isNote) !== undefined ||
-    (inline.some(isNote) && inline.every((candidate) => isNote(candidate) || lineOf(candidate) === ''))
+    (inline.some(isNote) && inline.every((node) => isNote(node) || lineOf(node) === ''))
   );
 }
 
@@ -131,7 +119,7 @@ function hasOnlyInPageLinks(element: HtmlElement): boolean {
   return element.elements.every(hasOnlyInPageLinks);
 }
 
-/** Whether an element is in a later article than the one of the title, with a title of its article. */
+/** Whether an element is in a later article than the one of the title, with a title of its own. */
 function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): boolean {
   const heading = blocks[title]?.element;
   const isArticle = ({ name }: HtmlElement) => name === 'article';
@@ -144,9 +132,9 @@ function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): bool
 }
 
 /** Whether an element is part of the page's frame by its name. */
-export function isFrameElement({ name, size, parent }: HtmlElement): boolean {
+export function isFrame({ name, size, parent }: HtmlElement): boolean {
   if (name === 'nav') return true;
   // Ancestors are searched last, because a page may be hundreds of elements deep.
   if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
-  return !closest(parent, (candidate) => /^(?:article|section|main|blockquote)$/.test(candidate.name));
+  return !closest(parent, (node) => /^(?:article|section|main|blockquote)$/.test(node.name));
 }

@@ -7,11 +7,10 @@ function zip(letters: string, others: string): [string, string][] {
 }
 
 /** Writes a short text in Unicode script characters, else after a mark such as `^`; a word ending or a longer text stays. */
-function scripted(text: string, scriptCharacters: ReadonlyMap<string, string>, mark: string): string {
+function scripted(text: string, glyphs: ReadonlyMap<string, string>, mark: string): string {
   const isWordEnd = /^(?:st|nd|rd|th|er|re|e|ème|me|os?|as?|ª|º|TM|SM|[™®©*†‡])$/iu.test(text);
   if (text === '' || text.length > 12 || isWordEnd) return text;
-  if ([...text].every((letter) => scriptCharacters.has(letter)))
-    return [...text].map((letter) => scriptCharacters.get(letter)).join('');
+  if ([...text].every((letter) => glyphs.has(letter))) return [...text].map((letter) => glyphs.get(letter)).join('');
   if (/^[\p{L}\p{N}]$/u.test(text)) return `${mark}${text}`;
   return /^[\p{L}\p{N}+\-−=,()]+$/u.test(text) ? `${mark}(${text.replace(/^\((.*)\)$/, '$1')})` : text;
 }

@@ -32,7 +32,7 @@ function drawnByKatex(node: HtmlElement, inside: Inside): string {
     return `\\frac{${above.at(-1) ?? ''}}{${below}}`;
   }
   if (names.includes('msupsub'))
-    return scripts(rows(), findElement(node, (candidate) => candidate.hasClass('vlist-t2')) !== undefined);
+    return scripts(rows(), findElement(node, (node) => node.hasClass('vlist-t2')) !== undefined);
   if (names.includes('sqrt')) return `\\sqrt{${inside(node)}}`;
   if (names.includes('op-limits')) {
     const [below = '', operator = '', above] = rows();
@@ -43,7 +43,7 @@ function drawnByKatex(node: HtmlElement, inside: Inside): string {
 
 function drawnByMathJax(node: HtmlElement, inside: Inside): string {
   const part = (name: string) => {
-    const found = findElement(node, (candidate) => candidate.name === name);
+    const found = findElement(node, (node) => node.name === name);
     return found ? inside(found) : '';
   };
   switch (node.name) {
@@ -62,7 +62,7 @@ function drawnByMathJax(node: HtmlElement, inside: Inside): string {
       const raised = scripts
         .flatMap((script) => script.elements)
         .map(inside)
-        .filter((candidate) => candidate !== '');
+        .filter((node) => node !== '');
       const sign = node.name === 'mjx-msub' ? '_' : '^';
       const [first = '', second] = raised;
       const text = base(below ? inside(below) : '');
@@ -84,7 +84,7 @@ function letters(text: string): string {
 
 /** The rows of a drawing, the lowest first. */
 function rowsOf(node: HtmlElement): HtmlElement[] {
-  return findElement(node, (candidate) => candidate.hasClass('vlist'))?.elements ?? [];
+  return findElement(node, (node) => node.hasClass('vlist'))?.elements ?? [];
 }
 
 function scripts(rows: readonly string[], isBelow: boolean): string {
@@ -102,8 +102,7 @@ const PLAIN = new Set('em i sub sup span strong b br'.split(' '));
  */
 export function typesetLatex(element: HtmlElement): string {
   const inside = elementsBelow(element);
-  if (inside.some((candidate) => candidate.name === 'div' || candidate.name === 'p' || candidate.hasClass('math')))
-    return '';
+  if (inside.some((node) => node.name === 'div' || node.name === 'p' || node.hasClass('math'))) return '';
   const text = textOf(element).trim();
   if (text === '' || text.length > MAX_LENGTH || /^\s*(?:\$|\\[([])/.test(text)) return '';
   const isMarked = element.hasClass('inline') || element.hasClass('display');

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 const UNIX_EPOCH = 25_569;
 const LEAP_DAY = 60;
 /** How much later the calendar of the old Mac version begins, in days. */
-const MAC_OFFSET = 1462;
+const MAC_DAYS = 1462;
 const MAX_CODE_LENGTH = 200;
 /** Literal characters in a format are moved here, so that they are not read as digit placeholders. */
 const PRIVATE_USE = 0xe000;
@@ -108,12 +108,11 @@ export function formatNumber(text: string, format: CellFormat = PLAIN, { isMac =
   const number = Number(text);
   if (text === '' || !Number.isFinite(number)) return text;
   if (format.kind === 'duration') return duration(number, format.unit);
-  if (format.kind === 'moment')
-    return moment(number + (isMac ? MAC_OFFSET : 0), format.hasDate) ?? plainNumber(text, number);
-  if (format.kind === 'plain') return plainNumber(text, number);
+  if (format.kind === 'moment') return moment(number + (isMac ? MAC_DAYS : 0), format.hasDate) ?? plain(text, number);
+  if (format.kind === 'plain') return plain(text, number);
   const { positive, negative, zero, showsNegative } = format;
   const shown = formatInSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
-  if (shown === undefined) return plainNumber(text, number);
+  if (shown === undefined) return plain(text, number);
   return number < 0 && !showsNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
 }
 
@@ -128,7 +127,7 @@ function sectionsOf(code: string): string[] {
 }
 
 /** Rounds to the 15 digits that Excel shows, which removes residues of binary fractions. */
-function plainNumber(text: string, number: number): string {
+function plain(text: string, number: number): string {
   return /\d[.]?\d{15}|e/i.test(text) && Math.abs(number) < 1e15 && Math.abs(number) > 1e-9
     ? String(Number(number.toPrecision(15)))
     : text.trim();

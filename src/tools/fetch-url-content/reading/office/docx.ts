@@ -75,7 +75,7 @@ class DocumentReader {
   readonly #outer: OpenParagraph[] = [];
   #inText = false;
   /** How many excluded elements are open. */
-  #excluded = 0;
+  #skipped = 0;
   #link: OpenLink | undefined;
   /** The end of the paragraph's last formula in its text. */
   #formulaEnd = 0;
@@ -166,17 +166,17 @@ class DocumentReader {
         break;
       default:
         this.#run(event);
-        if (isOpen && this.#excluded === 0)
+        if (isOpen && this.#skipped === 0)
           this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
     }
   }
 
   #write(text: string): void {
-    if (this.#inText && this.#excluded === 0) this.#paragraph.text += this.#toScript(text);
+    if (this.#inText && this.#skipped === 0) this.#paragraph.text += this.#toScript(text);
   }
 
   #writeFormula(text: string): void {
-    if (this.#excluded > 0) return;
+    if (this.#skipped > 0) return;
     const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
     this.#paragraph.text += `${isNext ? ' ' : ''}${text}`;
     this.#formulaEnd = this.#paragraph.text.length;
@@ -200,9 +200,9 @@ class DocumentReader {
     if (event.kind === 'text') return;
     const isOpen = event.kind === 'open';
     if (event.name === 'w:t' || event.name === 'm:t') this.#inText = isOpen;
-    else if (EXCLUDED.has(event.name)) this.#excluded += isOpen ? 1 : -1;
+    else if (EXCLUDED.has(event.name)) this.#skipped += isOpen ? 1 : -1;
     else if (event.name === 'w:r') this.#script = '';
-    else if (!isOpen || this.#excluded > 0) return;
+    else if (!isOpen || this.#skipped > 0) return;
     else if (event.name === 'w:vertalign') this.#script = event.attribute('w:val');
     else if (event.name === 'w:tab' || event.name === 'w:ptab') this.#paragraph.text += ' ';
     else if (event.name === 'w:nobreakhyphen') this.#paragraph.text += '-';

@@ -34,7 +34,7 @@ const PREFIXES: ReadonlyMap<string, string> = new Map(
 );
 
 /** The unusual prefixes of a document: from its own to the usual one, and back. */
-interface PrefixMap {
+interface Prefixes {
   usual: ReadonlyMap<string, string>;
   own: ReadonlyMap<string, string>;
 }
@@ -47,15 +47,15 @@ interface PrefixMap {
 export function* xmlEvents(xml: string): Generator<XmlEvent> {
   let events: XmlEvent[] = [];
   let fallbacks = 0;
-  let prefixes: PrefixMap | undefined;
+  let prefixes: Prefixes | undefined;
   /** For each open element, the prefixes outside of it. */
-  const outer: (PrefixMap | undefined)[] = [];
+  const outer: (Prefixes | undefined)[] = [];
   const parser = new Parser(
     {
       onopentag(tag, attributes) {
         outer.push(prefixes);
         if (outer.length > MAX_DEPTH) throw new Error('the document is nested too deeply');
-        prefixes = withDeclared(prefixes, attributes);
+        prefixes = addDeclared(prefixes, attributes);
         const name = usualName(tag, prefixes);
         if (name === 'mc:fallback') fallbacks += 1;
         if (fallbacks > 0) return;
@@ -89,10 +89,7 @@ function usualPrefix(address: string): string | undefined {
 }
 
 /** Adds the prefixes that an element declares; returns `known` itself if it declares nothing unusual. */
-function withDeclared(
-  known: PrefixMap | undefined,
-  attributes: Readonly<Record<string, string>>,
-): PrefixMap | undefined {
+function addDeclared(known: Prefixes | undefined, attributes: Record<string, string>): Prefixes | undefined {
   let usual: Map<string, string> | undefined;
   for (const name in attributes) {
     if (!name.startsWith('xmlns') || (name.length > 5 && name[5] !== ':')) continue;
@@ -107,7 +104,7 @@ function withDeclared(
   return usual.size === 0 ? undefined : { usual, own: new Map([...usual].map(([own, wanted]) => [wanted, own])) };
 }
 
-function usualName(tag: string, prefixes: PrefixMap | undefined): string {
+function usualName(tag: string, prefixes: Prefixes | undefined): string {
   if (!prefixes) return tag;
   const colon = tag.indexOf(':');
   const prefix = prefixes.usual.get(tag.slice(0, Math.max(0, colon)));

@@ -9,7 +9,7 @@ interface TextItem {
 }
 
 /** Directions of lines are rounded to multiples of this angle, in degrees. */
-const ANGLE_STEP = 15;
+const STEP = 15;
 /** How far apart two overprints are at most, as a share of the letter height. */
 const MAX_OFFSET = 0.1;
 /** How many previous pieces are compared: text is overprinted at most so often. */
@@ -25,8 +25,7 @@ export function groupByDirection(items: readonly TextItem[]): PlacedText[][] {
   for (const { str, transform, width, height } of items) {
     const [a = 0, b = 0, , , x = 0, y = 0] = transform.map(Number);
     // Spaces and ends of lines take the direction of the text before them.
-    if (str.trim() !== '')
-      angle = (Math.round((Math.atan2(b, a) * 180) / Math.PI / ANGLE_STEP) * ANGLE_STEP + 360) % 360;
+    if (str.trim() !== '') angle = (Math.round((Math.atan2(b, a) * 180) / Math.PI / STEP) * STEP + 360) % 360;
     const [sine, cosine] = [Math.sin((angle * Math.PI) / 180), Math.cos((angle * Math.PI) / 180)];
     const pieces = groups.get(angle) ?? [];
     groups.set(angle, pieces);

@@ -13,7 +13,7 @@ const CELL_GAP = 1;
 const MAX_PIECES = 20_000;
 const MAX_COLUMNS = 40;
 /** After a longer run of rows that is no table, half of it is skipped, so that a page is scanned only a few times. */
-const MAX_RESCANNED_ROWS = 8;
+const MAX_RESCANNED = 8;
 
 /** A cell, or a part of one, with its extent on the page. */
 interface Cell {
@@ -108,8 +108,7 @@ function tableAt(lines: readonly Line[], from: number): { rows?: string[][]; end
     }
     last = line;
   }
-  if (!isTable(rows, columns))
-    return { end: from + (rows.length > MAX_RESCANNED_ROWS ? Math.floor(rows.length / 2) : 1) };
+  if (!isTable(rows, columns)) return { end: from + (rows.length > MAX_RESCANNED ? Math.floor(rows.length / 2) : 1) };
   const texts = rows.map((row) => columns.map((column) => textIn(row, column)));
   for (const { row, cell } of continued) {
     const at = columns.findIndex((column) => touches(column, cell));

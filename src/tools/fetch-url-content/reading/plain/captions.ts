@@ -1,9 +1,9 @@
 import { stripMarkup } from '../../../text/strip-markup.ts';
 
 /** The shortest pause that begins a paragraph, in seconds. */
-const PARAGRAPH_PAUSE = 2;
+const PAUSE = 2;
 /** A paragraph ends with the first sentence after this length, in characters. */
-const PARAGRAPH_LENGTH = 400;
+const LONG = 400;
 
 /** Whether a text is WebVTT (W3C) by its first line, or SubRip by its first cue. */
 export function isCaptions(text: string): boolean {
@@ -13,7 +13,7 @@ export function isCaptions(text: string): boolean {
   );
 }
 
-/** The spokenLine text of WebVTT or SubRip, without times and without the lines that rolling captions repeat. */
+/** The spoken text of WebVTT or SubRip, without times and without the lines that rolling captions repeat. */
 export function readCaptions(text: string): string {
   const paragraphs: string[] = [];
   let paragraph = '';
@@ -30,9 +30,7 @@ export function readCaptions(text: string): string {
       .filter((line) => line !== '');
     const fresh = lines.filter((line, at) => line !== last && line !== lines[at - 1]);
     last = lines.at(-1) ?? last;
-    const isNew =
-      secondsOf(from) - end >= PARAGRAPH_PAUSE ||
-      (paragraph.length > PARAGRAPH_LENGTH && /[.!?…。！？]["”]?$/.test(paragraph));
+    const isNew = secondsOf(from) - end >= PAUSE || (paragraph.length > LONG && /[.!?…。！？]["”]?$/.test(paragraph));
     end = secondsOf(to);
     for (const line of fresh) {
       const isSpeaker = /^(?:-|>>|[\p{Lu}][\p{L} .]{0,30}:)/u.test(line);
