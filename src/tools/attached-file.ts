@@ -6,7 +6,7 @@ import { ToolError } from './tool.ts';
 export interface AttachedFile extends Disposable {
   name: string;
   bytes: Uint8Array;
-  /** Its media type; empty where its sender named none. */
+  /** Its media type; empty if its sender named none. */
   type: string;
   /** Unix milliseconds. */
   createdAt: number;

@@ -119,7 +119,7 @@ function bestHit(window: string, query: { phrase: string; words: readonly string
   return { at: first, end: last - first < 2 * CONTEXT ? last : first, score: places.length * 10 + near };
 }
 
-/** The start of the first word after `at`, if one is near. */
+/** The start of the next word after `at`, if one is near. */
 function wordStart(text: string, at: number): number {
   if (at <= 0) return 0;
   const space = text.slice(at, at + 40).search(/\s/);

@@ -24,7 +24,7 @@ const MAX_TITLE = 300;
 const HEADING = /^h([1-6])$/;
 
 /**
- * Strips HTML in one pass, without a tree or recursion, in time linear in any input. The local index uses it, and the
+ * Strips HTML in one pass, without a tree or recursion, in linear time for any input. The local index uses it, and the
  * parser in the child process falls back to it.
  */
 export function htmlToText(html: string): PlainPage {

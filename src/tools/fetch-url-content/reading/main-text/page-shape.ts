@@ -129,7 +129,7 @@ function panelsOpenedBy({ element, inline }: Block): string[] {
   );
 }
 
-/** Which heading is the title; the only `h1` where none says what the page says of itself. */
+/** The index of the heading that matches the page's title, else of the only `h1`; -1 if there is neither. */
 function titleAt(blocks: readonly Block[], title: string, prose: readonly boolean[]): number {
   const wanted = lettersOf(title, 100);
   const isTitle = ({ text }: Block) => {

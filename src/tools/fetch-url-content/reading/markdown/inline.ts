@@ -95,7 +95,7 @@ export function fullAddress(href: string, base: string): string {
   return target !== null && /^(?:https?|mailto|ftp|corpus):$/.test(target.protocol) ? target.href : '';
 }
 
-/** Writes a link. Its address is not escaped, so that a copy of it equals the one on the page. */
+/** Writes a link. Its address is not escaped, so that a copy of it is the real address. */
 export function linkTo(text: string, address: string): string {
   const isSafe = !/[\s<>]/.test(address) && address.split('(').length === address.split(')').length;
   return `[${text}](${isSafe ? address : `<${address.replaceAll(' ', '%20')}>`})`;

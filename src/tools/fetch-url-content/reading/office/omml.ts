@@ -20,7 +20,7 @@ function beginsFormula(event: XmlEvent): boolean {
 /** An event of a document, or a whole formula in Markdown: LaTeX, or plain text if it has no structure. */
 export type EventOrFormula = XmlEvent | { kind: 'formula'; text: string };
 
-/** Replaces first events of each formula with one event. */
+/** Replaces the events of each formula with one event. */
 export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrFormula> {
   let formula: FormulaReader | undefined;
   for (const event of events) {
@@ -36,7 +36,7 @@ export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrForm
   }
 }
 
-/** Reads a formula from first event that begins it to first one that ends it. */
+/** Reads a formula, from the event that begins it to the one that ends it. */
 class FormulaReader {
   readonly #stack: OpenElement[] = [];
   #inText = false;

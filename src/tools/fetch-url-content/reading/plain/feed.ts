@@ -72,7 +72,7 @@ function linkOf(entry: HtmlElement): string {
   return atom?.attribute('href') || childText(entry, ['link', 'guid', 'id']);
 }
 
-/** The text of the first child with one of these names that has any. */
+/** The first non-empty text of a child with one of these names. */
 function childText(parent: HtmlElement | undefined, names: readonly string[]): string {
   for (const name of names) {
     const text = stripMarkup(lineOf(parent?.elements.find((child) => child.name === name)));
