@@ -88,7 +88,7 @@ export function placeIn(url: string): { url: string } & PlaceInFile {
 }
 
 /** @throws ToolError `invalid_url` for any other address, `not_found` if this user has no such file, `busy` if it cannot be read now. */
-export async function readAttached(
+export async function readAttachedFile(
   url: string,
   { readFile, signal }: { readFile?: ReadFile | undefined; signal: AbortSignal },
 ): Promise<AttachedFile> {

@@ -4,7 +4,7 @@ import type { ToolsConfig } from '../config/schema.ts';
 import type { ReadFile } from './attached-file.ts';
 import { createExecutePythonTool } from './execute-python/execute-python.ts';
 import { createFetchUrlContentTool, type ReadOptions } from './fetch-url-content/fetch-url-content.ts';
-import type { ReadPage } from './fetch-url-content/page-reader.ts';
+import type { ParsedPage } from './fetch-url-content/page-reader.ts';
 import { mcpServerOf } from './mcp/from-config.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from './mcp/mcp-server.ts';
 import { createMcpTools } from './mcp/mcp-tools.ts';
@@ -41,7 +41,7 @@ export interface OpenedTools extends AsyncDisposable {
 export interface Toolbox extends AsyncDisposable {
   open(request: ToolRequest): Promise<OpenedTools>;
   /** Reads a whole document, outside of any run. @throws ToolError as `fetch_url_content` does. */
-  read(url: string, options: ReadOptions): Promise<Pick<ReadPage, 'title' | 'content'>>;
+  read(url: string, options: ReadOptions): Promise<Pick<ParsedPage, 'title' | 'content'>>;
 }
 
 /** Creates the tools of a configuration. */

@@ -59,10 +59,10 @@ export class ReportReader {
     if (this.#bytesLeft < 0) throw new ForgedReportError('a sandbox process reported more than it can have to say');
     const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
     this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#take(line);
+    for (const line of lines) this.#readLine(line);
   }
 
-  #take(line: string): void {
+  #readLine(line: string): void {
     if (this.record.outcome) return;
     if (!this.#ready) {
       if (line !== READY_LINE) throw new ForgedReportError('a sandbox process began with an unknown line');

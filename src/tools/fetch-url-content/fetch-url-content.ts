@@ -7,7 +7,7 @@ import type { SourceLimits } from '../source-limits.ts';
 import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
-import { createRunPages, type PageReaderOptions, type ReadPage, readAddress } from './page-reader.ts';
+import { createRunPages, type PageReaderOptions, type ParsedPage, readPage } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
 import { linksIn, type PartLinks } from './part-links.ts';
@@ -52,7 +52,7 @@ export interface FetchUrlContentTool extends Tool, Disposable {
    */
   forRun(limits: SourceLimits, readFile?: ReadFile): Tool;
   /** Reads a whole document, outside of any run. @throws ToolError as a call does. */
-  read(url: string, options: ReadOptions): Promise<ReadPage>;
+  read(url: string, options: ReadOptions): Promise<ParsedPage>;
 }
 
 /** The tool `fetch_url_content` (docs/research.md, "Tools"). Dispose it to end its parser processes. */
@@ -63,7 +63,7 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Fetc
   const parts = { partLength, timeoutMs };
   return {
     ...toolOf(shared, parts),
-    read: (url, options) => readAddress(url, { ...shared, ...options }),
+    read: (url, options) => readPage(url, { ...shared, ...options }),
     forRun(limits, readFile) {
       const ownPages = createRunPages();
       const within = safeFetch.within(limits.allowedDomains, limits.blockedDomains);
@@ -83,7 +83,7 @@ function toolOf(reader: PageReaderOptions, { partLength, timeoutMs }: { partLeng
     timeoutMs,
     async call(args, { signal, log }) {
       const parsed = parseFetchArguments(args);
-      const page = await readAddress(parsed.url, { ...reader, signal, log });
+      const page = await readPage(parsed.url, { ...reader, signal, log });
       const request = isFileUrl(parsed.url) ? { ...parsed, url: page.url } : parsed;
       if (request.offset > 0 && request.offset >= page.content.length) {
         throw new ToolError(
@@ -106,7 +106,7 @@ function toolOf(reader: PageReaderOptions, { partLength, timeoutMs }: { partLeng
 }
 
 /** The part of a page from `offset`, with its links: together they take at most `length` UTF-16 code units. */
-function partWithLinks(page: ReadPage, offset: number, length: number): { part: TextPart; links: PartLinks } {
+function partWithLinks(page: ParsedPage, offset: number, length: number): { part: TextPart; links: PartLinks } {
   const room = Math.floor(length * MAX_LINKS_SHARE);
   const longest = partOf(page.content, offset, length);
   const links = linksIn(longest.text, page.links, room);
@@ -118,7 +118,7 @@ function partWithLinks(page: ReadPage, offset: number, length: number): { part: 
 /** The passages around the text to find, each after its offset. */
 function passagesOutput(
   { url, find }: FetchArguments,
-  { page, found, links }: { page: ReadPage; found: FoundPassages; links: PartLinks },
+  { page, found, links }: { page: ParsedPage; found: FoundPassages; links: PartLinks },
 ): ToolOutput {
   const { passages, places } = found;
   const content = passages.map(({ offset, text }) => `[offset ${offset}]\n${text}`).join('\n\n');
@@ -144,14 +144,14 @@ function addLinks(result: { [key: string]: JsonValue }, { links, omitted }: Part
   if (omitted > 0) result.links_left_out = omitted;
 }
 
-function sourceOf(url: string, page: ReadPage): Omit<ToolSource, 'snippet'> {
+function sourceOf(url: string, page: ParsedPage): Omit<ToolSource, 'snippet'> {
   return { url, title: page.title, kind: 'read', ...(page.published ? { published: page.published } : {}) };
 }
 
 /** A result with the metadata of its page. */
 function describePage(
   url: string,
-  page: ReadPage,
+  page: ParsedPage,
   part: { content: string; source_id: number; truncated: boolean },
 ): { [key: string]: JsonValue } {
   const result: { [key: string]: JsonValue } = { url, title: page.title, ...part };
@@ -165,7 +165,7 @@ function describePage(
 
 function partOutput(
   request: FetchArguments,
-  read: { page: ReadPage; part: TextPart; links: PartLinks; passages: readonly DocumentPassage[] },
+  read: { page: ParsedPage; part: TextPart; links: PartLinks; passages: readonly DocumentPassage[] },
 ): ToolOutput {
   const { page, part, links, passages } = read;
   const { url } = request;

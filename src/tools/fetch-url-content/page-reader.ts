@@ -13,7 +13,7 @@ import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-sou
 import { CONTENT_KINDS, hasPlainText } from './parsing/parse-job.ts';
 import { ParseFailure, type ParsePool, parsedDocument } from './parsing/parse-pool.ts';
 
-const readPage = parsedDocument.extend({
+const parsedPage = parsedDocument.extend({
   /** After redirects. */
   url: z.string(),
   kind: z.enum(CONTENT_KINDS),
@@ -22,7 +22,7 @@ const readPage = parsedDocument.extend({
 });
 
 /** A page with its text. */
-export type ReadPage = z.output<typeof readPage>;
+export type ParsedPage = z.output<typeof parsedPage>;
 
 export interface PageReaderOptions extends PageSourceOptions {
   pool: ParsePool;
@@ -36,14 +36,14 @@ export interface PageReaderOptions extends PageSourceOptions {
 const MAX_CACHED = 1_000_000;
 
 /** The pages that a run read last and that other runs may not see; together at most `MAX_CACHED` long. */
-export type RunPages = LRUCache<string, ReadPage>;
+export type RunPages = LRUCache<string, ParsedPage>;
 
 export function createRunPages(): RunPages {
   return new LRUCache({ maxSize: MAX_CACHED, sizeCalculation: cachedLength });
 }
 
 /** The size of a page in the cache, which demands at least 1. */
-function cachedLength({ content, links = [] }: ReadPage): number {
+function cachedLength({ content, links = [] }: ParsedPage): number {
   return links.reduce((sum, address) => sum + address.length, Math.max(1, content.length));
 }
 
@@ -51,16 +51,16 @@ function cachedLength({ content, links = [] }: ReadPage): number {
  * Retrieves and reads a page, or takes it from the cache.
  * @throws ToolError, such as `outside_dates` for a page that was published at a time that the request does not allow.
  */
-export async function readAddress(
+export async function readPage(
   url: string,
   options: PageReaderOptions & { signal: AbortSignal; log: Logger },
-): Promise<ReadPage> {
+): Promise<ParsedPage> {
   const page = await cachedOrRetrieved(url, options);
   if (!page.datedByServer) checkDate(page, options.limits);
   return page;
 }
 
-function checkDate({ published }: ReadPage, limits: SourceLimits): void {
+function checkDate({ published }: ParsedPage, limits: SourceLimits): void {
   if (isPublishedWithin(published, limits)) return;
   const { after, before } = limits;
   const allowed = [after && `from ${after}`, before && `until ${before}`].filter(Boolean).join(' ');
@@ -70,13 +70,13 @@ function checkDate({ published }: ReadPage, limits: SourceLimits): void {
 async function cachedOrRetrieved(
   url: string,
   options: PageReaderOptions & { signal: AbortSignal; log: Logger },
-): Promise<ReadPage> {
+): Promise<ParsedPage> {
   const cache = isCorpusUrl(url) || isFileUrl(url) ? undefined : options.cache;
   const key = cacheKey(url, options.safeFetch.policy);
   const runPage = options.ownPages?.get(key);
   if (runPage) return runPage;
   // A cache that is down costs a request, not the call.
-  const cached = cache && readPage.safeParse(await cache.store.get(key).catch(() => undefined));
+  const cached = cache && parsedPage.safeParse(await cache.store.get(key).catch(() => undefined));
   if (cached?.success) return cached.data;
   const body = await retrieve(url, options);
   using _ = body.held;
@@ -96,7 +96,7 @@ function cacheKey(url: string, policy: string): string {
 async function readBody(
   body: RetrievedBody,
   { pool, signal, log }: PageReaderOptions & { signal: AbortSignal; log: Logger },
-): Promise<ReadPage> {
+): Promise<ParsedPage> {
   const { url, bytes } = body;
   const { kind, charset } = describeContent(bytes, body.contentType);
   const job = { kind, bytes, charset, url, referenceLinks: true };

@@ -1,4 +1,4 @@
-import { fileIdIn, fileUrl, isFileUrl, type ReadFile, readAttached } from '../attached-file.ts';
+import { fileIdIn, fileUrl, isFileUrl, type ReadFile, readAttachedFile } from '../attached-file.ts';
 import { readDocument } from '../corpus/corpus.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
 import { checkRequested } from '../safe-fetch/host-rules.ts';
@@ -53,7 +53,7 @@ export async function retrieve(
     return await retrieveDocument(url, options.corpusFolder);
   }
   if (isFileUrl(url)) {
-    const file = await readAttached(url, options);
+    const file = await readAttachedFile(url, options);
     const { name, bytes, type, createdAt } = file;
     return {
       // The model may have written the file's name in another way.

@@ -27,7 +27,7 @@ export function toToolOutput(result: CallToolResult, options: CallResultOptions)
     throw new ToolError('tool_failed', redactAndCut(text || 'The tool failed without a message.', options.server));
   }
   const structured = structuredContent(result.structuredContent, options);
-  const value = limited(text, structured);
+  const value = limitResult(text, structured);
   return { sources: sourcesOf(result.content), result: () => value };
 }
 
@@ -48,17 +48,17 @@ function structuredContent(content: unknown, options: CallResultOptions): JsonVa
   );
 }
 
-function limited(text: string, structured: JsonValue | undefined): JsonValue {
-  if (structured === undefined) return limitedText(text);
+function limitResult(text: string, structured: JsonValue | undefined): JsonValue {
+  if (structured === undefined) return limitText(text);
   const json = JSON.stringify(structured);
   // Servers repeat structured content as text for clients that do not support it.
   const isRepeated = text === '' || JSON.stringify(parseJson(text)) === json;
   const size = json.length + (isRepeated ? 0 : text.length);
-  if (size > MCP_LIMITS.result) return limitedText(isRepeated ? json : `${text}\n${json}`);
+  if (size > MCP_LIMITS.result) return limitText(isRepeated ? json : `${text}\n${json}`);
   return isRepeated ? structured : { text, structured };
 }
 
-function limitedText(text: string): JsonValue {
+function limitText(text: string): JsonValue {
   if (text.length <= MCP_LIMITS.result) return text;
   return { text: text.slice(0, MCP_LIMITS.result), truncated: true };
 }

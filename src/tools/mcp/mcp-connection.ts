@@ -96,11 +96,11 @@ export class McpConnection implements AsyncDisposable {
         toolDefinition: tool.definition,
       },
     );
-    return this.#masked(result);
+    return this.#redact(result);
   }
 
   /** Masks the server's credentials in an answer. */
-  #masked<T>(answer: T): T {
+  #redact<T>(answer: T): T {
     if (!this.#mask) return answer;
     const text = JSON.stringify(answer);
     const clean = this.#mask.text(text, REDACTED);
@@ -211,6 +211,6 @@ export class McpConnection implements AsyncDisposable {
       timeout,
       signal: this.#closing.signal,
     });
-    return this.#masked(tools);
+    return this.#redact(tools);
   }
 }

@@ -56,7 +56,7 @@ export class TokenGrant implements AuthProvider {
     if (scope !== undefined) form.set('scope', scope);
     const answer = await withTimeout('the token request', TIMEOUT_MS, (signal) => this.#post(form, signal));
     const parsed = answerSchema.safeParse(answer);
-    if (!parsed.success) throw refused('its answer holds no token');
+    if (!parsed.success) throw refusal('its answer holds no token');
     const { access_token, expires_in = DEFAULT_LIFETIME_SECONDS } = parsed.data;
     this.#token = { value: access_token, expiresAt: steadyClock.now() + expires_in * 1000 - RENEWAL_MARGIN_MS };
     return access_token;
@@ -77,7 +77,7 @@ export class TokenGrant implements AuthProvider {
     });
     if (!answer.ok) {
       await answer.body?.cancel();
-      throw refused(`it answered ${answer.status}`);
+      throw refusal(`it answered ${answer.status}`);
     }
     return parseJson(await answer.text());
   }
@@ -90,6 +90,6 @@ export class TokenGrant implements AuthProvider {
   }
 }
 
-function refused(reason: string): ToolError {
+function refusal(reason: string): ToolError {
   return new ToolError('mcp_unauthorized', `The authorization server of this MCP server gave no token: ${reason}.`);
 }

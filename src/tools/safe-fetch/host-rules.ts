@@ -26,11 +26,11 @@ export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean
     throw new ToolError('invalid_url', 'Addresses with a user name or password are not fetched.');
   }
   const host = url.hostname;
-  if (matchesHost(host, rules.denyHosts)) throw blocked(host, 'is on the deny list');
+  if (matchesHost(host, rules.denyHosts)) throw blockedHost(host, 'is on the deny list');
   if (rules.allowHosts.length > 0 && !matchesHost(host, rules.allowHosts))
-    throw blocked(host, 'is not on the allow list');
+    throw blockedHost(host, 'is not on the allow list');
   checkRequested(host, rules.requestedHosts);
-  if (!rules.allowLocalNames && matchesHost(host, LOCAL_NAMES)) throw blocked(host, 'is a local name');
+  if (!rules.allowLocalNames && matchesHost(host, LOCAL_NAMES)) throw blockedHost(host, 'is a local name');
 }
 
 /**
@@ -38,12 +38,12 @@ export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean
  * @throws ToolError `blocked_host`.
  */
 export function checkRequested(host: string, requested: readonly string[], denied: readonly string[] = []): void {
-  if (matchesHost(host, denied)) throw blocked(host, 'is on the deny list');
+  if (matchesHost(host, denied)) throw blockedHost(host, 'is on the deny list');
   if (requested.length === 0 || matchesHost(host, requested)) return;
   const listed = requested.slice(0, 10).join(', ') + (requested.length > 10 ? ', ...' : '');
   throw new ToolError('blocked_host', `${host} is not among the domains that may be read for this request: ${listed}.`);
 }
 
-function blocked(host: string, why: string): ToolError {
+function blockedHost(host: string, why: string): ToolError {
   return new ToolError('blocked_host', `The host ${host} ${why}.`);
 }

@@ -5,7 +5,7 @@ import { linksIn } from '../../../src/tools/fetch-url-content/part-links.ts';
 import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 import { join } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
-import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
+import { numberPageLinks } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
 import { stripMarkup } from '../../../src/tools/text/strip-markup.ts';
@@ -87,7 +87,7 @@ const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['partOf', (text) => partOf(text, 0, Math.floor(text.length * 0.9))],
   ['relevantPassages', (text) => relevantPassages(text, 'word aaaa other', { from: 0, to: 0 })],
   ['findPassages', (text) => findPassages(text, `${text.slice(0, 40)} word`)],
-  ['withReferences', withReferences],
+  ['numberPageLinks', numberPageLinks],
   ['linksIn', (text) => linksIn(text, ['https://example.org/'], 1000)],
   ['content types', (text) => attempt(() => describeContent(new Uint8Array(), `application/${text}`))],
 ];

@@ -6,23 +6,23 @@ import { readCsv } from './plain/csv.ts';
 import { readFeed } from './plain/feed.ts';
 import { readJsonText } from './plain/json-text.ts';
 import { readPlainly } from './plain/read-plainly.ts';
-import { bounded, readText } from './plain/read-text.ts';
-import { withReferences } from './reference-links.ts';
+import { cutContent, readText } from './plain/read-text.ts';
+import { numberPageLinks } from './reference-links.ts';
 
 /** Reads a body of any kind. Runs in the child process. */
 export async function read(job: ParseJob): Promise<ParsedDocument> {
   const document = await readKind(job);
   // The links of a body that was already Markdown stay unchanged.
   const hasWrittenLinks = job.kind === 'html' || isOffice(job.kind);
-  const { content, links } = job.referenceLinks && hasWrittenLinks ? withReferences(document.content) : document;
+  const { content, links } = job.referenceLinks && hasWrittenLinks ? numberPageLinks(document.content) : document;
   const longest = isPlain(job.kind) ? job.longest : undefined;
-  return { ...withShortMetadata(document), ...bounded(content, longest), ...(links ? { links } : {}) };
+  return { ...shortenMetadata(document), ...cutContent(content, longest), ...(links ? { links } : {}) };
 }
 
 /** The longest value of metadata, in UTF-16 code units: each is shown on one line, and stored with every page. */
 const MAX_METADATA_LENGTH = 300;
 
-function withShortMetadata(document: ParsedDocument): ParsedDocument {
+function shortenMetadata(document: ParsedDocument): ParsedDocument {
   const shortened = { ...document };
   for (const name of ['title', 'author', 'published', 'updated', 'language'] as const) {
     const text = shortened[name];

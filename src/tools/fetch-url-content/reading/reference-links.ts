@@ -10,7 +10,7 @@ const MAX_DESTINATION = 2000;
  * address. Each address has one number, in the order of the page; the letter tells it from the numbers of sources. Code
  * stays unchanged, and so do links once all addresses together reach `MAX_CONTENT`: a base can make short ones long.
  */
-export function withReferences(content: string): Pick<ParsedDocument, 'content' | 'links'> {
+export function numberPageLinks(content: string): Pick<ParsedDocument, 'content' | 'links'> {
   if (content.length <= LONG_PAGE || !content.includes('](')) return { content };
   const numbers = new Map<string, number>();
   let length = 0;

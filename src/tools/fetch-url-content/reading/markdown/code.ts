@@ -5,10 +5,10 @@ import { hasReadableText } from './readable-text.ts';
 
 /** Writes code in a fence that is longer than any fence within it. */
 export function codeBlock(element: HtmlElement): string {
-  return fenced(codeText(element), codeLanguage(element));
+  return fencedCode(codeText(element), codeLanguage(element));
 }
 
-export function fenced(code: string, language: string): string {
+export function fencedCode(code: string, language: string): string {
   const text = trimBlankEdges(code);
   if (text.trim() === '') return '';
   const longest = [...text.matchAll(/^`{3,}/gm)].reduce((length, [run]) => Math.max(length, run.length), 2);

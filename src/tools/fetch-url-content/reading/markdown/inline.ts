@@ -21,7 +21,7 @@ function inlineMarkdown(node: HtmlNode, context: InlineContext): string {
   if (!hasReadableText(node)) return '';
   const inner = (more: Partial<InlineContext> = {}) => inlineChildren(node, { ...context, ...more });
   const mark = MARKS.get(node.name);
-  if (mark !== undefined) return marked(mark, inner, context);
+  if (mark !== undefined) return wrap(mark, inner, context);
   switch (node.name) {
     case 'br':
       return '\n';
@@ -151,7 +151,7 @@ function codeSpan(text: string): string {
 }
 
 /** Writes text between marks of emphasis, with surrounding spaces outside of them. */
-function marked(mark: string, inner: (more: Partial<InlineContext>) => string, { marks = '' }: InlineContext): string {
+function wrap(mark: string, inner: (more: Partial<InlineContext>) => string, { marks = '' }: InlineContext): string {
   if (marks.includes(` ${mark} `) || marks === NO_MARKS) return inner({});
   const text = inner({ marks: `${marks} ${mark} ` });
   const bare = text.trim();

@@ -98,7 +98,7 @@ function blockOf(element: HtmlElement, context: InlineContext): string[] {
     case 'dl':
       return definitions(element, context);
     case 'blockquote':
-      return [quoted(innerBlocks())];
+      return [blockquote(innerBlocks())];
     case 'hr':
       return ['---'];
     case 'summary':
@@ -151,7 +151,7 @@ function linkedBlocks(link: HtmlElement, blocks: string[], { url }: InlineContex
   return first === '' ? [] : [`${mark}${linkTo(first.slice(mark.length), address)}`, ...rest];
 }
 
-function quoted(blocks: readonly string[]): string {
+function blockquote(blocks: readonly string[]): string {
   if (blocks.length === 0) return '';
   const lines = blocks.join('\n\n').split('\n');
   return lines.map((line) => (line === '' ? '>' : `> ${line}`)).join('\n');

@@ -7,7 +7,7 @@ function zip(letters: string, others: string): [string, string][] {
 }
 
 /** Writes a short text in Unicode script characters, else after a mark such as `^`; a word ending or a longer text stays. */
-function scripted(text: string, glyphs: ReadonlyMap<string, string>, mark: string): string {
+function writeScript(text: string, glyphs: ReadonlyMap<string, string>, mark: string): string {
   const isWordEnd = /^(?:st|nd|rd|th|er|re|e|ème|me|os?|as?|ª|º|TM|SM|[™®©*†‡])$/iu.test(text);
   if (text === '' || text.length > 12 || isWordEnd) return text;
   if ([...text].every((letter) => glyphs.has(letter))) return [...text].map((letter) => glyphs.get(letter)).join('');
@@ -17,10 +17,10 @@ function scripted(text: string, glyphs: ReadonlyMap<string, string>, mark: strin
 
 /** Writes a superscript: `mc²`. */
 export function superscript(text: string): string {
-  return scripted(text, SUPERSCRIPTS, '^');
+  return writeScript(text, SUPERSCRIPTS, '^');
 }
 
 /** Writes a subscript: `H₂O`. */
 export function subscript(text: string): string {
-  return scripted(text, SUBSCRIPTS, '_');
+  return writeScript(text, SUBSCRIPTS, '_');
 }

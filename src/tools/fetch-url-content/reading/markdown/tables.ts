@@ -1,7 +1,7 @@
 import { onOneLine } from '../../../../base/text.ts';
 import { closest, findElement, type HtmlElement, lineOf, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
-import { codeLanguage, codeText, fenced, isLineNumber } from './code.ts';
+import { codeLanguage, codeText, fencedCode, isLineNumber } from './code.ts';
 import { type InlineContext, lineMarkdown } from './inline.ts';
 import { hasReadableText } from './readable-text.ts';
 
@@ -91,7 +91,7 @@ export function codeInTable(table: HtmlElement): string | undefined {
   });
   if (!isCode || rows.length === 0) return undefined;
   const lines = rows.map(([, code]) => (code ? codeText(code).replace(/\n$/, '') : ''));
-  return fenced(lines.join('\n'), codeLanguage(rows[0]?.[1] ?? table) || codeLanguage(table));
+  return fencedCode(lines.join('\n'), codeLanguage(rows[0]?.[1] ?? table) || codeLanguage(table));
 }
 
 function isCodeCell(cell: HtmlElement): boolean {

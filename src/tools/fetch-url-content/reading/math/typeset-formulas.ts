@@ -11,19 +11,19 @@ export function drawnLatex(rendered: HtmlElement): string {
   const isDrawing = (element: HtmlElement) => element.name === 'mjx-math' || element.hasClass('katex-html');
   const drawing = findElement(rendered, isDrawing);
   if (!drawing || findElement(drawing, isDrawing)) return '';
-  return textOf(drawing).length <= MAX_LENGTH ? drawn(drawing, 0).trim() : '';
+  return textOf(drawing).length <= MAX_LENGTH ? readDrawing(drawing, 0).trim() : '';
 }
 
-function drawn(node: HtmlNode, depth: number): string {
+function readDrawing(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inside = (element: HtmlElement) => join(element.children.map((child) => drawn(child, depth + 1))).trim();
-  return node.name.startsWith('mjx-') ? drawnByMathJax(node, inside) : drawnByKatex(node, inside);
+  const inside = (element: HtmlElement) => join(element.children.map((child) => readDrawing(child, depth + 1))).trim();
+  return node.name.startsWith('mjx-') ? readMathJax(node, inside) : readKatex(node, inside);
 }
 
 type Inside = (element: HtmlElement) => string;
 
-function drawnByKatex(node: HtmlElement, inside: Inside): string {
+function readKatex(node: HtmlElement, inside: Inside): string {
   const names = node.attribute('class').split(/\s+/);
   if (names.includes('pstrut') || names.includes('strut') || names.includes('vlist-s')) return '';
   const rows = () => rowsOf(node).map(inside);
@@ -41,7 +41,7 @@ function drawnByKatex(node: HtmlElement, inside: Inside): string {
   return names.includes('mspace') ? ' ' : inside(node);
 }
 
-function drawnByMathJax(node: HtmlElement, inside: Inside): string {
+function readMathJax(node: HtmlElement, inside: Inside): string {
   const part = (name: string) => {
     const found = findElement(node, (node) => node.name === name);
     return found ? inside(found) : '';
@@ -108,13 +108,13 @@ export function typesetLatex(element: HtmlElement): string {
   const isMarked = element.hasClass('inline') || element.hasClass('display');
   if (inside.length === 0) return isMarked || text.length < 4 || /[\\^_]/.test(text) ? text : '';
   if (inside.some(({ name }) => !PLAIN.has(name))) return '';
-  return typeset(element, 0).trim();
+  return readTypeset(element, 0).trim();
 }
 
-function typeset(node: HtmlNode, depth: number): string {
+function readTypeset(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inner = join(node.children.map((child) => typeset(child, depth + 1)));
+  const inner = join(node.children.map((child) => readTypeset(child, depth + 1)));
   if (node.name === 'sup') return `^${group(inner.trim())}`;
   if (node.name === 'sub') return `_${group(inner.trim())}`;
   return node.name === 'strong' || node.name === 'b' ? `\\mathbf{${inner}}` : inner;

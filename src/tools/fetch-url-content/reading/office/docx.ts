@@ -91,7 +91,7 @@ class DocumentReader {
   read(xml: string): void {
     for (const event of withFormulas(xmlEvents(xml))) {
       if (this.writer.isFull) return;
-      this.#take(event);
+      this.#handle(event);
     }
   }
 
@@ -126,7 +126,7 @@ class DocumentReader {
     this.#paragraph = emptyParagraph();
   }
 
-  #take(event: EventOrFormula): void {
+  #handle(event: EventOrFormula): void {
     if (event.kind === 'text') {
       this.#write(event.text);
       return;

@@ -29,7 +29,7 @@ export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrForm
       yield event;
       continue;
     }
-    const text = formula.take(event);
+    const text = formula.handle(event);
     if (text === undefined) continue;
     formula = undefined;
     yield { kind: 'formula', text };
@@ -44,7 +44,7 @@ class FormulaReader {
   #plain = '';
 
   /** Takes an event; returns first formula in Markdown if first event ends it. */
-  take(event: XmlEvent): string | undefined {
+  handle(event: XmlEvent): string | undefined {
     const open = this.#stack.at(-1);
     if (event.kind === 'text') {
       if (!this.#inText) return undefined;
@@ -93,7 +93,7 @@ function latexOf({ name, parts, properties }: OpenElement): string {
     case 'm:nary':
       return `${characters(properties.get('m:chr') ?? '∫')}${below()}${above()} ${first('e')}`;
     case 'm:d':
-      return fenced(all('m:e'), properties);
+      return delimited(all('m:e'), properties);
     case 'm:m':
       return `\\begin{matrix} ${all('m:mr').join(' \\\\ ')} \\end{matrix}`;
     case 'm:mr':
@@ -115,7 +115,7 @@ function latexOf({ name, parts, properties }: OpenElement): string {
   }
 }
 
-function fenced(parts: readonly string[], properties: ReadonlyMap<string, string>): string {
+function delimited(parts: readonly string[], properties: ReadonlyMap<string, string>): string {
   const mark = (place: string, usual: string) => characters(properties.get(`m:${place}chr`) ?? usual);
   return `${mark('beg', '(')}${parts.join(mark('sep', '|'))}${mark('end', ')')}`;
 }

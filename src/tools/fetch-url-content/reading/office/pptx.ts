@@ -53,7 +53,7 @@ function writeShapes(xml: string, writer: DocumentWriter, excluded = /^(sldNum|s
   const shape = new ShapeReader(writer, excluded);
   for (const event of withFormulas(xmlEvents(xml))) {
     if (writer.isFull) return;
-    shape.take(event);
+    shape.handle(event);
   }
 }
 
@@ -71,7 +71,7 @@ class ShapeReader {
     this.#excluded = excluded;
   }
 
-  take(event: EventOrFormula): void {
+  handle(event: EventOrFormula): void {
     if (event.kind === 'text' || event.kind === 'formula') {
       if (this.#inText || event.kind === 'formula') this.#text += event.text;
       return;

@@ -34,7 +34,7 @@ export class ZipFile {
       }
       return new ZipFile(archive, entries);
     } catch (error) {
-      throw damaged(error);
+      throw damagedError(error);
     }
   }
 
@@ -60,11 +60,11 @@ export class ZipFile {
       const chunks: Buffer[] = await Array.fromAsync(await this.#archive.openReadStreamPromise(entry));
       return decodeText(Buffer.concat(chunks));
     } catch (error) {
-      throw damaged(error);
+      throw damagedError(error);
     }
   }
 }
 
-function damaged(cause: unknown): Error {
+function damagedError(cause: unknown): Error {
   return new Error('the document is damaged or encrypted', { cause });
 }

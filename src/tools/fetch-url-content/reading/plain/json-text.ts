@@ -15,7 +15,7 @@ const MAX_CELL_LENGTH = 200;
 export function readJsonText(text: string): string | undefined {
   const reader = new JsonReader(text);
   try {
-    const value = reader.document();
+    const value = reader.parse();
     return typeof value === 'string' ? undefined : lines(value).join('\n').trim();
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -34,7 +34,7 @@ class JsonReader {
   }
 
   /** @throws SyntaxError. */
-  document(): Value {
+  parse(): Value {
     this.#advance();
     const value = this.#value(0);
     if (this.#next !== '') throw new SyntaxError('more than one value');
