@@ -65,9 +65,9 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Fetc
     ...toolOf(shared, parts),
     read: (url, options) => readPage(url, { ...shared, ...options }),
     forRun(limits, readFile) {
-      const ownPages = createRunPages();
-      const within = safeFetch.within(limits.allowedDomains, limits.blockedDomains);
-      return toolOf({ ...shared, ownPages, limits, readFile, safeFetch: within }, parts);
+      const runPages = createRunPages();
+      const limitedFetch = safeFetch.within(limits.allowedDomains, limits.blockedDomains);
+      return toolOf({ ...shared, runPages, limits, readFile, safeFetch: limitedFetch }, parts);
     },
     [Symbol.dispose]() {
       pool[Symbol.dispose]();

@@ -28,8 +28,8 @@ export interface PageReaderOptions extends PageSourceOptions {
   pool: ParsePool;
   /** Stores pages of the web for other calls and runs. */
   cache: { store: ToolCache; ttlMs: number } | undefined;
-  /** Stores pages for this run alone. */
-  ownPages?: RunPages;
+  /** Stores pages for this run alone, if there is a cache at all. */
+  runPages?: RunPages;
 }
 
 /** Longer pages are not stored. In UTF-16 code units. */
@@ -73,7 +73,7 @@ async function cachedOrRetrieved(
 ): Promise<ParsedPage> {
   const cache = isCorpusUrl(url) || isFileUrl(url) ? undefined : options.cache;
   const key = cacheKey(url, options.safeFetch.policy);
-  const runPage = options.ownPages?.get(key);
+  const runPage = options.runPages?.get(key);
   if (runPage) return runPage;
   // A cache that is down costs a request, not the call.
   const cached = cache && parsedPage.safeParse(await cache.store.get(key).catch(() => undefined));
@@ -83,7 +83,7 @@ async function cachedOrRetrieved(
   const page = await readBody(body, options);
   if (!cache || cachedLength(page) > MAX_CACHED) return page;
   if (body.shared) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
-  else options.ownPages?.set(key, page);
+  else options.runPages?.set(key, page);
   return page;
 }
 

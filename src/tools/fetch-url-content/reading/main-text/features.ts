@@ -10,7 +10,7 @@ interface PlacedBlock {
   at: number;
   block: Block;
   /** What kind of text it is. */
-  sort: Sort;
+  textKind: TextKind;
   /** The name of its element, reduced to those that features distinguish. */
   kind: string;
   /** Its place relative to the title and the paragraphs of the holder. */
@@ -22,7 +22,7 @@ interface PlacedBlock {
   chunk: HtmlElement | undefined;
 }
 
-type Sort = 'prose' | 'heading' | 'code' | 'link' | 'short';
+type TextKind = 'prose' | 'heading' | 'code' | 'link' | 'short';
 type Position = 'above title' | 'title' | 'before' | 'within' | 'behind';
 
 /** The features of a block, as `weights.ts` names them. They depend on structure, never on words. */
@@ -61,7 +61,7 @@ function place(at: number, block: Block, shape: PageShape): PlacedBlock {
   return {
     at,
     block,
-    sort: sortOf(at, shape),
+    textKind: textKindOf(at, shape),
     kind: KINDS.has(kind) ? kind : 'other',
     position: positionOf(at, shape),
     out,
@@ -70,7 +70,7 @@ function place(at: number, block: Block, shape: PageShape): PlacedBlock {
   };
 }
 
-function sortOf(at: number, { blocks, prose }: PageShape): Sort {
+function textKindOf(at: number, { blocks, prose }: PageShape): TextKind {
   const { text, linked, element } = blocks[at] ?? { text: '', linked: 0, element: undefined };
   if (prose[at]) return 'prose';
   if (element && HEADING.test(element.name)) return 'heading';
@@ -110,14 +110,14 @@ function addText(add: AddFeature, { at, block, kind }: PlacedBlock, shape: PageS
   if (shape.articleLetters.length > 300) {
     add('told', text.length < 30 ? 'short' : shape.articleLetters.includes(lettersOf(text, 60)) ? 'yes' : 'no');
   }
-  const kinds = shape.kinds.get(templateOf(block));
-  if (!kinds) return;
-  add('kind prose', bin(kinds.prose / shape.proseLength, [0, 0.02, 0.1, 0.3, 0.6]));
-  add('kind count', bin(kinds.count, [1, 2, 5, 10, 20]));
+  const template = shape.templates.get(templateOf(block));
+  if (!template) return;
+  add('kind prose', bin(template.prose / shape.proseLength, [0, 0.02, 0.1, 0.3, 0.6]));
+  add('kind count', bin(template.count, [1, 2, 5, 10, 20]));
 }
 
 function addPlace(add: AddFeature, placed: PlacedBlock, shape: PageShape): void {
-  const { at, sort, position, out, down, chunk } = placed;
+  const { at, textKind, position, out, down, chunk } = placed;
   const where = chunk ? 'else' : 'own';
   const distance = position === 'behind' ? at - shape.last : position === 'within' ? 0 : shape.first - at;
   const size = bin(shape.proseLength, [300, 1000, 3000]);
@@ -125,8 +125,8 @@ function addPlace(add: AddFeature, placed: PlacedBlock, shape: PageShape): void 
   add('down', Math.min(down, 6));
   add('position', position);
   add(`far ${position}`, bin(distance, [0, 1, 2, 4, 8, 16, 40]));
-  add(`article ${shape.isArticle ? 'yes' : 'no'} ${position} ${where}`, sort);
-  add(`page ${size} ${where}`, sort);
+  add(`article ${shape.isArticle ? 'yes' : 'no'} ${position} ${where}`, textKind);
+  add(`page ${size} ${where}`, textKind);
   add(`page ${size}`, position === 'behind' || position === 'before' ? position : 'within');
   add(`holder ${where}`, bin(shape.holder.size.prose / shape.proseLength, [0.2, 0.5, 0.8]));
 }
@@ -134,7 +134,7 @@ function addPlace(add: AddFeature, placed: PlacedBlock, shape: PageShape): void 
 const ANCESTOR_NAMES = /^(?:nav|footer|header|aside|form|figure|article|main|table|button|label)$/;
 const FRAME_ROLES = /^(?:navigation|contentinfo|banner|dialog|alertdialog|search|menu|menubar)$/;
 
-function addAncestors(add: AddFeature, { block, sort, kind, chunk }: PlacedBlock, shape: PageShape): void {
+function addAncestors(add: AddFeature, { block, textKind, kind, chunk }: PlacedBlock, shape: PageShape): void {
   const seen = new Set<string>();
   let isInMain = false;
   for (let node: HtmlElement | undefined = block.element; node; node = node.parent) {
@@ -152,7 +152,7 @@ function addAncestors(add: AddFeature, { block, sort, kind, chunk }: PlacedBlock
   for (const name of seen) add(`in ${chunk ? 'else' : 'own'}`, name);
   if (!seen.has('article')) add('not in', 'article');
   const main = shape.main === undefined ? 'none' : isInMain ? 'in' : 'out';
-  add(`main ${main}`, sort);
+  add(`main ${main}`, textKind);
   add(`main ${main} kind`, kind);
 }
 
@@ -161,7 +161,7 @@ function addNeighbours(add: AddFeature, { at, block, position }: PlacedBlock, sh
   for (const step of [-2, -1, 1, 2]) {
     const other = blocks[at + step];
     const isSibling = other?.element.parent === block.element.parent;
-    add(`next ${step}`, other ? `${isSibling ? 'sibling ' : ''}${sortOf(at + step, shape)}` : 'none');
+    add(`next ${step}`, other ? `${isSibling ? 'sibling ' : ''}${textKindOf(at + step, shape)}` : 'none');
   }
   let text = 0;
   let linked = 0;

@@ -29,7 +29,7 @@ export interface PageShape {
   first: number;
   last: number;
   /** Totals of the blocks of each template. */
-  kinds: ReadonlyMap<string, TemplateTotals>;
+  templates: ReadonlyMap<string, TemplateTotals>;
   /** Blocks whose text occurs on the page before them. */
   repeated: ReadonlySet<Block>;
   /** Indexes of short blocks with the same text as at least two others, such as buttons and labels. */
@@ -51,8 +51,8 @@ export const HEADING = /^h[1-6]$/;
 export function pageShape(blocks: readonly Block[], description: PageDescription): PageShape | undefined {
   const { isArticle, articleBody } = description;
   const prose = blocks.map(isProse);
-  const title = titleAt(blocks, description.metadata.title, prose);
-  const holder = holderOf(blocks, prose, title);
+  const title = findTitle(blocks, description.metadata.title, prose);
+  const holder = findHolder(blocks, prose, title);
   if (!holder) return undefined;
   const holderDepths = new Map<HtmlElement, number>();
   for (let node: HtmlElement | undefined = holder; node; node = node.parent) holderDepths.set(node, holderDepths.size);
@@ -65,16 +65,16 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
     isArticle,
     holder,
     holderDepths,
-    main: mainAround(holder),
-    box: boxAround(blocks[title]?.element, holderDepths),
-    facts: factsAmong(blocks),
+    main: findMain(holder),
+    box: findBox(blocks[title]?.element, holderDepths),
+    facts: findFacts(blocks),
     panelIds: new Set(blocks.flatMap(panelsOpenedBy)),
     title,
     first: blocks.findIndex(isOwn),
     last: blocks.findLastIndex(isOwn),
-    kinds: kindsOf(blocks, prose),
-    repeated: repeatedAmong(blocks),
-    echoes: echoesAmong(blocks),
+    templates: totalsByTemplate(blocks, prose),
+    repeated: findRepeated(blocks),
+    echoes: findEchoes(blocks),
     articleLetters: lettersOf(articleBody, articleBody.length),
   };
 }
@@ -82,7 +82,7 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
 /** The factor for a possible holder that follows the page's title. */
 const TITLE_FACTOR = 4;
 
-function holderOf(blocks: readonly Block[], prose: readonly boolean[], title: number): HtmlElement | undefined {
+function findHolder(blocks: readonly Block[], prose: readonly boolean[], title: number): HtmlElement | undefined {
   const candidates = new Map<HtmlElement, { length: number; own: number }>();
   const add = (element: HtmlElement, length: number, own: number) => {
     const before = candidates.get(element) ?? { length: 0, own: 0 };
@@ -105,17 +105,17 @@ function holderOf(blocks: readonly Block[], prose: readonly boolean[], title: nu
   return holder;
 }
 
-function mainAround(holder: HtmlElement): HtmlElement | undefined {
+function findMain(holder: HtmlElement): HtmlElement | undefined {
   const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';
   return closest(holder, isMain) ?? closest(holder, ({ name }) => name === 'article');
 }
 
-function boxAround(title: HtmlElement | undefined, holderDepths: PageShape['holderDepths']): HtmlElement | undefined {
+function findBox(title: HtmlElement | undefined, holderDepths: PageShape['holderDepths']): HtmlElement | undefined {
   const box = closest(title, (node) => holderDepths.has(node));
   return box?.parent === undefined ? undefined : box;
 }
 
-function factsAmong(blocks: readonly Block[]): Set<HtmlElement> {
+function findFacts(blocks: readonly Block[]): Set<HtmlElement> {
   const factsAround = ({ element }: Block) => closest(element, ({ name }) => name === 'dl' || name === 'table') ?? [];
   const isData = (node: HtmlElement) =>
     node.size.linked + node.size.headings === 0 && (node.name === 'dl' || !isLayout(node));
@@ -130,7 +130,7 @@ function panelsOpenedBy({ element, inline }: Block): string[] {
 }
 
 /** The index of the heading that matches the page's title, else of the only `h1`; -1 if there is neither. */
-function titleAt(blocks: readonly Block[], title: string, prose: readonly boolean[]): number {
+function findTitle(blocks: readonly Block[], title: string, prose: readonly boolean[]): number {
   const wanted = lettersOf(title, 100);
   const isTitle = ({ text }: Block) => {
     const letters = lettersOf(text, 100);
@@ -156,22 +156,22 @@ export function templateOf({ element }: Block): string {
   return `${name(element)} ${name(element.parent)} ${name(element.parent?.parent)}`;
 }
 
-function kindsOf(blocks: readonly Block[], prose: readonly boolean[]): Map<string, TemplateTotals> {
-  const kinds = new Map<string, TemplateTotals>();
+function totalsByTemplate(blocks: readonly Block[], prose: readonly boolean[]): Map<string, TemplateTotals> {
+  const templates = new Map<string, TemplateTotals>();
   for (const [at, block] of blocks.entries()) {
     const { text, linked } = block;
     const template = templateOf(block);
-    const kind = kinds.get(template) ?? { count: 0, text: 0, linked: 0, prose: 0 };
-    kinds.set(template, kind);
-    kind.count += 1;
-    kind.text += text.length;
-    kind.linked += linked;
-    if (prose[at]) kind.prose += text.length;
+    const totals = templates.get(template) ?? { count: 0, text: 0, linked: 0, prose: 0 };
+    templates.set(template, totals);
+    totals.count += 1;
+    totals.text += text.length;
+    totals.linked += linked;
+    if (prose[at]) totals.prose += text.length;
   }
-  return kinds;
+  return templates;
 }
 
-function repeatedAmong(blocks: readonly Block[]): Set<Block> {
+function findRepeated(blocks: readonly Block[]): Set<Block> {
   const seen = new Set<string>();
   return new Set(
     blocks.filter(({ text }) => {
@@ -186,7 +186,7 @@ function repeatedAmong(blocks: readonly Block[]): Set<Block> {
 /** The longest text of a button or a label, in characters. */
 const MAX_LABEL_LENGTH = 60;
 
-function echoesAmong(blocks: readonly Block[]): Set<number> {
+function findEchoes(blocks: readonly Block[]): Set<number> {
   const places = new Map<string, number[]>();
   for (const [at, { text }] of blocks.entries()) {
     const key = text.length > MAX_LABEL_LENGTH ? '' : text.replace(/[\d\P{L}]+/gu, '').toLowerCase();
