@@ -4,7 +4,7 @@ import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
 import { linksIn } from '../../../src/tools/fetch-url-content/part-links.ts';
 import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
-import { join } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
+import { joinLatex } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
 import { numberPageLinks } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
@@ -122,7 +122,7 @@ describe('texts of strangers', () => {
     assert.ok(
       !growsTooFast((share) => {
         const signs = Array.from({ length: 30_000 * share }, () => '\\hat{x}');
-        return () => join(signs);
+        return () => joinLatex(signs);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import { monthNames, plainMonth } from '../../../text/month-names.ts';
 
 /** Languages whose month names are tried after those of the page's language. */
-const USUAL = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ru', 'pl', 'sv'];
+const COMMON_LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ru', 'pl', 'sv'];
 /** Shorter abbreviations of a month may be other words. */
 const MIN_ABBREVIATION = 3;
 /** The zeros of other scripts: Arabic, Persian, Devanagari, Bengali, Thai, full width. */
@@ -60,7 +60,7 @@ function latinDigit(digit: string): string {
 function monthOf(value: string, language: string): number {
   const [pageLanguage = ''] = language.toLowerCase().split('-');
   const name = plainMonth(value);
-  for (const candidate of new Set([pageLanguage, ...USUAL])) {
+  for (const candidate of new Set([pageLanguage, ...COMMON_LANGUAGES])) {
     const months = monthNames(candidate);
     const exact = months.get(name);
     if (exact !== undefined) return exact;

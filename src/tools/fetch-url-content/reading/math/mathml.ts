@@ -45,16 +45,16 @@ export function latexOf(math: HtmlElement | undefined): string {
 
 function latex(node: HtmlNode, depth: number): string {
   if (depth > MAX_DEPTH) return '';
-  if (typeof node === 'string') return characters(onOneLine(node));
+  if (typeof node === 'string') return latexText(onOneLine(node));
   const parts = node.elements;
   const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
-  const all = () => join(parts.map((child) => latex(child, depth + 1)));
+  const all = () => joinLatex(parts.map((child) => latex(child, depth + 1)));
   switch (node.name.replace(/^\w{1,3}:/, '')) {
     case 'mi':
       return identifier(node);
     case 'mn':
     case 'mo':
-      return characters(lineOf(node));
+      return latexText(lineOf(node));
     case 'mtext':
     case 'ms':
       return lineOf(node) === '' ? ' ' : `\\text{${joinSpaces(textOf(node))}}`;
@@ -70,16 +70,16 @@ function latex(node: HtmlNode, depth: number): string {
     case 'mroot':
       return `\\sqrt[${part(1)}]{${part(0)}}`;
     case 'msup':
-      return `${base(part(0))}^${group(part(1))}`;
+      return `${scriptBase(part(0))}^${brace(part(1))}`;
     case 'msub':
-      return `${base(part(0))}_${group(part(1))}`;
+      return `${scriptBase(part(0))}_${brace(part(1))}`;
     case 'msubsup':
     case 'munderover':
-      return `${base(part(0))}_${group(part(1))}^${group(part(2))}`;
+      return `${scriptBase(part(0))}_${brace(part(1))}^${brace(part(2))}`;
     case 'munder':
-      return accent(parts[1], part(0)) ?? `${base(part(0))}_${group(part(1))}`;
+      return accent(parts[1], part(0)) ?? `${scriptBase(part(0))}_${brace(part(1))}`;
     case 'mover':
-      return accent(parts[1], part(0)) ?? `${base(part(0))}^${group(part(1))}`;
+      return accent(parts[1], part(0)) ?? `${scriptBase(part(0))}^${brace(part(1))}`;
     case 'menclose': {
       const side = /^(?:top|bottom)$/.exec(node.attribute('notation'))?.[0];
       return side === undefined ? all() : `\\${side === 'top' ? 'over' : 'under'}line{${all()}}`;
@@ -96,7 +96,7 @@ function latex(node: HtmlNode, depth: number): string {
     case 'mphantom':
       return '';
     default:
-      return parts.length === 0 ? characters(lineOf(node)) : all();
+      return parts.length === 0 ? latexText(lineOf(node)) : all();
   }
 }
 
@@ -105,22 +105,22 @@ function identifier(node: HtmlElement): string {
   if (FUNCTIONS.has(name)) return `\\${name}`;
   if ([...name].length > 1 && /^\p{L}+$/u.test(name) && !OPERATORS.has(name)) return `\\mathrm{${name}}`;
   const bold = /bold/.test(node.attribute('mathvariant'));
-  return bold ? `\\mathbf{${characters(name)}}` : characters(name);
+  return bold ? `\\mathbf{${latexText(name)}}` : latexText(name);
 }
 
 /** Replaces symbols with their LaTeX names and drops invisible operators. */
-export function characters(text: string): string {
+export function latexText(text: string): string {
   const named = [...text].map((character) => {
     if (/[\u2061-\u2064\u200b]/.test(character)) return '';
     const name = OPERATORS.get(character);
     if (name !== undefined) return name;
     return /[{}#%&$]/.test(character) ? `\\${character}` : character;
   });
-  return join(named);
+  return joinLatex(named);
 }
 
 /** Joins pieces, with a space where a command would run into a letter. */
-export function join(pieces: readonly string[]): string {
+export function joinLatex(pieces: readonly string[]): string {
   let text = '';
   // A separate string, because a test of the growing text would cost as much as its length.
   let end = '';
@@ -135,11 +135,12 @@ export function join(pieces: readonly string[]): string {
 }
 
 /** Puts braces around the base of a script unless it is one symbol. */
-export function base(text: string): string {
+export function scriptBase(text: string): string {
   return text.length <= 1 || /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]}]$/u.test(text) ? text : `{${text}}`;
 }
 
-export function group(text: string): string {
+/** Puts braces around a text unless it is one character. */
+export function brace(text: string): string {
   return [...text].length === 1 ? text : `{${text}}`;
 }
 

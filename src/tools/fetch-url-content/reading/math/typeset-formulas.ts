@@ -1,6 +1,6 @@
 import { joinSpaces } from '../../../../base/text.ts';
 import { elementsBelow, findElement, type HtmlElement, type HtmlNode, textOf } from '../html/tree.ts';
-import { base, characters, group, join } from './mathml.ts';
+import { brace, joinLatex, latexText, scriptBase } from './mathml.ts';
 
 const MAX_DEPTH = 60;
 /** The longest text of a formula, in characters. */
@@ -11,13 +11,13 @@ export function drawnLatex(rendered: HtmlElement): string {
   const isDrawing = (element: HtmlElement) => element.name === 'mjx-math' || element.hasClass('katex-html');
   const drawing = findElement(rendered, isDrawing);
   if (!drawing || findElement(drawing, isDrawing)) return '';
-  return textOf(drawing).length <= MAX_LENGTH ? readDrawing(drawing, 0).trim() : '';
+  return textOf(drawing).length <= MAX_LENGTH ? readNode(drawing, 0).trim() : '';
 }
 
-function readDrawing(node: HtmlNode, depth: number): string {
+function readNode(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inside = (element: HtmlElement) => join(element.children.map((child) => readDrawing(child, depth + 1))).trim();
+  const inside = (parent: HtmlElement) => joinLatex(parent.children.map((child) => readNode(child, depth + 1))).trim();
   return node.name.startsWith('mjx-') ? readMathJax(node, inside) : readKatex(node, inside);
 }
 
@@ -36,7 +36,7 @@ function readKatex(node: HtmlElement, inside: Inside): string {
   if (names.includes('sqrt')) return `\\sqrt{${inside(node)}}`;
   if (names.includes('op-limits')) {
     const [below = '', operator = '', above] = rows();
-    return `${base(operator)}_${group(below)}${above ? `^${group(above)}` : ''}`;
+    return `${scriptBase(operator)}_${brace(below)}${above ? `^${brace(above)}` : ''}`;
   }
   return names.includes('mspace') ? ' ' : inside(node);
 }
@@ -65,8 +65,8 @@ function readMathJax(node: HtmlElement, inside: Inside): string {
         .filter((node) => node !== '');
       const sign = node.name === 'mjx-msub' ? '_' : '^';
       const [first = '', second] = raised;
-      const text = base(below ? inside(below) : '');
-      return second === undefined ? `${text}${sign}${group(first)}` : `${text}_${group(second)}^${group(first)}`;
+      const text = scriptBase(below ? inside(below) : '');
+      return second === undefined ? `${text}${sign}${brace(first)}` : `${text}_${brace(second)}^${brace(first)}`;
     }
     case 'mjx-assistive-mml':
     case 'mjx-speech':
@@ -79,7 +79,7 @@ function readMathJax(node: HtmlElement, inside: Inside): string {
 
 /** Replaces mathematical letters with ordinary ones, and symbols with their names. */
 function letters(text: string): string {
-  return characters(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
+  return latexText(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
 }
 
 /** The rows of a drawing, the lowest first. */
@@ -89,8 +89,8 @@ function rowsOf(node: HtmlElement): HtmlElement[] {
 
 function scripts(rows: readonly string[], isBelow: boolean): string {
   const [first = '', second] = rows;
-  if (second !== undefined) return `_${group(first)}^${group(second)}`;
-  return `${isBelow ? '_' : '^'}${group(first)}`;
+  if (second !== undefined) return `_${brace(first)}^${brace(second)}`;
+  return `${isBelow ? '_' : '^'}${brace(first)}`;
 }
 
 /** Elements that typeset a formula in plain HTML. */
@@ -114,8 +114,8 @@ export function typesetLatex(element: HtmlElement): string {
 function readTypeset(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inner = join(node.children.map((child) => readTypeset(child, depth + 1)));
-  if (node.name === 'sup') return `^${group(inner.trim())}`;
-  if (node.name === 'sub') return `_${group(inner.trim())}`;
+  const inner = joinLatex(node.children.map((child) => readTypeset(child, depth + 1)));
+  if (node.name === 'sup') return `^${brace(inner.trim())}`;
+  if (node.name === 'sub') return `_${brace(inner.trim())}`;
   return node.name === 'strong' || node.name === 'b' ? `\\mathbf{${inner}}` : inner;
 }

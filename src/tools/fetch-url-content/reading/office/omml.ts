@@ -1,4 +1,4 @@
-import { ACCENTS, base, characters, FUNCTIONS, group, join } from '../math/mathml.ts';
+import { ACCENTS, brace, FUNCTIONS, joinLatex, latexText, scriptBase } from '../math/mathml.ts';
 import type { XmlEvent } from './xml-events.ts';
 
 /** An open element of a formula. */
@@ -50,7 +50,7 @@ class FormulaReader {
       if (!this.#inText) return undefined;
       this.#plain += event.text;
       const text = event.text.replace(/[\u2061-\u2064]/g, '');
-      open?.parts.push({ name: 'text', latex: FUNCTIONS.has(text) ? `\\${text}` : characters(text) });
+      open?.parts.push({ name: 'text', latex: FUNCTIONS.has(text) ? `\\${text}` : latexText(text) });
       return undefined;
     }
     if (event.name === 'm:t') this.#inText = event.kind === 'open';
@@ -77,21 +77,21 @@ class FormulaReader {
 function latexOf({ name, parts, properties }: OpenElement): string {
   const all = (element: string) => parts.filter((part) => part.name === element).map(({ latex }) => latex.trim());
   const first = (element: string) => all(`m:${element}`)[0] ?? '';
-  const below = () => (first('sub') === '' ? '' : `_${group(first('sub'))}`);
-  const above = () => (first('sup') === '' ? '' : `^${group(first('sup'))}`);
+  const below = () => (first('sub') === '' ? '' : `_${brace(first('sub'))}`);
+  const above = () => (first('sup') === '' ? '' : `^${brace(first('sup'))}`);
   switch (name) {
     case 'm:f':
       return `\\${properties.get('m:type') === 'noBar' ? 'binom' : 'frac'}{${first('num')}}{${first('den')}}`;
     case 'm:ssup':
     case 'm:ssub':
     case 'm:ssubsup':
-      return `${base(first('e'))}${below()}${above()}`;
+      return `${scriptBase(first('e'))}${below()}${above()}`;
     case 'm:spre':
       return `{}${below()}${above()}${first('e')}`;
     case 'm:rad':
       return `\\sqrt${first('deg') === '' ? '' : `[${first('deg')}]`}{${first('e')}}`;
     case 'm:nary':
-      return `${characters(properties.get('m:chr') ?? '∫')}${below()}${above()} ${first('e')}`;
+      return `${latexText(properties.get('m:chr') ?? '∫')}${below()}${above()} ${first('e')}`;
     case 'm:d':
       return delimited(all('m:e'), properties);
     case 'm:m':
@@ -107,15 +107,15 @@ function latexOf({ name, parts, properties }: OpenElement): string {
     case 'm:bar':
       return `\\${properties.get('m:pos') === 'bot' ? 'under' : 'over'}line{${first('e')}}`;
     case 'm:limlow':
-      return `${base(first('e'))}_${group(first('lim'))}`;
+      return `${scriptBase(first('e'))}_${brace(first('lim'))}`;
     case 'm:limupp':
-      return `${base(first('e'))}^${group(first('lim'))}`;
+      return `${scriptBase(first('e'))}^${brace(first('lim'))}`;
     default:
-      return join(parts.map(({ latex }) => latex));
+      return joinLatex(parts.map(({ latex }) => latex));
   }
 }
 
 function delimited(parts: readonly string[], properties: ReadonlyMap<string, string>): string {
-  const mark = (place: string, usual: string) => characters(properties.get(`m:${place}chr`) ?? usual);
+  const mark = (place: string, usual: string) => latexText(properties.get(`m:${place}chr`) ?? usual);
   return `${mark('beg', '(')}${parts.join(mark('sep', '|'))}${mark('end', ')')}`;
 }

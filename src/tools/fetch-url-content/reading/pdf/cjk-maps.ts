@@ -123,6 +123,6 @@ function hex(number: number, length = 4): string {
   return number.toString(16).padStart(length, '0');
 }
 
-function cmap(spaces: readonly string[], body: string): string {
-  return `begincmap\n${spaces.length} begincodespacerange\n${spaces.join('\n')}\nendcodespacerange\n${body}\nendcmap\n`;
+function cmap(codeSpaces: readonly string[], body: string): string {
+  return `begincmap\n${codeSpaces.length} begincodespacerange\n${codeSpaces.join('\n')}\nendcodespacerange\n${body}\nendcmap\n`;
 }

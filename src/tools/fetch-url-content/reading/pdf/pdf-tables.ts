@@ -94,7 +94,7 @@ function tableAt(lines: readonly Line[], from: number): { rows?: string[][]; end
   let end = from + 1;
   for (let last = first; end < lines.length; end++) {
     const line = lines[end];
-    if (!line || !follows(last, line)) break;
+    if (!line || !isNextRow(last, line)) break;
     if (line.cells.length === 1) {
       const [cell] = line.cells;
       // A lone cell continues a cell above it, except in the first column, where it may be the text below the table.
@@ -102,7 +102,7 @@ function tableAt(lines: readonly Line[], from: number): { rows?: string[][]; end
       continued.push({ row: rows.length - 1, cell });
     } else {
       const joined = joinColumns(columns, line.cells);
-      if (!joined || !fits(joined, columns) || !fits(joined, line.cells)) break;
+      if (!joined || !isOneToOne(joined, columns) || !isOneToOne(joined, line.cells)) break;
       columns = joined;
       rows.push(line.cells);
     }
@@ -111,7 +111,7 @@ function tableAt(lines: readonly Line[], from: number): { rows?: string[][]; end
   if (!isTable(rows, columns)) return { end: from + (rows.length > MAX_RESCANNED ? Math.floor(rows.length / 2) : 1) };
   const texts = rows.map((row) => columns.map((column) => textIn(row, column)));
   for (const { row, cell } of continued) {
-    const at = columns.findIndex((column) => touches(column, cell));
+    const at = columns.findIndex((column) => overlaps(column, cell));
     const cells = texts[row];
     if (cells) cells[at] = `${cells[at] ?? ''} ${cell.text.trim()}`.trim();
   }
@@ -119,7 +119,7 @@ function tableAt(lines: readonly Line[], from: number): { rows?: string[][]; end
 }
 
 /** Whether a line is below another one and close enough to be in the same table. */
-function follows(above: Line, below: Line): boolean {
+function isNextRow(above: Line, below: Line): boolean {
   const drop = above.y - below.y;
   const height = Math.max(above.height, below.height);
   return drop > 0 && drop < height * 4 && below.cells.length > 0;
@@ -138,22 +138,22 @@ function joinColumns(columns: readonly Column[], cells: readonly Cell[]): Column
 }
 
 /** Whether no column overlaps more than one of the spans, which are a row's cells or the columns before. */
-function fits(columns: readonly Column[], spans: readonly Column[]): boolean {
-  return columns.every((column) => spans.filter((span) => touches(column, span)).length <= 1);
+function isOneToOne(columns: readonly Column[], spans: readonly Column[]): boolean {
+  return columns.every((column) => spans.filter((span) => overlaps(column, span)).length <= 1);
 }
 
-function touches(column: Column, cell: Column): boolean {
+function overlaps(column: Column, cell: Column): boolean {
   return cell.start < column.end && cell.end > column.start;
 }
 
 /** Whether a cell lies in one column that is not the first. */
 function isWithin(columns: readonly Column[], cell: Cell): boolean {
-  const touched = columns.filter((column) => touches(column, cell));
+  const touched = columns.filter((column) => overlaps(column, cell));
   return touched.length === 1 && touched[0] !== columns[0];
 }
 
 function textIn(row: readonly Cell[], column: Column): string {
-  return row.find((cell) => touches(column, cell))?.text.trim() ?? '';
+  return row.find((cell) => overlaps(column, cell))?.text.trim() ?? '';
 }
 
 function isTable(rows: readonly Cell[][], columns: readonly Column[]): boolean {

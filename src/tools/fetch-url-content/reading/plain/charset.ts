@@ -11,9 +11,9 @@ export function decodeText(bytes: Uint8Array, options: { charset?: string | unde
   const certain = byteOrderMark(bytes) ?? unmarkedUtf16(bytes);
   if (certain) return decode(bytes, certain);
   const named = knownCharset(options.charset);
-  if (named && fits(bytes, named)) return decode(bytes, named);
+  if (named && isPlausible(bytes, named)) return decode(bytes, named);
   const declared = knownCharset(declaredCharset(bytes));
-  if (declared && fits(bytes, declared)) return decode(bytes, declared);
+  if (declared && isPlausible(bytes, declared)) return decode(bytes, declared);
   if (isValid(sample(bytes), 'utf-8')) return decode(bytes, 'utf-8');
   return decode(bytes, named ?? declared ?? guessCharset(sample(bytes)));
 }
@@ -54,7 +54,7 @@ function knownCharset(label: string | undefined): string | undefined {
 }
 
 /** Whether bytes can be in a charset. Servers often send a default `utf-8` or `iso-8859-1` for bytes that are neither. */
-function fits(bytes: Uint8Array, charset: string): boolean {
+function isPlausible(bytes: Uint8Array, charset: string): boolean {
   if (charset === 'windows-1252') return declaredCharset(bytes) === undefined && !isMultibyteUtf8(sample(bytes));
   return charset !== 'utf-8' || isValid(sample(bytes), 'utf-8');
 }
