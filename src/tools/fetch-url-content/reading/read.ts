@@ -15,8 +15,8 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
   // The links of a body that was already Markdown stay unchanged.
   const hasWrittenLinks = job.kind === 'html' || isOffice(job.kind);
   const { content, links } = job.referenceLinks && hasWrittenLinks ? numberPageLinks(document.content) : document;
-  const longest = isPlain(job.kind) ? job.longest : undefined;
-  return { ...shortenMetadata(document), ...cutContent(content, longest), ...(links ? { links } : {}) };
+  const maxLength = isPlain(job.kind) ? job.longest : undefined;
+  return { ...shortenMetadata(document), ...cutContent(content, maxLength), ...(links ? { links } : {}) };
 }
 
 /** The longest value of metadata, in UTF-16 code units: each is shown on one line, and stored with every page. */
@@ -32,28 +32,28 @@ function shortenMetadata(document: ParsedDocument): ParsedDocument {
   return shortened;
 }
 
-/** Whether a body of this kind is read in full, up to `longest`. */
+/** Whether a body of this kind is read in full, up to `maxLength`. */
 function isPlain(kind: ParseJob['kind']): boolean {
   return kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'json';
 }
 
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
   if (job.plainly) return readPlainly(job);
-  if (job.kind === 'pdf') {
+  const { kind, bytes, url } = job;
+  if (kind === 'pdf') {
     // The PDF reader is large, so only the first PDF loads it.
     const { readPdf } = await import('./pdf/pdf.ts');
-    return await readPdf(job.bytes, { softLimitMs: job.softLimitMs });
+    return await readPdf(bytes, { softLimitMs: job.softLimitMs });
   }
-  const { kind, bytes, url } = job;
   if (isOffice(kind)) {
     const { readOffice } = await import('./office/office.ts');
     return await readOffice({ kind, bytes, url });
   }
-  const text = decodeText(job.bytes, { charset: job.charset });
-  if (job.kind === 'html') return readHtml(text, job.url);
-  if (job.kind === 'xml') return readFeed(text, job.url) ?? { title: '', content: text };
-  if (job.kind === 'csv') return { title: '', content: readCsv(text, job.longest) };
-  if (job.kind === 'json') return { title: '', content: readJsonText(text) ?? text };
-  if (job.kind === 'text' && isCaptions(text)) return { title: '', content: readCaptions(text) };
+  const text = decodeText(bytes, job.charset);
+  if (kind === 'html') return readHtml(text, url);
+  if (kind === 'xml') return readFeed(text, url) ?? { title: '', content: text };
+  if (kind === 'csv') return { title: '', content: readCsv(text, job.longest) };
+  if (kind === 'json') return { title: '', content: readJsonText(text) ?? text };
+  if (kind === 'text' && isCaptions(text)) return { title: '', content: readCaptions(text) };
   return readText(job);
 }

@@ -7,10 +7,10 @@ const SAMPLE_BYTES = 64 * 1024;
  * Decodes bytes. The charset is, in this order: a byte order mark, the one that the server named, the one the document
  * declares, UTF-8 if the bytes are valid, else the most plausible of the legacy charsets in use.
  */
-export function decodeText(bytes: Uint8Array, options: { charset?: string | undefined; kind?: string } = {}): string {
+export function decodeText(bytes: Uint8Array, serverCharset?: string): string {
   const certain = byteOrderMark(bytes) ?? unmarkedUtf16(bytes);
   if (certain) return decode(bytes, certain);
-  const named = knownCharset(options.charset);
+  const named = knownCharset(serverCharset);
   if (named && isPlausible(bytes, named)) return decode(bytes, named);
   const declared = knownCharset(declaredCharset(bytes));
   if (declared && isPlausible(bytes, declared)) return decode(bytes, declared);

@@ -5,9 +5,9 @@ import { markdownTable } from '../markdown-table.ts';
 /**
  * Converts CSV (RFC 4180, or with semicolons, tabs or bars) to a Markdown table; a long file to several, each with the
  * first row above it and `[Cells A2:D20]` before it. Text that is no table stays text. Stops after the table that exceeds
- * `longest` UTF-16 code units. papaparse is no substitute: it makes one cell of `"a, b" c,2`, and loses a column.
+ * `maxLength` UTF-16 code units. papaparse is no substitute: it makes one cell of `"a, b" c,2`, and loses a column.
  */
-export function readCsv(text: string, longest = MAX_CONTENT): string {
+export function readCsv(text: string, maxLength = MAX_CONTENT): string {
   const separator = separatorOf(text);
   const [first, second] = [...rowsOf(text.slice(0, SAMPLE_LENGTH), separator)];
   if (!first || !second || first.cells.length < 2) return text;
@@ -20,7 +20,7 @@ export function readCsv(text: string, longest = MAX_CONTENT): string {
     mark ||= place;
     tables.push(tables.length === 0 ? table : `${place}\n\n${table}`);
     length += tables.at(-1)?.length ?? 0;
-    if (length > longest) break;
+    if (length > maxLength) break;
   }
   return tables.length === 1 ? (tables[0] ?? '') : `${mark}\n\n${tables.join('\n\n')}`;
 }
