@@ -2,32 +2,32 @@ import { GatewayError } from '../base/errors.ts';
 import { joinSpaces, percentDecoded } from '../base/text.ts';
 import { ToolError } from './tool.ts';
 
-/** A file of the user whose run it is, as the tools read it. Dispose it once its bytes are not needed any more. */
+/** A file of the run's user, as the tools read it. Dispose it once its bytes are no longer needed. */
 export interface AttachedFile extends Disposable {
   name: string;
   bytes: Uint8Array;
-  /** Its media type; empty where its sender named none. */
+  /** Its media type; empty if its sender named none. */
   type: string;
   /** Unix milliseconds. */
   createdAt: number;
 }
 
-/** Reads a file of the user by its id, in its turn; undefined where the user has none of it. */
+/** Reads one of the user's files by its id, waiting its turn; undefined if the user has no such file. */
 export type ReadFile = (id: string, signal: AbortSignal) => Promise<AttachedFile | undefined>;
 
-const URL_OF_FILE = /^file:\/\/\/(file-[\da-f-]{36})(?:\/|$)/i;
+const FILE_URL = /^file:\/\/\/(file-[\da-f-]{36})(?:\/|$)/i;
 
-/** Whether a URL names a file of a user. */
+/** Whether a URL uses the scheme of users' files. */
 export function isFileUrl(url: string): boolean {
   return /^file:/i.test(url);
 }
 
 /** The id of the file that a URL names. */
 export function fileIdIn(url: string): string | undefined {
-  return URL_OF_FILE.exec(url)?.[1]?.toLowerCase();
+  return FILE_URL.exec(url)?.[1]?.toLowerCase();
 }
 
-/** A document among the parts of an input, as the model sees it. */
+/** A document attached to an input, as the model sees it. */
 export interface AttachedDocument {
   name: string;
   url: string;
@@ -39,45 +39,45 @@ const HEAD = 'Attached document: ';
 const TOO_LONG = 'It is too long to be shown here: ';
 const ATTACHED = new RegExp(`^${HEAD}(.{1,255})\\nAddress: (\\S{1,4000})\\n(${TOO_LONG})?`, 'gm');
 
-/** The part that stands for a document: `text` is undefined where it is too long for the input. */
+/** The input part that represents a document; `text` is undefined if it is too long for the input. */
 export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url'>, text: string | undefined): string {
   const head = `${HEAD}${joinSpaces(name).slice(0, 255)}\nAddress: ${url}\n`;
   if (text !== undefined) return head + text;
-  const how = isFileUrl(url)
+  const advice = isFileUrl(url)
     ? 'search it with file_search, or open it with fetch_url_content'
     : 'open it with fetch_url_content';
-  return `${head}${TOO_LONG}${how}.`;
+  return `${head}${TOO_LONG}${advice}.`;
 }
 
-/** Whether a part of a message stands for a document. */
+/** Whether a part of a message represents an attached document. */
 export function isAttached(part: string): boolean {
   return part.startsWith(HEAD);
 }
 
-/** The documents that stand in a text. Runs find theirs so, whichever API the conversation came by. */
+/** The attached documents in a text. Runs find theirs this way, whichever API the conversation came through. */
 export function attachedIn(text: string): AttachedDocument[] {
-  return [...text.matchAll(ATTACHED)].map(([, name = '', url = '', long]) => ({
+  return [...text.matchAll(ATTACHED)].map(([, name = '', url = '', tooLong]) => ({
     name,
     url,
-    isWhole: long === undefined,
+    isWhole: tooLong === undefined,
   }));
 }
 
-/** Where in a document something stands. */
+/** A place in a document. */
 export interface PlaceInFile {
   page?: number | undefined;
   /** The headings above it. */
   section?: string | undefined;
 }
 
-/** The URL of a file, which tells its name, or of a place in it: what stands on two pages are two sources. */
+/** The URL of a file, or of a place in it: two pages of one file are two sources. The path ends with the file's name. */
 export function fileUrl(id: string, name: string, { page, section }: PlaceInFile = {}): string {
   const url = `file:///${id}/${encodeURIComponent(name)}`;
   if (page !== undefined) return `${url}?page=${page}`;
   return section ? `${url}?section=${encodeURIComponent(section)}` : url;
 }
 
-/** The file that a URL of `fileUrl` names, and the place in it. Any other URL is given as it is. */
+/** Splits a URL made by `fileUrl` into the file and the place in it. Any other URL is returned unchanged. */
 export function placeIn(url: string): { url: string } & PlaceInFile {
   if (!url.startsWith('file:')) return { url };
   const [file = '', name, value] = url.split(/\?(page|section)=/);
@@ -87,8 +87,8 @@ export function placeIn(url: string): { url: string } & PlaceInFile {
   return section === undefined ? { url } : { url: file, section };
 }
 
-/** @throws ToolError `invalid_url` for another address, `not_found` for what is no file of this user. */
-export async function readAttached(
+/** @throws ToolError `invalid_url` for any other address, `not_found` if this user has no such file, `busy` if it cannot be read now. */
+export async function readAttachedFile(
   url: string,
   { readFile, signal }: { readFile?: ReadFile | undefined; signal: AbortSignal },
 ): Promise<AttachedFile> {

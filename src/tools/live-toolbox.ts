@@ -1,24 +1,24 @@
 import type { ToolsConfig } from '../config/schema.ts';
 import type { OpenedTools, Toolbox, ToolRequest } from './toolbox.ts';
 
-/** The toolbox of the configuration in force. */
+/** The toolbox of the current configuration. */
 export interface LiveToolbox extends Toolbox {
-  /** Takes over a new configuration; runs keep the tools that they opened. */
+  /** Switches to a new configuration; runs keep the tools that they opened. */
   update(config: ToolsConfig): void;
-  /** Makes the tools before the first run asks for them: a search begins to read its documents. @throws what it fails with. */
+  /** Creates the tools before a run needs them, so that a local search starts to read its documents. @throws what `create` throws. */
   prepare(): Promise<void>;
 }
 
 interface Generation {
   readonly config: ToolsConfig;
-  /** Made for the first run that opens it: a start does not wait for the code of the tools. */
+  /** Created when the first run opens it, so that the gateway's start does not wait for the tools' code to load. */
   toolbox: Promise<Toolbox> | undefined;
-  /** Runs that hold tools of it. */
+  /** How many runs have tools of this generation open. */
   users: number;
   retired: boolean;
 }
 
-/** A toolbox that a reload replaces: the old one is closed when the last run has left it. */
+/** A toolbox that a reload replaces. The old one closes when its last run ends. */
 export function createLiveToolbox(
   config: ToolsConfig,
   options: { create(config: ToolsConfig): Promise<Toolbox>; onCloseFailed(cause: unknown): void },
@@ -32,7 +32,7 @@ export function createLiveToolbox(
     return generation;
   };
   let current = open(config);
-  const made = async (generation: Generation): Promise<Toolbox> => {
+  const toolboxOf = async (generation: Generation): Promise<Toolbox> => {
     generation.toolbox ??= create(generation.config);
     try {
       return await generation.toolbox;
@@ -42,7 +42,7 @@ export function createLiveToolbox(
     }
   };
 
-  const closeIfLeft = (generation: Generation): void => {
+  const closeIfUnused = (generation: Generation): void => {
     if (!generation.retired || generation.users > 0 || !generations.delete(generation)) return;
     if (!generation.toolbox) return;
     const closed = generation.toolbox
@@ -53,35 +53,35 @@ export function createLiveToolbox(
   };
 
   return {
-    prepare: async () => void (await made(current)),
+    prepare: async () => void (await toolboxOf(current)),
     update(next) {
       const retired = current;
       current = open(next);
       retired.retired = true;
-      // The run that needs it gets the failure.
-      if (retired.toolbox) made(current).catch(() => {});
-      closeIfLeft(retired);
+      // A failure to create it reaches the run that waits for it.
+      if (retired.toolbox) toolboxOf(current).catch(() => {});
+      closeIfUnused(retired);
     },
     async read(url, options) {
-      return await (await made(current)).read(url, options);
+      return await (await toolboxOf(current)).read(url, options);
     },
     async open(request: ToolRequest): Promise<OpenedTools> {
       const generation = current;
       generation.users += 1;
-      await using held = new AsyncDisposableStack();
-      held.defer(() => {
+      await using stack = new AsyncDisposableStack();
+      stack.defer(() => {
         generation.users -= 1;
-        closeIfLeft(generation);
+        closeIfUnused(generation);
       });
-      const { tools } = held.use(await (await made(generation)).open(request));
-      const owned = held.move();
+      const { tools } = stack.use(await (await toolboxOf(generation)).open(request));
+      const owned = stack.move();
       return { tools, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     },
     async [Symbol.asyncDispose]() {
       for (const generation of generations) {
         generation.users = 0;
         generation.retired = true;
-        closeIfLeft(generation);
+        closeIfUnused(generation);
       }
       await Promise.all(closing);
     },

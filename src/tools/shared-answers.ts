@@ -1,14 +1,14 @@
 /**
- * Whether an answer from the web may be kept for other users. As shared caches do, one that is meant for whoever asked
- * is not: `private`, `no-store`, `no-cache`, cookies, and one that no other request is like (`Vary: *`). Requests of tools
- * carry no credentials of users, so there is nothing to say about `Authorization`.
+ * Whether an answer from the web may be stored for other users, by the rules of shared caches: not if it is `private`,
+ * `no-store` or `no-cache`, sets cookies, or matches no other request (`Vary: *`). `Authorization` does not matter,
+ * because tools send no credentials of users.
  */
 export function mayBeShared(headers: Headers): boolean {
   if (isPrivate(headers) || directivesOf(headers).includes('no-cache')) return false;
   return !headers.has('set-cookie') && !listOf(headers.get('vary')).includes('*');
 }
 
-/** Whether an answer says outright that it is for whoever asked. */
+/** Whether an answer says outright that it is for its requester alone. */
 export function isPrivate(headers: Headers): boolean {
   return directivesOf(headers).some((name) => name === 'private' || name === 'no-store');
 }

@@ -1,18 +1,18 @@
 import { matchesHost } from '../base/hosts.ts';
 
-/** Where one request lets its run search and read. A domain means itself and everything below it. */
+/** Where and from when a request lets its run search and read. A domain includes its subdomains. */
 export interface SourceLimits {
   /** Empty: all domains. */
   allowedDomains: readonly string[];
   blockedDomains?: readonly string[] | undefined;
-  /** The first and the last day of publication, `2024-03-31`, both included. */
+  /** The first and the last day of publication, such as `2024-03-31`, both inclusive. */
   after?: string | undefined;
   before?: string | undefined;
 }
 
 /**
- * Whether something published then keeps to the limits. A date of which only the month or the year is known counts with
- * all its days; what has no known date stays.
+ * Whether a date of publication is within the limits. A bare year or month is within them if any of its days is; an
+ * unknown date always is.
  */
 export function isPublishedWithin(published: string | undefined, { after, before }: SourceLimits): boolean {
   const date = published === undefined ? undefined : /^\d{4}(-\d{2}(-\d{2})?)?/.exec(published)?.[0];
@@ -22,12 +22,9 @@ export function isPublishedWithin(published: string | undefined, { after, before
   return (after === undefined || last >= after) && (before === undefined || first <= before);
 }
 
-/** What both lists allow; an empty list allows all. Undefined where nothing is left. */
-export function commonDomains(one: readonly string[], other: readonly string[]): string[] | undefined {
-  if (one.length === 0 || other.length === 0) return [...one, ...other];
-  const both = [
-    ...one.filter((domain) => matchesHost(domain, other)),
-    ...other.filter((domain) => matchesHost(domain, one)),
-  ];
+/** The domains that both lists allow; an empty list allows all. Undefined if they have none in common. */
+export function commonDomains(a: readonly string[], b: readonly string[]): string[] | undefined {
+  if (a.length === 0 || b.length === 0) return [...a, ...b];
+  const both = [...a.filter((domain) => matchesHost(domain, b)), ...b.filter((domain) => matchesHost(domain, a))];
   return both.length === 0 ? undefined : [...new Set(both)];
 }

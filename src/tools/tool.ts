@@ -2,42 +2,42 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
- * A web page or document that a tool found. `listed`: shown in a search result; `read`: its text was retrieved.
- * The run gives it a number (`source_id`, docs/research.md, "Sources and citations") when the tool call ends.
+ * A web page or document that a tool found. `listed`: it appeared in search results; `read`: its text was retrieved.
+ * The run numbers it (`source_id`, docs/research.md, "Sources and citations") when the tool call ends.
  */
 export interface ToolSource {
   url: string;
   title: string;
   /** A short passage, at most a few hundred characters. */
   snippet: string;
-  /** When it was published, ISO 8601, where that is known. */
+  /** When it was published, ISO 8601, if known. */
   published?: string;
   kind: 'listed' | 'read';
 }
 
-/** What a tool call gives back. */
+/** What a tool call returns. */
 export interface ToolOutput {
   /** Sources in the order in which the run should number them. */
   sources: readonly ToolSource[];
   /**
-   * The result in the shape of docs/research.md, "Tools", or text. It is a function because `source_id`s are the run's:
+   * The result as docs/research.md, "Tools", describes it, or text. It is a function because the run assigns `source_id`s:
    * `sourceId(url)` is the number of a URL in `sources`.
    */
   result(sourceId: (url: string) => number): JsonValue;
-  /** True if the result reports a failure that the model should hear of as such. */
+  /** True if the result is a failure that the model should see as one. */
   failed?: boolean;
 }
 
-/** What a tool call gets besides its arguments. */
+/** What a tool call receives besides its arguments. */
 export interface ToolContext {
-  /** Aborts when the run is cancelled or the tool's time limit is over. A tool stops within a second. */
+  /** Aborts when the run is cancelled or the tool's time limit has passed. A tool stops within a second. */
   signal: AbortSignal;
   log: Logger;
-  /** Called with how many queries are sent to search providers. */
+  /** Called with the number of queries that are about to be sent to search providers. */
   searching?: (queries: number) => void;
 }
 
-/** The failure of a tool call, told to the model and to the client as `{"error": {"message", "code"}}`. */
+/** A failed tool call; the model and the client receive it as `{"error": {"message", "code"}}`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
   /** Short and stable, such as `not_found`, `blocked_address`, `timeout`, `too_large`, `invalid_arguments`. */
@@ -58,11 +58,11 @@ export interface Tool {
   readonly parameters: JsonObject;
   /** Time limit of one call in milliseconds. */
   readonly timeoutMs: number;
-  /** Stands in for the tools of a server that could not be reached, and why; shown to clients. */
+  /** Set on the placeholder for the tools of a server that could not be reached; clients see it. */
   readonly unreachable?: { server: string; reason: string };
   /**
    * Runs the tool. `args` is parsed JSON and not yet validated.
-   * @throws ToolError for everything that the model should hear of.
+   * @throws ToolError for every failure that the model should hear of.
    */
   call(args: JsonObject, context: ToolContext): Promise<ToolOutput>;
 }

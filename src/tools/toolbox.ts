@@ -4,7 +4,7 @@ import type { ToolsConfig } from '../config/schema.ts';
 import type { ReadFile } from './attached-file.ts';
 import { createExecutePythonTool } from './execute-python/execute-python.ts';
 import { createFetchUrlContentTool, type ReadOptions } from './fetch-url-content/fetch-url-content.ts';
-import type { ReadPage } from './fetch-url-content/page-reader.ts';
+import type { ParsedPage } from './fetch-url-content/page-reader.ts';
 import { mcpServerOf } from './mcp/from-config.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from './mcp/mcp-server.ts';
 import { createMcpTools } from './mcp/mcp-tools.ts';
@@ -18,21 +18,21 @@ import type { SearchRequestOptions } from './web-search/web-search.ts';
 
 /** What a run asks the toolbox for. */
 export interface ToolRequest extends SearchRequestOptions {
-  /** Names of built-in tools; ones that the toolbox does not have are left out. */
+  /** Names of built-in tools; unknown ones are ignored. */
   builtin: readonly string[];
   /** Whether the configured MCP servers are offered. */
   configuredMcp: boolean;
-  /** MCP servers of the request. They are reached only through the safe fetch, and go before configured ones of their name. */
+  /** MCP servers of the request. Only the safe fetch reaches them; their tools replace configured ones of the same name. */
   mcpServers: readonly HttpMcpServer[];
-  /** Tools of this run that are made elsewhere; offered where `builtin` names them. */
+  /** Tools of this run that its caller made; offered if `builtin` names them. */
   own?: readonly Tool[] | undefined;
-  /** Files of the user whose run it is. */
+  /** Reads files of the run's user. */
   readFile?: ReadFile | undefined;
   log: Logger;
   signal: AbortSignal;
 }
 
-/** The tools of one run. Dispose them when the run is left. */
+/** The tools of one run. Dispose them when the run ends or moves to another instance. */
 export interface OpenedTools extends AsyncDisposable {
   tools: ReadonlyMap<string, Tool>;
 }
@@ -40,24 +40,24 @@ export interface OpenedTools extends AsyncDisposable {
 /** The tools of a configuration, shared by all runs. */
 export interface Toolbox extends AsyncDisposable {
   open(request: ToolRequest): Promise<OpenedTools>;
-  /** A whole document, outside of any run. @throws ToolError as `fetch_url_content` does. */
-  read(url: string, options: ReadOptions): Promise<Pick<ReadPage, 'title' | 'content'>>;
+  /** Reads a whole document, outside of any run. @throws ToolError as `fetch_url_content` does. */
+  read(url: string, options: ReadOptions): Promise<Pick<ParsedPage, 'title' | 'content'>>;
 }
 
-/** Makes the tools of a configuration. */
+/** Creates the tools of a configuration. */
 export function createToolbox(
   config: ToolsConfig,
   options: { log: Logger; cache: ToolCache; embeddings?: EmbeddingsSource },
 ): Toolbox {
   const resources = new AsyncDisposableStack();
   const pages = config.fetch_url_content;
-  const allowed = {
+  const hostRules = {
     allowHosts: pages.allow_hosts,
     denyHosts: pages.deny_hosts,
     allowPrivateAddresses: pages.allow_private_addresses,
   };
   const userAgent = pages.user_agent === undefined ? {} : { userAgent: pages.user_agent };
-  const safeFetch = resources.use(createSafeFetch({ ...allowed, ...userAgent, maxBytes: pages.max_bytes }));
+  const safeFetch = resources.use(createSafeFetch({ ...hostRules, ...userAgent, maxBytes: pages.max_bytes }));
   const folder = corpusFolder(config.web_search);
   const webSearch = resources.use(createConfiguredSearch(config.web_search, options));
   const fetchUrlContent = resources.use(
@@ -82,19 +82,19 @@ export function createToolbox(
   const configuredMcp = resources.use(
     createMcpTools({
       servers: config.mcp_servers.map(mcpServerOf),
-      // The operator wrote these addresses: private ones are meant.
+      // The operator wrote these addresses, so private ones are intended.
       fetch: resources.use(createSafeFetch({ allowPrivateAddresses: true, ...MCP_EXCHANGE })).fetch,
       log: options.log,
     }),
   );
-  const requestedFetch = resources.use(createSafeFetch({ ...allowed, ...MCP_EXCHANGE }));
+  const requestedFetch = resources.use(createSafeFetch({ ...hostRules, ...MCP_EXCHANGE }));
   return {
     read: (url, options) => fetchUrlContent.read(url, options),
     async open(request) {
       const { builtin: names, mcpServers, signal, log } = request;
       const tools = new Map<string, Tool>();
       for (const name of names) {
-        const tool = isBuiltinTool(name) ? builtin[name](request) : request.own?.find((one) => one.name === name);
+        const tool = isBuiltinTool(name) ? builtin[name](request) : request.own?.find((own) => own.name === name);
         if (tool) tools.set(name, withoutControlTokens(tool));
       }
       await using opened = new AsyncDisposableStack();

@@ -8,7 +8,7 @@ export function isCorpusUrl(url: string): boolean {
   return url.slice(0, SCHEME.length).toLowerCase() === SCHEME;
 }
 
-/** The URL of a document: `corpus:///<relative path>`, each part percent-encoded (docs/research.md, "Tools"). */
+/** The URL of a document: `corpus:///<relative path>`, with each segment percent-encoded (docs/research.md, "Tools"). */
 export function corpusUrl(relativePath: string): string {
   return `${SCHEME}///${relativePath.split('/').map(encodeURIComponent).join('/')}`;
 }
@@ -30,7 +30,7 @@ export function corpusPath(url: string): string {
   return parts.join('/');
 }
 
-/** The answer for every corpus URL that cannot be read, whatever the reason. */
+/** The error for every corpus URL that cannot be read, whatever the reason. */
 export function noSuchDocument(url: string): ToolError {
   return new ToolError('not_found', `The corpus has no document ${url.slice(0, 200)}.`);
 }

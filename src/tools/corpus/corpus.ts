@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promise
 import { extname, join } from 'node:path';
 import { corpusPath, noSuchDocument } from './corpus-url.ts';
 
-/** The kinds of documents a corpus holds, by file name. */
+/** The types of the documents in a corpus, by file extension. */
 const TYPES: Readonly<Record<string, string>> = {
   '.md': 'text/markdown',
   '.markdown': 'text/markdown',
@@ -24,16 +24,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.rtf': 'application/rtf',
 };
 
-/** Bounds of a corpus: what lies beyond them is not part of it. */
+/** Limits of a corpus: files beyond them are not part of it. */
 const MAX_FILES = 200_000;
 const MAX_DEPTH = 16;
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** A document as the file system describes it. */
+/** A document's place and version in the file system. */
 export interface CorpusFile {
-  /** Relative to the folder, with `/` between the parts. */
+  /** Relative to the folder, with `/` between the segments. */
   path: string;
-  /** Changes whenever the file does: size, times and inode. */
+  /** Changes whenever the file does: made of size, times and inode. */
   signature: string;
 }
 
@@ -46,15 +46,15 @@ export interface CorpusDocument {
   modifiedAt: number;
 }
 
-/** The content type of a document's name, or undefined if files of this kind are no documents. */
+/** The content type of a document by its name; undefined if files of this type are no documents. */
 export function documentType(path: string): string | undefined {
   return TYPES[extname(path).toLowerCase()];
 }
 
 /**
- * All documents below `folder`, in the order of their paths. Hidden files, `node_modules` and symbolic links are left
+ * Lists all documents below `folder`, in the order of their paths. Hidden files, `node_modules` and symbolic links are left
  * out: a link may lead out of the folder.
- * @throws Error of the file system if the folder itself cannot be read.
+ * @throws The file system's error if the folder itself cannot be read.
  */
 export async function listDocuments(folder: string, options: { signal?: AbortSignal } = {}): Promise<CorpusFile[]> {
   const root = await realpath(folder);
@@ -98,11 +98,11 @@ export async function readDocument(folder: string, url: string): Promise<CorpusD
   const root = await realpath(folder).catch(() => undefined);
   if (root === undefined) throw noSuchDocument(url);
   const file = join(root, path);
-  // A link anywhere in the path makes the real path another one.
+  // A link anywhere in the path changes the real path.
   const real = await realpath(file).catch(() => undefined);
   if (real !== file) throw noSuchDocument(url);
-  // Looked at before it is opened: opening a device may do something. A pipe that takes the file's place between the
-  // two does not hold the thread until somebody writes to it: O_NONBLOCK.
+  // The file is checked before it is opened, because opening a device may have effects. O_NONBLOCK keeps a pipe that
+  // takes the file's place in between from blocking the thread until somebody writes to it.
   if (!(await lstat(file).catch(() => undefined))?.isFile()) throw noSuchDocument(url);
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(file, flags).catch(() => undefined);
@@ -118,7 +118,7 @@ async function readBounded(handle: FileHandle, url: string): Promise<{ bytes: Ui
   const { size, mtimeMs, ...rest } = await handle.stat();
   const isFile = (rest.mode & constants.S_IFMT) === constants.S_IFREG;
   if (!isFile || size > MAX_FILE_BYTES) throw noSuchDocument(url);
-  // No more than it had a moment ago: a log that grows while it is read has no end.
+  // Reads no more than the size just seen: a log that grows while it is read has no end.
   const bytes = new Uint8Array(size);
   let length = 0;
   for (let read = 1; read > 0 && length < size; length += read) {

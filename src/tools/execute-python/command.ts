@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { childrenNode } from '../../base/confined/children-node.ts';
 import type { Confinement } from '../../base/confined/confinement.ts';
 
-/** How a sandbox process is started. */
+/** The command that starts a sandbox process. */
 export interface SandboxCommand {
   file: string;
   args: string[];
@@ -24,33 +24,33 @@ export function pyodideFolder(): string {
 }
 
 export interface SandboxBounds {
-  /** The most memory that Python can have, in MiB. */
+  /** The memory limit of Python, in MiB. */
   memoryMb: number;
-  /** Processor seconds after which the system kills the process, also when the gateway is gone. */
+  /** CPU seconds after which the system kills the process, even if the gateway is gone. */
   cpuSeconds: number;
-  /** Whether descriptor `SNAPSHOT_FD` holds a memory snapshot to start from. */
+  /** Whether the process starts from the memory snapshot in descriptor `SNAPSHOT_FD`. */
   fromSnapshot?: boolean;
-  /** What the system takes from it first; absent: nothing. */
+  /** How the system confines the process; undefined: not at all. */
   confinement?: Confinement | undefined;
 }
 
 /** WebAssembly memory comes in pages of 64 KiB. */
 const PAGES_PER_MB = 16;
-/** The most that WebAssembly with 32-bit addresses can have. */
-const MOST_PAGES = 65_536;
-/** For Pyodide's own objects; files that Python writes are kept outside it and are counted by the memory watch. */
+/** The most pages that 32-bit WebAssembly can address. */
+const MAX_PAGES = 65_536;
+/** For Pyodide's own objects. Files that Python writes are outside this heap; the memory limit of the process counts them. */
 const JAVASCRIPT_HEAP_MB = 192;
 
 const SHELL = '/bin/sh';
 
 /**
- * The outer wall of the sandbox, in the order in which code meets it:
+ * The outer layers of the sandbox, in the order in which code meets them:
  * - Node's permission model: reads only Pyodide and the sandbox folder; no writes, network, processes, workers, addons,
  *   WASI or inspector. `node:sqlite` opens files past it (seen with Node 26), so it is off altogether.
- * - no code generation from strings: nothing that Python reaches in JavaScript can be turned into a program;
- * - a bound on WebAssembly memory, which Python meets as `MemoryError`;
- * - where Linux allows it: another user, namespaces without a network, no privileges (see `confinement.ts`);
- * - limits of the system, where there is a shell to set them: processor time, no core dumps, no bytes to files.
+ * - no code generation from strings: Python cannot turn a string into a JavaScript program;
+ * - a limit on WebAssembly memory, which Python sees as `MemoryError`;
+ * - if Linux allows it: another user, namespaces without a network, no privileges (see `confinement.ts`);
+ * - limits of the system, if there is a shell to set them: CPU time, no core dumps, no bytes written to files.
  */
 export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): SandboxCommand {
   const sandbox = fileURLToPath(new URL('./sandbox/', import.meta.url));
@@ -64,7 +64,7 @@ export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): 
     '--disable-sigusr1',
     '--disable-warning=ExperimentalWarning',
     '--disallow-code-generation-from-strings',
-    `--wasm-max-mem-pages=${Math.min(bounds.memoryMb * PAGES_PER_MB, MOST_PAGES)}`,
+    `--wasm-max-mem-pages=${Math.min(bounds.memoryMb * PAGES_PER_MB, MAX_PAGES)}`,
     `--max-old-space-size=${JAVASCRIPT_HEAP_MB}`,
     PROGRAMS[program],
     pyodide,

@@ -6,16 +6,16 @@ import { PROGRAMS, pyodideFolder } from './command.ts';
 
 const run = promisify(execFile);
 
-/** Time for one try, in milliseconds. What is found holds for as long as the gateway runs: a busy machine is waited for. */
+/** The time limit of one try, in milliseconds. It is long enough for a busy machine, because the result is kept for good. */
 const TRY_MS = 30_000;
 
-/** The strongest confinement of the Python sandbox that this system allows, found by trying. Never rejects. */
+/** Finds the strongest confinement of the Python sandbox that this system allows by trying each. Never rejects. */
 export async function findConfinement(): Promise<Confinement> {
   for (const way of waysToConfine()) if (await works(way.command)) return way;
   return { command: [], holds: [] };
 }
 
-/** Whether a confined process can start this Node and read the sandbox and Pyodide, as a real one has to. */
+/** Whether a confined process can start this Node and read the sandbox and Pyodide, as a sandbox has to. */
 async function works([file = '', ...args]: readonly string[]): Promise<boolean> {
   const script = 'test -r "$1" && test -r "$2" && test -x "$3"';
   const probe = ['/bin/sh', '-c', script, 'sh', PROGRAMS.main, `${pyodideFolder()}/package.json`, childrenNode()];

@@ -3,34 +3,34 @@ import type { JsonObject } from '../../base/json.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import type { OutputLimits } from './messages.ts';
 import { SandboxPool } from './sandbox-pool.ts';
-import type { Breakdown, SandboxResult } from './sandbox-process.ts';
+import type { SandboxFailure, SandboxResult } from './sandbox-process.ts';
 
 export interface ExecutePythonOptions {
-  /** Time for the code itself, in seconds. */
+  /** The time limit of the code itself, in seconds. */
   timeoutSeconds?: number;
-  /** The most memory that Python can have, in MiB; Node and Pyodide need about 200 more. */
+  /** The memory limit of Python, in MiB; Node and Pyodide need about 200 more. */
   memoryMb?: number;
-  /** Runs at the same time; further ones wait. */
+  /** How many runs may be active at the same time; further ones wait. */
   maxConcurrent?: number;
-  /** Characters of each kind of output. */
+  /** Limits of each kind of output, in characters. */
   limits?: OutputLimits;
-  /** A spare process that nobody needed for this long is ended, in seconds. */
+  /** How long an unused spare process is kept, in seconds. */
   idleSeconds?: number;
 }
 
-/** `execute_python`, with the processes it keeps. */
+/** `execute_python` with its processes. */
 export interface ExecutePythonTool extends Tool, AsyncDisposable {
-  /** Process ids of the sandboxes that are alive. */
+  /** Process ids of the live sandboxes. */
   readonly pids: readonly number[];
 }
 
-const MOST_WAITING = 64;
-const MOST_CODE_CHARACTERS = 200_000;
-/** For loading an interpreter and for waiting behind others, beside the time of the code. */
+const MAX_WAITING = 64;
+const MAX_CODE_CHARACTERS = 200_000;
+/** How much longer than its code a call may take, for loading an interpreter and waiting its turn. */
 const WAITING_ALLOWANCE_MS = 45_000;
 const DEFAULT_LIMITS: OutputLimits = { stdout: 30_000, stderr: 10_000, result: 20_000 };
 
-const argumentsSchema = z.object({ code: z.string().min(1).max(MOST_CODE_CHARACTERS) });
+const argumentsSchema = z.object({ code: z.string().min(1).max(MAX_CODE_CHARACTERS) });
 
 const PARAMETERS: JsonObject = {
   type: 'object',
@@ -47,7 +47,7 @@ const PARAMETERS: JsonObject = {
 /**
  * The tool `execute_python` (docs/research.md, "Tools"): `{"code"}` -> `{"stdout", "stderr", "result", "error"?}`,
  * where `result` is the `repr()` of the last expression, `error` is `{message, code}`, and `truncated: true` is added
- * where output was cut. Every call runs in a locked-down process of its own; nothing survives it.
+ * if output was cut. Every call runs in a locked-down process of its own; nothing survives it.
  */
 export function createExecutePythonTool(options: ExecutePythonOptions = {}): ExecutePythonTool {
   const { timeoutSeconds = 30, memoryMb = 512, maxConcurrent = 4, idleSeconds = 300 } = options;
@@ -56,10 +56,10 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
     memoryMb,
     limits: options.limits ?? DEFAULT_LIMITS,
     maxConcurrent,
-    maxWaiting: MOST_WAITING,
+    maxWaiting: MAX_WAITING,
     idleMs: idleSeconds * 1000,
   });
-  const messages: Readonly<Record<Breakdown, string>> = {
+  const messages: Readonly<Record<SandboxFailure, string>> = {
     timeout: `The code ran longer than ${timeoutSeconds} seconds and was stopped.`,
     memory_limit: `The code used more than ${memoryMb} MB of memory and was stopped.`,
     crashed: 'The Python interpreter ended unexpectedly while it ran the code.',
@@ -79,7 +79,7 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
     async call(args: JsonObject, context: ToolContext): Promise<ToolOutput> {
       const { code } = parseArguments(args);
       const run = await pool.run(code, { signal: context.signal, log: context.log });
-      if (run.breakdown) context.log.warn({ reason: run.breakdown }, 'a Python run was stopped');
+      if (run.failure) context.log.warn({ reason: run.failure }, 'a Python run was stopped');
       return toOutput(run, messages);
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
@@ -91,15 +91,15 @@ function parseArguments(args: JsonObject): { code: string } {
   if (parsed.success) return parsed.data;
   throw new ToolError(
     'invalid_arguments',
-    `execute_python needs {"code": "..."} with 1 to ${MOST_CODE_CHARACTERS} characters of Python source.`,
+    `execute_python needs {"code": "..."} with 1 to ${MAX_CODE_CHARACTERS} characters of Python source.`,
   );
 }
 
 function toOutput(
-  { outcome, breakdown = 'crashed', stdout, stderr, truncated }: SandboxResult,
-  messages: Readonly<Record<Breakdown, string>>,
+  { outcome, failure = 'crashed', stdout, stderr, truncated }: SandboxResult,
+  messages: Readonly<Record<SandboxFailure, string>>,
 ): ToolOutput {
-  const stopped = { message: messages[breakdown], code: breakdown === 'forged' ? 'crashed' : breakdown };
+  const stopped = { message: messages[failure], code: failure === 'forged' ? 'crashed' : failure };
   const error = outcome ? outcome.error : stopped;
   const result: JsonObject = {
     stdout,

@@ -1,22 +1,22 @@
 import { z } from 'zod';
 
 /**
- * What the gateway and the sandbox process say to each other, one JSON line each. The process reads from its standard
- * input and writes to descriptor 3. Once code may run, each of its lines starts with the job's nonce, which Python
+ * The messages between the gateway and a sandbox process, one JSON line each. The process reads from its standard
+ * input and writes to descriptor 3. Once code may run, each of its lines begins with the job's nonce, which Python
  * code cannot know: a line without it is a forgery and ends the run.
  */
 
 /** The descriptor on which the sandbox process reports. */
 export const REPORT_FD = 3;
 
-/** The line that says that the interpreter is loaded. */
+/** The line that reports that the interpreter is loaded. */
 export const READY_LINE = 'ready';
 
-/** The one job of a sandbox process. */
+/** The job of a sandbox process, which takes only one. */
 export interface Job {
   nonce: string;
   code: string;
-  /** Bounds in characters. */
+  /** In characters. */
   limits: OutputLimits;
 }
 

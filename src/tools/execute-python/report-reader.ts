@@ -9,7 +9,7 @@ import {
   type SandboxReport,
 } from './messages.ts';
 
-/** What a run has shown so far, and how it ended once it has. */
+/** The output of a run so far, and its outcome once it has ended. */
 export interface SandboxRecord {
   stdout: string;
   stderr: string;
@@ -17,18 +17,20 @@ export interface SandboxRecord {
   outcome: Outcome | undefined;
 }
 
-/** JSON escapes and one nonce per line make a report longer than its text; beyond this factor it is no honest one. */
+/** JSON escapes and a nonce per line make reports longer than their text, but never by more than this factor. */
 const OVERHEAD_FACTOR = 16;
-const SPARE_BYTES = 64 * 1024;
+const EXTRA_BYTES = 64 * 1024;
+/** The longest note that the driver adds to a text, in characters. */
+const MAX_NOTE_LENGTH = 1_000;
 
-/** Thrown where a sandbox process says what no honest one says. The process is to be killed. */
+/** Thrown for a report that no intact sandbox process sends. The process must be killed. */
 export class ForgedReportError extends Error {
   override readonly name = 'ForgedReportError';
 }
 
 /**
- * Reads the reports of one sandbox process. Trusts nothing: every line needs the nonce and the right shape, and the sum
- * of bytes is bounded, whatever the process writes.
+ * Reads the reports of one sandbox process and trusts none of them: every line needs the nonce and a valid form, and the
+ * total of bytes is bounded.
  */
 export class ReportReader {
   readonly record: SandboxRecord = { stdout: '', stderr: '', truncated: false, outcome: undefined };
@@ -42,7 +44,7 @@ export class ReportReader {
   constructor(nonce: string, limits: OutputLimits) {
     this.#prefix = `${nonce} `;
     this.#limits = limits;
-    this.#bytesLeft = (limits.stdout + limits.stderr + 2 * limits.result) * OVERHEAD_FACTOR + SPARE_BYTES;
+    this.#bytesLeft = (limits.stdout + limits.stderr + 2 * limits.result) * OVERHEAD_FACTOR + EXTRA_BYTES;
   }
 
   /** Whether the interpreter is loaded. */
@@ -57,10 +59,10 @@ export class ReportReader {
     if (this.#bytesLeft < 0) throw new ForgedReportError('a sandbox process reported more than it can have to say');
     const lines = (this.#rest + this.#decoder.write(chunk)).split('\n');
     this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#take(line);
+    for (const line of lines) this.#readLine(line);
   }
 
-  #take(line: string): void {
+  #readLine(line: string): void {
     if (this.record.outcome) return;
     if (!this.#ready) {
       if (line !== READY_LINE) throw new ForgedReportError('a sandbox process began with an unknown line');
@@ -85,7 +87,7 @@ export class ReportReader {
     }
   }
 
-  /** The driver's own words. Python code can change the driver, so they are checked like any input. */
+  /** Validates the outcome that the driver reports: Python code can change the driver. */
   #outcome(text: string): Outcome {
     const parsed = outcomeSchema.safeParse(parseJson(text));
     if (!parsed.success) {
@@ -98,10 +100,9 @@ export class ReportReader {
     };
   }
 
-  /** The driver cuts texts itself and says so; this is for drivers that were tampered with, and for the notes it adds. */
+  /** Cuts a text. An intact driver has cut it already, up to the notes that it adds; a changed one may not have. */
   #cut(text: string): string {
-    const most = this.#limits.result + 1_000;
     if (text.length > this.#limits.result) this.record.truncated = true;
-    return text.slice(0, most);
+    return text.slice(0, this.#limits.result + MAX_NOTE_LENGTH);
   }
 }

@@ -9,19 +9,19 @@ import { type SandboxOptions, SandboxProcess, type SandboxResult } from './sandb
 import { SandboxSnapshot } from './sandbox-snapshot.ts';
 
 export interface SandboxPoolOptions extends Omit<SandboxOptions, 'snapshot' | 'confinement'> {
-  /** Runs at the same time; further ones wait. */
+  /** How many runs may be active at the same time; further ones wait. */
   maxConcurrent: number;
-  /** Runs that may wait; further ones are refused. */
+  /** How many runs may wait; further ones are refused. */
   maxWaiting: number;
-  /** A spare process that nobody needed for this long is ended, in milliseconds. */
+  /** How long an unused spare process is kept, in milliseconds. */
   idleMs: number;
 }
 
-type StartFrom = Pick<SandboxOptions, 'snapshot' | 'confinement'>;
+type StartState = Pick<SandboxOptions, 'snapshot' | 'confinement'>;
 
 /**
- * Sandbox processes, each used once. The first run starts one; from then on one spare process is loaded in advance, so
- * that code runs at once.
+ * Sandbox processes, each used once. From the first run on, a spare process is loaded in advance, so that code starts
+ * at once.
  */
 export class SandboxPool implements AsyncDisposable {
   readonly #options: SandboxPoolOptions;
@@ -36,19 +36,19 @@ export class SandboxPool implements AsyncDisposable {
   constructor(options: SandboxPoolOptions) {
     this.#options = options;
     const { maxConcurrent: places, maxWaiting } = options;
-    // One place is kept for others where that leaves enough.
+    // With more than two places, one owner cannot take them all.
     this.#turns = new FairSemaphore({
       name: 'python',
       permits: places,
       ofOwner: places > 2 ? places - 1 : places,
       maxWaiting,
-      full: tooMuch,
+      full: tooManyRuns,
     });
   }
 
-  /** Process ids of what is alive, for those who watch from outside. */
+  /** Process ids of the live processes, for monitoring. */
   get pids(): number[] {
-    return [...this.#processes].flatMap((each) => each.pid ?? []);
+    return [...this.#processes].flatMap(({ pid }) => pid ?? []);
   }
 
   /**
@@ -60,7 +60,7 @@ export class SandboxPool implements AsyncDisposable {
     const { signal } = linked;
     using _place = await this.#turns.acquire(workOwner(), signal);
     try {
-      const start = await abortable(this.#startFrom(options.log), signal);
+      const start = await abortable(this.#startState(options.log), signal);
       const sandbox = this.#take(start);
       this.#prepareSpare(start);
       return await sandbox.run(code, { signal });
@@ -77,16 +77,16 @@ export class SandboxPool implements AsyncDisposable {
     this.#closing.abort(new ToolError('unavailable', 'The gateway is shutting down.'));
     clearTimeout(this.#idleTimer);
     const processes = [...this.#processes];
-    for (const each of processes) {
-      each.hold(true);
-      each[Symbol.dispose]();
+    for (const sandbox of processes) {
+      sandbox.keepAlive(true);
+      sandbox[Symbol.dispose]();
     }
-    await Promise.all(processes.map((each) => each.ended));
+    await Promise.all(processes.map(({ ended }) => ended));
     await this.#snapshot[Symbol.asyncDispose]();
   }
 
-  /** What every process starts from, found out once. */
-  async #startFrom(log: Logger): Promise<StartFrom> {
+  /** Finds out once what every process starts from. */
+  async #startState(log: Logger): Promise<StartState> {
     this.#confinement ??= findConfinement().then((found) => {
       log.info({ holds: found.holds }, 'the Python sandbox is confined by the system');
       return found;
@@ -95,25 +95,25 @@ export class SandboxPool implements AsyncDisposable {
     return { confinement, snapshot };
   }
 
-  #take(start: StartFrom): SandboxProcess {
+  #take(start: StartState): SandboxProcess {
     clearTimeout(this.#idleTimer);
     const spare = this.#spare;
     this.#spare = undefined;
     const sandbox = spare?.usable ? spare : this.#start(start);
-    sandbox.hold(true);
+    sandbox.keepAlive(true);
     return sandbox;
   }
 
-  #prepareSpare(start: StartFrom): void {
+  #prepareSpare(start: StartState): void {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => this.#spare?.[Symbol.dispose](), this.#options.idleMs);
     this.#idleTimer.unref();
     if (this.#spare?.usable) return;
     this.#spare = this.#start(start);
-    this.#spare.hold(false);
+    this.#spare.keepAlive(false);
   }
 
-  #start(start: StartFrom): SandboxProcess {
+  #start(start: StartState): SandboxProcess {
     const sandbox = new SandboxProcess({ ...this.#options, ...start });
     this.#processes.add(sandbox);
     void sandbox.ended.then(() => this.#processes.delete(sandbox));
@@ -121,6 +121,6 @@ export class SandboxPool implements AsyncDisposable {
   }
 }
 
-function tooMuch(): ToolError {
+function tooManyRuns(): ToolError {
   return new ToolError('busy', 'Too much Python code is waiting to run. Try again later or go on without it.');
 }

@@ -10,30 +10,30 @@ import { type Job, type OutputLimits, REPORT_FD } from './messages.ts';
 import { ForgedReportError, ReportReader, type SandboxRecord } from './report-reader.ts';
 
 export interface SandboxOptions {
-  /** Time for the code itself, without what it waits for a processor; in milliseconds. */
+  /** The time limit of the code itself, in milliseconds, without the time that it waits for a CPU. */
   timeoutMs: number;
   memoryMb: number;
   limits: OutputLimits;
   /** Descriptor of the memory snapshot to start from; without it, starting takes ten times as long. */
   snapshot?: number | undefined;
-  /** What the system takes from the process before it starts. */
+  /** How the system confines the process. */
   confinement?: Confinement | undefined;
 }
 
-/** Why a run ended other than by itself. */
-export type Breakdown = 'timeout' | 'memory_limit' | 'crashed' | 'forged';
+/** Why a run was stopped or broke down. */
+export type SandboxFailure = 'timeout' | 'memory_limit' | 'crashed' | 'forged';
 
 export interface SandboxResult extends SandboxRecord {
-  breakdown: Breakdown | undefined;
+  failure: SandboxFailure | undefined;
 }
 
-/** Loading takes about two seconds of processor time. In milliseconds, without what it waits for a processor. */
+/** The time limit of loading, in milliseconds, without waiting for a CPU. Loading takes about two seconds of CPU time. */
 const START_TIMEOUT_MS = 60_000;
 const START_CPU_SECONDS = 20;
-/** What Node and Pyodide take resident beside the memory that Python uses, in MiB. */
+/** The resident memory of Node and Pyodide beside that of Python, in MiB. */
 const RUNTIME_MEMORY_MB = 320;
-/** How much of a broken process's own messages its error shows. */
-const LAST_WORDS_CHARACTERS = 2_000;
+/** How much of a process's last output its error quotes. */
+const MAX_STDERR_TAIL = 2_000;
 
 /**
  * One sandbox process: started early, used for one job, killed afterwards. States: starting -> ready -> running ->
@@ -42,7 +42,7 @@ const LAST_WORDS_CHARACTERS = 2_000;
 export class SandboxProcess implements Disposable {
   /** Resolves when the interpreter is loaded; rejects if the process ends before. */
   readonly ready: Promise<void>;
-  /** Resolves when the process is gone. Never rejects. */
+  /** Resolves when the process has exited. Never rejects. */
   readonly ended: Promise<void>;
   readonly #options: SandboxOptions;
   readonly #child: ChildProcess;
@@ -50,7 +50,7 @@ export class SandboxProcess implements Disposable {
   readonly #reader: ReportReader;
   readonly #finished = Promise.withResolvers<void>();
   readonly #loaded = Promise.withResolvers<void>();
-  #breakdown: Breakdown | undefined;
+  #failure: SandboxFailure | undefined;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -83,28 +83,28 @@ export class SandboxProcess implements Disposable {
   }
 
   /**
-   * Runs `code` and ends the process. Rejects with the signal's reason as soon as it aborts; the process is killed then.
+   * Runs `code` and ends the process. If the signal aborts, kills the process and rejects with the signal's reason at once.
    * @throws Error if the interpreter could not be loaded.
    */
   async run(code: string, options: { signal: AbortSignal }): Promise<SandboxResult> {
     try {
       await abortable(this.ready, options.signal);
-      // The code stands back behind the gateway. Loading does not: somebody waits for it.
+      // The code yields to the gateway. Loading does not, because somebody waits for it.
       if (this.#child.pid) lowerPriority(this.#child.pid);
       using _limit = this.#limit(this.#options.timeoutMs);
       const job: Job = { nonce: this.#nonce, code, limits: this.#options.limits };
       this.#child.stdin?.write(`${JSON.stringify(job)}\n`);
       await abortable(this.#finished.promise, options.signal);
-      return { ...this.#reader.record, breakdown: this.#breakdown };
+      return { ...this.#reader.record, failure: this.#failure };
     } finally {
       this[Symbol.dispose]();
     }
   }
 
-  /** Whether the process alone keeps the gateway's process alive: a spare one must not. */
-  hold(held: boolean): void {
+  /** Sets whether this process keeps the gateway's process alive: a spare one must not. */
+  keepAlive(isKept: boolean): void {
     for (const handle of [this.#child, ...this.#child.stdio]) {
-      const change: unknown = handle && Reflect.get(handle, held ? 'ref' : 'unref');
+      const change: unknown = handle && Reflect.get(handle, isKept ? 'ref' : 'unref');
       if (typeof change === 'function') change.call(handle);
     }
   }
@@ -123,15 +123,15 @@ export class SandboxProcess implements Disposable {
     });
     child.once('close', () => {
       starting[Symbol.dispose]();
-      this.#loaded.reject(new Error(`the Python sandbox ended before it was loaded: ${lastWords}`));
+      this.#loaded.reject(new Error(`the Python sandbox ended before it was loaded: ${stderrTail}`));
       if (!this.#reader.record.outcome) this.#end('crashed');
     });
-    // Read to the end, whatever it is, so that the process never waits for a reader.
-    let lastWords = '';
+    // All output is read, so that the process never blocks on a full pipe.
+    let stderrTail = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      lastWords = (lastWords + text).slice(-LAST_WORDS_CHARACTERS);
+      stderrTail = (stderrTail + text).slice(-MAX_STDERR_TAIL);
     });
-    // A process that is gone while the job is written says so with its `close`.
+    // If the process exits while the job is written, its `close` event reports it.
     child.stdin?.on('error', () => {});
     const reports = child.stdio[REPORT_FD];
     if (!(reports instanceof Duplex)) return;
@@ -161,9 +161,9 @@ export class SandboxProcess implements Disposable {
     );
   }
 
-  /** Ends a run for a reason of the gateway's; the first reason counts. */
-  #end(breakdown: Breakdown): void {
-    this.#breakdown ??= breakdown;
+  /** Kills the process; only the first failure is recorded. */
+  #end(failure: SandboxFailure): void {
+    this.#failure ??= failure;
     this.#child.kill('SIGKILL');
     this.#finished.resolve();
   }

@@ -10,23 +10,23 @@ import type { Logger } from '../../base/logger.ts';
 import { sandboxCommand } from './command.ts';
 import { REPORT_FD } from './messages.ts';
 
-/** What making it may take: on a busy machine far more time than processor time. */
+/** Limits for making the snapshot. On a busy machine it takes far more time than CPU time. */
 const TIMEOUT_MS = 300_000;
 const CPU_SECONDS = 30;
 const MEMORY_MB = 512;
-/** An interpreter that has loaded a few modules takes 30 MB. */
-const MOST_BYTES = 128 * 1024 * 1024;
+/** The largest snapshot; that of an interpreter with a few modules takes 30 MB. */
+const MAX_BYTES = 128 * 1024 * 1024;
 
 /**
- * The memory of a freshly loaded interpreter, made once. Starting from it takes a tenth of the processor time of loading
- * Pyodide (measured: 0.25 s instead of 2.9 s). It is kept in a file without a name, so that nothing can change it and
- * nothing of it stays behind, however this process ends.
+ * The memory of a freshly loaded interpreter, made once. Starting from it takes a tenth of the CPU time of loading
+ * Pyodide (measured: 0.25 s instead of 2.9 s). It is stored in an unlinked file, so that nothing can change it and nothing
+ * is left behind, however this process ends.
  */
 export class SandboxSnapshot implements AsyncDisposable {
   #file: Promise<FileHandle | undefined> | undefined;
   readonly #closing = new AbortController();
 
-  /** The snapshot's descriptor, made at the first call; undefined, with a line of log, where none could be made. */
+  /** The snapshot's descriptor, made at the first call; undefined, with a warning in the log, if making it failed. */
   async descriptor(log: Logger): Promise<number | undefined> {
     this.#file ??= this.#make().catch((error: unknown) => {
       log.warn({ reason: messageOf(error) }, 'no snapshot of the Python interpreter: every Python run starts slowly');
@@ -42,13 +42,13 @@ export class SandboxSnapshot implements AsyncDisposable {
   }
 
   async #make(): Promise<FileHandle> {
-    const bytes = await withTimeout('the Python snapshot', TIMEOUT_MS, snapshotBytes, { signal: this.#closing.signal });
-    return await namelessFile(bytes);
+    const bytes = await withTimeout('the Python snapshot', TIMEOUT_MS, makeSnapshot, { signal: this.#closing.signal });
+    return await unlinkedFile(bytes);
   }
 }
 
-/** A file open for reading that no folder lists. */
-async function namelessFile(bytes: Uint8Array): Promise<FileHandle> {
+/** Opens an unlinked file with these bytes for reading. */
+async function unlinkedFile(bytes: Uint8Array): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'research-gateway-python-'));
   try {
     const path = join(folder, 'snapshot.bin');
@@ -59,7 +59,7 @@ async function namelessFile(bytes: Uint8Array): Promise<FileHandle> {
   }
 }
 
-async function snapshotBytes(signal: AbortSignal): Promise<Buffer> {
+async function makeSnapshot(signal: AbortSignal): Promise<Buffer> {
   const { file, args } = sandboxCommand('make-snapshot', { memoryMb: MEMORY_MB, cpuSeconds: CPU_SECONDS });
   const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const kill = () => child.kill('SIGKILL');
@@ -82,7 +82,7 @@ async function readSnapshot(child: ChildProcess): Promise<Buffer> {
     for await (const chunk of stream) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES} bytes`);
+      if (size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
     }
   }
   const [code] = await ended;

@@ -26,33 +26,33 @@ export const FETCH_PARAMETERS: JsonObject = {
   additionalProperties: false,
 };
 
-/** The longest text to look for, in characters. */
-const MAX_FIND = 500;
+/** The longest text to find, in characters. */
+const MAX_FIND_LENGTH = 500;
 
-const given = z.object({
+const fetchArguments = z.object({
   url: z.string().trim().min(1).max(4000),
   goal: z.string().nullish(),
   /** Models also send numbers as text. */
   offset: z.coerce.number().int().nonnegative().nullish(),
-  find: z.string().max(MAX_FIND).nullish(),
+  find: z.string().max(MAX_FIND_LENGTH).nullish(),
 });
 
-/** What a call asks for. */
+/** The arguments of a call, with their defaults. */
 export interface FetchArguments {
   url: string;
   goal: string;
   /** In UTF-16 code units of the document's text. */
   offset: number;
-  /** What to look for; empty: nothing. */
+  /** The text to find; empty: none. */
   find: string;
 }
 
 /**
- * Reads the arguments; an address without a scheme is taken for https.
+ * Parses the arguments; an address without a scheme is taken as https.
  * @throws ToolError `invalid_arguments`.
  */
 export function parseFetchArguments(args: JsonObject): FetchArguments {
-  const parsed = given.safeParse(args);
+  const parsed = fetchArguments.safeParse(args);
   if (!parsed.success) {
     const field = parsed.error.issues[0]?.path.join('.') || 'url';
     throw new ToolError(

@@ -7,19 +7,19 @@ import type { SourceLimits } from '../source-limits.ts';
 import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
-import { createRunPages, type PageReaderOptions, type ReadPage, readAddress } from './page-reader.ts';
+import { createRunPages, type PageReaderOptions, type ParsedPage, readPage } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
-import { type FoundPassages, findPassages, type PassageAt, relevantPassages } from './passages.ts';
+import { linksIn, type PartLinks } from './part-links.ts';
+import { type DocumentPassage, type FoundPassages, findPassages, relevantPassages } from './passages.ts';
 import { PoliteHosts } from './polite-hosts.ts';
-import { linksIn, type ShownLinks } from './shown-links.ts';
 
 export interface FetchUrlContentOptions {
-  /** How http(s) addresses are fetched; stays the caller's to dispose. */
+  /** Fetches http(s) addresses. The caller disposes it. */
   safeFetch: SafeFetch;
   /** The folder of `corpus:///` documents, as for the local search. */
   corpusFolder?: string;
-  /** Where pages are kept for other calls and runs. */
+  /** Stores pages for other calls and runs. */
   cache?: { store: ToolCache; ttlMs: number };
   /** The longest text of one call, in UTF-16 code units. Default 24 000. */
   partLength?: number;
@@ -34,25 +34,25 @@ const DESCRIPTION =
   'Links of long pages are numbered, [text][L3], with their addresses in links; find "[L3]" tells one that was left out.';
 
 const SNIPPET_LENGTH = 300;
-/** The most of a part that the addresses of its links may take. */
-const LINKS_SHARE = 0.25;
+/** The share of a part that the addresses of its links may take. */
+const MAX_LINKS_SHARE = 0.25;
 
-/** Whose files may be read, and for how long. */
+/** How to read a document outside of any run. */
 export interface ReadOptions {
   readFile?: ReadFile | undefined;
   signal: AbortSignal;
   log: Logger;
 }
 
-/** The tool, which can be made one of a run. */
+/** The tool, which can be limited to one run. */
 export interface FetchUrlContentTool extends Tool, Disposable {
   /**
-   * Keeps the pages that are meant for nobody else, and reads only what keeps to the limits of a request, redirects
-   * included.
+   * The tool for one run: it remembers pages that may not be shared with other runs, and reads only what the request's
+   * limits allow, redirects included.
    */
   forRun(limits: SourceLimits, readFile?: ReadFile): Tool;
-  /** A whole document, outside of any run. @throws ToolError as a call does. */
-  read(url: string, options: ReadOptions): Promise<ReadPage>;
+  /** Reads a whole document, outside of any run. @throws ToolError as a call does. */
+  read(url: string, options: ReadOptions): Promise<ParsedPage>;
 }
 
 /** The tool `fetch_url_content` (docs/research.md, "Tools"). Dispose it to end its parser processes. */
@@ -63,11 +63,11 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Fetc
   const parts = { partLength, timeoutMs };
   return {
     ...toolOf(shared, parts),
-    read: (url, options) => readAddress(url, { ...shared, ...options }),
+    read: (url, options) => readPage(url, { ...shared, ...options }),
     forRun(limits, readFile) {
-      const ownPages = createRunPages();
-      const within = safeFetch.within(limits.allowedDomains, limits.blockedDomains);
-      return toolOf({ ...shared, ownPages, limits, readFile, safeFetch: within }, parts);
+      const runPages = createRunPages();
+      const limitedFetch = safeFetch.within(limits.allowedDomains, limits.blockedDomains);
+      return toolOf({ ...shared, runPages, limits, readFile, safeFetch: limitedFetch }, parts);
     },
     [Symbol.dispose]() {
       pool[Symbol.dispose]();
@@ -82,9 +82,9 @@ function toolOf(reader: PageReaderOptions, { partLength, timeoutMs }: { partLeng
     parameters: FETCH_PARAMETERS,
     timeoutMs,
     async call(args, { signal, log }) {
-      const asked = parseFetchArguments(args);
-      const page = await readAddress(asked.url, { ...reader, signal, log });
-      const request = isFileUrl(asked.url) ? { ...asked, url: page.url } : asked;
+      const parsed = parseFetchArguments(args);
+      const page = await readPage(parsed.url, { ...reader, signal, log });
+      const request = isFileUrl(parsed.url) ? { ...parsed, url: page.url } : parsed;
       if (request.offset > 0 && request.offset >= page.content.length) {
         throw new ToolError(
           'invalid_arguments',
@@ -94,31 +94,31 @@ function toolOf(reader: PageReaderOptions, { partLength, timeoutMs }: { partLeng
       if (request.find !== '') {
         const found = await findPassages(page.content, request.find);
         const text = found.passages.map((passage) => passage.text).join('\n');
-        const links = linksIn(text, page.links, partLength * LINKS_SHARE);
-        return foundOutput(request, { page, found, links });
+        const links = linksIn(text, page.links, partLength * MAX_LINKS_SHARE);
+        return passagesOutput(request, { page, found, links });
       }
-      const { part, links } = shownPart(page, request.offset, partLength);
+      const { part, links } = partWithLinks(page, request.offset, partLength);
       const shown = { from: request.offset, to: part.nextOffset ?? page.content.length };
       const passages = await relevantPassages(page.content, request.goal, shown);
-      return toOutput(request, { page, part, links, passages });
+      return partOutput(request, { page, part, links, passages });
     },
   };
 }
 
-/** The part of a page from `offset`, with the links in it: both together no longer than a part may be. */
-function shownPart(page: ReadPage, offset: number, length: number): { part: TextPart; links: ShownLinks } {
-  const room = Math.floor(length * LINKS_SHARE);
-  const whole = partOf(page.content, offset, length);
-  const needed = linksIn(whole.text, page.links, room);
-  if (whole.text.length + needed.length <= length) return { part: whole, links: needed };
-  const part = partOf(page.content, offset, length - needed.length);
+/** The part of a page from `offset`, with its links: together they take at most `length` UTF-16 code units. */
+function partWithLinks(page: ParsedPage, offset: number, length: number): { part: TextPart; links: PartLinks } {
+  const room = Math.floor(length * MAX_LINKS_SHARE);
+  const longest = partOf(page.content, offset, length);
+  const links = linksIn(longest.text, page.links, room);
+  if (longest.text.length + links.length <= length) return { part: longest, links };
+  const part = partOf(page.content, offset, length - links.length);
   return { part, links: linksIn(part.text, page.links, room) };
 }
 
-/** The passages around what was looked for, each behind its offset. */
-function foundOutput(
+/** The passages around the text to find, each after its offset. */
+function passagesOutput(
   { url, find }: FetchArguments,
-  { page, found, links }: { page: ReadPage; found: FoundPassages; links: ShownLinks },
+  { page, found, links }: { page: ParsedPage; found: FoundPassages; links: PartLinks },
 ): ToolOutput {
   const { passages, places } = found;
   const content = passages.map(({ offset, text }) => `[offset ${offset}]\n${text}`).join('\n\n');
@@ -126,11 +126,11 @@ function foundOutput(
   return {
     sources: [{ ...sourceOf(url, page), snippet: snippet.slice(0, SNIPPET_LENGTH) }],
     result(sourceId) {
-      const result = described(url, page, { content, source_id: sourceId(url), truncated: true });
+      const result = describePage(url, page, { content, source_id: sourceId(url), truncated: true });
       result.find = find;
       result.matches = passages.map(({ offset, text }) => ({ offset, length: text.length }));
       result.total_length = page.content.length;
-      tellLinks(result, links);
+      addLinks(result, links);
       if (passages.length === 0) result.note = 'None of these words stand in the document. Other words may.';
       else if (places > passages.length) result.note = `${places - passages.length} more places have some of it.`;
       return result;
@@ -138,20 +138,20 @@ function foundOutput(
   };
 }
 
-/** A field of its own: the content of the parts of a document joins to the whole. */
-function tellLinks(result: { [key: string]: JsonValue }, { links, left }: ShownLinks): void {
+/** Adds links in a field of their own, so that the contents of a document's parts can be joined to the whole. */
+function addLinks(result: { [key: string]: JsonValue }, { links, omitted }: PartLinks): void {
   if (Object.keys(links).length > 0) result.links = links;
-  if (left > 0) result.links_left_out = left;
+  if (omitted > 0) result.links_left_out = omitted;
 }
 
-function sourceOf(url: string, page: ReadPage): Omit<ToolSource, 'snippet'> {
+function sourceOf(url: string, page: ParsedPage): Omit<ToolSource, 'snippet'> {
   return { url, title: page.title, kind: 'read', ...(page.published ? { published: page.published } : {}) };
 }
 
-/** A result with what is known of its page. */
-function described(
+/** A result with the metadata of its page. */
+function describePage(
   url: string,
-  page: ReadPage,
+  page: ParsedPage,
   part: { content: string; source_id: number; truncated: boolean },
 ): { [key: string]: JsonValue } {
   const result: { [key: string]: JsonValue } = { url, title: page.title, ...part };
@@ -163,9 +163,9 @@ function described(
   return result;
 }
 
-function toOutput(
+function partOutput(
   request: FetchArguments,
-  read: { page: ReadPage; part: TextPart; links: ShownLinks; passages: readonly PassageAt[] },
+  read: { page: ParsedPage; part: TextPart; links: PartLinks; passages: readonly DocumentPassage[] },
 ): ToolOutput {
   const { page, part, links, passages } = read;
   const { url } = request;
@@ -174,10 +174,10 @@ function toOutput(
     sources: [{ ...sourceOf(url, page), snippet }],
     result(sourceId) {
       const truncated = part.nextOffset !== undefined;
-      const result = described(url, page, { content: part.text, source_id: sourceId(url), truncated });
+      const result = describePage(url, page, { content: part.text, source_id: sourceId(url), truncated });
       if (part.nextOffset !== undefined) result.next_offset = part.nextOffset;
       if (part.nextOffset !== undefined || request.offset > 0) result.total_length = page.content.length;
-      tellLinks(result, links);
+      addLinks(result, links);
       if (passages.length > 0) result.more_on_goal = passages.map(({ offset, text }) => ({ offset, text }));
       if (page.incomplete) result.note = `Not everything: ${page.incomplete}.`;
       else if (page.content === '')

@@ -13,81 +13,81 @@ import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-sou
 import { CONTENT_KINDS, hasPlainText } from './parsing/parse-job.ts';
 import { ParseFailure, type ParsePool, parsedDocument } from './parsing/parse-pool.ts';
 
-const readPage = parsedDocument.extend({
+const parsedPage = parsedDocument.extend({
   /** After redirects. */
   url: z.string(),
   kind: z.enum(CONTENT_KINDS),
-  /** `published` is what the server or the file system says of its last change. */
+  /** Whether `published` is only the last change that the server or the file system reports. */
   datedByServer: z.literal(true).optional(),
 });
 
 /** A page with its text. */
-export type ReadPage = z.output<typeof readPage>;
+export type ParsedPage = z.output<typeof parsedPage>;
 
 export interface PageReaderOptions extends PageSourceOptions {
   pool: ParsePool;
-  /** Where pages of the web are kept for other calls and runs. */
+  /** Stores pages of the web for other calls and runs. */
   cache: { store: ToolCache; ttlMs: number } | undefined;
-  /** Pages that are kept for a run alone, where pages are kept at all. */
-  ownPages?: RunPages;
+  /** Stores pages for this run alone, if there is a cache at all. */
+  runPages?: RunPages;
 }
 
-/** Longer pages are not kept. In UTF-16 code units. */
+/** Longer pages are not stored. In UTF-16 code units. */
 const MAX_CACHED = 1_000_000;
 
-/** Pages that one run has read and that nobody else is shown: the last ones, together no longer than one may be. */
-export type RunPages = LRUCache<string, ReadPage>;
+/** The pages that a run read last and that other runs may not see; together at most `MAX_CACHED` long. */
+export type RunPages = LRUCache<string, ParsedPage>;
 
 export function createRunPages(): RunPages {
-  return new LRUCache({ maxSize: MAX_CACHED, sizeCalculation: lengthOf });
+  return new LRUCache({ maxSize: MAX_CACHED, sizeCalculation: cachedLength });
 }
 
-/** At least 1, as the cache demands. */
-function lengthOf({ content, links = [] }: ReadPage): number {
+/** The size of a page in the cache, which demands at least 1. */
+function cachedLength({ content, links = [] }: ParsedPage): number {
   return links.reduce((sum, address) => sum + address.length, Math.max(1, content.length));
 }
 
 /**
  * Retrieves and reads a page, or takes it from the cache.
- * @throws ToolError; `outside_dates` for a page that was published at another time than the request allows.
+ * @throws ToolError, such as `outside_dates` for a page that was published at a time that the request does not allow.
  */
-export async function readAddress(
+export async function readPage(
   url: string,
   options: PageReaderOptions & { signal: AbortSignal; log: Logger },
-): Promise<ReadPage> {
-  const page = await keptOrRetrieved(url, options);
+): Promise<ParsedPage> {
+  const page = await cachedOrRetrieved(url, options);
   if (!page.datedByServer) checkDate(page, options.limits);
   return page;
 }
 
-function checkDate({ published }: ReadPage, limits: SourceLimits): void {
+function checkDate({ published }: ParsedPage, limits: SourceLimits): void {
   if (isPublishedWithin(published, limits)) return;
   const { after, before } = limits;
   const allowed = [after && `from ${after}`, before && `until ${before}`].filter(Boolean).join(' ');
   throw new ToolError('outside_dates', `This was published on ${published}; only sources ${allowed} may be used.`);
 }
 
-async function keptOrRetrieved(
+async function cachedOrRetrieved(
   url: string,
   options: PageReaderOptions & { signal: AbortSignal; log: Logger },
-): Promise<ReadPage> {
+): Promise<ParsedPage> {
   const cache = isCorpusUrl(url) || isFileUrl(url) ? undefined : options.cache;
   const key = cacheKey(url, options.safeFetch.policy);
-  const own = options.ownPages?.get(key);
-  if (own) return own;
+  const runPage = options.runPages?.get(key);
+  if (runPage) return runPage;
   // A cache that is down costs a request, not the call.
-  const remembered = cache && readPage.safeParse(await cache.store.get(key).catch(() => undefined));
-  if (remembered?.success) return remembered.data;
+  const cached = cache && parsedPage.safeParse(await cache.store.get(key).catch(() => undefined));
+  if (cached?.success) return cached.data;
   const body = await retrieve(url, options);
   using _ = body.held;
   const page = await readBody(body, options);
-  if (!cache || lengthOf(page) > MAX_CACHED) return page;
+  if (!cache || cachedLength(page) > MAX_CACHED) return page;
   if (body.shared) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
-  else options.ownPages?.set(key, page);
+  else options.runPages?.set(key, page);
   return page;
 }
 
-/** By the rules as well as by the address: a host that is denied today does not show what it said yesterday. */
+/** The key contains the host rules, too: a host that is denied now is not read from the cache either. */
 function cacheKey(url: string, policy: string): string {
   const identity = JSON.stringify([url.split('#', 1)[0], policy]);
   return `fetch_url_content:${createHash('sha256').update(identity).digest('hex')}`;
@@ -96,16 +96,16 @@ function cacheKey(url: string, policy: string): string {
 async function readBody(
   body: RetrievedBody,
   { pool, signal, log }: PageReaderOptions & { signal: AbortSignal; log: Logger },
-): Promise<ReadPage> {
+): Promise<ParsedPage> {
   const { url, bytes } = body;
   const { kind, charset } = describeContent(bytes, body.contentType);
   const job = { kind, bytes, charset, url, referenceLinks: true };
   const document = await pool.parse(job, { signal }).catch(async (failure: unknown) => {
     if (!(failure instanceof ParseFailure)) throw failure;
     log.info({ kind, failure: failure.kind }, 'a page could not be parsed');
-    // Its plain text alone, in a process too: what broke one reader shall not reach the gateway's event loop.
+    // Its plain text is read in a process, too: what broke one reader must not reach the gateway's event loop.
     const canBePlain = hasPlainText(kind) && failure.kind !== 'busy';
-    const plain = canBePlain && (await pool.parse({ ...job, plainly: true }, { signal }).catch(onlyFailures));
+    const plain = canBePlain && (await pool.parse({ ...job, plainly: true }, { signal }).catch(ignoreParseFailure));
     if (plain) return plain;
     throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
   });
@@ -116,7 +116,7 @@ async function readBody(
   return { ...document, url, kind, title, ...(published ? { published } : {}), ...dated };
 }
 
-function onlyFailures(error: unknown): undefined {
+function ignoreParseFailure(error: unknown): undefined {
   if (!(error instanceof ParseFailure)) throw error;
 }
 

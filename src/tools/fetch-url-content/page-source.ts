@@ -1,4 +1,4 @@
-import { fileIdIn, fileUrl, isFileUrl, type ReadFile, readAttached } from '../attached-file.ts';
+import { fileIdIn, fileUrl, isFileUrl, type ReadFile, readAttachedFile } from '../attached-file.ts';
 import { readDocument } from '../corpus/corpus.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
 import { checkRequested } from '../safe-fetch/host-rules.ts';
@@ -8,28 +8,28 @@ import type { SourceLimits } from '../source-limits.ts';
 import { ToolError } from '../tool.ts';
 import type { PoliteHosts } from './polite-hosts.ts';
 
-/** A body as it was retrieved. */
+/** The body at an address, unparsed. */
 export interface RetrievedBody {
-  /** Where it came from after redirects. */
+  /** The address that it came from, after redirects. */
   url: string;
   contentType: string | null;
   bytes: Uint8Array;
-  /** The last change that the server or the file system tells of, ISO 8601. */
+  /** The last change that the server or the file system reports, ISO 8601. */
   modified: string | undefined;
-  /** Whether it may be kept for other users. */
+  /** Whether it may be stored for other users. */
   shared: boolean;
-  /** To be disposed of once the bytes are read. */
+  /** Dispose it once the bytes are read. */
   held?: Disposable;
 }
 
 export interface PageSourceOptions {
   safeFetch: HostFetch;
   hosts: PoliteHosts;
-  /** Of the request. For documents of the corpus; what of them is a domain `safeFetch` knows. */
+  /** The limits of the request. Here they apply to corpus documents; `safeFetch` enforces them for hosts. */
   limits: SourceLimits;
-  /** The folder of `corpus:///` documents; absent: there is no corpus. */
+  /** The folder of `corpus:///` documents; undefined if there is no corpus. */
   corpusFolder: string | undefined;
-  /** Files of the user whose run it is; absent: there are none. */
+  /** Reads files of the run's user; undefined if there are none. */
   readFile?: ReadFile | undefined;
 }
 
@@ -41,7 +41,7 @@ const HEADERS = {
 
 /**
  * Retrieves the body of an address.
- * @throws ToolError naming what went wrong: `not_found`, `forbidden`, `rate_limited`, `http_error` or those of the
+ * @throws ToolError that names what went wrong: `not_found`, `forbidden`, `rate_limited`, `http_error` or those of the
  *   safe fetch.
  */
 export async function retrieve(
@@ -53,17 +53,16 @@ export async function retrieve(
     return await retrieveDocument(url, options.corpusFolder);
   }
   if (isFileUrl(url)) {
-    const held = await readAttached(url, options);
-    const { name, bytes, type, createdAt } = held;
-    // However a model wrote its name.
-    const known = fileUrl(fileIdIn(url) ?? '', name);
+    const file = await readAttachedFile(url, options);
+    const { name, bytes, type, createdAt } = file;
     return {
-      url: known,
+      // The model may have written the file's name in another way.
+      url: fileUrl(fileIdIn(url) ?? '', name),
       bytes,
       contentType: type || null,
       modified: new Date(createdAt).toISOString(),
       shared: false,
-      held,
+      held: file,
     };
   }
   const host = URL.parse(url)?.host ?? '';
@@ -82,7 +81,7 @@ async function retrievePage(url: string, options: PageSourceOptions & { signal: 
   if (!response.ok) {
     await response.body?.cancel();
     if (response.status === 429 || response.status === 503) {
-      hosts.quiet(URL.parse(response.url)?.host ?? '', response.headers.get('retry-after'));
+      hosts.pause(URL.parse(response.url)?.host ?? '', response.headers.get('retry-after'));
     }
     throw httpError(response);
   }

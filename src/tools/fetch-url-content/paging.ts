@@ -5,10 +5,10 @@ export interface TextPart {
   nextOffset: number | undefined;
 }
 
-/** A part may be this much shorter, to end where a paragraph, a line or a word does. */
+/** The share of its size by which a part may be shorter, to end with a paragraph, a line or a word. */
 const SLACK = 0.2;
 
-/** The part of `text` from `offset` with about `size` UTF-16 code units. No character and, if possible, no word is cut. */
+/** The part of `text` from `offset` with about `size` UTF-16 code units. It cuts no character and, if possible, no word. */
 export function partOf(text: string, offset: number, size: number): TextPart {
   const start = isInsidePair(text, offset) ? offset - 1 : offset;
   if (start + size >= text.length) return { text: text.slice(start), nextOffset: undefined };

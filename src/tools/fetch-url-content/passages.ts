@@ -1,30 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
 import { joinSpaces } from '../../base/text.ts';
 
-/** A place in a document that has what was looked for. */
-export interface PassageAt {
+/** A passage of a document that matches a query or a goal. */
+export interface DocumentPassage {
   /** In UTF-16 code units: the `offset` to read on from. */
   offset: number;
   text: string;
 }
 
-/** What was found, and in how many places there was something. */
+/** The best passages, and in how many places something was found. */
 export interface FoundPassages {
-  passages: PassageAt[];
+  passages: DocumentPassage[];
   places: number;
 }
 
-/** The document is looked at in windows of this length; what is looked for may cross their ends by as much as a passage. */
+/** A document is searched in windows of this length; a match may cross the end of its window by `CONTEXT`. */
 const WINDOW = 2000;
 const CONTEXT = 300;
 const MAX_PASSAGES = 8;
 const MAX_WORDS = 16;
-/** Windows looked at before others get their turn on the event loop: about a millisecond. */
-const WINDOWS_AT_A_TIME = 50;
+/** Windows that are searched before the event loop takes other work: about a millisecond. */
+const WINDOWS_PER_SLICE = 50;
 
 /**
- * Passages of `text` around what is looked for: the whole phrase where it stands, else as many of its words as stand
- * together. The best first places are taken, shown in the order of the document.
+ * Finds passages of `text` around a query: where the whole phrase occurs, else where most of its words occur together.
+ * Returns the best ones in the order of the document, earlier ones first among equals.
  */
 export async function findPassages(text: string, query: string): Promise<FoundPassages> {
   const phrase = fold(query);
@@ -34,11 +34,11 @@ export async function findPassages(text: string, query: string): Promise<FoundPa
     const hit = bestHit(window, { phrase, words });
     if (hit) hits.push({ at: offset + hit.at, end: offset + hit.end, score: hit.score });
   }
-  const most = Math.max(0, ...hits.map(({ score }) => score));
-  // Single words of a longer query are no answer where others have more of it.
-  const good = hits.filter(({ score }) => score >= most / 2);
+  const best = Math.max(0, ...hits.map(({ score }) => score));
+  // A place with a single word of a longer query is no answer if other places have more of it.
+  const good = hits.filter(({ score }) => score >= best / 2);
   const chosen = [...good].sort((a, b) => b.score - a.score).slice(0, MAX_PASSAGES);
-  const passages: PassageAt[] = [];
+  const passages: DocumentPassage[] = [];
   let end = 0;
   for (const hit of chosen.sort((a, b) => a.at - b.at)) {
     const start = Math.max(end, wordStart(text, hit.at - CONTEXT));
@@ -48,20 +48,20 @@ export async function findPassages(text: string, query: string): Promise<FoundPa
   return { passages, places: good.length };
 }
 
-/** Places that are hinted at, each shown in so many characters. */
+/** How many passages are hinted at, each with an excerpt of `EXCERPT_LENGTH` UTF-16 code units. */
 const MAX_HINTS = 3;
-const SHOWN = 240;
+const EXCERPT_LENGTH = 240;
 const MAX_TERMS = 24;
 
 /**
- * The windows of `text` outside of what was shown that hold the most of the goal's words, rare ones counting more, in
- * the order of the document. A hint where to read on; nothing if no window has at least two of them.
+ * The windows of `text`, outside of what was shown, that hold most of the goal's words, rare ones counting more, in
+ * the order of the document: hints where to read on. Empty if no window has at least two of the words.
  */
 export async function relevantPassages(
   text: string,
   goal: string,
   shown: { from: number; to: number },
-): Promise<PassageAt[]> {
+): Promise<DocumentPassage[]> {
   const terms = termsOf(goal);
   if (terms.length === 0) return [];
   const windows: { offset: number; found: string[] }[] = [];
@@ -83,10 +83,10 @@ export async function relevantPassages(
     .map(({ offset }) => ({ offset, text: excerpt(text, terms, offset) }));
 }
 
-/** The document in windows, folded; those of a long one in pieces between which everything else has its turn. */
+/** The windows of a document, folded. A long document regularly yields to the event loop. */
 async function* windowsOf(text: string): AsyncGenerator<{ offset: number; window: string }> {
   for (let offset = 0, count = 1; offset < text.length; offset += WINDOW, count++) {
-    if (count % WINDOWS_AT_A_TIME === 0) await setImmediate();
+    if (count % WINDOWS_PER_SLICE === 0) await setImmediate();
     yield { offset, window: windowAt(text, offset) };
   }
 }
@@ -95,7 +95,7 @@ function windowAt(text: string, offset: number): string {
   return fold(text.slice(offset, offset + WINDOW + CONTEXT));
 }
 
-/** Lower case without changing lengths, so that places stay what they are. */
+/** Converts to lower case without changing lengths, so that offsets stay valid. */
 function fold(text: string): string {
   const lower = text.toLowerCase();
   return (lower.length === text.length ? lower : text).replace(/[\s\u00a0]/g, ' ');
@@ -107,11 +107,11 @@ function wordsOf(phrase: string): string[] {
   return [...new Set(long.length > 0 ? long : words)].slice(0, MAX_WORDS);
 }
 
-function bestHit(window: string, sought: { phrase: string; words: readonly string[] }) {
-  const phrase = sought.phrase.trim();
+function bestHit(window: string, query: { phrase: string; words: readonly string[] }) {
+  const phrase = query.phrase.trim();
   const at = phrase === '' ? -1 : window.indexOf(phrase);
   if (at >= 0 && at < WINDOW) return { at, end: at + phrase.length, score: 1000 };
-  const places = sought.words.map((word) => window.indexOf(word)).filter((place) => place >= 0 && place < WINDOW);
+  const places = query.words.map((word) => window.indexOf(word)).filter((place) => place >= 0 && place < WINDOW);
   if (places.length === 0) return undefined;
   const first = Math.min(...places);
   const last = Math.max(...places);
@@ -119,7 +119,7 @@ function bestHit(window: string, sought: { phrase: string; words: readonly strin
   return { at: first, end: last - first < 2 * CONTEXT ? last : first, score: places.length * 10 + near };
 }
 
-/** The start of the word at `at`, if one is near. */
+/** The start of the next word after `at`, if one is near. */
 function wordStart(text: string, at: number): number {
   if (at <= 0) return 0;
   const space = text.slice(at, at + 40).search(/\s/);
@@ -133,7 +133,7 @@ function wordEnd(text: string, at: number): number {
   return space >= 0 ? at - 40 + space : at;
 }
 
-/** Words of four letters and more, and pairs of characters of scripts without spaces. */
+/** Words of four letters or more, and pairs of characters in scripts without spaces. */
 function termsOf(goal: string): string[] {
   const words = goal.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
   const terms = words.flatMap((word) => {
@@ -147,6 +147,6 @@ function excerpt(text: string, terms: readonly string[], offset: number): string
   const window = windowAt(text, offset);
   const places = terms.map((term) => window.indexOf(term)).filter((at) => at >= 0);
   const start = offset + Math.max(0, Math.min(...places) - 40);
-  const words = joinSpaces(text.slice(start, start + SHOWN));
+  const words = joinSpaces(text.slice(start, start + EXCERPT_LENGTH));
   return words.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '').trim();
 }

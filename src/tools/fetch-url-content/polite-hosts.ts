@@ -3,16 +3,16 @@ import { sleep } from '../../base/abort.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { ToolError } from '../tool.ts';
 
-/** Requests under way at one host, and those that wait for one, of all hosts. */
+/** How many requests may run at one host at a time, and how many may wait over all hosts. */
 const MAX_PER_HOST = 2;
 const MAX_WAITING = 4096;
-/** A host that asked for a pause of at most this long is waited for; in milliseconds. */
-const LONGEST_WAIT = 3000;
-const LONGEST_PAUSE = 5 * 60_000;
-/** Hosts whose wish for quiet is remembered. */
-const MAX_QUIET = 2000;
+/** The longest pause that a request waits for, and the longest that a host is granted. */
+const MAX_WAIT_MS = 3000;
+const MAX_PAUSE_MS = 5 * 60_000;
+/** Hosts whose pauses are remembered. */
+const MAX_PAUSED = 2000;
 
-/** Keeps the gateway from storming a site: a few requests at a time, and none while it asked for quiet. */
+/** Keeps the gateway from flooding a site: a few requests at a time, and none while the site asks for a pause. */
 export class PoliteHosts {
   readonly #visits = new FairSemaphore({
     name: 'page_hosts',
@@ -20,8 +20,8 @@ export class PoliteHosts {
     maxWaiting: MAX_WAITING,
     full: () => new ToolError('rate_limited', 'Too many pages of this site are waited for.'),
   });
-  /** Until when hosts want to be left alone. */
-  readonly #quietUntil = new LRUCache<string, number>({ max: MAX_QUIET });
+  /** When the pauses of hosts end, by `#now`. */
+  readonly #pausedUntil = new LRUCache<string, number>({ max: MAX_PAUSED });
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -29,24 +29,24 @@ export class PoliteHosts {
   }
 
   /**
-   * Runs `work` when the host has a place for it.
-   * @throws ToolError `rate_limited` if the host wants to be left alone for longer than a call can wait.
+   * Runs `work` once the host has room for another request.
+   * @throws ToolError `rate_limited` if the host asked for a longer pause than a call waits for, or too many wait.
    */
   async visit<T>(host: string, work: () => Promise<T>, options: { signal: AbortSignal }): Promise<T> {
     using _ = await this.#visits.acquire(host, options.signal);
-    const quietMs = (this.#quietUntil.get(host) ?? 0) - this.#now();
-    if (quietMs > LONGEST_WAIT) {
-      throw new ToolError('rate_limited', `${host} asked not to be visited for ${Math.ceil(quietMs / 1000)} s.`);
+    const pauseMs = (this.#pausedUntil.get(host) ?? 0) - this.#now();
+    if (pauseMs > MAX_WAIT_MS) {
+      throw new ToolError('rate_limited', `${host} asked not to be visited for ${Math.ceil(pauseMs / 1000)} s.`);
     }
-    if (quietMs > 0) await sleep(quietMs, options);
+    if (pauseMs > 0) await sleep(pauseMs, options);
     return await work();
   }
 
-  /** Notes that a host answered 429 or 503; `retryAfter` is its header. */
-  quiet(host: string, retryAfter: string | null): void {
+  /** Pauses a host that answered 429 or 503; `retryAfter` is the header of that answer. */
+  pause(host: string, retryAfter: string | null): void {
     const seconds = Number(retryAfter ?? Number.NaN);
     const until = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter ?? '') - Date.now();
-    const pause = Math.min(Number.isFinite(until) ? Math.max(0, until) : 2000, LONGEST_PAUSE);
-    this.#quietUntil.set(host, Math.max(this.#quietUntil.get(host) ?? 0, this.#now() + pause));
+    const pause = Math.min(Number.isFinite(until) ? Math.max(0, until) : 2000, MAX_PAUSE_MS);
+    this.#pausedUntil.set(host, Math.max(this.#pausedUntil.get(host) ?? 0, this.#now() + pause));
   }
 }

@@ -3,12 +3,12 @@ import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelco
 import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { ToolError } from '../tool.ts';
 
-/** What one message of a server may hold: beyond, reading it takes longer than anything else may wait. */
+/** What one message of a server may hold. A larger one would block the event loop for too long. */
 const MAX_DEPTH = 200;
 const MAX_CONTAINERS = 20_000;
 const MAX_ENTRIES = 100_000;
-/** Parts of a result: the client library has pages to say about each that has a wrong form. */
-const MAX_PARTS = 2000;
+/** The most content blocks of a result: the client library reports an invalid one at great length. */
+const MAX_BLOCKS = 2000;
 const TOO_MANY = 'A message of the MCP server holds too many values.';
 
 const QUOTE = 0x22;
@@ -18,14 +18,13 @@ const NEWLINE = 0x0a;
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * The answer of a server with a bound on each of its JSON messages, which the client library reads in one step whatever
- * they hold. Reading the body fails where a message is beyond it. `mask`: of the credentials that the server got, which it
- * may quote.
+ * Limits each JSON message in a server's answer, because the client library parses any message in one step. Reading the
+ * body fails at a message that exceeds the limits. `mask` masks the credentials that the server received and may quote.
  */
 export function boundedMessages(response: Response, mask: SecretMask): Response {
   if (response.body === null) return response;
   const masked = new MaskedBody(mask);
-  // One message a line; other bodies are one message, over however many lines.
+  // An event stream has one message a line; any other body is one message.
   const shape = new MessageShape(/^text\/event-stream/i.test(response.headers.get('content-type') ?? ''));
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -41,14 +40,14 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
     }),
   );
   const bounded = new Response(body, response);
-  // The library compares it with what it asked for; a response of one's own has none.
+  // The library compares the URL with the one it requested; a constructed response has none.
   Object.defineProperty(bounded, 'url', { value: response.url });
   return bounded;
 }
 
 /**
- * From now on a connection gives no message that is beyond the bounds, as programs send them: in the place of an answer
- * stands an error. To be called once a client has connected.
+ * Makes a connected transport drop messages that exceed the limits, and replace such answers with an error. Programs need
+ * this, because their messages do not pass `boundedMessages`. Call it once the client has connected.
  */
 export function boundTransport(transport: Transport): void {
   const { onmessage } = transport;
@@ -61,42 +60,43 @@ export function boundTransport(transport: Transport): void {
 }
 
 function isBounded(message: JSONRPCMessage): boolean {
-  if ('result' in message && Array.isArray(message.result.content) && message.result.content.length > MAX_PARTS)
+  if ('result' in message && Array.isArray(message.result.content) && message.result.content.length > MAX_BLOCKS)
     return false;
   let containers = 0;
   let entries = 0;
   let level: object[] = [message];
   for (let depth = 1; level.length > 0; depth++) {
-    const below: object[] = [];
+    const nextLevel: object[] = [];
     for (const container of level) {
       const values: unknown[] = Object.values(container);
       containers++;
       entries += values.length;
       if (containers > MAX_CONTAINERS || entries > MAX_ENTRIES) return false;
-      for (const value of values) if (typeof value === 'object' && value !== null) below.push(value);
+      for (const value of values) if (typeof value === 'object' && value !== null) nextLevel.push(value);
     }
     if (depth > MAX_DEPTH) return false;
-    level = below;
+    level = nextLevel;
   }
   return true;
 }
 
+/** Measures messages byte by byte, without parsing them. */
 class MessageShape {
-  readonly #oneALine: boolean;
+  readonly #isOnePerLine: boolean;
   #inString = false;
   #escaped = false;
   #depth = 0;
   #containers = 0;
   #entries = 0;
 
-  constructor(oneALine: boolean) {
-    this.#oneALine = oneALine;
+  constructor(isOnePerLine: boolean) {
+    this.#isOnePerLine = isOnePerLine;
   }
 
   /** @throws ToolError `invalid_output` */
   read(bytes: Uint8Array): void {
     for (const byte of bytes) {
-      if (byte === NEWLINE && this.#oneALine) this.#start();
+      if (byte === NEWLINE && this.#isOnePerLine) this.#start();
       else if (this.#escaped) this.#escaped = false;
       else if (this.#inString) {
         if (byte === BACKSLASH) this.#escaped = true;

@@ -1,34 +1,33 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { type JsonValue, parseJson } from '../../base/json.ts';
 import { ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
-import { shorten } from './mcp-errors.ts';
+import { redactAndCut } from './mcp-errors.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
-import { mismatch } from './output-schema.ts';
+import { schemaMismatch } from './output-schema.ts';
 
-/** The characters of the beginning or end of a result that stand in sources. */
+/** The longest snippet of a source, in characters. */
 const SNIPPET_CHARACTERS = 300;
-const MOST_SOURCES = 50;
+const MAX_SOURCES = 50;
 
 export interface CallResultOptions {
   server: McpServer;
-  /** Schema of structured results, where the tool declares one. */
+  /** The schema of structured results, if the tool declares one. */
   outputSchema: JsonValue | undefined;
 }
 
 /**
- * A server's result as the run sees it: text as text, structured content as the JSON it is, both as
- * `{"text", "structured"}` where they differ; images, sound and files by what they are. Cut results are
- * `{"text", "truncated": true}`.
+ * Converts a server's result for the run: text as text, structured content as JSON, both as `{"text", "structured"}` if
+ * they differ; images, sound and files as a description. Results that are cut become `{"text", "truncated": true}`.
  * @throws ToolError `tool_failed` if the tool says that it failed, `invalid_output` if the result does not match the
  * tool's own schema.
  */
 export function toToolOutput(result: CallToolResult, options: CallResultOptions): ToolOutput {
   const text = result.content.map(describe).join('\n');
   if (result.isError) {
-    throw new ToolError('tool_failed', shorten(text || 'The tool failed without a message.', options.server));
+    throw new ToolError('tool_failed', redactAndCut(text || 'The tool failed without a message.', options.server));
   }
   const structured = structuredContent(result.structuredContent, options);
-  const value = limited(text, structured);
+  const value = limitResult(text, structured);
   return { sources: sourcesOf(result.content), result: () => value };
 }
 
@@ -36,28 +35,30 @@ function structuredContent(content: unknown, options: CallResultOptions): JsonVa
   const { outputSchema, server } = options;
   const json = content === undefined ? undefined : JSON.stringify(content);
   const value = json === undefined ? undefined : parseJson(json);
-  // What is cut below does not match any more, and a large value takes long to check.
+  // A larger value is cut below, so it would not match the schema, and would take long to check.
   if (outputSchema === undefined || (json?.length ?? 0) > MCP_LIMITS.result) return value;
   const problem =
-    value === undefined ? 'it gave no structured content although it declares a schema' : mismatch(outputSchema, value);
+    value === undefined
+      ? 'it gave no structured content although it declares a schema'
+      : schemaMismatch(outputSchema, value);
   if (!problem) return value;
   throw new ToolError(
     'invalid_output',
-    `MCP server ${server.name}: the result does not match: ${shorten(problem, server)}.`,
+    `MCP server ${server.name}: the result does not match: ${redactAndCut(problem, server)}.`,
   );
 }
 
-function limited(text: string, structured: JsonValue | undefined): JsonValue {
-  if (structured === undefined) return limitedText(text);
+function limitResult(text: string, structured: JsonValue | undefined): JsonValue {
+  if (structured === undefined) return limitText(text);
   const json = JSON.stringify(structured);
-  // Servers repeat structured content as text for clients that know no better.
-  const repeats = text === '' || JSON.stringify(parseJson(text)) === json;
-  const size = json.length + (repeats ? 0 : text.length);
-  if (size > MCP_LIMITS.result) return limitedText(repeats ? json : `${text}\n${json}`);
-  return repeats ? structured : { text, structured };
+  // Servers repeat structured content as text for clients that do not support it.
+  const isRepeated = text === '' || JSON.stringify(parseJson(text)) === json;
+  const size = json.length + (isRepeated ? 0 : text.length);
+  if (size > MCP_LIMITS.result) return limitText(isRepeated ? json : `${text}\n${json}`);
+  return isRepeated ? structured : { text, structured };
 }
 
-function limitedText(text: string): JsonValue {
+function limitText(text: string): JsonValue {
   if (text.length <= MCP_LIMITS.result) return text;
   return { text: text.slice(0, MCP_LIMITS.result), truncated: true };
 }
@@ -86,11 +87,11 @@ function bytesOf(base64: string): number {
   return Math.floor(((base64.length - padding) * 3) / 4);
 }
 
-/** Pages that a result links to or brings along. */
+/** The web pages that a result links to or contains. */
 function sourcesOf(content: readonly ContentBlock[]): ToolSource[] {
   const sources: ToolSource[] = [];
   for (const block of content) {
-    if (sources.length >= MOST_SOURCES) break;
+    if (sources.length >= MAX_SOURCES) break;
     if (block.type === 'resource_link' && isWebAddress(block.uri)) {
       const { uri, name, title = name, description = '' } = block;
       sources.push({ url: uri, title, snippet: description.slice(0, SNIPPET_CHARACTERS), kind: 'listed' });

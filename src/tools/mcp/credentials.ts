@@ -5,9 +5,9 @@ import { TokenGrant } from './token-grant.ts';
 type Fetch = typeof fetch;
 
 /**
- * How requests to a server are authorised: a bearer token, OAuth client credentials, or not at all. OAuth requests go
- * through `fetch` like every other. A client secret is only ever sent to the token address or the issuer that came
- * with it, or else to the MCP server's own origin: what a server's metadata claim is not enough.
+ * How requests to a server are authorised: by a bearer token, by OAuth client credentials, or not at all. OAuth requests
+ * use `fetch`, too. A client secret is sent only to the token address or the issuer that was configured with it, else to
+ * the MCP server's own origin: the server's metadata are not trusted to name another.
  */
 export function authProviderOf(server: HttpMcpServer, fetch: Fetch): AuthProvider | OAuthClientProvider | undefined {
   const { accessToken, oauth } = server;

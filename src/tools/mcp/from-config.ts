@@ -1,7 +1,7 @@
 import type { McpServerConfig } from '../../config/schema.ts';
 import type { McpServer } from './mcp-server.ts';
 
-/** A configured server (docs/configuration.md, "tools") in the words of this folder. */
+/** Converts a configured server (docs/configuration.md, "tools"). */
 export function mcpServerOf(config: McpServerConfig): McpServer {
   const common = { name: config.name, timeoutMs: config.timeoutMs, allowedTools: config.allowed_tools };
   if ('command' in config) return { ...common, command: config.command, args: config.args, env: config.env };

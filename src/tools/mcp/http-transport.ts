@@ -11,21 +11,21 @@ import {
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
-/** JSON-RPC code of the answer that stands in for one that never came; in the range left to implementations. */
+/** The JSON-RPC code of the error that replaces a missing answer; in the range for implementations. */
 export const STREAM_ENDED_CODE = -32_050;
 
-/** Requests whose streams can still be closed; with more of them under way, the oldest are left to the server. */
-const MOST_OPEN_REQUESTS = 512;
+/** How many requests can be cancelled by closing their streams; beyond that, the oldest are left to the server. */
+const MAX_OPEN_REQUESTS = 512;
 
-/** Answers to a server that are on their way at once; what it asks beyond is not answered. */
-const MOST_ANSWERS = 16;
+/** How many answers to a server's requests may be in flight; further requests of the server are not answered. */
+const MAX_ANSWERS = 16;
 
 /**
- * Streamable HTTP for servers that do not keep to their part. When the stream of a request ends without its response,
- * an error stands in for it: the library would wait until the time limit. When a request is cancelled its exchange is
- * closed as well: a server that hears of it need not stop, and the connection outlives the run.
+ * Streamable HTTP that copes with servers that break the protocol. If the stream of a request ends without a response, the
+ * request fails with an error, where the library would wait for its time limit. If a request is cancelled, its exchange is
+ * closed, too, because a server that is notified need not stop, and the connection outlives the run.
  */
-export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
+export class TolerantHttpTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, AbortController>();
   #answering = 0;
 
@@ -46,16 +46,16 @@ export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
     const onRequestStreamEnd = () => {
       this.#open.delete(id);
       options?.onRequestStreamEnd?.();
-      // Where the response did come, this one is for an unknown request and is dropped.
+      // If the response did arrive, the request is no longer known and this error is dropped.
       const error = { code: STREAM_ENDED_CODE, message: 'The server ended the stream without an answer.' };
       this.onmessage?.({ jsonrpc: '2.0', id, error });
     };
     await super.send(message, { ...options, requestSignal, onRequestStreamEnd });
   }
 
-  /** What the server asks is answered, but not faster than it hears the answers: each is a request of its own. */
+  /** Answers a request of the server. Each answer is an HTTP request of its own, so their number is limited. */
   async #sendAnswer(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
-    if (this.#answering >= MOST_ANSWERS) return;
+    if (this.#answering >= MAX_ANSWERS) return;
     this.#answering++;
     try {
       await super.send(message, options);
@@ -68,7 +68,7 @@ export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
     const controller = new AbortController();
     this.#open.set(id, controller);
     const [oldest] = this.#open.keys();
-    if (this.#open.size > MOST_OPEN_REQUESTS && oldest !== undefined) this.#open.delete(oldest);
+    if (this.#open.size > MAX_OPEN_REQUESTS && oldest !== undefined) this.#open.delete(oldest);
     return controller.signal;
   }
 
@@ -80,18 +80,18 @@ export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
-const LEAST_DELAY_MS = 1_000;
-const MOST_RECONNECTIONS = 50;
+const MIN_DELAY_MS = 1_000;
+const MAX_RECONNECTIONS = 50;
 
 /**
- * Reconnects streams at a pace of the gateway's. A server may ask for any delay, and every stream it opens and closes
- * again starts a new count.
+ * Limits how often and how fast streams are reconnected. A server may ask for any delay, and the library counts anew for
+ * each stream.
  */
-export function calmReconnections(): ReconnectionScheduler {
+export function limitReconnections(): ReconnectionScheduler {
   let reconnections = 0;
   return (reconnect, delay) => {
-    if (++reconnections > MOST_RECONNECTIONS) return;
-    const timer = setTimeout(reconnect, Math.max(delay, LEAST_DELAY_MS));
+    if (++reconnections > MAX_RECONNECTIONS) return;
+    const timer = setTimeout(reconnect, Math.max(delay, MIN_DELAY_MS));
     timer.unref();
     return () => clearTimeout(timer);
   };

@@ -7,7 +7,7 @@ import { type Logger, REDACTED } from '../../base/logger.ts';
 import { SecretMask } from '../../base/secrets/secret-mask.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
-import { isAnswer, isLostSession, isUnanswered, toToolError } from './mcp-errors.ts';
+import { isConnectionLost, isLostSession, isRequestFailure, toToolError } from './mcp-errors.ts';
 import { DEFAULT_TIMEOUT_MS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import { type McpClient, openClient } from './open-client.ts';
 import { type RemoteTool, remoteTools } from './remote-tool.ts';
@@ -15,24 +15,24 @@ import { type RemoteTool, remoteTools } from './remote-tool.ts';
 export interface McpConnectionOptions {
   fetch: typeof fetch;
   log: Logger;
-  /** How long a list of tools is good for, in milliseconds. */
+  /** How long a list of tools is valid, in milliseconds. */
   listLifetimeMs: number;
-  /** How long a server that could not be reached is not tried again, in milliseconds. */
+  /** How long a server that could not be reached is not retried, in milliseconds. */
   restMs: number;
 }
 
 /**
- * The connection to one server, opened when first needed and again after it was lost. A connection attempt belongs to
- * everybody who waits for it: one caller's abort does not end it.
+ * The connection to one server, opened when first needed and again after it was lost. All callers that wait share one
+ * attempt to connect, so the abort of one of them does not end it.
  */
 export class McpConnection implements AsyncDisposable {
   readonly server: McpServer;
-  /** Of a program with credentials. What comes by HTTP is masked before it is read. */
+  /** Masks the credentials of a program. `serverFetch` masks those of an HTTP server. */
   readonly #mask: SecretMask | undefined;
   readonly #options: McpConnectionOptions;
   readonly #closing = new AbortController();
   #opening: Promise<McpClient> | undefined;
-  /** How many calls are under way on each connection. */
+  /** How many calls use each connection. */
   readonly #users = new Map<Promise<McpClient>, number>();
   #failure: { error: ToolError; until: number } | undefined;
   #list: { tools: RemoteTool[]; until: number } | undefined;
@@ -46,8 +46,8 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * The server's tools. A list that can no longer be refreshed goes on being used.
-   * @throws ToolError if the server cannot be reached and never could.
+   * The server's tools. If the list cannot be refreshed, the old one is used.
+   * @throws ToolError if the server has never been reached.
    */
   async tools(options: { signal: AbortSignal }): Promise<readonly RemoteTool[]> {
     if (this.#list && steadyClock.now() < this.#list.until) return this.#list.tools;
@@ -58,14 +58,14 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * Calls a tool. A request that the server did not take up, because it forgot the session or because the process stood
-   * still until its connection was closed, is repeated once.
+   * Calls a tool. A request that the server did not carry out, because it forgot the session or closed the connection while
+   * this process was suspended, is repeated once.
    * @throws ToolError; rejects with the signal's reason as soon as it aborts.
    */
   async call(tool: RemoteTool, args: JsonObject, context: ToolContext): Promise<ToolOutput> {
     const { server } = this;
     try {
-      return await this.#repeatedOnce(context.signal, async (client) => {
+      return await this.#retryOnce(context.signal, async (client) => {
         const result = await abortable(this.#request(client, tool, args, context), context.signal);
         return toToolOutput(result, { server, outputSchema: tool.outputSchema });
       });
@@ -96,19 +96,19 @@ export class McpConnection implements AsyncDisposable {
         toolDefinition: tool.definition,
       },
     );
-    return this.#masked(result);
+    return this.#redact(result);
   }
 
-  /** An answer without the credentials of the server. */
-  #masked<T>(answer: T): T {
+  /** Masks the server's credentials in an answer. */
+  #redact<T>(answer: T): T {
     if (!this.#mask) return answer;
     const text = JSON.stringify(answer);
     const clean = this.#mask.text(text, REDACTED);
     return clean === text ? answer : JSON.parse(clean);
   }
 
-  /** Does `work` with a connection, and once more with a new one if the first turns out to be stale. */
-  async #repeatedOnce<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
+  /** Does `work` with a connection, and once more with a new one if the first was stale. */
+  async #retryOnce<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
     using watch = new StandstillWatch();
     for (let attempt = 1; ; attempt++) {
       const opening = this.#open();
@@ -117,14 +117,14 @@ export class McpConnection implements AsyncDisposable {
       try {
         return await work(client);
       } catch (error) {
-        if (signal.aborted || isAnswer(error)) throw error;
-        // The next calls get a new connection; those that are under way on this one may well end.
+        if (signal.aborted || isRequestFailure(error)) throw error;
+        // The next calls get a new connection; those in flight on this one may still succeed.
         this.#forget(opening);
-        // Servers close connections whose client stands still; what was on its way then was taken up by nobody.
-        const isLost = isLostSession(error) || (watch.stood && isUnanswered(error));
+        // Servers close the connections of a suspended client; a request in flight then was not carried out.
+        const isLost = isLostSession(error) || (watch.stood && isConnectionLost(error));
         if (attempt > 1 || !isLost) throw error;
       } finally {
-        this.#left(opening);
+        this.#release(opening);
       }
     }
   }
@@ -133,24 +133,24 @@ export class McpConnection implements AsyncDisposable {
     if (this.#opening) return this.#opening;
     if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
     if (this.#failure && steadyClock.now() < this.#failure.until) return Promise.reject(this.#failure.error);
-    const opening: Promise<McpClient> = this.#openOnceMore(() => this.#forget(opening));
+    const opening: Promise<McpClient> = this.#openWithRetry(() => this.#forget(opening));
     this.#opening = opening;
     opening.then(
       () => {
         this.#failure = undefined;
       },
-      (error: unknown) => {
+      (thrown: unknown) => {
         this.#forget(opening);
-        const known = toToolError(error, this.server);
-        this.#failure = { error: known, until: steadyClock.now() + this.#options.restMs };
-        this.#options.log.warn({ server: this.server.name, reason: known.message }, 'an MCP server cannot be reached');
+        const error = toToolError(thrown, this.server);
+        this.#failure = { error, until: steadyClock.now() + this.#options.restMs };
+        this.#options.log.warn({ server: this.server.name, reason: error.message }, 'an MCP server cannot be reached');
       },
     );
     return opening;
   }
 
-  /** Opens a client, a second time where the process stood still during the first: then no time limit says anything. */
-  async #openOnceMore(onClose: () => void): Promise<McpClient> {
+  /** Opens a client; retries if this process was suspended meanwhile, because time limits then mean nothing. */
+  async #openWithRetry(onClose: () => void): Promise<McpClient> {
     const options = {
       fetch: this.#options.fetch,
       log: this.#options.log,
@@ -173,8 +173,8 @@ export class McpConnection implements AsyncDisposable {
     if (this.#opening === opening) this.#opening = undefined;
   }
 
-  /** Whoever leaves a connection last that gets no new calls closes it. */
-  #left(opening: Promise<McpClient>): void {
+  /** Ends a use of a connection; the last use of one that gets no new calls closes it. */
+  #release(opening: Promise<McpClient>): void {
     const users = (this.#users.get(opening) ?? 1) - 1;
     if (users > 0) {
       this.#users.set(opening, users);
@@ -193,7 +193,7 @@ export class McpConnection implements AsyncDisposable {
 
   async #refreshList(): Promise<RemoteTool[]> {
     try {
-      const listed = await this.#repeatedOnce(this.#closing.signal, (client) => this.#listTools(client));
+      const listed = await this.#retryOnce(this.#closing.signal, (client) => this.#listTools(client));
       const tools = remoteTools(listed, this.server, this.#options.log);
       this.#list = { tools, until: steadyClock.now() + this.#options.listLifetimeMs };
       return tools;
@@ -211,6 +211,6 @@ export class McpConnection implements AsyncDisposable {
       timeout,
       signal: this.#closing.signal,
     });
-    return this.#masked(tools);
+    return this.#redact(tools);
   }
 }

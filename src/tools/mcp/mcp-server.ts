@@ -1,18 +1,18 @@
 import { addressSecrets, headerSecrets } from '../../config/credential-places.ts';
 
 /**
- * An MCP server that runs may use, as the configuration or a request names it (docs/api.md, "POST /v1/responses" and
+ * An MCP server that runs may use, from the configuration or a request (docs/api.md, "POST /v1/responses" and
  * docs/configuration.md, "tools").
  */
 export type McpServer = HttpMcpServer | StdioMcpServer;
 
 interface McpServerBase {
-  /** Prefix of its tools: `<name>.<tool>`. */
+  /** The prefix of its tools' names: `<name>.<tool>`. */
   name: string;
-  /** Names of the tools that may be used; absent: all. */
+  /** The tools that may be used; undefined: all. */
   allowedTools?: readonly string[] | undefined;
   /**
-   * The longest silence during a call, in milliseconds; a report of progress starts it anew. A call as a whole may take
+   * The longest silence during a call, in milliseconds; a progress report restarts it. The whole call may take
    * `TOTAL_TIMEOUT_FACTOR` times as long.
    */
   timeoutMs?: number;
@@ -31,16 +31,16 @@ export interface HttpMcpServer extends McpServerBase {
 export interface StdioMcpServer extends McpServerBase {
   command: string;
   args?: readonly string[];
-  /** Added to a small harmless environment; nothing else of the gateway's environment is passed on. */
+  /** Added to a small harmless environment; the program gets nothing else of the gateway's environment. */
   env?: Readonly<Record<string, string>>;
 }
 
 export interface McpOAuth {
   clientId: string;
   clientSecret: string;
-  /** Where tokens are asked for; without it the server's metadata tell. */
+  /** Where tokens are requested; by default the server's metadata say where. */
   tokenUrl?: string | undefined;
-  /** The only authorization server that may see the secret; without it and `tokenUrl`, the MCP server's own origin. */
+  /** The only authorization server that may see the secret. Without it and `tokenUrl`: the MCP server's own origin. */
   issuer?: string | undefined;
   scope?: string | undefined;
 }
@@ -49,12 +49,12 @@ export const DEFAULT_TIMEOUT_MS = 60_000;
 export const TOTAL_TIMEOUT_FACTOR = 5;
 
 /**
- * What a fetch for MCP must allow: a server may answer a long call with one late JSON body, and all runs call it at the
- * same time, each call over a connection of its own.
+ * What a fetch for MCP must allow: a server may answer a long call with one late JSON body, and all runs call it at once,
+ * each call over a connection of its own.
  */
 export const MCP_EXCHANGE = { timeouts: { headersMs: 300_000, idleMs: 300_000 }, connections: 256 } as const;
 
-/** What a server may make the gateway hold. */
+/** How much of a server's data the gateway holds. */
 export const MCP_LIMITS = {
   tools: 128,
   pagesOfTools: 16,
@@ -62,11 +62,11 @@ export const MCP_LIMITS = {
   /** Characters of a tool's input or output schema as JSON. */
   schema: 65_536,
   result: 50_000,
-  /** Characters of a message of the server in an error. */
+  /** Characters of a server's message in an error. */
   message: 1_000,
 } as const;
 
-/** Everything of a server's configuration that must not show up in an error or a line of log. */
+/** Everything in a server's configuration that must not appear in an error or a log line. */
 export function secretsOfServer(server: McpServer): string[] {
   const others = 'command' in server ? server.env : server.headers;
   return [...quotableSecrets(server), ...Object.values(others ?? {})];
@@ -76,15 +76,15 @@ export function secretsOfServer(server: McpServer): string[] {
 export function quotableSecrets(server: McpServer): string[] {
   if ('command' in server) return headerSecrets(server.env ?? {});
   const { headers = {}, accessToken, oauth, url } = server;
-  const given = [accessToken, oauth?.clientSecret].filter((each) => each !== undefined);
-  return [...headerSecrets(headers), ...addressSecrets(url), ...keysInPath(url), ...given];
+  const tokens = [accessToken, oauth?.clientSecret].filter((token) => token !== undefined);
+  return [...headerSecrets(headers), ...addressSecrets(url), ...keysInPath(url), ...tokens];
 }
 
-/** A part of a path may be a key from this length on, in characters. */
-const SHORTEST_KEY = 20;
+/** The shortest path segment that may be a key, in characters. */
+const MIN_KEY_LENGTH = 20;
 
-/** Services name the account in the path of the address that they give out, as a key. */
+/** Some services put a key of the account into the path of the address that they give out. */
 function keysInPath(url: string): string[] {
   const segments = new URL(url).pathname.split('/');
-  return segments.filter((segment) => segment.length >= SHORTEST_KEY && /\d/.test(segment) && /[a-z]/i.test(segment));
+  return segments.filter((segment) => segment.length >= MIN_KEY_LENGTH && /\d/.test(segment) && /[a-z]/i.test(segment));
 }

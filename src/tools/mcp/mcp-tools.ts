@@ -9,26 +9,25 @@ import { unreachableTool } from './unreachable-tool.ts';
 export interface McpToolsOptions {
   servers: readonly McpServer[];
   /**
-   * All HTTP of these servers, OAuth included. For servers of a request: the SSRF-safe fetch. It bounds the size of
-   * answers, and must allow `MCP_EXCHANGE`.
+   * Makes all HTTP requests for these servers, OAuth included. Servers of a request need the SSRF-safe fetch. It must
+   * limit the size of answers and allow `MCP_EXCHANGE`.
    */
   fetch: typeof fetch;
   log: Logger;
-  /** How long a list of tools is good for, in milliseconds. Default 5 minutes. */
+  /** How long a list of tools is valid, in milliseconds. Default 5 minutes. */
   listLifetimeMs?: number;
-  /** How long a server that could not be reached is not tried again, in milliseconds. Default 15 seconds. */
+  /** How long a server that could not be reached is not retried, in milliseconds. Default 15 seconds. */
   restMs?: number;
 }
 
 /**
- * The tools of a set of MCP servers. Make one for the configured servers, for as long as the gateway runs, and one per
+ * The tools of a set of MCP servers. Create one set for the configured servers, for as long as the gateway runs, and one per
  * run for the servers of its request.
  */
 export interface McpTools extends AsyncDisposable {
   /**
-   * The tools as they are now, named `<server>.<tool>`; connects where needed. A server that cannot be reached stands
-   * there with one tool that says so and tries again when it is called, so that the model and the client hear of it.
-   * Rejects only with the signal's reason.
+   * The current tools, named `<server>.<tool>`; connects if needed. A server that cannot be reached has a single tool,
+   * which says so to the model and the client and retries when it is called. Rejects only with the signal's reason.
    */
   tools(options: { signal: AbortSignal }): Promise<Tool[]>;
 }
@@ -36,8 +35,8 @@ export interface McpTools extends AsyncDisposable {
 /** @throws Error if two servers have the same name. */
 export function createMcpTools(options: McpToolsOptions): McpTools {
   const { servers, fetch, log, listLifetimeMs = 300_000, restMs = 15_000 } = options;
-  const twice = servers.find((server, index) => servers.findIndex((other) => other.name === server.name) !== index);
-  if (twice) throw new Error(`two MCP servers are named ${twice.name}`);
+  const duplicate = servers.find((server, index) => servers.findIndex((other) => other.name === server.name) !== index);
+  if (duplicate) throw new Error(`two MCP servers are named ${duplicate.name}`);
   let opened: Promise<McpConnection[]> | undefined;
   const connections = () => {
     opened ??= connectionsTo(servers, { fetch, log, listLifetimeMs, restMs });
@@ -54,7 +53,7 @@ export function createMcpTools(options: McpToolsOptions): McpTools {
   };
 }
 
-/** The client library is loaded only where there are servers. */
+/** Creates the connections. The client library is loaded only if there are servers. */
 async function connectionsTo(servers: readonly McpServer[], options: McpConnectionOptions): Promise<McpConnection[]> {
   if (servers.length === 0) return [];
   const { McpConnection } = await import('./mcp-connection.ts');

@@ -12,17 +12,17 @@ import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { boundTransport } from './bounded-messages.ts';
 import { authProviderOf } from './credentials.ts';
-import { AnsweringHttpTransport, calmReconnections } from './http-transport.ts';
-import { mayBeOlderServer, shorten } from './mcp-errors.ts';
+import { limitReconnections, TolerantHttpTransport } from './http-transport.ts';
+import { mayBeOlderServer, redactAndCut } from './mcp-errors.ts';
 import { type HttpMcpServer, MCP_LIMITS, type McpServer, type StdioMcpServer } from './mcp-server.ts';
 import { serverFetch } from './server-fetch.ts';
 
 export interface OpenOptions {
   fetch: typeof fetch;
   log: Logger;
-  /** The connection is gone, for whatever reason. */
+  /** Called when the connection is closed, for whatever reason. */
   onClose(): void;
-  /** The server says that its list of tools has changed. */
+  /** Called when the server reports that its list of tools has changed. */
   onToolsChanged(): void;
   signal: AbortSignal;
 }
@@ -32,17 +32,17 @@ export interface McpClient extends AsyncDisposable {
   readonly client: Client;
 }
 
-/** For each attempt: the handshake, and what it needs of OAuth. */
+/** The time limit of each attempt: the handshake and the OAuth requests that it needs. */
 const CONNECT_TIMEOUT_MS = 15_000;
-/** How long a server is given to hear that its session is over. */
+/** The time limit of telling a server that its session is over. */
 const GOODBYE_TIMEOUT_MS = 1_000;
 const STDERR_LINE_LENGTH = 500;
 /** The largest single message of a program, in bytes. */
 const STDIO_BUFFER_BYTES = 10 * 1024 * 1024;
 
 /**
- * Connects to a server: streamable HTTP, with the older transport where the server refuses it with a 4xx, or a program
- * of the configuration. Rejects with whatever the library throws.
+ * Connects to a server by streamable HTTP, or by the older transport if the server refuses that with a 4xx; or starts a
+ * program of the configuration. Rejects with whatever the library throws.
  */
 export async function openClient(server: McpServer, options: OpenOptions): Promise<McpClient> {
   if ('command' in server) return await connect(stdioTransport(server, options), server, options);
@@ -52,7 +52,7 @@ export async function openClient(server: McpServer, options: OpenOptions): Promi
     if (!mayBeOlderServer(error) || options.signal.aborted) throw error;
     options.log.debug({ server: server.name }, 'trying the older MCP transport');
     const older = new SSEClientTransport(new URL(server.url), httpOptions(server, options));
-    // The first refusal says more than what a server without any MCP answers to the second attempt.
+    // If the second attempt finds no event stream, either, the first refusal explains more.
     return await connect(older, server, options).catch((fallback: unknown) => {
       throw fallback instanceof SseError ? error : fallback;
     });
@@ -62,8 +62,8 @@ export async function openClient(server: McpServer, options: OpenOptions): Promi
 async function connect(transport: Transport, server: McpServer, options: OpenOptions): Promise<McpClient> {
   const client = new Client({ name: 'research-gateway', version: '0.1.0' }, clientOptions(options));
   client.onerror = (error) => {
-    options.log.debug({ server: server.name, reason: shorten(messageOf(error), server) }, 'MCP connection');
-    // Its event source would go on by itself, with a session that the server no longer knows.
+    options.log.debug({ server: server.name, reason: redactAndCut(messageOf(error), server) }, 'MCP connection');
+    // Otherwise the event source would reconnect by itself, with a session that the server no longer knows.
     if (error instanceof SseError) void client.close();
   };
   using linked = linkSignals([options.signal], {
@@ -71,7 +71,7 @@ async function connect(transport: Transport, server: McpServer, options: OpenOpt
     timeoutMs: CONNECT_TIMEOUT_MS,
   });
   const { signal } = linked;
-  // Version negotiation uses the transport before the client knows it.
+  // Version negotiation uses the transport before the client owns it, so closing the client is not enough.
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped = transport.close().catch(() => {});
@@ -91,7 +91,7 @@ async function connect(transport: Transport, server: McpServer, options: OpenOpt
   return { client, [Symbol.asyncDispose]: () => close(client, transport) };
 }
 
-/** The gateway offers servers nothing to ask of it: no sampling, no elicitation, no roots. */
+/** The gateway offers servers no capabilities: no sampling, no elicitation, no roots. */
 function clientOptions(options: OpenOptions): ClientOptions {
   return {
     capabilities: {},
@@ -102,9 +102,9 @@ function clientOptions(options: OpenOptions): ClientOptions {
 }
 
 function streamableTransport(server: HttpMcpServer, options: OpenOptions): StreamableHTTPClientTransport {
-  return new AnsweringHttpTransport(new URL(server.url), {
+  return new TolerantHttpTransport(new URL(server.url), {
     ...httpOptions(server, options),
-    reconnectionScheduler: calmReconnections(),
+    reconnectionScheduler: limitReconnections(),
     onInsufficientScope: 'throw',
   });
 }
@@ -123,14 +123,14 @@ function stdioTransport(server: StdioMcpServer, options: OpenOptions): StdioClie
     maxBufferSize: STDIO_BUFFER_BYTES,
   });
   transport.stderr?.on('data', (chunk: Buffer) => {
-    const text = shorten(chunk.subarray(0, STDERR_LINE_LENGTH).toString().trim(), server);
+    const text = redactAndCut(chunk.subarray(0, STDERR_LINE_LENGTH).toString().trim(), server);
     options.log.debug({ server: server.name, stderr: text }, 'MCP server says');
   });
   return transport;
 }
 
 async function close(client: Client, transport: Transport): Promise<void> {
-  if (transport instanceof AnsweringHttpTransport && transport.sessionId !== undefined) {
+  if (transport instanceof TolerantHttpTransport && transport.sessionId !== undefined) {
     const timer = setTimeout(() => void transport.close(), GOODBYE_TIMEOUT_MS);
     await transport.terminateSession().catch(() => {});
     clearTimeout(timer);

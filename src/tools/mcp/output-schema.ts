@@ -1,29 +1,29 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonValue } from '../../base/json.ts';
 
-/** Steps after which a check is given up: a schema comes from a server and may be made to never end. */
-const MOST_STEPS = 50_000;
-const MOST_DEPTH = 64;
+/** How many steps a check may take: a server's schema may be made so that its check never ends. */
+const MAX_STEPS = 50_000;
+const MAX_DEPTH = 64;
 /** A comparison of two whole objects counts as this many steps. */
 const COMPARISON_STEPS = 500;
 
 /**
- * Why `value` does not match a JSON Schema, or undefined if it does. Bounded in time whatever the schema says: checks
- * the keywords that describe structure (types, properties, items, ranges, alternatives, local references) and leaves
- * out those that cannot be bounded (`pattern`, `format`, `uniqueItems`).
+ * Explains why `value` does not match a JSON Schema; undefined if it does. The time is bounded for any schema: it checks
+ * the keywords that describe structure (types, properties, items, ranges, alternatives, local references) and ignores
+ * those that cannot be bounded (`pattern`, `format`, `uniqueItems`).
  */
-export function mismatch(schema: JsonValue, value: JsonValue): string | undefined {
+export function schemaMismatch(schema: JsonValue, value: JsonValue): string | undefined {
   try {
-    return new Check(schema).explain(schema, value, '');
+    return new SchemaCheck(schema).explain(schema, value, '');
   } catch (error) {
-    if (error instanceof GivenUp) return 'the output schema is too costly to check';
+    if (error instanceof TooCostlyError) return 'the output schema is too costly to check';
     throw error;
   }
 }
 
-class GivenUp extends Error {}
+class TooCostlyError extends Error {}
 
-class Check {
+class SchemaCheck {
   readonly #root: JsonValue;
   #steps = 0;
   #depth = 0;
@@ -36,7 +36,7 @@ class Check {
     this.#count(1);
     if (schema === false) return `${path || 'the value'} is not allowed`;
     if (!isJsonObject(schema)) return undefined;
-    if (++this.#depth > MOST_DEPTH) throw new GivenUp();
+    if (++this.#depth > MAX_DEPTH) throw new TooCostlyError();
     const problem =
       this.#reference(schema, value, path) ??
       this.#scalar(schema, value, path) ??
@@ -49,7 +49,7 @@ class Check {
 
   #count(steps: number): void {
     this.#steps += steps;
-    if (this.#steps > MOST_STEPS) throw new GivenUp();
+    if (this.#steps > MAX_STEPS) throw new TooCostlyError();
   }
 
   #reference(schema: Schema, value: JsonValue, path: string): string | undefined {
@@ -59,7 +59,7 @@ class Check {
     return target === undefined ? undefined : this.explain(target, value, path);
   }
 
-  /** Only references within the schema are followed. */
+  /** Resolves a reference within the schema; any other is ignored. */
   #resolve(reference: string): JsonValue | undefined {
     if (!reference.startsWith('#')) return undefined;
     let target: JsonValue | undefined = this.#root;
@@ -78,7 +78,7 @@ class Check {
     const types = typeof schema.type === 'string' ? [schema.type] : Array.isArray(schema.type) ? schema.type : [];
     if (types.length > 0 && !types.some((type) => hasType(value, type))) return `${name} must be ${types.join(' or ')}`;
     if ('const' in schema && !this.#equal(schema.const, value)) return `${name} is not the constant required`;
-    if (Array.isArray(schema.enum) && !schema.enum.some((each) => this.#equal(each, value))) {
+    if (Array.isArray(schema.enum) && !schema.enum.some((item) => this.#equal(item, value))) {
       return `${name} is not one of the values allowed`;
     }
     if (typeof value === 'number') return rangeProblem(schema, value, name);
@@ -105,7 +105,7 @@ class Check {
     const properties = isJsonObject(schema.properties) ? schema.properties : {};
     const others = 'patternProperties' in schema ? undefined : schema.additionalProperties;
     const entries = Object.entries(value);
-    // Also where the first of them does not match: listing them is what costs.
+    // Counted even if the first entry does not match, because listing the entries is the cost.
     this.#count(entries.length);
     for (const [key, part] of entries) {
       const rule = Object.hasOwn(properties, key) ? properties[key] : others;
@@ -130,11 +130,11 @@ class Check {
   }
 
   #alternatives(schema: Schema, value: JsonValue, path: string): string | undefined {
-    for (const each of list(schema.allOf)) {
-      const problem = this.explain(each, value, path);
+    for (const item of list(schema.allOf)) {
+      const problem = this.explain(item, value, path);
       if (problem) return problem;
     }
-    const matching = (schemas: JsonValue[]) => schemas.filter((each) => !this.explain(each, value, path)).length;
+    const matching = (schemas: JsonValue[]) => schemas.filter((item) => !this.explain(item, value, path)).length;
     const name = path || 'the value';
     if (Array.isArray(schema.anyOf) && matching(schema.anyOf) === 0) return `${name} matches none of its alternatives`;
     if (Array.isArray(schema.oneOf) && matching(schema.oneOf) !== 1) {

@@ -3,20 +3,20 @@ import { isJsonObject, isObject, type JsonObject, type JsonValue, parseJson } fr
 import type { Logger } from '../../base/logger.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
 
-/** A tool as a server lists it, within the gateway's bounds. */
+/** A tool as its server lists it, within the gateway's limits. */
 export interface RemoteTool {
-  /** The server's own name for it. */
+  /** Its name on the server. */
   name: string;
   description: string;
   parameters: JsonObject;
   outputSchema: JsonValue | undefined;
-  /** The definition that calls refer to. Without an output schema: the gateway checks results itself, in bounded time. */
+  /** The definition for calls, without its output schema: the gateway checks results itself, in bounded time. */
   definition: ListedTool;
 }
 
 const NAME = /^[\w.\-/]{1,100}$/;
 
-/** The tools of a list that may be offered: allowed, with usable names, once each, and not too many. */
+/** The listed tools that are offered: allowed ones with usable names, each name once, up to a limit. */
 export function remoteTools(listed: readonly ListedTool[], server: McpServer, log: Logger): RemoteTool[] {
   const { allowedTools } = server;
   const tools = new Map<string, RemoteTool>();

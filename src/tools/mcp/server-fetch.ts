@@ -5,9 +5,9 @@ import { boundedMessages } from './bounded-messages.ts';
 import { type HttpMcpServer, quotableSecrets } from './mcp-server.ts';
 
 /**
- * `fetch` that adds the trace and the server's own headers, but only on requests to its origin: the same fetch also asks
- * authorization servers, which a server's metadata may name at will. What comes back is bounded, and without the
- * credentials that were sent.
+ * Creates a `fetch` that adds the trace and the server's headers, but only to requests to its origin: the same fetch
+ * also contacts authorization servers, which a server's metadata may name at will. Answers are limited, and the
+ * credentials that were sent are masked in them.
  */
 export function serverFetch(server: HttpMcpServer, fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   const { origin } = new URL(server.url);

@@ -16,8 +16,8 @@ export interface TokenGrantOptions {
 }
 
 const TIMEOUT_MS = 15_000;
-/** A token is renewed this long before it ends, so that it does not end under way. */
-const MARGIN_MS = 30_000;
+/** How long before its end a token is renewed, so that it does not expire in flight. */
+const RENEWAL_MARGIN_MS = 30_000;
 const DEFAULT_LIFETIME_SECONDS = 300;
 
 const answerSchema = z.object({
@@ -26,39 +26,39 @@ const answerSchema = z.object({
   expires_in: z.coerce.number().positive().optional().catch(undefined),
 });
 
-/** The client-credentials grant (RFC 6749 section 4.4) at a known token address, with its token kept until it ends. */
+/** The client-credentials grant (RFC 6749 section 4.4) at a known token address. Reuses a token until it expires. */
 export class TokenGrant implements AuthProvider {
   readonly #options: TokenGrantOptions;
   #token: { value: string; expiresAt: number } | undefined;
-  #asking: Promise<string> | undefined;
+  #pending: Promise<string> | undefined;
 
   constructor(options: TokenGrantOptions) {
     this.#options = options;
   }
 
-  /** @throws ToolError `mcp_unauthorized` if the authorization server gives none. */
+  /** The current token. @throws ToolError `mcp_unauthorized` if the authorization server issues none. */
   async token(): Promise<string> {
     if (this.#token && steadyClock.now() < this.#token.expiresAt) return this.#token.value;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
+    this.#pending ??= this.#request().finally(() => {
+      this.#pending = undefined;
     });
-    return await this.#asking;
+    return await this.#pending;
   }
 
-  /** The server refused the token: the next request asks for a new one. */
+  /** Drops a token that the server refused, so that the next request gets a new one. */
   async onUnauthorized(): Promise<void> {
     this.#token = undefined;
   }
 
-  async #ask(): Promise<string> {
+  async #request(): Promise<string> {
     const { scope, resource } = this.#options;
     const form = new URLSearchParams({ grant_type: 'client_credentials', resource });
     if (scope !== undefined) form.set('scope', scope);
     const answer = await withTimeout('the token request', TIMEOUT_MS, (signal) => this.#post(form, signal));
     const parsed = answerSchema.safeParse(answer);
-    if (!parsed.success) throw refused('its answer holds no token');
+    if (!parsed.success) throw refusal('its answer holds no token');
     const { access_token, expires_in = DEFAULT_LIFETIME_SECONDS } = parsed.data;
-    this.#token = { value: access_token, expiresAt: steadyClock.now() + expires_in * 1000 - MARGIN_MS };
+    this.#token = { value: access_token, expiresAt: steadyClock.now() + expires_in * 1000 - RENEWAL_MARGIN_MS };
     return access_token;
   }
 
@@ -77,7 +77,7 @@ export class TokenGrant implements AuthProvider {
     });
     if (!answer.ok) {
       await answer.body?.cancel();
-      throw refused(`it answered ${answer.status}`);
+      throw refusal(`it answered ${answer.status}`);
     }
     return parseJson(await answer.text());
   }
@@ -90,6 +90,6 @@ export class TokenGrant implements AuthProvider {
   }
 }
 
-function refused(reason: string): ToolError {
+function refusal(reason: string): ToolError {
   return new ToolError('mcp_unauthorized', `The authorization server of this MCP server gave no token: ${reason}.`);
 }

@@ -10,8 +10,8 @@ const argumentsSchema = z.object({
 });
 
 /**
- * Stands in for the tools of a server that could not be reached: says so, and when it is called tries again. Without a
- * tool's name it lists what there is.
+ * Creates the placeholder for the tools of a server that could not be reached. A call retries the connection; it calls
+ * the named tool, or lists the tools if it names none.
  */
 export function unreachableTool(connection: McpConnection, reason: ToolError): Tool {
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = connection.server;
@@ -36,7 +36,7 @@ export function unreachableTool(connection: McpConnection, reason: ToolError): T
         const listed = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
         return { sources: [], result: () => ({ tools: listed }) };
       }
-      const tool = tools.find((each) => each.name === wanted);
+      const tool = tools.find((remote) => remote.name === wanted);
       if (!tool) throw new ToolError('not_found', `MCP server ${name} has no tool of this name.`);
       return await connection.call(tool, parsed.data.arguments, context);
     },

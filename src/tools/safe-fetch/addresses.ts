@@ -1,21 +1,21 @@
 import ipaddr from 'ipaddr.js';
 import { isWithin, type Network, parseAddress } from '../../base/networks.ts';
 
-/** What an address may be besides public. */
+/** Which addresses are allowed besides public ones. */
 export interface AddressRule {
-  /** Also loopback, private, unique-local and carrier-grade addresses. Never link-local or metadata addresses. */
+  /** Allows loopback, private, unique-local and carrier-grade addresses, but never link-local or metadata addresses. */
   allowPrivate: boolean;
-  /** Single networks that are open besides, such as the one of an internal wiki. */
+  /** Further allowed networks, such as that of an internal wiki. */
   allowed: readonly Network[];
 }
 
-/** IPv4 ranges that `allowPrivate` opens; everything else that is not `unicast` stays closed. */
+/** Ranges that `allowPrivate` allows; everything else that is not `unicast` stays refused. */
 const PRIVATE_V4 = new Set(['loopback', 'private', 'carrierGradeNat']);
 const PRIVATE_V6 = new Set(['loopback', 'uniqueLocal']);
 
 /**
- * Services of clouds that tell a machine its credentials and live outside the link-local ranges, which are closed as a
- * whole. Nothing opens them: neither `allowPrivate` nor a network in `allowed` that happens to hold them.
+ * Cloud services that give a machine its credentials and are outside the link-local ranges, which are always refused.
+ * Nothing allows them: neither `allowPrivate` nor a network in `allowed` that contains them.
  */
 const METADATA: readonly Network[] = [
   // Azure: the wire server
@@ -30,17 +30,17 @@ const METADATA: readonly Network[] = [
   'fd20:ce::/32',
   // Scaleway
   'fd00:42::42/128',
-  // Akamai (Linode), and clouds that map 169.254.169.254 so
+  // Akamai (Linode), and other clouds that map 169.254.169.254 to IPv6
   'fd00:a9fe:a9fe::/48',
 ].map((network) => ipaddr.parseCIDR(network));
 
-/** 2000::/3, the only IPv6 space that is handed out for the public internet (IANA IPv6 address space registry). */
+/** 2000::/3, the only IPv6 space that is allocated for the public internet (IANA IPv6 address space registry). */
 const GLOBAL_V6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 /**
- * Whether a connection to `address` (an IP address as the resolver or the URL parser writes it) is allowed.
- * Anything that is not an address, and IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4,
- * Teredo), is refused: `range() === 'unicast'` alone lets `::127.0.0.1` through.
+ * Whether a connection to `address` (an IP address as the resolver or the URL parser writes it) is allowed. Strings that
+ * are no address, and IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo), are refused:
+ * `range() === 'unicast'` alone would allow `::127.0.0.1`.
  */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   const parsed = parseAddress(address);

@@ -10,23 +10,23 @@ import { type AddressRule, isAllowedAddress } from './addresses.ts';
 export interface ExchangeTimeouts {
   connectMs: number;
   headersMs: number;
-  /** The longest silence between two parts of a body. */
+  /** The longest silence between two chunks of a body. */
   idleMs: number;
 }
 
 export interface GuardedAgentOptions {
   addresses: AddressRule;
   timeouts: ExchangeTimeouts;
-  /** Connections to one origin at most; further requests wait for one. 16 where absent. */
+  /** The most connections to one origin; further requests wait for one. Default 16. */
   connections?: number | undefined;
-  /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */
+  /** Name servers to use instead of the system's resolver, as `address` or `address:port`. */
   dnsServers?: readonly string[] | undefined;
 }
 
 /**
- * An HTTP agent that connects only to allowed addresses. The check sits where the socket is opened: the addresses
- * that were checked are the ones that are connected to, so a name that resolves differently a moment later
- * (DNS rebinding) gains nothing. Proxies from the environment are not used: an `Agent` of its own knows none.
+ * Creates an HTTP agent that connects only to allowed addresses. It checks them when it opens the socket: it connects to
+ * the very addresses that it checked, so a name that resolves differently a moment later (DNS rebinding) gains nothing.
+ * An `Agent` ignores the proxies of the environment.
  */
 export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   const { addresses, timeouts } = options;
@@ -49,7 +49,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   });
 }
 
-/** A lookup for `net.connect` that fails as soon as one of the addresses of a name is not allowed. */
+/** A lookup for `net.connect` that fails if any address of a name is not allowed. */
 function guardedLookup(options: GuardedAgentOptions): LookupFunction {
   const resolve = options.dnsServers
     ? resolveWith(options.dnsServers)
@@ -57,9 +57,9 @@ function guardedLookup(options: GuardedAgentOptions): LookupFunction {
   return (hostname, lookupOptions, callback) => {
     resolve(hostname).then(
       (found) => {
-        const bad = found.find((entry) => !isAllowedAddress(entry.address, options.addresses));
+        const refused = found.find((entry) => !isAllowedAddress(entry.address, options.addresses));
         const [first] = found;
-        if (bad) callback(blockedAddress(hostname), '', 0);
+        if (refused) callback(blockedAddress(hostname), '', 0);
         else if (!first) callback(new ToolError('unreachable', `The name ${hostname} has no address.`), '', 0);
         else if (lookupOptions.all) callback(null, found);
         else callback(null, first.address, first.family);
@@ -84,7 +84,7 @@ function resolveWith(servers: readonly string[]): (hostname: string) => Promise<
   };
 }
 
-/** Says nothing of the address: what an internal name resolves to is nobody's business outside. */
+/** The message omits the address: outsiders must not learn what an internal name resolves to. */
 function blockedAddress(host: string): ToolError {
   return new ToolError('blocked_address', `The host ${host} is not on the public internet and is not fetched.`);
 }

@@ -5,8 +5,8 @@ export function bodyTooLarge(maxBytes: number): ToolError {
 }
 
 /**
- * `body`, cut off with a `too_large` error as soon as more than `maxBytes` came out of it. The bytes counted are the
- * decompressed ones, pulled chunk by chunk, so a compression bomb costs one chunk of memory.
+ * Limits a body: it fails with `too_large` as soon as more than `maxBytes` decompressed bytes were read. They are pulled
+ * chunk by chunk, so a compression bomb costs one chunk of memory.
  */
 export function limitBody(
   body: ReadableStream<Uint8Array>,

@@ -10,7 +10,7 @@ export interface Hop {
   body: NonNullable<RequestInit['body']> | null;
 }
 
-/** Headers that speak for a connection or for one host; the HTTP client sets them itself. */
+/** Headers of one connection or host, which the HTTP client sets itself. */
 const CONNECTION_HEADERS =
   'connection content-length host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -19,18 +19,18 @@ const CONNECTION_HEADERS =
 /** Credentials, which never follow a redirect to another origin. */
 const CREDENTIAL_HEADERS = ['authorization', 'cookie', 'proxy-authorization'];
 
-/** The caller's headers without those of the connection. */
-export function requestHeaders(given: RequestInit['headers'], userAgent: string): Headers {
-  const headers = new Headers(given);
+/** The caller's headers without those of the connection, and with a user agent. */
+export function requestHeaders(callerHeaders: RequestInit['headers'], userAgent: string): Headers {
+  const headers = new Headers(callerHeaders);
   for (const name of CONNECTION_HEADERS) headers.delete(name);
   if (!headers.has('user-agent')) headers.set('user-agent', userAgent);
   return headers;
 }
 
 /**
- * The request that follows `hop` after an answer with `status` and `location`, or undefined if that is no redirect.
- * Methods change as in the Fetch standard; another origin gets none of the caller's own headers that carry
- * credentials, including custom ones such as `x-api-key`.
+ * The next request after `hop` was answered with `status` and `location`; undefined if that is no redirect. Methods
+ * change as in the Fetch standard. Another origin gets no headers with credentials, custom ones such as `x-api-key`
+ * included.
  * @throws ToolError `bad_redirect`.
  */
 export function followRedirect(hop: Hop, status: number, location: string | null): Hop | undefined {

@@ -9,13 +9,13 @@ import { bodyTooLarge, limitBody } from './limited-body.ts';
 import { followRedirect, type Hop, requestHeaders } from './redirects.ts';
 
 export interface SafeFetchOptions {
-  /** Hosts that may be asked, with everything below them; empty or absent: all. */
+  /** Hosts that may be contacted, with their subdomains; empty or absent: all. */
   allowHosts?: readonly string[];
-  /** Hosts that may not be asked, with everything below them. */
+  /** Hosts that may not be contacted, with their subdomains. */
   denyHosts?: readonly string[];
-  /** Lets loopback and private addresses through. Link-local and metadata addresses stay closed. */
+  /** Allows loopback and private addresses. Link-local and metadata addresses stay refused. */
   allowPrivateAddresses?: boolean;
-  /** Addresses or networks (`10.1.2.0/24`) that are open although they are not public. */
+  /** Addresses or networks (`10.1.2.0/24`) that are allowed although they are not public. */
   allowAddresses?: readonly string[];
   /** The largest body after decompression, in bytes. Default 10 MiB. */
   maxBytes?: number;
@@ -26,7 +26,7 @@ export interface SafeFetchOptions {
   /** Defaults: connect 10 s, headers 30 s, idle 30 s. */
   timeouts?: Partial<ExchangeTimeouts>;
   userAgent?: string;
-  /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */
+  /** Name servers to use instead of the system's resolver, as `address` or `address:port`. */
   dnsServers?: readonly string[];
 }
 
@@ -34,23 +34,23 @@ export interface SafeFetchOptions {
 export const USER_AGENT = 'research-gateway/0.1 (automated research; reads single pages on request)';
 
 /**
- * HTTP for addresses that a model, a page or a client chose. Every hop of every request is checked: scheme, host
- * lists, and each resolved address at the moment of connecting. `fetch` follows the Fetch standard closely enough to
- * be handed to other libraries; it returns a standard `Response` whose body is size limited.
+ * Fetches addresses that a model, a page or a client chose. It checks every hop of every request: scheme, host
+ * lists, and each resolved address when it connects. `fetch` follows the Fetch standard closely enough to
+ * be passed to other libraries; it returns a standard `Response` with a limited body.
  *
  * `fetch` rejects with a `ToolError` (`invalid_url`, `blocked_host`, `blocked_address`, `bad_redirect`, `too_large`,
- * `timeout`, `unreachable`), or with the reason of the caller's signal. The body fails in the same ways.
+ * `timeout`, `unreachable`) or with the reason of the caller's signal. The body fails in the same ways.
  */
 export interface SafeFetch extends HostFetch, AsyncDisposable {
-  /** The same for these hosts and those below them only (empty: for all), without the denied ones. Shares the connections. */
+  /** Limits fetching to these hosts and their subdomains (empty: all), without the denied ones. Shares the connections. */
   within(hosts: readonly string[], denied?: readonly string[]): HostFetch;
 }
 
 /** Fetching under one set of rules. */
 export interface HostFetch {
   /**
-   * Names the rules that decide which addresses are asked. What was fetched under other rules may be forbidden under
-   * these, so whoever keeps answers keeps them by it.
+   * Identifies the rules. An answer that was fetched under other rules may be forbidden under these, so caches include
+   * the policy in their keys.
    */
   readonly policy: string;
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
@@ -96,12 +96,12 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
     }
   }
 
-  const under = (rules: HostRules & { allowLocalNames: boolean }): HostFetch => ({
+  const fetchUnder = (rules: HostRules & { allowLocalNames: boolean }): HostFetch => ({
     policy: JSON.stringify([rules, addresses.allowPrivate, options.allowAddresses ?? []]),
     async fetch(input, init) {
       const { hop: first, redirect, signal } = readRequest(input, init, userAgent);
       let hop = first;
-      const before: Headers[] = [];
+      const redirectHeaders: Headers[] = [];
       for (let redirects = 0; ; redirects++) {
         checkUrl(hop.url, rules);
         const answer = await exchange(hop, signal);
@@ -110,9 +110,9 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
         if (!next) {
           const { host, href } = hop.url;
           const body = await boundedBody(answer, maxBytes, (error) => explainFailure(error, { host, signal }));
-          return toResponse(answer, { body, url: href, before });
+          return toResponse(answer, { body, url: href, redirectHeaders });
         }
-        before.push(new Headers([...answer.headers]));
+        redirectHeaders.push(new Headers([...answer.headers]));
         await answer.body?.cancel();
         if (redirect === 'error')
           throw new ToolError('bad_redirect', 'The server redirects, which is not allowed here.');
@@ -123,14 +123,14 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   });
 
   return {
-    ...under(rules),
+    ...fetchUnder(rules),
     within: (requestedHosts, denied = []) =>
-      under({ ...rules, requestedHosts, denyHosts: [...rules.denyHosts, ...denied] }),
+      fetchUnder({ ...rules, requestedHosts, denyHosts: [...rules.denyHosts, ...denied] }),
     [Symbol.asyncDispose]: () => agents[Symbol.asyncDispose](),
   };
 }
 
-/** Servers have closed idle connections while the process stood still: a request on one of them would be lost. */
+/** Replaces its agent after the process was suspended: servers closed its idle connections, where requests would be lost. */
 class FreshAgent implements AsyncDisposable {
   readonly #make: () => Dispatcher;
   #agent: Dispatcher;
@@ -156,7 +156,7 @@ class FreshAgent implements AsyncDisposable {
   }
 }
 
-/** @throws ToolError where the answer says that it is too large. */
+/** @throws ToolError `too_large` if `content-length` exceeds the limit. */
 async function boundedBody({ headers, body }: FetchedAnswer, maxBytes: number, explain: (error: unknown) => unknown) {
   if (Number(headers.get('content-length') ?? 0) > maxBytes) {
     await body?.cancel();
@@ -186,7 +186,7 @@ const BODYLESS = new Set([101, 204, 205, 304]);
 
 function toResponse(
   answer: { status: number; statusText: string; headers: Iterable<[string, string]> },
-  parts: { body: ReadableStream<Uint8Array> | null; url: string; before: readonly Headers[] },
+  parts: { body: ReadableStream<Uint8Array> | null; url: string; redirectHeaders: readonly Headers[] },
 ): Response {
   const response = new Response(BODYLESS.has(answer.status) ? null : parts.body, {
     status: answer.status,
@@ -194,9 +194,9 @@ function toResponse(
     headers: [...answer.headers],
   });
   Object.defineProperty(response, 'url', { value: parts.url });
-  Object.defineProperty(response, 'redirected', { value: parts.before.length > 0 });
-  // What a redirect says of keeping and cookies holds for what it leads to.
-  for (const headers of parts.before) {
+  Object.defineProperty(response, 'redirected', { value: parts.redirectHeaders.length > 0 });
+  // The cache directives and cookies of a redirect also apply to the answer it leads to.
+  for (const headers of parts.redirectHeaders) {
     for (const name of ['cache-control', 'set-cookie', 'vary']) {
       const value = headers.get(name);
       if (value !== null) response.headers.append(name, value);
@@ -205,7 +205,7 @@ function toResponse(
   return response;
 }
 
-/** Codes of undici and Node for a limit that ran out. */
+/** Codes of undici and Node for an exceeded time limit. */
 const TIMEOUT_CODES = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
@@ -213,7 +213,7 @@ const TIMEOUT_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** What a caller hears of a failed exchange: its own abort reason, a refusal from within, or the failure in short. */
+/** The error of a failed exchange for its caller: the reason of its abort, a refusal of an address, or the failure in short. */
 function explainFailure(error: unknown, about: { host: string; signal: AbortSignal | undefined }): unknown {
   if (about.signal?.aborted) return about.signal.reason;
   for (const cause of causes(error)) {

@@ -2,19 +2,19 @@ import { isJsonObject, type JsonValue } from '../../base/json.ts';
 import type { Tool, ToolOutput } from '../tool.ts';
 
 /**
- * Marks by which chat templates tell who speaks, and by which models without native calls ask for tools:
- * `<|im_start|>`, `<｜User｜>`, `<start_of_turn>`, `[INST]`, `<<SYS>>`, `</s>`, `<tool_call>`, `<function=...>`. In a page
- * they are quoted at best; some servers turn them into the tokens themselves.
+ * Tokens with which chat templates mark speakers, and with which models without native calls request tools:
+ * `<|im_start|>`, `<｜User｜>`, `<start_of_turn>`, `[INST]`, `<<SYS>>`, `</s>`, `<tool_call>`, `<function=...>`. Pages only
+ * quote them, at best, but some servers turn the quoted text into real tokens.
  */
 const CONTROL =
   /<(?=[|｜/]?[|｜]?[\w▁ ./-]{1,60}[|｜]>)|<(?=\/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|start_header_id|end_header_id|start_of_image|end_of_utterance|think|thinking|tool_calls?|tool_response|tool_results?|tool_code|function_calls?|function_results?|function=[\w.-]{1,64}|parameter=[\w.-]{1,64}|invoke name=[^<>]{1,200})>)|<(?=<\/?SYS>>)|\[(?=\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|gMASK|sMASK|BEGIN_OF_TEXT)\])/giu;
 
-/** `text` with a space behind the first character of each such mark, so that it is read and not obeyed. */
+/** Puts a space after the first character of each control token, so that the model reads it instead of obeying it. */
 export function breakControlTokens(text: string): string {
   return text.replace(CONTROL, '$& ');
 }
 
-/** A tool whose results carry no control tokens of chat templates: all of them come from outside. */
+/** Wraps a tool so that its results, all of which come from outside, carry no control tokens of chat templates. */
 export function withoutControlTokens(tool: Tool): Tool {
   return {
     ...tool,
@@ -27,15 +27,15 @@ export function withoutControlTokens(tool: Tool): Tool {
           title: breakControlTokens(source.title),
           snippet: breakControlTokens(source.snippet),
         })),
-        result: (sourceId) => broken(output.result(sourceId)),
+        result: (sourceId) => breakTokensIn(output.result(sourceId)),
       };
     },
   };
 }
 
-function broken(value: JsonValue): JsonValue {
+function breakTokensIn(value: JsonValue): JsonValue {
   if (typeof value === 'string') return breakControlTokens(value);
-  if (Array.isArray(value)) return value.map(broken);
+  if (Array.isArray(value)) return value.map(breakTokensIn);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [breakControlTokens(key), broken(part)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [breakControlTokens(key), breakTokensIn(part)]));
 }

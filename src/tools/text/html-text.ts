@@ -1,14 +1,14 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
-import { unmarked } from './strip-markup.ts';
+import { removeMarkup } from './strip-markup.ts';
 import { trimLines } from './trim-lines.ts';
 
 export interface PlainPage {
-  /** The content of `<title>`, else the first heading; may be empty. */
+  /** The content of `<title>`, else the first heading; empty if there is neither. */
   title: string;
   text: string;
 }
 
-/** Elements whose content is no reading text. They are left out only where they are closed. */
+/** Elements whose content is not for reading. They are left out only if they are closed. */
 const SKIPPED = new Set('script style noscript template svg math iframe select nav footer'.split(' '));
 const FOREIGN = new Set(['svg', 'math']);
 const SKIPPED_ENDS = new RegExp(`</(${[...SKIPPED].join('|')})`, 'gi');
@@ -24,29 +24,29 @@ const MAX_TITLE = 300;
 const HEADING = /^h([1-6])$/;
 
 /**
- * Strips HTML in one pass over the text, whatever it is: no tree, no recursion, time linear in the input. It is what
- * the parser in the child process falls back to, and what the local index reads.
+ * Strips HTML in one pass, without a tree or recursion, in linear time for any input. The local index uses it, and the
+ * parser in the child process falls back to it.
  */
 export function htmlToText(html: string): PlainPage {
-  const page = new TextOfPage(html);
+  const page = new TextExtractor(html);
   const tokenizer = new Tokenizer({ decodeEntities: false }, page);
   tokenizer.write(html);
   tokenizer.end();
   return page.read();
 }
 
-class TextOfPage implements TokenizerCallbacks {
+class TextExtractor implements TokenizerCallbacks {
   readonly #html: string;
   readonly #out: string[] = [];
-  /** Where the last end tag of each element that is left out begins. */
+  /** The start of the last end tag of each skipped element. */
   readonly #lastEnds = new Map<string, number>();
-  /** The tag that is being read. */
+  /** The open tag that is being read. */
   #opening = { name: '', start: 0 };
-  /** The element that is being left out. */
+  /** The name of the element that is being skipped. */
   #skipped = '';
   #title: string | undefined;
   #inTitle = false;
-  /** Where the heading begins that is open. */
+  /** The start of the open heading in `#out`. */
   #heading: number | undefined;
   #firstHeading = '';
 
@@ -67,7 +67,7 @@ class TextOfPage implements TokenizerCallbacks {
   }
 
   ontext(start: number, end: number): void {
-    const text = unmarked(this.#html.slice(start, end));
+    const text = removeMarkup(this.#html.slice(start, end));
     if (this.#inTitle) this.#title += text;
     else if (this.#skipped === '') this.#out.push(text);
   }
@@ -78,7 +78,7 @@ class TextOfPage implements TokenizerCallbacks {
 
   onopentagend(): void {
     const { name, start } = this.#opening;
-    // Browsers end a drawing and a formula where a block begins.
+    // As in browsers, a block ends an SVG drawing or a formula.
     if (FOREIGN.has(this.#skipped) && BLOCKS.has(name)) this.#skipped = '';
     if (this.#skipped !== '') return;
     if (name === 'title' && this.#title === undefined) {
@@ -99,9 +99,9 @@ class TextOfPage implements TokenizerCallbacks {
     else if (this.#skipped === name) this.#skipped = '';
   }
 
-  /** In a feed it is text with markup; in a page nothing has it. */
+  /** CDATA occurs only in feeds, where it is text with markup. */
   oncdata(start: number, end: number, endOffset: number): void {
-    if (this.#skipped === '') this.#out.push(unmarked(this.#html.slice(start, end - endOffset)));
+    if (this.#skipped === '') this.#out.push(removeMarkup(this.#html.slice(start, end - endOffset)));
   }
 
   #open(name: string): void {

@@ -1,4 +1,4 @@
-/** A heading of Markdown, as `## Title ##` writes it. */
+/** A Markdown heading such as `## Title ##`. */
 export interface MarkdownHeading {
   level: number;
   text: string;
@@ -7,8 +7,8 @@ export interface MarkdownHeading {
 const HASH = 35;
 
 /**
- * The heading that a line of Markdown is, or undefined. Read by hand: an expression for "anything, then blanks, then
- * hashes" takes time that grows with the square of the blanks.
+ * Parses a line as a heading; undefined if it is none. Without a regular expression, which would take time that grows with
+ * the square of the blanks before the closing hashes.
  */
 export function markdownHeading(line: string): MarkdownHeading | undefined {
   let level = 0;
@@ -17,12 +17,12 @@ export function markdownHeading(line: string): MarkdownHeading | undefined {
   const rest = line.slice(level).trim();
   let end = rest.length;
   while (end > 0 && rest.charCodeAt(end - 1) === HASH) end -= 1;
-  // Hashes close a heading only behind a blank: `# C#` is about C#.
+  // Hashes close a heading only after a blank: `# C#` is about C#.
   const text = end === rest.length || (end > 0 && !isBlank(rest[end - 1])) ? rest : rest.slice(0, end).trimEnd();
   return text === '' ? undefined : { level, text };
 }
 
-/** The first heading of the first two levels within the first `length` UTF-16 code units, outside of code fences. */
+/** The first heading of level 1 or 2 within the first `length` UTF-16 code units, outside of code fences. */
 export function firstHeading(markdown: string, length = 20_000): string | undefined {
   let isCode = false;
   for (const line of markdown.slice(0, length).split('\n')) {
@@ -33,7 +33,7 @@ export function firstHeading(markdown: string, length = 20_000): string | undefi
   return undefined;
 }
 
-/** Whether a line opens or closes a fence of code. */
+/** Whether a line opens or closes a code fence. */
 export function isFence(line: string): boolean {
   return /^ {0,3}(```|~~~)/.test(line);
 }

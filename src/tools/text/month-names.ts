@@ -1,17 +1,17 @@
-/** How months are written: alone and beside a day, which changes their ending in many languages. */
+/** How months are written: alone, and beside a day, which changes their ending in many languages. */
 const FORMS: readonly Intl.DateTimeFormatOptions[] = [
   { month: 'long' },
   { month: 'short' },
   { month: 'long', day: 'numeric' },
   { month: 'short', day: 'numeric' },
 ];
-/** By language; there are as many as languages. */
-const known = new Map<string, ReadonlyMap<string, number>>();
+/** The names by language. */
+const cache = new Map<string, ReadonlyMap<string, number>>();
 
-/** The names of months in a language, in full and shortened, as `plainMonth` writes them; none if it is not known. */
+/** The full and short names of months in a language, normalised by `plainMonth`; none for an unknown language. */
 export function monthNames(language: string): ReadonlyMap<string, number> {
-  const before = known.get(language);
-  if (before) return before;
+  const cached = cache.get(language);
+  if (cached) return cached;
   const names = new Map<string, number>();
   if (/^[a-z]{2,3}$/.test(language) && Intl.DateTimeFormat.supportedLocalesOf(language).length > 0) {
     for (const form of FORMS) {
@@ -19,16 +19,16 @@ export function monthNames(language: string): ReadonlyMap<string, number> {
       for (let month = 1; month <= 12; month++) {
         const parts = format.formatToParts(Date.UTC(2024, month - 1, 3));
         const name = plainMonth(parts.find(({ type }) => type === 'month')?.value ?? '');
-        // The first forms are the longer ones: `mar` may be short for two.
+        // The longer forms come first and win: `mar` may be short for two months.
         if (name !== '' && !names.has(name)) names.set(name, month);
       }
     }
-    known.set(language, names);
+    cache.set(language, names);
   }
   return names;
 }
 
-/** The name of a month without dots, the words that stand before some, and differences of capitals. */
+/** Normalises the name of a month: lower case, without dots and prepositions. */
 export function plainMonth(name: string): string {
   return name
     .replace(/[.׳]/g, '')

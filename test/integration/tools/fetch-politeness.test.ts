@@ -47,13 +47,13 @@ describe('fetch_url_content: manners', () => {
   it('waits for a host that asks for a moment only', async () => {
     let now = 0;
     const hosts = new PoliteHosts(() => now);
-    hosts.quiet('a.test', '1');
+    hosts.pause('a.test', '1');
     now = 990;
     assert.equal(
       await hosts.visit('a.test', async () => 'visited', { signal: new AbortController().signal }),
       'visited',
     );
-    hosts.quiet('a.test', new Date(Date.now() + 60_000).toUTCString());
+    hosts.pause('a.test', new Date(Date.now() + 60_000).toUTCString());
     const visit = hosts.visit('a.test', async () => 'visited', { signal: new AbortController().signal });
     await assert.rejects(visit, { code: 'rate_limited' });
     assert.equal(await hosts.visit('b.test', async () => 'other', { signal: new AbortController().signal }), 'other');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
+import { linksIn } from '../../../src/tools/fetch-url-content/part-links.ts';
 import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
-import { join } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
-import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
-import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
+import { joinLatex } from '../../../src/tools/fetch-url-content/reading/math/mathml.ts';
+import { numberPageLinks } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
 import { stripMarkup } from '../../../src/tools/text/strip-markup.ts';
@@ -87,7 +87,7 @@ const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['partOf', (text) => partOf(text, 0, Math.floor(text.length * 0.9))],
   ['relevantPassages', (text) => relevantPassages(text, 'word aaaa other', { from: 0, to: 0 })],
   ['findPassages', (text) => findPassages(text, `${text.slice(0, 40)} word`)],
-  ['withReferences', withReferences],
+  ['numberPageLinks', numberPageLinks],
   ['linksIn', (text) => linksIn(text, ['https://example.org/'], 1000)],
   ['content types', (text) => attempt(() => describeContent(new Uint8Array(), `application/${text}`))],
 ];
@@ -122,7 +122,7 @@ describe('texts of strangers', () => {
     assert.ok(
       !growsTooFast((share) => {
         const signs = Array.from({ length: 30_000 * share }, () => '\\hat{x}');
-        return () => join(signs);
+        return () => joinLatex(signs);
       }),
     );
   });

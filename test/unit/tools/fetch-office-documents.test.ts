@@ -4,7 +4,7 @@ import {
   type OfficeKind,
   type ParsedDocument,
 } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
-import { cellFormat, shownNumber } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
+import { formatNumber, parseCellFormat } from '../../../src/tools/fetch-url-content/reading/office/cell-formats.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
 import { textPdf } from '../../support/pdf-file.ts';
 import { zipOf } from '../../support/zip-file.ts';
@@ -328,10 +328,10 @@ describe('workbooks', () => {
       ['1.5E-10', '', '1.5E-10'],
     ];
     assert.deepEqual(
-      shown.map(([number, format]) => shownNumber(number, cellFormat(format))),
+      shown.map(([number, format]) => formatNumber(number, parseCellFormat(format))),
       shown.map(([, , wanted]) => wanted),
     );
-    assert.equal(shownNumber('0', cellFormat('yyyy-mm-dd'), { isMac: true }), '1904-01-01');
+    assert.equal(formatNumber('0', parseCellFormat('yyyy-mm-dd'), { isMac: true }), '1904-01-01');
   });
 
   it('are read with formulas that have no value yet, comments, another prefix and another calendar', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import {
-  inReadingOrder,
   type PlacedText,
-  withoutRunningLines,
+  removeRunningLines,
+  sortForReading,
 } from '../../../src/tools/fetch-url-content/reading/pdf/pdf-layout.ts';
 
 const piece = (text: string, x: number, y: number, width = text.length * 5): PlacedText => ({
@@ -24,7 +24,7 @@ describe('the layout of PDF pages', () => {
       piece('A title that goes over both of the columns of the whole page', 60, 760, 460),
       ...numbers.flatMap((at) => [piece(left(at), 50, 740 - at * 12, 220), piece(right(at), 310, 740 - at * 12, 220)]),
     ];
-    assert.deepEqual(textsOf(inReadingOrder(page)), [
+    assert.deepEqual(textsOf(sortForReading(page)), [
       'A title that goes over both of the columns of the whole page',
       ...numbers.map(left),
       ...numbers.map(right),
@@ -41,7 +41,7 @@ describe('the layout of PDF pages', () => {
       piece(`Station ${at}`, 50, 740 - at * 12, 60),
       piece(`${at}.5 m`, 310, 740 - at * 12, 40),
     ]);
-    for (const page of [columns, single, table]) assert.equal(inReadingOrder(page), page);
+    for (const page of [columns, single, table]) assert.equal(sortForReading(page), page);
   });
 
   it('takes away the lines that stand on top and at the bottom of most pages, and no others', () => {
@@ -49,13 +49,13 @@ describe('the layout of PDF pages', () => {
       (at) => `Journal of Tides, vol. ${at}\nText of page ${at}.\nMore of ${'abcdefghijkl'[at]}.\n${at + 1}`,
     );
     assert.deepEqual(
-      withoutRunningLines(pages),
+      removeRunningLines(pages),
       numbers.map((at) => `Text of page ${at}.\nMore of ${'abcdefghijkl'[at]}.`),
     );
     const table = '| Station | Range |\n| --- | --- |\n| Wick | 2.8 |';
     const tables = numbers.map(() => table);
-    assert.deepEqual(withoutRunningLines(tables), tables, 'the head of a table that goes on');
+    assert.deepEqual(removeRunningLines(tables), tables, 'the head of a table that goes on');
     const few = ['Title\nText', 'Title\nMore'];
-    assert.deepEqual(withoutRunningLines(few), few);
+    assert.deepEqual(removeRunningLines(few), few);
   });
 });

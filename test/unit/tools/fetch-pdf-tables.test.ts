@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { PlacedText } from '../../../src/tools/fetch-url-content/reading/pdf/pdf-layout.ts';
-import { stretchesOf } from '../../../src/tools/fetch-url-content/reading/pdf/pdf-tables.ts';
+import { sectionsOf } from '../../../src/tools/fetch-url-content/reading/pdf/pdf-tables.ts';
 import { isSlow } from '../../support/fair-time.ts';
 
 const piece = (text: string, x: number, y: number): PlacedText => ({ text, x, y, width: text.length * 5, height: 10 });
 const row = (y: number, ...cells: [text: string, x: number][]) => cells.map(([text, x]) => piece(text, x, y));
 const numbers = Array.from({ length: 8 }, (_, at) => at);
-const kinds = (pieces: readonly PlacedText[]) => stretchesOf(pieces).map(({ kind }) => kind);
+const kinds = (pieces: readonly PlacedText[]) => sectionsOf(pieces).map(({ kind }) => kind);
 const tables = (pieces: readonly PlacedText[]) =>
-  stretchesOf(pieces).flatMap((stretch) => (stretch.kind === 'table' ? [stretch.rows] : []));
+  sectionsOf(pieces).flatMap((section) => (section.kind === 'table' ? [section.rows] : []));
 
 describe('tables on PDF pages', () => {
   it('are rows whose cells stand below each other, with the text around them as it was', () => {
@@ -68,7 +68,7 @@ describe('tables on PDF pages', () => {
     };
     for (const [name, page] of Object.entries(pages)) {
       assert.deepEqual(kinds(page), ['text'], name);
-      assert.deepEqual(stretchesOf(page), [{ kind: 'text', pieces: page }]);
+      assert.deepEqual(sectionsOf(page), [{ kind: 'text', pieces: page }]);
     }
   });
 });

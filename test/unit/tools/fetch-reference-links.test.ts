@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { createFetchUrlContentTool } from '../../../src/tools/fetch-url-content/fetch-url-content.ts';
-import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
+import { numberPageLinks } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { callTool } from '../../support/tool-calls.ts';
@@ -98,7 +98,7 @@ describe('fetch_url_content: links of long pages', () => {
   it('stay in the text where their addresses are together longer than a text may be', () => {
     const base = `https://example.org/${'b'.repeat(1900)}`;
     const text = Array.from({ length: 3000 }, (_, at) => `[a](${base}${at})`).join('\n');
-    const { content, links = [] } = withReferences(text);
+    const { content, links = [] } = numberPageLinks(text);
     assert.ok(links.join('').length <= 2_000_000 && links.length > 1000, `${links.length}`);
     assert.ok(content.endsWith(`[a](${base}2999)`));
   });
@@ -115,7 +115,7 @@ describe('fetch_url_content: links of long pages', () => {
       '```',
       'f[0](1) and [w](relative) and [v](https://example.org/open',
     ];
-    const { content, links } = withReferences(lines.join('\n'));
+    const { content, links } = numberPageLinks(lines.join('\n'));
     assert.deepEqual(content.split('\n').slice(1), [
       '[Tide][L1] and [again][L1], [odd][L2]',
       '![a picture][L3]',

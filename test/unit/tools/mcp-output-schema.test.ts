@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JsonValue } from '../../../src/base/json.ts';
-import { mismatch } from '../../../src/tools/mcp/output-schema.ts';
+import { schemaMismatch } from '../../../src/tools/mcp/output-schema.ts';
 import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const CASES: readonly { schema: JsonValue; good: JsonValue[]; bad: JsonValue[] }[] = [
@@ -37,8 +37,8 @@ const CASES: readonly { schema: JsonValue; good: JsonValue[]; bad: JsonValue[] }
 describe('output schemas of MCP tools', () => {
   for (const { schema, good, bad } of CASES) {
     it(`are kept to: ${JSON.stringify(schema).slice(0, 90)}`, () => {
-      for (const value of good) assert.equal(mismatch(schema, value), undefined, JSON.stringify(value));
-      for (const value of bad) assert.equal(typeof mismatch(schema, value), 'string', JSON.stringify(value));
+      for (const value of good) assert.equal(schemaMismatch(schema, value), undefined, JSON.stringify(value));
+      for (const value of bad) assert.equal(typeof schemaMismatch(schema, value), 'string', JSON.stringify(value));
     });
   }
 
@@ -60,12 +60,12 @@ describe('output schemas of MCP tools', () => {
       [{ items: true }, Array.from({ length: 500_000 }, () => 0)],
     ];
     for (const [schema, value] of hostile) {
-      const ms = ownMs(() => assert.match(String(mismatch(schema, value)), /too costly/));
+      const ms = ownMs(() => assert.match(String(schemaMismatch(schema, value)), /too costly/));
       assert.ok(!isSlow(ms, 500), 'it was given up late');
     }
   });
 
   it('do not use patterns, which cannot be bounded', () => {
-    assert.equal(mismatch({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(100)}b`), undefined);
+    assert.equal(schemaMismatch({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(100)}b`), undefined);
   });
 });

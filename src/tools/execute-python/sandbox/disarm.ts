@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 
 /**
- * The inner wall of the sandbox. Node's permissions already refuse files, network, processes, workers, addons and the
- * inspector; code generation from strings is off. What permissions do not cover is taken away here: signals to other
- * processes, built-in modules on demand, and every global that code could use if it ever got hold of one.
+ * The inner layer of the sandbox. Node's permissions already refuse files, network, processes, workers, addons and the
+ * inspector; code generation from strings is off. This removes what permissions do not cover: signals to other processes,
+ * built-in modules on demand, and every global that code could misuse if it ever reached JavaScript.
  */
 
-/** Parts of `process` that reach outside or that permissions do not know. */
-const DANGEROUS_PROCESS_PARTS = [
+/** Members of `process` that reach outside and that permissions do not cover. */
+const DANGEROUS_PROCESS_MEMBERS = [
   'kill',
   '_kill',
   '_debugProcess',
@@ -30,8 +30,8 @@ const DANGEROUS_PROCESS_PARTS = [
   'mainModule',
 ];
 
-/** Globals that Pyodide does not need once it is loaded. */
-const SPARE_GLOBALS = [
+/** Globals that Pyodide does not need after loading. */
+const UNNEEDED_GLOBALS = [
   'fetch',
   'WebSocket',
   'EventSource',
@@ -47,20 +47,20 @@ const SPARE_GLOBALS = [
   'module',
 ];
 
-/** Lets Pyodide load: its NODEFS asks for file constants in a way that permissions refuse. */
+/** Lets Pyodide load: its NODEFS reads file constants from `process.binding`, which permissions refuse. */
 export function prepareForPyodide(process: NodeJS.Process): void {
   const { constants } = createRequire(import.meta.url)('node:fs');
   Object.assign(process, { binding: () => ({ fs: constants }) });
   process.argv = ['python', 'python'];
 }
 
-/** Takes away what Python code should never reach, after Pyodide is loaded and before a job is read. */
+/** Removes what Python code must never reach, after Pyodide is loaded and before a job is read. */
 export function disarm(process: NodeJS.Process): void {
   const childProcess = createRequire(import.meta.url)('node:child_process');
-  // os.system() and the like call this directly; a failed command is a calmer answer than a broken interpreter.
+  // os.system() and others call spawnSync directly: a failed command is better than a broken interpreter.
   childProcess.spawnSync = () => ({ status: 126, signal: null });
-  for (const name of DANGEROUS_PROCESS_PARTS) replace(process, name, undefined);
-  for (const name of SPARE_GLOBALS) replace(globalThis, name, undefined);
+  for (const name of DANGEROUS_PROCESS_MEMBERS) replace(process, name, undefined);
+  for (const name of UNNEEDED_GLOBALS) replace(globalThis, name, undefined);
   const stub = Object.freeze({
     getuid: () => 1000,
     getgid: () => 1000,
@@ -75,7 +75,7 @@ export function disarm(process: NodeJS.Process): void {
   replace(globalThis, 'process', stub);
 }
 
-/** What could mount the host's files or open its sockets from Python, were there no permissions. */
+/** Members through which Python could mount the host's files or open its sockets if there were no permissions. */
 const BRIDGES = [
   ['FS', 'filesystems', 'NODEFS'],
   ['_module', 'NODEFS'],

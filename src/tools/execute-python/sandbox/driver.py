@@ -1,6 +1,6 @@
-"""Runs one piece of code and reports how it ended. Loaded into a fresh interpreter before any code of a model.
+"""Runs one piece of code and reports how it ended. Loaded into a fresh interpreter before any code of a model runs.
 
-Nothing here is a wall: code can change all of it. The walls are around the process (see ../command.ts).
+Nothing here is a security boundary, because code can change all of it. See ../command.ts for the boundaries.
 """
 
 import json
@@ -23,7 +23,7 @@ NO_PROCESS = "No processes can be started in this sandbox, and no files of the h
 
 sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
 sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
-# The memory snapshot that sandboxes start from has the state of its making.
+# All sandboxes start from one memory snapshot, so with the same state of the generator.
 random.seed()
 
 
@@ -42,7 +42,7 @@ def _short(text, limit):
 
 
 def _own_frames(error):
-    """The traceback from the first frame of the code on, without the frames of this driver."""
+    """Cuts the frames of this driver off the traceback, so that it begins with the first frame of the code."""
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename != FILENAME:
         frame = frame.tb_next
@@ -79,9 +79,9 @@ def _describe(error, limit):
 
 
 async def run(code, limit):
-    """JSON of `{"result": str | None, "error"?: {"code", "message"}}`; texts are at most about `limit` characters."""
+    """Returns JSON: `{"result": str | None, "error"?: {"code", "message"}}`; texts have at most about `limit` characters."""
     dumps = json.dumps
-    # Tracebacks show the lines of the code.
+    # Lets tracebacks show the lines of the code.
     linecache.cache[FILENAME] = (len(code), None, code.splitlines(keepends=True), FILENAME)
     report = {"result": None}
     try:

@@ -1,6 +1,6 @@
 /**
- * The program of a sandbox process: loads Pyodide, then runs one job. It may import only what its permissions let it
- * read: this folder, Node's built-ins, and Pyodide. Arguments: Pyodide's folder, and `from-snapshot` where descriptor 4
+ * The program of a sandbox process. It loads Pyodide, then runs one job. It may import only what its permissions let it
+ * read: this folder, Node's built-ins and Pyodide. Arguments: Pyodide's folder, and `from-snapshot` if descriptor 4
  * is a memory snapshot to start from.
  */
 import { strict as assert } from 'node:assert';
@@ -42,7 +42,7 @@ stdout.end();
 stderr.end();
 report({ type: 'end', outcome: typeof outcome === 'string' ? outcome : '' });
 
-/** The snapshot's descriptor is shared with other sandboxes, so it is read without moving its position. */
+/** Reads the snapshot without moving the position of its descriptor, which other sandboxes share. */
 function readSnapshot(): Uint8Array {
   const bytes = new Uint8Array(fs.fstatSync(SNAPSHOT_FD).size);
   for (let read = 0; read < bytes.length; ) {
@@ -53,7 +53,7 @@ function readSnapshot(): Uint8Array {
   return bytes;
 }
 
-/** The first line of standard input. The end of standard input, at any time, is the end of the gateway: leave. */
+/** Reads the job from the first line of standard input. When standard input ends, the gateway is gone, so this exits. */
 function readJob(): Promise<Job> {
   return new Promise((resolve) => {
     let text = '';
@@ -67,7 +67,7 @@ function readJob(): Promise<Job> {
   });
 }
 
-/** Writes reports that carry the nonce. It stays in this closure, which no object that Python can reach refers to. */
+/** Creates a writer of reports with the nonce, which stays in a closure that no object within Python's reach refers to. */
 function createReporter(nonce: string): ReportWriter {
   return (message) => {
     fs.writeSync(REPORT_FD, `${nonce} ${JSON.stringify(message)}\n`);

@@ -1,6 +1,6 @@
 /**
- * The program that makes the memory snapshot from which sandboxes start: an interpreter that has loaded what the
- * driver needs and has seen no code of anybody's. It writes the bytes to its report descriptor.
+ * The program that makes the memory snapshot from which sandboxes start: of an interpreter that has loaded what the
+ * driver needs and has run no user's code. It writes the bytes to its report descriptor.
  */
 import { strict as assert } from 'node:assert';
 import fs from 'node:fs';
@@ -9,7 +9,7 @@ import { prepareForPyodide } from './disarm.ts';
 import { loadPython } from './load.ts';
 
 const REPORT_FD = 3;
-/** What driver.py imports, and what most code of a model begins with. */
+/** The imports of driver.py and of most code that models write. */
 const PRELOADED = 'import asyncio, collections, datetime, json, linecache, math, os, re, sys, traceback, pyodide.code';
 
 const pyodideFolder = process.argv[2];

@@ -1,6 +1,6 @@
 /**
  * Entry of the child process that reads bodies: one job at a time over the IPC channel. It has no permissions beyond
- * reading its own code, and the parent ends it when it takes too long or too much memory.
+ * reading its own code, and the parent kills it when it takes too long or too much memory.
  */
 import { messageOf } from '../../../base/errors.ts';
 import { read } from '../reading/read.ts';

@@ -1,10 +1,10 @@
-/** What a body is read as. The process that reads knows these words without a library for schemas, which is large. */
+/** The kinds of bodies, without a schema: the reading process does not load the schema library, which is large. */
 const OFFICE_KINDS = ['docx', 'pptx', 'xlsx', 'odf', 'epub', 'rtf'] as const;
 export type OfficeKind = (typeof OFFICE_KINDS)[number];
 export const CONTENT_KINDS = ['html', 'markdown', 'text', 'json', 'csv', 'xml', 'pdf', ...OFFICE_KINDS] as const;
 export type ContentKind = (typeof CONTENT_KINDS)[number];
 
-/** Whether a body of this kind still says something when nothing but its characters is read. */
+/** Whether the bare characters of a body of this kind are still worth reading. */
 export function hasPlainText(kind: ContentKind): boolean {
   return kind !== 'pdf' && !isOffice(kind);
 }
@@ -14,7 +14,7 @@ export function isOffice(kind: ContentKind): kind is OfficeKind {
   return OFFICE_KINDS.some((office) => office === kind);
 }
 
-/** A body to read, as it is sent to the child process. */
+/** A body to read, as the child process receives it. */
 export interface ParseJob {
   kind: ContentKind;
   bytes: Uint8Array;
@@ -22,33 +22,33 @@ export interface ParseJob {
   charset: string | undefined;
   /** Where the body came from: the base of relative links. */
   url: string;
-  /** Links of long pages stand in `links`, and their numbers in the text: for those who show it in parts. */
+  /** Whether the links of a long page go into `links`, with their numbers in the text: for callers that show it in parts. */
   referenceLinks?: boolean;
-  /** The longest text of a plain kind that is kept, in UTF-16 code units. Default 2 million. */
+  /** How much text of a plain kind is read, in UTF-16 code units. Default 2 million. */
   longest?: number;
-  /** Only its plain text, without parsing: for documents that broke the parser. */
+  /** Whether to read only its plain text, without parsing: for documents that broke the parser. */
   plainly?: boolean;
-  /** The parser stops by itself after this time of its own, where it can, and returns what it has; in milliseconds. */
+  /** After this time a parser that can do so stops and returns what it has read; in milliseconds. */
   softLimitMs: number;
 }
 
-/** What was read. */
+/** A document after reading. */
 export interface ParsedDocument {
   title: string;
-  /** Markdown, or the text as it is for kinds that are text already. */
+  /** Markdown; for kinds that are text already, the text unchanged. */
   content: string;
   author?: string | undefined;
-  /** As the page gives it, usually ISO 8601. */
+  /** The date of publication as the page gives it, usually ISO 8601. */
   published?: string | undefined;
-  /** When it was changed last, in the page's own words. */
+  /** The date of the last change as the page gives it. */
   updated?: string | undefined;
   /** BCP 47. */
   language?: string | undefined;
   /** The addresses of `[text][L1]`, `[text][L2]` in the content, in the order of their numbers. */
   links?: string[] | undefined;
-  /** Why this is less than the whole document, in a few words. */
+  /** Why this is not the whole document, in a few words. */
   incomplete?: string | undefined;
 }
 
-/** The longest content that is kept, in UTF-16 code units. */
+/** How long the content of a document may be, in UTF-16 code units; the rest is cut off. */
 export const MAX_CONTENT = 2_000_000;

@@ -7,7 +7,7 @@ import { workOwner } from '../../../base/load/event-loop.ts';
 import type { WorkLimits } from '../../../base/load/process-usage.ts';
 import type { ParsedDocument, ParseJob } from './parse-job.ts';
 
-/** Why a document was not read. */
+/** Why a document could not be read. */
 export type ParseFailureKind = 'timeout' | 'memory' | 'crashed' | 'unreadable' | 'busy';
 
 export class ParseFailure extends Error {
@@ -20,7 +20,7 @@ export class ParseFailure extends Error {
   }
 }
 
-/** The child has touched hostile input, so what it sends is checked like any other input. */
+/** The child has handled hostile input, so its messages are validated like any other input. */
 export const parsedDocument = z.object({
   title: z.string(),
   content: z.string(),
@@ -39,29 +39,29 @@ const childMessage = z.discriminatedUnion('type', [
 type ChildMessage = z.output<typeof childMessage>;
 
 export interface ParsePoolOptions {
-  /** Child processes at most. Default: two, one where there are no more than two cores. */
+  /** The most child processes. Default: two, or one on a machine with at most two cores. */
   size?: number;
-  /** Limits of one document. Default 3 s and 512 MiB. */
+  /** Limits for one document. Default 3 s and 512 MiB. */
   limits?: Partial<WorkLimits>;
-  /** Whether its processes stand back behind what somebody waits for. */
+  /** Whether its processes yield to work that somebody waits for. */
   inBackground?: boolean;
-  /** Documents waiting for a process at most. Default 1024. */
+  /** The most documents that wait for a process. Default 1024. */
   maxWaiting?: number;
 }
 
-/** Documents that wait hold no more than this together, in bytes; those of one owner as much as is left for others. */
+/** The most that waiting documents may hold together, in bytes. One owner may hold at most as much as is left for the others. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
-/** Idle children end after this time, in milliseconds. */
+/** How long an idle child is kept, in milliseconds. */
 const IDLE_MS = 60_000;
 const HEAP_MB = 320;
-/** Reading takes a whole core, and one is left to the gateway: a second process would take turns with it, and 50 MB. */
-const PROCESSES = Math.max(1, Math.min(2, availableParallelism() - 1));
+/** Reading takes a whole core and one stays free for the gateway: on two cores a second process would only cost 50 MB. */
+const DEFAULT_SIZE = Math.max(1, Math.min(2, availableParallelism() - 1));
 
 /** Child processes that read documents. */
 export class ParsePool implements Disposable {
   readonly #limits: WorkLimits;
   readonly #pool: ConfinedPool<ChildMessage>;
-  /** Documents that wait or are read, in bytes. */
+  /** Bytes of the documents that wait or are being read. */
   readonly #bytes = new FairSemaphore({
     name: 'documents_to_parse',
     permits: MAX_WAITING_BYTES,
@@ -69,7 +69,7 @@ export class ParsePool implements Disposable {
     full: tooMany,
   });
 
-  constructor({ size = PROCESSES, limits, inBackground = false, maxWaiting = 1024 }: ParsePoolOptions = {}) {
+  constructor({ size = DEFAULT_SIZE, limits, inBackground = false, maxWaiting = 1024 }: ParsePoolOptions = {}) {
     this.#limits = { timeMs: 3000, memoryBytes: 512 * 1024 * 1024, ...limits };
     this.#pool = new ConfinedPool({
       name: 'parsers',
@@ -82,16 +82,16 @@ export class ParsePool implements Disposable {
   }
 
   /**
-   * Reads a document. Waits for a process as long as the caller does.
+   * Reads a document. Waits for a process until the signal aborts.
    * @throws ParseFailure, or the reason of the signal.
    */
   async parse(job: Omit<ParseJob, 'softLimitMs'>, options: { signal: AbortSignal }): Promise<ParsedDocument> {
     using _held = this.#bytes.take(workOwner(), Math.min(job.bytes.byteLength, MAX_WAITING_BYTES / 2));
     const softLimitMs = this.#limits.timeMs * 0.7;
     try {
-      const said = await this.#pool.run({ ...job, softLimitMs }, { limits: this.#limits, signal: options.signal });
-      if (said.type === 'failed') throw new ParseFailure('unreadable', said.message);
-      return said.document;
+      const reply = await this.#pool.run({ ...job, softLimitMs }, { limits: this.#limits, signal: options.signal });
+      if (reply.type === 'failed') throw new ParseFailure('unreadable', reply.message);
+      return reply.document;
     } catch (error) {
       throw error instanceof BrokenJob ? this.#explain(error) : error;
     }

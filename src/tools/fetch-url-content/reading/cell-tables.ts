@@ -1,32 +1,32 @@
 import { MAX_CONTENT } from '../parsing/parse-job.ts';
 
-/** A sheet is read no further: what its rows are written as is longer than a document may be, and is cut there. */
-export const LONGEST_SHEET = 2 * MAX_CONTENT;
-/** Rows stand in tables of about this many characters, each with its place and the first row: a passage says what it shows. */
+/** How much of a sheet is read, in UTF-16 code units: its Markdown is longer still and is cut at the end of a document. */
+export const MAX_SHEET_LENGTH = 2 * MAX_CONTENT;
+/** Rows are split into tables of about this length, each with its range and the header row, so that a passage explains itself. */
 const TABLE_LENGTH = 1000;
 
-/** The longest text of a cell, in UTF-16 code units: that of Excel. One text may stand in any number of cells. */
-export const LONGEST_CELL = 32_767;
+/** The longest text of a cell, in UTF-16 code units, as in Excel. Any number of cells may share one text. */
+export const MAX_CELL_LENGTH = 32_767;
 
-/** A row that shows something, with its number in the sheet. */
+/** A row that is not empty, with its number in the sheet. */
 export interface CellRow {
   number: number;
   cells: string[];
 }
 
-/** A part of the rows of a sheet, with the first of them above. */
+/** Some rows of a sheet, below the sheet's first row. */
 interface CellTable {
   /** Such as `[Cells A1:D20]`. */
   mark: string;
   rows: string[][];
 }
 
-/** The rows of a sheet in parts. */
+/** Splits the rows of a sheet into tables. */
 export function* cellTables(rows: Iterable<CellRow>): Generator<CellTable> {
   let head: string[] | undefined;
   let block: CellRow[] = [];
   let length = 0;
-  const ended = (): CellTable => {
+  const endTable = (): CellTable => {
     const cells = block.map((row) => row.cells);
     const part = { mark: `[Cells ${rangeOf(block)}]`, rows: head ? [head, ...cells] : cells };
     head ??= cells[0] ?? [];
@@ -36,14 +36,14 @@ export function* cellTables(rows: Iterable<CellRow>): Generator<CellTable> {
   };
   for (const row of rows) {
     block.push(row);
-    length += lengthOf(row);
-    if (length >= TABLE_LENGTH) yield ended();
+    length += rowLength(row);
+    if (length >= TABLE_LENGTH) yield endTable();
   }
-  if (block.length > 0) yield ended();
+  if (block.length > 0) yield endTable();
 }
 
-/** With what a table puts around each cell. */
-export function lengthOf({ cells }: CellRow): number {
+/** The length of a row in a table, with the separators between cells. */
+export function rowLength({ cells }: CellRow): number {
   return cells.reduce((sum, cell) => sum + cell.length + 3, 0);
 }
 

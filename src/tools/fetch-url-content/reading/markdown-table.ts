@@ -1,6 +1,6 @@
 import { onOneLine } from '../../../base/text.ts';
 
-/** A Markdown table (GFM). Cells are put on one line; short rows are filled up. */
+/** Writes a Markdown table (GFM). Each cell is put on one line; short rows are filled up. */
 export function markdownTable(head: readonly string[], body: readonly (readonly string[])[]): string {
   const columns = Math.max(head.length, ...body.slice(0, 1000).map((row) => row.length));
   const line = (cells: readonly string[]) =>

@@ -1,17 +1,17 @@
 import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
 
-/** From here on a page is long: what its addresses take is taken from its text. In UTF-16 code units. */
-const LONG = 12_000;
-/** Longer destinations stay where they are. */
+/** Pages of this length get numbered links, because addresses would take room from their text. In UTF-16 code units. */
+const LONG_PAGE = 12_000;
+/** Longer addresses stay in the text. */
 const MAX_DESTINATION = 2000;
 
 /**
- * The links of a long page in reference style: `[text](address)` becomes `[text][L3]`, and `links[2]` is its address. One
- * address has one number, in the order of the page. The letter keeps them apart from the numbers of sources. Code stays
- * as it is, and so do addresses behind as many as a text may be long: a page makes long ones of short ones by its base.
+ * Converts the links of a long page to reference style: `[text](address)` becomes `[text][L3]`, and `links[2]` is its
+ * address. Each address has one number, in the order of the page; the letter tells it from the numbers of sources. Code
+ * stays unchanged, and so do links once all addresses together reach `MAX_CONTENT`: a base can make short ones long.
  */
-export function withReferences(content: string): Pick<ParsedDocument, 'content' | 'links'> {
-  if (content.length <= LONG || !content.includes('](')) return { content };
+export function numberPageLinks(content: string): Pick<ParsedDocument, 'content' | 'links'> {
+  if (content.length <= LONG_PAGE || !content.includes('](')) return { content };
   const numbers = new Map<string, number>();
   let length = 0;
   const label = (address: string) => {
@@ -22,20 +22,20 @@ export function withReferences(content: string): Pick<ParsedDocument, 'content' 
     numbers.set(address, number);
     return `[L${number}]`;
   };
-  let fence = '';
+  let openFence = '';
   const lines = content.split('\n').map((line) => {
-    const mark = /^ {0,20}(`{3,}|~{3,})/.exec(line)?.[1] ?? '';
-    if (fence !== '') {
-      if (mark.startsWith(fence)) fence = '';
+    const fence = /^ {0,20}(`{3,}|~{3,})/.exec(line)?.[1] ?? '';
+    if (openFence !== '') {
+      if (fence.startsWith(openFence)) openFence = '';
       return line;
     }
-    fence = mark;
-    return fence === '' ? outsideOfCode(line, (text) => referenced(text, label)) : line;
+    openFence = fence;
+    return openFence === '' ? replaceOutsideCode(line, (text) => numberLinks(text, label)) : line;
   });
   return numbers.size === 0 ? { content } : { content: lines.join('\n'), links: [...numbers.keys()] };
 }
 
-function outsideOfCode(line: string, change: (text: string) => string): string {
+function replaceOutsideCode(line: string, change: (text: string) => string): string {
   if (!line.includes('`')) return change(line);
   const tokens = line.split(/(`+)/);
   const later = new Map<string, number>();
@@ -43,16 +43,16 @@ function outsideOfCode(line: string, change: (text: string) => string): string {
   let open: string | undefined;
   const changed = tokens.map((token, at) => {
     if (at % 2 === 0) return open === undefined ? change(token) : token;
-    const left = (later.get(token) ?? 1) - 1;
-    later.set(token, left);
+    const remaining = (later.get(token) ?? 1) - 1;
+    later.set(token, remaining);
     if (open === token) open = undefined;
-    else if (open === undefined && left > 0) open = token;
+    else if (open === undefined && remaining > 0) open = token;
     return token;
   });
   return changed.join('');
 }
 
-function referenced(text: string, label: (address: string) => string | undefined): string {
+function numberLinks(text: string, label: (address: string) => string | undefined): string {
   let out = '';
   let from = 0;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 2)) {
@@ -65,24 +65,24 @@ function referenced(text: string, label: (address: string) => string | undefined
   return out + text.slice(from);
 }
 
-/** The full address behind `](`, and where its link ends. Looks no further than to the next link. */
+/** The full address after `](`, and the end of its link. The search stops at the next link. */
 function destinationAt(text: string, start: number): { address: string; end: number } | undefined {
   const next = text.indexOf('](', start);
   const limit = Math.min(next < 0 ? text.length : next, start + MAX_DESTINATION);
   if (text[start] === '<') {
     const close = text.slice(start, limit).indexOf('>)');
-    return close < 0 ? undefined : addressed(text.slice(start + 1, start + close), start + close + 2);
+    return close < 0 ? undefined : absoluteAddress(text.slice(start + 1, start + close), start + close + 2);
   }
   let depth = 0;
   for (let at = start; at < limit; at++) {
     const character = text[at] ?? '';
     if (character === '(') depth++;
-    else if (character === ')' && depth-- === 0) return addressed(text.slice(start, at), at + 1);
+    else if (character === ')' && depth-- === 0) return absoluteAddress(text.slice(start, at), at + 1);
     else if (/\s/.test(character)) return undefined;
   }
   return undefined;
 }
 
-function addressed(address: string, end: number): { address: string; end: number } | undefined {
+function absoluteAddress(address: string, end: number): { address: string; end: number } | undefined {
   return /^(?:https?|mailto|ftp|corpus):/.test(address) ? { address, end } : undefined;
 }

@@ -3,12 +3,12 @@ import { onOneLine } from '../../../../base/text.ts';
 import type { Block } from './blocks.ts';
 import { markedAuthors } from './marked-authors.ts';
 import { metaContents } from './meta-contents.ts';
-import { announcesName, BY, bylineIn, isNames, LONGEST_NAME, nameIn, namesIn } from './names.ts';
+import { announcesName, BY, bylineIn, isNames, MAX_NAME_LENGTH, nameIn, namesIn } from './names.ts';
 import { type HtmlElement, type HtmlPage, lineOf } from './tree.ts';
 
 const MAX_AUTHORS = 10;
 
-/** Names of meta tags, the surest first. */
+/** Names of meta tags, the most reliable first. */
 const META = [
   'author',
   'article:author',
@@ -21,17 +21,17 @@ const META = [
   'dc.contributor',
 ];
 
-/** What is looked at for the names. */
+/** Where the names are looked for. */
 interface AuthoredPage {
   page: HtmlPage;
-  /** The article in structured data, and all that is described there. */
+  /** The article in structured data, and all nodes of that data. */
   data: Record<string, unknown> | undefined;
   nodes: readonly Record<string, unknown>[];
   elements: readonly HtmlElement[];
   blocks: readonly Block[];
 }
 
-/** Who wrote a page: as structured data, meta tags, its elements or the line under its heading say. */
+/** Who wrote a page, by its structured data, meta tags, elements or the line near its heading, in this order. */
 export function authorsOf({ page, data, nodes, elements, blocks }: AuthoredPage): string[] {
   const named = namesOf(data?.author ?? data?.creator, nodes);
   if (named.length > 0) return unique(named);
@@ -39,45 +39,45 @@ export function authorsOf({ page, data, nodes, elements, blocks }: AuthoredPage)
     names.split(';').map((name) => name.trim()),
   );
   if (cited.length > 0) return unique(cited.filter((name) => name !== ''));
-  const told = META.map((name) => metaContents(page, name).filter((content) => !isAddress(content)));
-  // A name may hold figures: nothing stands behind it here.
-  const meta = told.find(({ length }) => length > 0) ?? [];
+  const contents = META.map((name) => metaContents(page, name).filter((content) => !isAddress(content)));
+  // Unlike a byline, a meta tag holds nothing after the name, so digits belong to the name.
+  const meta = contents.find(({ length }) => length > 0) ?? [];
   if (meta.length > 0) return unique(meta.map((name) => name.replace(BY, '').trim()));
   const marked = markedAuthors(elements);
   if (marked.length > 0) return unique(marked.flatMap(namesIn));
-  const profile = ofProfile(page);
+  const profile = profileName(page);
   if (profile !== '') return [profile];
-  const name = inCell(elements) || nearHeading(blocks);
-  return name !== '' && name.length < LONGEST_NAME ? unique(namesIn(name)) : [];
+  const name = nameInCell(elements) || nameNearHeading(blocks);
+  return name !== '' && name.length < MAX_NAME_LENGTH ? unique(namesIn(name)) : [];
 }
 
-/** An address without its scheme. */
+/** Whether a content is an address without its scheme. */
 function isAddress(content: string): boolean {
   return /^[\w-]+(?:\.[\w-]+)+\/\S*$/.test(content);
 }
 
-/** Networks title a post with the name and the account of who wrote it. */
-function ofProfile(page: HtmlPage): string {
+/** The name in the title of a post: social networks put the author's name and account there. */
+function profileName(page: HtmlPage): string {
   const [title = ''] = metaContents(page, 'og:title twitter:title');
   return /^(.{1,60}?) \(@[\w.@-]+\)/.exec(title)?.[1] ?? '';
 }
 
-/** `Author:` in a table or a list of definitions, and the name beside it. */
-function inCell(elements: readonly HtmlElement[]): string {
+/** The name beside `Author:` in a table or a definition list. */
+function nameInCell(elements: readonly HtmlElement[]): string {
   const label = elements.find(
     (element) => (element.name === 'th' || element.name === 'dt') && announcesName(lineOf(element)),
   );
   const cells = label?.parent?.elements ?? [];
-  const beside = label && cells[cells.indexOf(label) + 1];
-  const name = nameIn(lineOf(beside));
+  const nextCell = label && cells[cells.indexOf(label) + 1];
+  const name = nameIn(lineOf(nextCell));
   return namesIn(name).every(isNames) ? name : '';
 }
 
-/** Blocks around the heading of a page in which a name may stand. */
+/** How many blocks after the heading are searched for a name. */
 const NEAR_HEADING = 8;
 
-/** The line beside the heading that says who wrote what follows, or the only one of the page that begins with `By`. */
-function nearHeading(blocks: readonly Block[]): string {
+/** The name in a byline near the heading, or in the only byline of the page. */
+function nameNearHeading(blocks: readonly Block[]): string {
   const heading = blocks.findIndex(({ element }) => element.name === 'h1');
   const near = blocks.slice(Math.max(0, heading - 2), heading + NEAR_HEADING).map(({ text }) => text);
   for (const [at, line] of near.entries()) {
@@ -88,22 +88,22 @@ function nearHeading(blocks: readonly Block[]): string {
   return all.size === 1 ? [...all].join() : '';
 }
 
-/** Names of structured data: of one or several, said there or elsewhere in it. */
+/** The names in an `author` of structured data, which may be a list or refer to other nodes by id. */
 function namesOf(author: unknown, nodes: AuthoredPage['nodes'], depth = 0): string[] {
   if (depth > 2) return [];
-  if (Array.isArray(author)) return author.slice(0, MAX_AUTHORS).flatMap((one) => namesOf(one, nodes, depth + 1));
+  if (Array.isArray(author)) return author.slice(0, MAX_AUTHORS).flatMap((item) => namesOf(item, nodes, depth + 1));
   if (typeof author === 'string') return plainName(author);
   if (!isObject(author)) return [];
   const { name, givenName, familyName, '@id': id } = author;
-  const own = namesOf(Array.isArray(name) ? name[0] : name, nodes, 2);
-  if (own.length > 0) return own;
+  const names = namesOf(Array.isArray(name) ? name[0] : name, nodes, 2);
+  if (names.length > 0) return names;
   if (typeof givenName === 'string' && typeof familyName === 'string') return plainName(`${givenName} ${familyName}`);
   const described = typeof id === 'string' ? nodes.find((node) => node['@id'] === id && node !== author) : undefined;
   return described ? namesOf(described, nodes, depth + 1) : [];
 }
 
-function plainName(given: string): string[] {
-  const name = onOneLine(given);
+function plainName(value: string): string[] {
+  const name = onOneLine(value);
   return !/[\p{L}\p{N}]/u.test(name) || name.startsWith('http') ? [] : [name.replace(BY, '').trim()];
 }
 

@@ -1,33 +1,33 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
-import { markPublished } from '../main-text/published-markup.ts';
-import { isApart } from '../markdown/inline.ts';
-import { isShown } from '../markdown/shown.ts';
-import { EMPTY, findElement, type HtmlElement, type Size } from './tree.ts';
+import { applyKnownMarkup } from '../main-text/known-markup.ts';
+import { isBlockElement } from '../markdown/inline.ts';
+import { hasReadableText } from '../markdown/readable-text.ts';
+import { type ElementSize, EMPTY_SIZE, findElement, type HtmlElement } from './tree.ts';
 
-/** A paragraph, an item, a cell: a run of text that no other block interrupts. */
+/** A run of text that no other block interrupts, such as a paragraph, a list item or a cell. */
 export interface Block {
-  /** On one line. */
+  /** The text on one line. */
   text: string;
-  /** How much of it is links, in characters. */
+  /** How much of the text is in links, in characters. */
   linked: number;
   /** The element that holds it. */
   element: HtmlElement;
-  /** What of it stands in a line and ends in it, outermost elements only. */
+  /** The outermost inline elements that lie within it. */
   inline: readonly HtmlElement[];
 }
 
 /**
- * The blocks of text below `root`, in order; two line breaks end a block as a paragraph does. On the way every element
- * learns how much of what it holds.
+ * The blocks of text below `root`, in order; two line breaks end a block as a paragraph does. It also sets the size of
+ * every element.
  */
-export function measure(root: HtmlElement): Block[] {
+export function measureBlocks(root: HtmlElement): Block[] {
   const blocks: Block[] = [];
   let text = '';
   let linked = 0;
   let inline: HtmlElement[] = [];
   let breaks = 0;
 
-  const endBlock = (element: HtmlElement, size: Size) => {
+  const endBlock = (element: HtmlElement, size: ElementSize) => {
     const line = onOneLine(text);
     if (line !== '') {
       const block = { text: line, linked: Math.min(linked, line.length), element, inline };
@@ -45,11 +45,11 @@ export function measure(root: HtmlElement): Block[] {
     breaks = 0;
   };
 
-  /** `holder`: the nearest element that stands on lines of its own; what stands in a line counts for it. */
+  /** `holder`: the nearest block element; inline content counts for it. */
   const visit = (element: HtmlElement, holder: HtmlElement, inLink: boolean): boolean => {
-    const stands = (isApart(element) && holder.name !== 'pre') || element === root;
-    const around = stands ? element : holder;
-    const size: Size = { ...EMPTY };
+    const isBlock = (isBlockElement(element) && holder.name !== 'pre') || element === root;
+    const block = isBlock ? element : holder;
+    const size: ElementSize = { ...EMPTY_SIZE };
     element.size = size;
     countAlike(element);
     let holdsBlocks = false;
@@ -62,22 +62,22 @@ export function measure(root: HtmlElement): Block[] {
       }
       if (child.name === 'br') {
         breaks += 1;
-        if (breaks > 1) endBlock(around, around.size);
+        if (breaks > 1) endBlock(block, block.size);
         else text += ' ';
         continue;
       }
-      markPublished(child);
-      count(child, size);
-      if (child.name === 'img') child.before = blocks.length;
-      if (!isShown(child)) continue;
-      if (isApart(child) && around.name !== 'pre') {
-        endBlock(around, around.size);
+      applyKnownMarkup(child);
+      countElement(child, size);
+      if (child.name === 'img') child.blockIndex = blocks.length;
+      if (!hasReadableText(child)) continue;
+      if (isBlockElement(child) && block.name !== 'pre') {
+        endBlock(block, block.size);
         holdsBlocks = true;
-      } else if (element === around && !findElement(child, ({ name }) => name === 'br')) inline.push(child);
-      holdsBlocks = visit(child, around, inLink || isLink(child)) || holdsBlocks;
-      add(size, child.size);
+      } else if (element === block && !findElement(child, ({ name }) => name === 'br')) inline.push(child);
+      holdsBlocks = visit(child, block, inLink || isLink(child)) || holdsBlocks;
+      addSize(size, child.size);
     }
-    if (stands) endBlock(element, size);
+    if (isBlock) endBlock(element, size);
     element.holdsBlocks = holdsBlocks;
     return holdsBlocks;
   };
@@ -85,31 +85,31 @@ export function measure(root: HtmlElement): Block[] {
   return blocks;
 }
 
-/** A tab leads nowhere: it opens what stands beside it. */
+/** A tab is no link: it opens a panel beside it. */
 function isLink({ name, attributes }: HtmlElement): boolean {
   return name === 'a' && attributes.role !== 'tab';
 }
 
 function countAlike(parent: HtmlElement): void {
   const { elements } = parent;
-  parent.count = elements.length;
+  parent.elementCount = elements.length;
   if (elements.length < 2) return;
   const counts = new Map<string, number>();
   const keyOf = ({ name, attributes }: HtmlElement) => `${name} ${attributes.class ?? ''}`;
-  for (const each of elements) counts.set(keyOf(each), (counts.get(keyOf(each)) ?? 0) + 1);
-  for (const each of elements) each.alike = counts.get(keyOf(each)) ?? 1;
+  for (const child of elements) counts.set(keyOf(child), (counts.get(keyOf(child)) ?? 0) + 1);
+  for (const child of elements) child.alikeCount = counts.get(keyOf(child)) ?? 1;
 }
 
-function count({ name, attributes, children }: HtmlElement, size: Size): void {
+function countElement({ name, attributes, children }: HtmlElement, size: ElementSize): void {
   if (name === 'a') size.links += attributes.href === undefined ? 0 : 1;
   else if (/^h[1-6]$/.test(name)) size.headings += 1;
-  // One with text is there to be copied from.
+  // A textarea with text is there to be copied from.
   else if (name === 'textarea') size.fields += children.length === 0 ? 1 : 0;
   else if (name === 'input' && /^(?:|text|email|search|password|url|tel)$/i.test(attributes.type ?? ''))
     size.fields += 1;
 }
 
-function add(size: Size, more: Size): void {
+function addSize(size: ElementSize, more: ElementSize): void {
   size.text += more.text;
   size.linked += more.linked;
   size.prose += more.prose;
@@ -119,25 +119,25 @@ function add(size: Size, more: Size): void {
   size.fields += more.fields;
 }
 
-/** Shorter blocks are titles, dates and labels; in characters. Scripts without spaces say more with fewer. */
-const LEAST = 80;
-export const LEAST_UNSPACED = 28;
+/** Shorter blocks are titles, dates and labels; in characters. Scripts without spaces say more with fewer of them. */
+const MIN_PROSE = 80;
+export const MIN_UNSPACED_PROSE = 28;
 
-/** Whether a block is a sentence or more, or a formula on a line of its own; no code, and no list of links. */
+/** Whether a block is at least a sentence, or a formula on its own line; code and lists of links are not. */
 export function isProse({ text, linked, element }: Block): boolean {
   if (element.name === 'pre') return false;
   if (text.includes('$$')) return true;
-  if (text.length < LEAST_UNSPACED || linked > text.length * 0.4) return false;
-  return text.length >= LEAST ? !/^https?:\/\/\S*$/.test(text) : isUnspaced(text);
+  if (text.length < MIN_UNSPACED_PROSE || linked > text.length * 0.4) return false;
+  return text.length >= MIN_PROSE ? !/^https?:\/\/\S*$/.test(text) : isUnspaced(text);
 }
 
-/** Whether a text is in a script that sets no spaces between words. */
+/** Whether a text is in a script without spaces between words. */
 export function isUnspaced(text: string): boolean {
   const start = text.slice(0, 200);
   return (start.match(/[\u3040-\u30ff\u4e00-\u9fff\u0e00-\u0e7f]/g)?.length ?? 0) > start.length / 3;
 }
 
-/** The first letters of a text: what it is known by. Blocks may be as long as the page. */
+/** The first letters and digits of a text, which identify it. Only its beginning is read: a block may be as long as the page. */
 export function lettersOf(text: string, length: number): string {
   return text
     .slice(0, length * 4)

@@ -1,9 +1,9 @@
-import { announcesName, LONGEST_NAME, nameIn } from './names.ts';
-import { beginningOf, closest, elementsBelow, findElement, type HtmlElement, lineOf, textOf } from './tree.ts';
+import { announcesName, MAX_NAME_LENGTH, nameIn } from './names.ts';
+import { closest, elementsBelow, findElement, type HtmlElement, lineOf, textOf, textStart } from './tree.ts';
 
-/** Elements that say by their markup who wrote a page. */
+/** Finds authors by the markup of elements. */
 
-/** Classes of the elements in which themes say who wrote a page. */
+/** Classes that themes give to elements with the author's name. */
 const BYLINES = [
   'byline-name',
   'byline',
@@ -17,16 +17,16 @@ const BYLINES = [
   'wp-block-post-author-name',
   'hnuser',
 ];
-/** Parts of a class that stand before `name` in one of a byline. */
+/** Words before `name` in the class of a byline. */
 const AUTHOR = /^(?:author|authors|byline)$/;
-/** A line that holds several names is no longer than this, in characters. */
-const LONGEST_GROUP = 240;
-const STEPS_UP = 6;
+/** The longest line of several names, in characters. */
+const MAX_GROUP_LENGTH = 240;
+const MAX_STEPS_UP = 6;
 const MAX_AUTHORS = 10;
-/** Of elements that are marked, so many are looked at. */
-const MOST_MARKED = 200;
+/** How many marked elements are considered. */
+const MAX_MARKED = 200;
 
-/** The kinds of marks, the surest first. */
+/** The kinds of marks, the most reliable first. */
 const MARKS: readonly ((element: HtmlElement) => boolean)[] = [
   ({ attributes, parent }) => attributes.itemprop === 'name' && closest(parent, isAuthor) !== undefined,
   isAuthor,
@@ -36,56 +36,56 @@ const MARKS: readonly ((element: HtmlElement) => boolean)[] = [
   ({ name, attributes }) => name === 'a' && /\/(?:authors?|contributors?)\/[^/?#]+\/?$/.test(attributes.href ?? ''),
 ];
 
-/** The names in the elements that are marked as those of authors, of the surest kind that there is. */
+/** The names in elements that are marked as author names, by the most reliable kind of mark on the page. */
 export function markedAuthors(elements: readonly HtmlElement[]): string[] {
   for (const isMarked of MARKS) {
     const marked = elements
       .filter(isMarked)
-      .slice(0, MOST_MARKED)
-      .find((element) => !isOfOthers(element));
+      .slice(0, MAX_MARKED)
+      .find((element) => !isOtherContent(element));
     const names = marked ? namesBeside(marked, isMarked) : [];
     if (names.length > 0) return names;
   }
   return [];
 }
 
-/** Those that are marked likewise in the same line or box. */
+/** The names of all elements with the same mark in the same line or box. */
 function namesBeside(marked: HtmlElement, isMarked: (element: HtmlElement) => boolean): string[] {
   let group = marked;
-  for (let steps = 0; steps < STEPS_UP && group.parent; steps++) {
-    if (beginningOf(group.parent, LONGEST_GROUP).length >= LONGEST_GROUP) break;
+  for (let steps = 0; steps < MAX_STEPS_UP && group.parent; steps++) {
+    if (textStart(group.parent, MAX_GROUP_LENGTH).length >= MAX_GROUP_LENGTH) break;
     group = group.parent;
   }
-  const all = besideEachOther(group, isMarked).flatMap((one) => [one, ...elementsBelow(one)].filter(isMarked));
+  const all = markedSiblings(group, isMarked).flatMap((node) => [node, ...elementsBelow(node)].filter(isMarked));
   const marks = new Set(all);
-  const outer = all.filter((one) => !one.parent || !marks.has(one.parent));
+  const outer = all.filter(({ parent }) => !parent || !marks.has(parent));
   return [...new Set(outer.map(nameOf).filter((name) => name !== ''))].slice(0, MAX_AUTHORS);
 }
 
-/** An element and those behind it that are marked, or hold what is marked. */
-function besideEachOther(first: HtmlElement, isMarked: (element: HtmlElement) => boolean): HtmlElement[] {
+/** An element and its next siblings as long as they are short and are, or contain, marked elements. */
+function markedSiblings(first: HtmlElement, isMarked: (element: HtmlElement) => boolean): HtmlElement[] {
   const siblings = first.parent?.elements ?? [first];
-  const behind = siblings.slice(siblings.indexOf(first) + 1, siblings.indexOf(first) + MAX_AUTHORS);
-  const end = behind.findIndex(
-    (one) => lineOf(one).length >= LONGEST_NAME || !(isMarked(one) || findElement(one, isMarked)),
+  const next = siblings.slice(siblings.indexOf(first) + 1, siblings.indexOf(first) + MAX_AUTHORS);
+  const end = next.findIndex(
+    (element) => lineOf(element).length >= MAX_NAME_LENGTH || !(isMarked(element) || findElement(element, isMarked)),
   );
-  return [first, ...(end < 0 ? behind : behind.slice(0, end))];
+  return [first, ...(end < 0 ? next : next.slice(0, end))];
 }
 
 function nameOf(element: HtmlElement): string {
-  const { content = '', 'data-author': told = '' } = element.attributes;
-  const shown = textOf(element)
+  const { content = '', 'data-author': dataAuthor = '' } = element.attributes;
+  const line = textOf(element)
     .split('\n')
-    .find((line) => line.trim() !== '' && !announcesName(line.trim()));
-  const name = nameIn(content.trim() || told.trim() || (shown ?? ''));
-  return name.length < LONGEST_NAME ? name : '';
+    .find((text) => text.trim() !== '' && !announcesName(text.trim()));
+  const name = nameIn(content.trim() || dataAuthor.trim() || (line ?? ''));
+  return name.length < MAX_NAME_LENGTH ? name : '';
 }
 
 function isAuthor({ attributes }: HtmlElement): boolean {
   return attributes.itemprop === 'author' || /(?:^|\s)author(?:\s|$)/.test(attributes.rel ?? '');
 }
 
-/** Whether a class, or the name for tests, says `author name`, in whatever way themes join words. */
+/** Whether a class or test id says `author name`, however it joins the words. */
 function namesAuthor({ attributes }: HtmlElement): boolean {
   const { class: classes = '', 'data-testid': id = '' } = attributes;
   if (!/name/i.test(classes + id)) return false;
@@ -102,8 +102,8 @@ function namesAuthor({ attributes }: HtmlElement): boolean {
     });
 }
 
-/** Whether it stands among what others wrote: comments, and what else the site has. */
-function isOfOthers(element: HtmlElement): boolean {
+/** Whether an element is in the comments, the navigation or a list of other articles. */
+function isOtherContent(element: HtmlElement): boolean {
   return (
     closest(element, ({ name, attributes }) => {
       if (name === 'nav') return true;

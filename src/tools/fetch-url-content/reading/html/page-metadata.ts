@@ -15,25 +15,25 @@ export interface PageMetadata {
   language?: string;
 }
 
-/** What is known of a page beside its text. */
-export interface AboutPage {
-  shown: PageMetadata;
+/** What is known about a page besides its text. */
+export interface PageDescription {
+  metadata: PageMetadata;
   /** Whether the page says that it is an article. */
   isArticle: boolean;
-  /** The text of the article as structured data repeats it; may be empty. */
+  /** The text of the article in structured data; may be empty. */
   articleBody: string;
 }
 
-/** Nodes of structured data that describe the page itself. */
+/** Types of nodes in structured data that describe the page itself. */
 const ARTICLE_TYPE = /Article|Posting|WebPage|Report|Recipe|Product|Book|Question|Dataset|Course|Event|Podcast|Video/i;
-/** Those that say that its text is an article. */
+/** Types that say that the page is an article. */
 const PROSE_TYPE = /Article|Posting|Report$|Review$/i;
 
 const MAX_NODES = 300;
-/** In characters. */
-const LONGEST_BODY = 100_000;
+/** How much of `articleBody` is kept, in characters. */
+const MAX_BODY_LENGTH = 100_000;
 
-/** Names of meta tags, the surest first. */
+/** Names of meta tags, the most reliable first. */
 const META = {
   title: 'og:title twitter:title citation_title dc.title dcterms.title',
   published:
@@ -44,8 +44,8 @@ const META = {
   language: 'content-language dc.language dcterms.language language og:locale',
 };
 
-/** Title, authors, dates and language from structured data, meta tags and, at last, the page's own elements. */
-export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPage {
+/** Reads title, authors, dates and language from structured data, meta tags and, failing these, the page's elements. */
+export function readMetadata(page: HtmlPage, blocks: readonly Block[]): PageDescription {
   const nodes = nodesOf(page.structuredData);
   const data = articleAmong(nodes);
   const elements = elementsBelow(page.body);
@@ -53,14 +53,14 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
   const heading = headingOf(elements);
   const title = meta(META.title) || page.title || heading || text(data?.headline) || text(data?.name);
   const language = languageOf(page, data);
-  const dates = datesShown(elements, blocks, { title: heading || title, language });
-  const published = day(text(data?.datePublished) || meta(META.published), language) || dates.published;
-  const updated = day(text(data?.dateModified) || meta(META.updated), language) || dates.updated;
+  const dates = visibleDates(elements, blocks, { title: heading || title, language });
+  const published = isoDate(text(data?.datePublished) || meta(META.published), language) || dates.published;
+  const updated = isoDate(text(data?.dateModified) || meta(META.updated), language) || dates.updated;
   const author = authorsOf({ page, data, nodes, elements, blocks }).join(', ');
   const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
-  const body = prose.map((node) => text(node.articleBody)).find((each) => each !== '') ?? '';
+  const body = prose.map((node) => text(node.articleBody)).find((articleBody) => articleBody !== '') ?? '';
   return {
-    shown: {
+    metadata: {
       title: cleanTitle(title, heading),
       ...(author ? { author } : {}),
       ...(published ? { published } : {}),
@@ -68,35 +68,35 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPag
       ...(language ? { language } : {}),
     },
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
-    articleBody: body.slice(0, LONGEST_BODY),
+    articleBody: body.slice(0, MAX_BODY_LENGTH),
   };
 }
 
-/** A date as ISO 8601 where it is written so that it can be read in one way only; else as it is. */
-function day(written: string, language: string): string {
+/** An unambiguous date as ISO 8601; any other unchanged. */
+function isoDate(written: string, language: string): string {
   return /^\d{4}-\d\d-\d\d/.test(written) ? written : dateIn(written, language) || written;
 }
 
-/** Many documentation systems put a sign that links to the heading at its end. */
+/** The first heading, without the link sign that many documentation systems append. */
 function headingOf(elements: readonly HtmlElement[]): string {
   return lineOf(elements.find(({ name }) => name === 'h1')).replace(/\s?[#¶§🔗]$/u, '');
 }
 
-/** `Heading | Site` becomes `Heading` if the page's own heading says so. */
+/** Shortens `Heading | Site` to `Heading` if that is the page's own heading. */
 function cleanTitle(title: string, heading: string): string {
   return heading.length > 3 && title.startsWith(heading) ? heading : title;
 }
 
-/** Blocks around the heading in which a page says when it was written, and the longest of them. */
+/** How many blocks after the heading are searched for dates, and the longest line that is. */
 const NEAR_HEADING = 12;
-const LONGEST_LINE = 160;
+const MAX_LINE = 160;
 
-/** What stands before a date that is not the first one. */
+/** Words before the date of an update. */
 const UPDATED =
   /updated|modified|edited|revised|aktualisiert|geändert|mis à jour|modifié|actualizado|atualizado|aggiornato|bijgewerkt|gewijzigd|обновлен|изменен|оновлено|aktualizacj|zaktualizowan|aktualizov|uppdaterad|opdateret|oppdatert|päivitetty|güncelle|frissít|actualizat|ενημέρωση|تحديث|עודכן|अपडेट|อัปเดต|cập nhật|diperbarui|更新|수정/i;
 
-/** The dates that a page shows: in its elements for them, or in words beside its heading, at last at its end. */
-function datesShown(
+/** The dates in the elements of a page that mark them, else in the text near its heading, else anywhere. */
+function visibleDates(
   elements: readonly HtmlElement[],
   blocks: readonly Block[],
   { title, language }: { title: string; language: string },
@@ -104,7 +104,7 @@ function datesShown(
   const marked = (name: string) => elements.find(({ attributes }) => attributes.itemprop?.split(/\s+/).includes(name));
   const dateOf = (element: HtmlElement | undefined) =>
     element ? timeOf(element) || element.attribute('content').trim() || dateIn(textOf(element), language) : '';
-  // Those of other pages stand beside the text, or in links to them.
+  // Dates of other pages are in asides or in links to those pages.
   const isElsewhere = ({ name, attributes }: HtmlElement) => name === 'aside' || (name === 'a' && !!attributes.href);
   const all = elements.filter((element) => timeOf(element) !== '');
   const here = all.filter((time) => !closest(time, isElsewhere));
@@ -116,57 +116,57 @@ function datesShown(
         .slice(0, 60)
         .split(/\d/, 1)[0] ?? '',
     );
-  const first = times.filter((time) => !isUpdate(time) || time.hasClass('published'));
-  const own =
-    first.find((time) => time.attributes.pubdate !== undefined) ??
-    first.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
-    first.find((time) => closest(time, ({ name }) => name === 'article')) ??
-    first[0];
-  const said = datesInWords(blocks, { title, language });
+  const dated = times.filter((time) => !isUpdate(time) || time.hasClass('published'));
+  const main =
+    dated.find((time) => time.attributes.pubdate !== undefined) ??
+    dated.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
+    dated.find((time) => closest(time, ({ name }) => name === 'article')) ??
+    dated[0];
+  const inText = datesInText(blocks, { title, language });
   return {
-    published: dateOf(marked('datePublished')) || dateOf(own) || said.published,
+    published: dateOf(marked('datePublished')) || dateOf(main) || inText.published,
     updated:
       dateOf(marked('dateModified')) ||
       dateOf(times.find(isUpdate) ?? all.find(isUpdate)) ||
-      said.updated ||
+      inText.updated ||
       dateOf(elements.find(isRevision)),
   };
 }
 
-/** The moment that an element stands for: in an attribute of it, as HTML and microformats have it. */
+/** The time in an attribute of an element, as HTML and microformats define it; empty if it has none. */
 function timeOf({ name, attributes }: HtmlElement): string {
   const { datetime = '', title = '' } = attributes;
   if (name === 'time' || name === 'relative-time') return datetime.trim();
   return /^(?:abbr|span|a)$/.test(name) && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(title) ? title : '';
 }
 
-/** The day of the last revision, as MkDocs shows it. */
+/** Whether an element is the date of the last revision that MkDocs shows. */
 function isRevision(element: HtmlElement): boolean {
   return element.hasClass('git-revision-date-localized-plugin-date');
 }
 
-function datesInWords(
+function datesInText(
   blocks: readonly Block[],
   { title, language }: { title: string; language: string },
 ): { published: string; updated: string } {
-  const at = blocks.findIndex(({ text: line, element }) => element.name === 'h1' || line === title);
-  const near = blocks.slice(Math.max(0, at - 4), Math.max(0, at) + NEAR_HEADING);
-  const lines = near.map((block) => block.text).filter((line) => line.length <= LONGEST_LINE);
+  const heading = blocks.findIndex(({ text: line, element }) => element.name === 'h1' || line === title);
+  const near = blocks.slice(Math.max(0, heading - 4), Math.max(0, heading) + NEAR_HEADING);
+  const lines = near.map((block) => block.text).filter((line) => line.length <= MAX_LINE);
   const isUpdate = (line: string) => UPDATED.test(line);
-  const everywhere = blocks.map((block) => block.text).filter((line) => line.length <= LONGEST_LINE && isUpdate(line));
+  const everywhere = blocks.map((block) => block.text).filter((line) => line.length <= MAX_LINE && isUpdate(line));
   const first = (among: readonly string[]) =>
     among.map((line) => dateIn(line, language)).find((date) => date !== '') ?? '';
-  const behindWord = (line: string) => line.slice(Math.max(0, line.search(UPDATED)));
+  const fromUpdateWord = (line: string) => line.slice(Math.max(0, line.search(UPDATED)));
   return {
     published: first(lines.map((line) => (isUpdate(line) ? line.slice(0, line.search(UPDATED)) : line))),
-    updated: first([...lines.filter(isUpdate), ...everywhere].map(behindWord)),
+    updated: first([...lines.filter(isUpdate), ...everywhere].map(fromUpdateWord)),
   };
 }
 
 function languageOf(page: HtmlPage, data: Record<string, unknown> | undefined): string {
-  const given =
+  const language =
     page.root.lang || page.root['xml:lang'] || text(data?.inLanguage) || metaContents(page, META.language)[0] || '';
-  const tag = given.trim().replaceAll('_', '-');
+  const tag = language.trim().replaceAll('_', '-');
   return /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i.test(tag) ? tag : '';
 }
 
@@ -174,7 +174,7 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
   const nodes: Record<string, unknown>[] = [];
   const add = (value: unknown, depth: number): void => {
     if (nodes.length >= MAX_NODES || depth > 4) return;
-    if (Array.isArray(value)) for (const one of value.slice(0, MAX_NODES)) add(one, depth + 1);
+    if (Array.isArray(value)) for (const item of value.slice(0, MAX_NODES)) add(item, depth + 1);
     else if (isObject(value)) {
       nodes.push(value);
       add(value['@graph'], depth + 1);
@@ -187,8 +187,9 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
 }
 
 function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string, unknown> | undefined {
-  const own = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
-  return own.find((node) => PROSE_TYPE.test(typeOf(node))) ?? own.find((node) => ARTICLE_TYPE.test(typeOf(node)));
+  const described = nodes.filter((node) => node.author || node.creator || node.datePublished || node.dateModified);
+  const ofType = (type: RegExp) => described.find((node) => type.test(typeOf(node)));
+  return ofType(PROSE_TYPE) ?? ofType(ARTICLE_TYPE);
 }
 
 function typeOf(node: Record<string, unknown>): string {

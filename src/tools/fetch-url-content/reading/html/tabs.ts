@@ -1,6 +1,6 @@
 import { HtmlElement, type HtmlNode, lineOf } from './tree.ts';
 
-/** Puts the name of each tab before its panel, and its list away: in a text all panels stand below each other. */
+/** Moves the name of each tab from the list of tabs into its panel, because a text shows all panels below each other. */
 export function nameTabPanels(parent: HtmlElement): void {
   for (const [at, child] of parent.children.entries()) {
     if (typeof child === 'string') continue;
@@ -19,21 +19,21 @@ export function nameTabPanels(parent: HtmlElement): void {
   }
 }
 
-/** By ARIA, or as MkDocs sets them. */
+/** Recognises tabs by ARIA and as MkDocs writes them. */
 function isListOfTabs(element: HtmlElement): boolean {
   return element.attributes.role === 'tablist' || element.hasClass('tabbed-labels');
 }
 
 function tabsIn(list: HtmlElement): HtmlElement[] {
-  return list.elements.flatMap((each) =>
-    each.attributes.role === 'tab' || (each.name === 'label' && list.hasClass('tabbed-labels')) ? each : tabsIn(each),
+  return list.elements.flatMap((node) =>
+    node.attributes.role === 'tab' || (node.name === 'label' && list.hasClass('tabbed-labels')) ? node : tabsIn(node),
   );
 }
 
-/** How deep in what stands behind a list of tabs a panel may lie. */
+/** How deep a panel may be nested in a sibling of its list of tabs. */
 const MAX_DEPTH = 3;
 
-/** The outermost panels between a list of tabs and the next one, and whatever comes once there are enough. */
+/** The outermost panels between a list of tabs and the next one; at most those of one element more than `wanted`. */
 function panelsBehind(siblings: readonly HtmlNode[], list: number, wanted: number): HtmlElement[] {
   const panels: HtmlElement[] = [];
   for (let at = list + 1; at < siblings.length && panels.length <= wanted; at++) {

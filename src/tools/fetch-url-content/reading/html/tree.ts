@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { onOneLine } from '../../../../base/text.ts';
 
-/** An element of a page, or its text: references are decoded, white space is as it was written. */
+/** An element or a text of a page: character references are decoded, white space is unchanged. */
 export type HtmlNode = HtmlElement | string;
 
 export class HtmlElement {
@@ -9,19 +9,19 @@ export class HtmlElement {
   readonly attributes: Readonly<Record<string, string>>;
   readonly parent: HtmlElement | undefined;
   children: HtmlNode[] = [];
-  /** What it holds, once it was measured. In characters where nothing else is said. */
-  size: Size = EMPTY;
-  /** What stands around the text of the page; the writer leaves it out. */
+  /** How much it holds, once it is measured. */
+  size: ElementSize = EMPTY_SIZE;
+  /** It is not part of the main text, so the Markdown leaves it out. */
   isClutter = false;
-  /** Text of the page, whatever else is seen of it: its markup says so. */
-  isText = false;
-  /** Whether something in it stands on lines of its own. */
+  /** Its markup says that it is part of the main text, which overrules every other sign. */
+  isMarkedText = false;
+  /** Whether it contains block elements. */
   holdsBlocks = false;
-  /** Of an image: which block of the page holds or follows it. */
-  before = 0;
-  /** How many elements it holds itself, and how many beside it, with it, have its name and its classes. */
-  count = 0;
-  alike = 1;
+  /** For an image: the index of the block that contains or follows it. */
+  blockIndex = 0;
+  /** How many child elements it has, and how many siblings, itself included, have its name and its classes. */
+  elementCount = 0;
+  alikeCount = 1;
 
   /** `name` is in lower case. */
   constructor(name: string, attributes: Readonly<Record<string, string>>, parent: HtmlElement | undefined) {
@@ -34,7 +34,7 @@ export class HtmlElement {
     return this.attributes[name] ?? '';
   }
 
-  /** Whether one of its classes is this one. */
+  /** Whether `name` is one of its classes. */
   hasClass(name: string): boolean {
     const names = this.attributes.class;
     return names?.includes(name) === true && names.split(/\s+/).includes(name);
@@ -45,22 +45,22 @@ export class HtmlElement {
   }
 }
 
-/** How much of what an element holds. */
-export interface Size {
+/** How much an element holds; lengths are in characters. */
+export interface ElementSize {
   text: number;
-  /** Of it, in links. */
+  /** The part of `text` in links. */
   linked: number;
-  /** Of it, in paragraphs that are sentences, and not links. */
+  /** The part of `text` in paragraphs of sentences. */
   prose: number;
-  /** Blocks of prose, and links and headings, counted. */
+  /** How many blocks of prose, links and headings there are. */
   paragraphs: number;
   links: number;
   headings: number;
-  /** Fields that a reader would write into. */
+  /** How many fields there are for a reader to write into. */
   fields: number;
 }
 
-export const EMPTY: Size = Object.freeze({
+export const EMPTY_SIZE: ElementSize = Object.freeze({
   text: 0,
   linked: 0,
   prose: 0,
@@ -70,7 +70,7 @@ export const EMPTY: Size = Object.freeze({
   fields: 0,
 });
 
-/** A page as a tree, without what is no text. */
+/** A page as a tree, without elements that hold no text. */
 export interface HtmlPage {
   body: HtmlElement;
   /** Attributes of `<html>`. */
@@ -81,44 +81,44 @@ export interface HtmlPage {
   base: string;
   /** Contents of `application/ld+json` scripts. */
   structuredData: string[];
-  /** Contents of `application/json` scripts, and objects that a script sets as a global value: others make the page of them. */
+  /** Contents of `application/json` scripts, and objects that a script assigns to a global: other scripts render them. */
   data: string[];
 }
 
-/** Beyond these a page takes longer than it is worth. The parser's time for an element grows with its depth. */
+/** Larger pages take longer than they are worth: the parser's time for an element grows with its depth. */
 const MAX_ELEMENTS = 150_000;
 const MAX_DEPTH = 400;
 const MAX_LENGTH = 8_000_000;
 const MAX_METAS = 500;
 const MAX_STRUCTURED_DATA = 20;
 /** The parser's time for a tag grows with the square of its attributes. In characters. */
-const LONGEST_TAG = 16_384;
+const MAX_TAG_LENGTH = 16_384;
 
-/** Elements that go with all they contain. */
+/** Elements that are dropped with all they contain. */
 const DROPPED = new Set('script style template svg iframe object canvas audio video select datalist map'.split(' '));
-/** A script that sets one global value: `window.__INITIAL_STATE__ = {`. */
+/** The start of a script that assigns one global: `window.__INITIAL_STATE__ = {`. */
 const STATE = /^\s*(?:window|self|globalThis)(?:\.[\w$]+|\[["'][\w$]+["']\])\s*=\s*(?=[{[])/;
-const LONGEST_START = 200;
+const MAX_STATE_START = 200;
 
-/** The value that such a script sets; empty where it is another. */
+/** The value that a script assigns to a global; empty for any other script. */
 function stateIn(script: string): string {
-  const start = STATE.exec(script.slice(0, LONGEST_START))?.[0].length;
+  const start = STATE.exec(script.slice(0, MAX_STATE_START))?.[0].length;
   const end = Math.max(script.lastIndexOf('}'), script.lastIndexOf(']'));
   return start === undefined ? '' : script.slice(start, end + 1);
 }
 
-/** Tags that browsers put where they belong, wherever they are written. */
+/** Tags that browsers move to their place, wherever they are written. */
 const STRUCTURE = new Set(['html', 'head', 'body']);
 
 /** Parses a page; undefined for one that is too large or too deep. */
 export function parseHtml(html: string): HtmlPage | undefined {
   if (html.length > MAX_LENGTH) return undefined;
   const builder = new TreeBuilder(html, 0);
-  return builder.isTooMuch ? undefined : builder.page;
+  return builder.isTooLarge ? undefined : builder.page;
 }
 
 /**
- * XML as a tree, names in lower case with their prefixes; undefined for what is too large or too deep. Entities that a
+ * Parses XML into a tree, with names in lower case; undefined if it is too large or too deep. Entities that a
  * document defines for itself are not expanded.
  */
 export function parseXml(xml: string): HtmlElement | undefined {
@@ -132,7 +132,7 @@ export function parseXml(xml: string): HtmlElement | undefined {
       onopentag(name, attributes) {
         depth += 1;
         count += 1;
-        if (isTooMuch()) return parser.pause();
+        if (isTooLarge()) return parser.pause();
         const element = new HtmlElement(name, attributes, open);
         open.children.push(element);
         open = element;
@@ -145,24 +145,24 @@ export function parseXml(xml: string): HtmlElement | undefined {
     },
     { xmlMode: true, lowerCaseTags: true },
   );
-  const isTooMuch = () => depth > MAX_DEPTH || count > MAX_ELEMENTS;
+  const isTooLarge = () => depth > MAX_DEPTH || count > MAX_ELEMENTS;
   parser.end(xml);
-  return isTooMuch() ? undefined : root;
+  return isTooLarge() ? undefined : root;
 }
 
 class TreeBuilder {
   readonly page: HtmlPage;
-  isTooMuch = false;
+  isTooLarge = false;
   readonly #level: number;
   readonly #parser: Parser;
   #open: HtmlElement;
   #depth = 0;
   #elements = 0;
-  /** The element that is left out: its depth, and its text. */
-  #out: { element: HtmlElement; depth: number; text: string } | undefined;
+  /** The dropped element that the parser is inside of, with its depth and text. */
+  #dropped: { element: HtmlElement; depth: number; text: string } | undefined;
   #hasTitle = false;
 
-  /** `level`: how many documents are around this one; MathML in a script is one inside of another. */
+  /** `level`: how many documents contain this one; MathML in a script is parsed as a document of its own. */
   constructor(html: string, level: number) {
     this.#level = level;
     this.#open = new HtmlElement('body', {}, undefined);
@@ -176,8 +176,8 @@ class TreeBuilder {
   }
 
   #onText(text: string): void {
-    if (this.#out) {
-      this.#out.text += text;
+    if (this.#dropped) {
+      this.#dropped.text += text;
       return;
     }
     const { children } = this.#open;
@@ -186,21 +186,21 @@ class TreeBuilder {
     else children.push(text);
   }
 
-  #onOpen(prefixed: string, given: Record<string, string>): void {
+  #onOpen(prefixed: string, allAttributes: Record<string, string>): void {
     this.#depth += 1;
     this.#elements += 1;
     if (this.#depth > MAX_DEPTH || this.#elements > MAX_ELEMENTS) {
-      this.isTooMuch = true;
+      this.isTooLarge = true;
       this.#parser.pause();
       return;
     }
     const name = nameOf(prefixed);
-    if (this.#out) {
-      this.#keepDrawnFormula(given);
+    if (this.#dropped) {
+      this.#keepDrawnFormula(allAttributes);
       return;
     }
-    const isLong = this.#parser.endIndex - this.#parser.startIndex > LONGEST_TAG;
-    const attributes = isLong ? {} : given;
+    const isLong = this.#parser.endIndex - this.#parser.startIndex > MAX_TAG_LENGTH;
+    const attributes = isLong ? {} : allAttributes;
     if (STRUCTURE.has(name)) {
       if (name !== 'head') this.page.root = { ...attributes, ...this.page.root };
       return;
@@ -213,8 +213,8 @@ class TreeBuilder {
     const element = new HtmlElement(name, attributes, this.#open);
     const isDropped = DROPPED.has(name) && !(name === 'template' && attributes.shadowrootmode !== undefined);
     if (isDropped || (name === 'title' && !this.#hasTitle)) {
-      this.#out = { element, depth: this.#depth, text: '' };
-      // A sign in a cell says what the cell says.
+      this.#dropped = { element, depth: this.#depth, text: '' };
+      // An icon may be all that a cell says.
       const label = name === 'svg' && /^t[dh]$|^span$/.test(this.#open.name) ? attributes['aria-label'] : undefined;
       if (label) this.#open.children.push(new HtmlElement('span', { 'aria-label': label }, this.#open));
       return;
@@ -225,20 +225,20 @@ class TreeBuilder {
 
   #onClose(prefixed: string): void {
     this.#depth -= 1;
-    if (this.#out) {
-      if (this.#depth < this.#out.depth) this.#leftOut();
+    if (this.#dropped) {
+      if (this.#depth < this.#dropped.depth) this.#endDropped();
       return;
     }
     const name = nameOf(prefixed);
     if (this.#open.name === name && this.#open.parent) this.#open = this.#open.parent;
   }
 
-  /** Keeps what is worth keeping of an element that was left out. */
-  #leftOut(): void {
-    if (!this.#out) return;
-    const { element, text } = this.#out;
+  /** Keeps what is useful of an element that was dropped: title, formulas and data. */
+  #endDropped(): void {
+    if (!this.#dropped) return;
+    const { element, text } = this.#dropped;
     const type = element.attribute('type');
-    this.#out = undefined;
+    this.#dropped = undefined;
     if (element.name === 'title') {
       this.#hasTitle = true;
       this.page.title = onOneLine(text);
@@ -252,11 +252,11 @@ class TreeBuilder {
     }
   }
 
-  /** MathJax draws into an `svg` that says what it draws. */
+  /** MathJax draws formulas as `svg` with their source in an attribute. */
   #keepDrawnFormula({ 'data-latex': source = '' }: Record<string, string>): void {
-    const out = this.#out;
-    if (source === '' || out?.element.name !== 'svg' || out.element.children.length > 0) return;
-    out.element.children.push(source);
+    const dropped = this.#dropped;
+    if (source === '' || dropped?.element.name !== 'svg' || dropped.element.children.length > 0) return;
+    dropped.element.children.push(source);
     this.#open.children.push(new HtmlElement('span', { 'data-latex': source }, this.#open));
   }
 
@@ -267,8 +267,8 @@ class TreeBuilder {
       const attributes = { 'data-formula-script': '', 'data-tex': source, ...display };
       this.#open.children.push(new HtmlElement('span', attributes, this.#open));
     } else if (this.#level === 0) {
-      const { page, isTooMuch } = new TreeBuilder(source, 1);
-      this.isTooMuch ||= isTooMuch;
+      const { page, isTooLarge } = new TreeBuilder(source, 1);
+      this.isTooLarge ||= isTooLarge;
       const drawn = new HtmlElement('span', { 'data-formula-script': '' }, this.#open);
       drawn.children = page.body.children;
       this.#open.children.push(drawn);
@@ -292,32 +292,32 @@ export function elementsBelow(root: HtmlElement, found: HtmlElement[] = []): Htm
   return found;
 }
 
-/** The first element below `root` that fits. */
-export function findElement(root: HtmlElement, fits: (element: HtmlElement) => boolean): HtmlElement | undefined {
+/** The first element below `root` that matches. */
+export function findElement(root: HtmlElement, matches: (element: HtmlElement) => boolean): HtmlElement | undefined {
   for (const child of root.children) {
     if (typeof child === 'string') continue;
-    const found = fits(child) ? child : findElement(child, fits);
+    const found = matches(child) ? child : findElement(child, matches);
     if (found) return found;
   }
   return undefined;
 }
 
-/** The nearest element that fits: this one, or one around it. */
+/** The nearest element that matches: this one or an ancestor. */
 export function closest(
   element: HtmlElement | undefined,
-  fits: (element: HtmlElement) => boolean,
+  matches: (element: HtmlElement) => boolean,
 ): HtmlElement | undefined {
-  for (let each = element; each; each = each.parent) if (fits(each)) return each;
+  for (let current = element; current; current = current.parent) if (matches(current)) return current;
   return undefined;
 }
 
 /** Whether a browser does not show an element before something is clicked. */
 export function isHidden({ attributes }: HtmlElement): boolean {
-  const { hidden, style = '', 'aria-hidden': isUnheard } = attributes;
-  return hidden !== undefined || isUnheard === 'true' || /display:\s*none/.test(style);
+  const { hidden, style = '', 'aria-hidden': ariaHidden } = attributes;
+  return hidden !== undefined || ariaHidden === 'true' || /display:\s*none/.test(style);
 }
 
-/** All text of a node as it was written. */
+/** The text of a node, white space unchanged. */
 export function textOf(node: HtmlNode): string {
   if (typeof node === 'string') return node;
   const { children } = node;
@@ -328,12 +328,12 @@ export function textOf(node: HtmlNode): string {
   return text;
 }
 
-/** The beginning of the text of a node, at least so many characters of it where there are as many. */
-export function beginningOf(node: HtmlNode, length: number): string {
+/** The beginning of the text of a node: at least `length` characters, or all of a shorter text. */
+export function textStart(node: HtmlNode, length: number): string {
   if (typeof node === 'string') return node.slice(0, length);
   let text = '';
   for (const child of node.children) {
-    text += beginningOf(child, length);
+    text += textStart(child, length);
     if (text.length >= length) break;
   }
   return text;

@@ -1,54 +1,54 @@
 import { isObject, parseJson } from '../../../../base/json.ts';
-import { type Block, isUnspaced, LEAST_UNSPACED, measure } from '../html/blocks.ts';
-import type { AboutPage } from '../html/page-metadata.ts';
+import { type Block, isUnspaced, MIN_UNSPACED_PROSE, measureBlocks } from '../html/blocks.ts';
+import type { PageDescription } from '../html/page-metadata.ts';
 import { elementsBelow, HtmlElement, type HtmlPage, parseHtml } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
-import { chosenBlocks } from './choose.ts';
+import { chooseBlocks } from './choose-blocks.ts';
 
-/** A repeated text of at least this length is an article, and no summary; in characters. */
-const LEAST_BODY = 400;
+/** The shortest `articleBody` that is an article, not a summary; in characters. */
+const MIN_BODY_LENGTH = 400;
 
-/** Marks what stands around the text of a page, and returns the element that holds the text. */
-export function markMainText(page: HtmlPage, blocks: readonly Block[], about: AboutPage): HtmlElement {
-  const repeated = repeatedText(page.body, about) ?? textInData(page);
-  if (repeated) {
-    measure(repeated);
-    return repeated;
+/** Marks what is not part of the main text of a page, and returns the element that holds the text. */
+export function markMainText(page: HtmlPage, blocks: readonly Block[], description: PageDescription): HtmlElement {
+  const scripted = articleInData(page.body, description) ?? textInData(page);
+  if (scripted) {
+    measureBlocks(scripted);
+    return scripted;
   }
-  markClutter(page.body, blocks, chosenBlocks(blocks, about));
+  markClutter(page.body, blocks, chooseBlocks(blocks, description));
   return page.body;
 }
 
-/** Marks every element that holds blocks, and none that is kept; of images, those between what is not kept. */
+/** Marks every element that holds only dropped blocks, and every image beside a dropped block. */
 function markClutter(body: HtmlElement, blocks: readonly Block[], kept: readonly boolean[]): void {
   const holding = new Set<HtmlElement>();
   const dropped = new Set<HtmlElement>();
   for (const [at, { element, inline }] of blocks.entries()) {
     if (!kept[at]) {
       dropped.add(element);
-      // Where it stands in an element with text of the page. Loose text stays there, and its formulas with it.
+      // If its element also holds kept blocks, only its inline elements go; its loose text and formulas stay.
       for (const part of inline) if (part.name !== FORMULA) dropped.add(part);
     } else
-      for (let each: HtmlElement | undefined = element; each && !holding.has(each); each = each.parent)
-        holding.add(each);
+      for (let node: HtmlElement | undefined = element; node && !holding.has(node); node = node.parent)
+        holding.add(node);
   }
   for (const element of elementsBelow(body)) {
-    const { name, before } = element;
-    if (name === 'img') element.isClutter = !kept[before] || (before > 0 && !kept[before - 1]);
+    const { name, blockIndex } = element;
+    if (name === 'img') element.isClutter = !kept[blockIndex] || (blockIndex > 0 && !kept[blockIndex - 1]);
     else if (dropped.has(element) && !holding.has(element)) element.isClutter = true;
   }
 }
 
-/** The text of the article from structured data, where the page itself gets it from a script. */
-function repeatedText(root: HtmlElement, { articleBody }: AboutPage): HtmlElement | undefined {
-  if (articleBody.length < Math.max(LEAST_BODY, root.size.prose)) return undefined;
-  // Markup that was escaped again is no text.
+/** The article in structured data, if it is longer than the text in the page: a script would put it there. */
+function articleInData(root: HtmlElement, { articleBody }: PageDescription): HtmlElement | undefined {
+  if (articleBody.length < Math.max(MIN_BODY_LENGTH, root.size.prose)) return undefined;
+  // Doubly escaped markup is unusable.
   if (/&lt;\/?(?:p|br|div|h2)\b/i.test(articleBody)) return undefined;
-  return bodyOf(articleBody);
+  return toBody(articleBody);
 }
 
-/** A text, or the HTML that it is, as an element. */
-function bodyOf(text: string): HtmlElement | undefined {
+/** Converts a text or an HTML fragment to an element. */
+function toBody(text: string): HtmlElement | undefined {
   if (IS_HTML.test(text)) return parseHtml(text)?.body;
   const body = new HtmlElement('body', {}, undefined);
   for (const line of text.split(/\n+/)) {
@@ -61,46 +61,46 @@ function bodyOf(text: string): HtmlElement | undefined {
 
 const IS_HTML = /<\/?(?:p|br|div|h[1-6]|ul|pre)\b/i;
 
-/** What is looked at of the data of a page: values, and how deep they lie. */
+/** How many values in the data of a page are visited, and how deep. */
 const MAX_VALUES = 50_000;
 const MAX_DEPTH = 40;
-/** So much text of the data is read, in UTF-16 code units. */
-const MOST_DATA = 1_000_000;
-/** Shorter texts are titles and labels, and with less in all a page is made of something else; in characters. */
-const LEAST_TEXT = 80;
-const LEAST_DATA = 200;
+/** How much text of the data is read, in UTF-16 code units. */
+const MAX_DATA_TEXT = 1_000_000;
+/** Shorter texts are titles and labels, and data with less text in all is not the page's content; in characters. */
+const MIN_TEXT = 80;
+const MIN_DATA_TEXT = 200;
 
 const NONE: ReadonlySet<string> = new Set();
 
 function isLong(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length < LEAST_UNSPACED) return false;
-  return (value.length >= LEAST_TEXT && value.split(' ', 9).length > 8) || isUnspaced(value);
+  if (typeof value !== 'string' || value.length < MIN_UNSPACED_PROSE) return false;
+  return (value.length >= MIN_TEXT && value.split(' ', 9).length > 8) || isUnspaced(value);
 }
 
-/** The texts in the data of a page, where it has none of its own before a script has made it. */
-function textInData({ body: shown, data }: HtmlPage): HtmlElement | undefined {
-  if (shown.size.text >= LEAST_BODY) return undefined;
+/** The texts in the data of a page that is nearly empty until its scripts run. */
+function textInData({ body: pageBody, data }: HtmlPage): HtmlElement | undefined {
+  if (pageBody.size.text >= MIN_BODY_LENGTH) return undefined;
   const texts = new Set<string>();
-  let left = MAX_VALUES;
-  /** `beside`: names of what is text in the objects of the same list, of which short ones are headings and items. */
-  const visit = (value: unknown, depth: number, isText = false, beside: ReadonlySet<string> = NONE): void => {
-    left -= 1;
-    if (left < 0 || depth > MAX_DEPTH) return;
+  let remaining = MAX_VALUES;
+  /** `textKeys`: keys that hold a long text in an object of the same list; short values under them are text, too. */
+  const visit = (value: unknown, depth: number, isText = false, textKeys: ReadonlySet<string> = NONE): void => {
+    remaining -= 1;
+    if (remaining < 0 || depth > MAX_DEPTH) return;
     if (typeof value === 'string') {
       if (isText || isLong(value)) texts.add(value);
     } else if (Array.isArray(value)) {
-      const names = value.flatMap((one) => (isObject(one) ? Object.keys(one).filter((name) => isLong(one[name])) : []));
-      for (const one of value) visit(one, depth + 1, false, new Set(names));
+      const keys = value.filter(isObject).flatMap((item) => Object.keys(item).filter((key) => isLong(item[key])));
+      for (const item of value) visit(item, depth + 1, false, new Set(keys));
     } else if (isObject(value))
-      for (const [name, one] of Object.entries(value)) visit(one, depth + 1, beside.has(name));
+      for (const [key, item] of Object.entries(value)) visit(item, depth + 1, textKeys.has(key));
   };
   for (const text of data) visit(parseJson(text), 0);
   const body = new HtmlElement('body', {}, undefined);
   let read = 0;
   for (const text of texts) {
     read += text.length;
-    if (read > MOST_DATA) break;
-    for (const child of bodyOf(text)?.children ?? []) body.children.push(child);
+    if (read > MAX_DATA_TEXT) break;
+    for (const child of toBody(text)?.children ?? []) body.children.push(child);
   }
-  return [...texts].join('').length < Math.max(LEAST_DATA, shown.size.text) ? undefined : body;
+  return [...texts].join('').length < Math.max(MIN_DATA_TEXT, pageBody.size.text) ? undefined : body;
 }

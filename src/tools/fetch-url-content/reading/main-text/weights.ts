@@ -1,5 +1,5 @@
 /**
- * What each feature of a block says for and against its being of the text of its page: logistic regression over the
+ * The weight of each feature of a block for and against its being main text, from a logistic regression over the
  * blocks of pages whose text is known (docs/evaluation.md). A line is a feature, then its values with their weights.
  */
 const TABLE = `
@@ -119,7 +119,7 @@ const TABLE = `
   page 0 own: code 0.05 heading 0.52 link 0.44 prose -0.46 short -0.1
 `;
 
-/** What is said of every block. */
+/** The score that every block starts with. */
 export const BIAS = 0.35;
 
 /** Weights by feature and value. */

@@ -1,14 +1,14 @@
 import { trimBlankEdges } from '../../../text/trim-lines.ts';
 import { type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
-import { isApart } from './inline.ts';
-import { isShown } from './shown.ts';
+import { isBlockElement } from './inline.ts';
+import { hasReadableText } from './readable-text.ts';
 
-/** Code in a fence that is longer than any in it. */
+/** Writes code in a fence that is longer than any fence within it. */
 export function codeBlock(element: HtmlElement): string {
-  return fenced(codeText(element), codeLanguage(element));
+  return fencedCode(codeText(element), codeLanguage(element));
 }
 
-export function fenced(code: string, language: string): string {
+export function fencedCode(code: string, language: string): string {
   const text = trimBlankEdges(code);
   if (text.trim() === '') return '';
   const longest = [...text.matchAll(/^`{3,}/gm)].reduce((length, [run]) => Math.max(length, run.length), 2);
@@ -16,7 +16,7 @@ export function fenced(code: string, language: string): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
-/** Code as it was written: highlighters take it apart into pieces, and some into lines. */
+/** The source text of a code element, which highlighters split into tokens, and some into lines. */
 export function codeText(element: HtmlElement): string {
   const pieces: string[] = [];
   let last = '\n';
@@ -31,9 +31,9 @@ export function codeText(element: HtmlElement): string {
   const visit = (node: HtmlNode, isWithinLine: boolean) => {
     if (typeof node === 'string') return add(node);
     if (node.name === 'br') return add('\n');
-    if (!isShown(node) || isLineNumber(node) || node.hasClass('hover-info')) return;
+    if (!hasReadableText(node) || isLineNumber(node) || node.hasClass('hover-info')) return;
     const isLines = !isWithinLine && areLines(node.children);
-    const isLine = isApart(node);
+    const isLine = isBlockElement(node);
     const numbers = numbersOf(node.elements);
     if (isLine) endLine();
     for (const child of node.children) {
@@ -42,9 +42,9 @@ export function codeText(element: HtmlElement): string {
         continue;
       }
       if (numbers.has(child)) {
-        if (isApart(child)) endLine();
+        if (isBlockElement(child)) endLine();
         for (const part of child.children.slice(1)) visit(part, true);
-        if (isApart(child)) endLine();
+        if (isBlockElement(child)) endLine();
       } else visit(child, isWithinLine || isLines || isNamedLine(child));
       if (isLines && !endsWithBreak(child)) add('\n');
     }
@@ -54,18 +54,18 @@ export function codeText(element: HtmlElement): string {
   return pieces.join('').replace(/\r\n?/g, '\n').replaceAll('\u00a0', ' ');
 }
 
-/** Elements of one kind side by side, each a line of code that nothing else ends. */
+/** Whether sibling elements are one line of code each, without line breaks of their own. */
 function areLines(children: readonly HtmlNode[]): boolean {
   const lines = children.filter((child) => typeof child !== 'string');
   const [first] = lines;
-  if (first === undefined || lines.length < 2 || isApart(first)) return false;
+  if (first === undefined || lines.length < 2 || isBlockElement(first)) return false;
   const blanks = children.filter((child) => typeof child === 'string');
   if (blanks.some((text) => text.trim() !== '' || text.includes('\n'))) return false;
   if (lines.every(isNamedLine)) return true;
   const isUniform = lines.every((line) => line.name === first.name && styleOf(line) === styleOf(first));
-  // Words of a highlighted line have their colours.
-  const areWords = first.attributes.style !== undefined || /(?:^|\s)(?:token|hljs)/.test(first.attribute('class'));
-  return isUniform && !areWords && !lines.some((line) => textOf(line).includes('\n') || endsWithBreak(line));
+  // Highlighted tokens have colours or classes of their own.
+  const areTokens = first.attributes.style !== undefined || /(?:^|\s)(?:token|hljs)/.test(first.attribute('class'));
+  return isUniform && !areTokens && !lines.some((line) => textOf(line).includes('\n') || endsWithBreak(line));
 }
 
 function isNamedLine({ attributes }: HtmlElement): boolean {
@@ -77,7 +77,7 @@ function styleOf({ attributes }: HtmlElement): string {
   return `${attributes.class} ${attributes.style}`;
 }
 
-/** Lines that begin with an element that holds their number: 1, 2, 3. */
+/** The lines, if each begins with an element that holds its number: 1, 2, 3. */
 function numbersOf(lines: readonly HtmlElement[]): Set<HtmlElement> {
   const numbers = lines.map(({ children }) => (children.length > 1 ? lineOf(children[0]) : ''));
   const start = Number(numbers[0] || Number.NaN);
@@ -91,7 +91,7 @@ function endsWithBreak(node: HtmlNode): boolean {
   return node.name === 'br' || (last !== undefined && endsWithBreak(last));
 }
 
-/** Numbers of lines beside the code: digits alone, marked as what they are. */
+/** Whether an element is a line number: digits alone, marked as a number by class, style or attribute. */
 export function isLineNumber(element: HtmlElement): boolean {
   const { class: names = '', style = '' } = element.attributes;
   const isMarked =
@@ -103,19 +103,19 @@ export function isLineNumber(element: HtmlElement): boolean {
   return isMarked && /^[\d\s]*$/.test(textOf(element));
 }
 
-/** The language that an element, what it holds or what is around it names. */
+/** The language that an element, its first descendants or its ancestors name; empty if none does. */
 export function codeLanguage(element: HtmlElement): string {
-  const around = [element.parent, element.parent?.parent, element.parent?.parent?.parent];
+  const ancestors = [element.parent, element.parent?.parent, element.parent?.parent?.parent];
   const [inner] = element.elements;
-  for (const each of [inner, inner?.elements[0], element, ...around]) {
-    if (!each) continue;
-    const { class: names = '', 'data-lang': lang, 'data-language': language } = each.attributes;
-    const given = /^[\w+#.-]{1,20}$/.exec(lang ?? language ?? '')?.[0];
-    const named =
+  for (const candidate of [inner, inner?.elements[0], element, ...ancestors]) {
+    if (!candidate) continue;
+    const { class: names = '', 'data-lang': lang, 'data-language': language } = candidate.attributes;
+    const fromData = /^[\w+#.-]{1,20}$/.exec(lang ?? language ?? '')?.[0];
+    const fromClass =
       /(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|src)-(?:source-)?([\w+#-]{1,20})/.exec(
         names,
       )?.[1] ?? /(?:^|\s)(?:sourceCode|brush:)\s*([\w+#-]{1,20})/.exec(names)?.[1];
-    const found = given ?? named;
+    const found = fromData ?? fromClass;
     if (
       found &&
       !/^(?:highlight|default|none|plaintext|text|wrap|wrapper|container|line|lines|block|toolbar)$/i.test(found)

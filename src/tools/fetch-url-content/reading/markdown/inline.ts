@@ -1,34 +1,34 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
-import { beginningOf, type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
+import { type HtmlElement, type HtmlNode, lineOf, textOf, textStart } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
+import { hasReadableText } from './readable-text.ts';
 import { subscript, superscript } from './scripts.ts';
-import { isShown } from './shown.ts';
 
-/** What is known around a piece of text. */
-export interface Around {
-  /** What relative links start from. */
+/** What the writer knows about the surroundings of a node. */
+export interface InlineContext {
+  /** The base of relative links. */
   url: string;
-  /** Marks of emphasis that are set already, or that mean nothing here. */
+  /** The open marks of emphasis, each between spaces; `NO_MARKS` where emphasis means nothing. */
   marks?: string;
 }
 
-/** Marks of emphasis by their elements. */
+/** Marks of emphasis by element. */
 const MARKS = new Map(Object.entries({ strong: '**', b: '**', em: '*', i: '*', del: '~~', s: '~~', strike: '~~' }));
 
-/** Text in a line of Markdown: links, emphasis, code, formulas, images. Line breaks stay, blocks are set apart by blanks. */
-function inlineMarkdown(node: HtmlNode, around: Around): string {
+/** Writes a node as inline Markdown: links, emphasis, code, formulas, images. Line breaks stay; spaces separate blocks. */
+function inlineMarkdown(node: HtmlNode, context: InlineContext): string {
   if (typeof node === 'string') return withFormulas(joinSpaces(node));
-  if (!isShown(node)) return '';
-  const inner = (more: Partial<Around> = {}) => inlineChildren(node, { ...around, ...more });
+  if (!hasReadableText(node)) return '';
+  const inner = (more: Partial<InlineContext> = {}) => inlineChildren(node, { ...context, ...more });
   const mark = MARKS.get(node.name);
-  if (mark !== undefined) return marked(mark, inner, around);
+  if (mark !== undefined) return wrap(mark, inner, context);
   switch (node.name) {
     case 'br':
       return '\n';
     case 'a':
-      return link(node, inner(), around.url);
+      return link(node, inner(), context.url);
     case 'img':
-      return image(node, around.url);
+      return image(node, context.url);
     case 'code':
     case 'tt':
       return codeSpan(textOf(node));
@@ -43,11 +43,11 @@ function inlineMarkdown(node: HtmlNode, around: Around): string {
     case 'input':
       return node.attributes.checked === undefined ? '[ ] ' : '[x] ';
     default:
-      return isApart(node) || node.name === 'label' || node.name === 'button' ? ` ${inner()} ` : inner();
+      return isBlockElement(node) || node.name === 'label' || node.name === 'button' ? ` ${inner()} ` : inner();
   }
 }
 
-/** Formulas that a script would have drawn, in the marks of the others. */
+/** Marks TeX that the page leaves to a script with dollar signs, as all other formulas are. */
 function withFormulas(text: string): string {
   if (!text.includes('\\(') && !text.includes('\\[')) return text;
   return text
@@ -55,47 +55,47 @@ function withFormulas(text: string): string {
     .replace(/\\\[((?:[^\\\n]|\\[^[\]\n]){1,1000})\\\]/g, (_, formula: string) => `$$${formula.trim()}$$`);
 }
 
-export function inlineChildren({ children }: HtmlElement, around: Around): string {
-  return inlineNodes(children, around);
+export function inlineChildren({ children }: HtmlElement, context: InlineContext): string {
+  return inlineNodes(children, context);
 }
 
-export function inlineNodes(nodes: readonly HtmlNode[], around: Around): string {
+export function inlineNodes(nodes: readonly HtmlNode[], context: InlineContext): string {
   let text = '';
-  for (const [at, node] of nodes.entries()) text += inlineNode(node, nodes[at - 1], around);
+  for (const [at, node] of nodes.entries()) text += inlineNode(node, nodes[at - 1], context);
   return text;
 }
 
-/** A node behind another one in its line. */
-export function inlineNode(node: HtmlNode, before: HtmlNode | undefined, around: Around): string {
-  const text = inlineMarkdown(node, around);
-  return isBehindNumber(node, before) ? ` ${text}` : text;
+/** Writes a node that follows another one in its line. */
+export function inlineNode(node: HtmlNode, before: HtmlNode | undefined, context: InlineContext): string {
+  const text = inlineMarkdown(node, context);
+  return followsNumber(node, before) ? ` ${text}` : text;
 }
 
-/** In characters. */
-const LONGEST_NUMBER = 8;
+/** The longest number of a clause, in characters. */
+const MAX_NUMBER_LENGTH = 8;
 
-/** Whether an element is the text of a clause whose number stands in the element before it: styles set them apart. */
-function isBehindNumber(node: HtmlNode, before: HtmlNode | undefined): boolean {
+/** Whether an element is the text of a clause with its number in the element before it; only styles separate the two. */
+function followsNumber(node: HtmlNode, before: HtmlNode | undefined): boolean {
   if (typeof node === 'string' || typeof before !== 'object' || node.name !== 'span' || before.name !== 'span')
     return false;
-  const number = beginningOf(before, LONGEST_NUMBER + 1);
-  if (number.length > LONGEST_NUMBER || !/^(?:\(?\w{1,4}[.)]|\d+(?:\.\d+)*)$/.test(number)) return false;
-  return /^[“"\p{L}]..../u.test(beginningOf(node, 6));
+  const number = textStart(before, MAX_NUMBER_LENGTH + 1);
+  if (number.length > MAX_NUMBER_LENGTH || !/^(?:\(?\w{1,4}[.)]|\d+(?:\.\d+)*)$/.test(number)) return false;
+  return /^[“"\p{L}]..../u.test(textStart(node, 6));
 }
 
-/** An element as one line of Markdown. */
-export function lineMarkdown(element: HtmlElement, around: Around): string {
-  return onOneLine(inlineChildren(element, around));
+/** Writes an element as one line of Markdown. */
+export function lineMarkdown(element: HtmlElement, context: InlineContext): string {
+  return onOneLine(inlineChildren(element, context));
 }
 
-/** An address as it leads from this page; nothing where it leads nowhere else. */
+/** Resolves a link; empty if it leads to no other page. */
 export function fullAddress(href: string, base: string): string {
-  const given = href.trim();
-  const target = given === '' || given.startsWith('#') ? null : URL.parse(given, base);
+  const reference = href.trim();
+  const target = reference === '' || reference.startsWith('#') ? null : URL.parse(reference, base);
   return target !== null && /^(?:https?|mailto|ftp|corpus):$/.test(target.protocol) ? target.href : '';
 }
 
-/** Addresses stay as they are: what is copied from here must be the address that was seen. */
+/** Writes a link. Its address is not escaped, so that a copy of it is the real address. */
 export function linkTo(text: string, address: string): string {
   const isSafe = !/[\s<>]/.test(address) && address.split('(').length === address.split(')').length;
   return `[${text}](${isSafe ? address : `<${address.replaceAll(' ', '%20')}>`})`;
@@ -109,35 +109,35 @@ function link(element: HtmlElement, inner: string, base: string): string {
   return `${/^\s/.test(inner) ? ' ' : ''}${linkTo(text, address)}${/\s$/.test(inner) ? ' ' : ''}`;
 }
 
-/** Whether a link leads to the note of its number, on its page, or back from it. */
+/** Whether a link leads to the footnote with its number or back from it. */
 function isNoteNumber(text: string, { attributes }: HtmlElement): boolean {
   return /^\d{1,3}$/.test(text) && /^#\S*(?:note|fn|ref|cite)/i.test(attributes.href ?? '');
 }
 
-/** An image with its description. One without is left out: it says nothing. */
+/** Writes an image with its description; an image without one is left out. */
 function image(element: HtmlElement, base: string): string {
   const alt = onOneLine(element.attribute('alt').replace(/[[\]]+/g, ' '));
-  if (alt === '' || isShownBesides(element)) return '';
-  const given = sourceOf(element);
-  const source = given === undefined ? null : URL.parse(given, base);
+  if (alt === '' || isDuplicate(element)) return '';
+  const reference = sourceOf(element);
+  const source = reference === undefined ? null : URL.parse(reference, base);
   if (!source || !/^https?:$/.test(source.protocol)) return alt;
   return `!${linkTo(alt, source.href)}`;
 }
 
-/** Where an image comes from, also one that a script puts into its place once it is seen. */
+/** The source of an image, which lazy loading may keep in another attribute. */
 function sourceOf({ attributes }: HtmlElement): string | undefined {
   const { src, ...others } = attributes;
   const lazy = Object.entries(others).flatMap(([name, value]) => (/^data-(?:[\w-]*-)?src$/.test(name) ? [value] : []));
-  return [src ?? '', ...lazy].find((each) => /^(?!data:|\s*$)/.test(each));
+  return [src ?? '', ...lazy].find((address) => /^(?!data:|\s*$)/.test(address));
 }
 
-/** Whether an image stands for another: the one before a `<noscript>` for the one in it, or the other way round. */
-function isShownBesides(element: HtmlElement): boolean {
+/** Whether another image replaces this one: a lazy image and its copy in `<noscript>` are one image. */
+function isDuplicate(element: HtmlElement): boolean {
   const { parent } = element;
-  const isAside = parent?.name === 'noscript';
-  const siblings = (isAside ? parent.parent : parent)?.elements ?? [];
-  const other = siblings[siblings.indexOf(isAside ? parent : element) + (isAside ? -1 : 1)];
-  if (isAside) return other?.name === 'img' && sourceOf(other) !== undefined;
+  const isFallback = parent?.name === 'noscript';
+  const siblings = (isFallback ? parent.parent : parent)?.elements ?? [];
+  const other = siblings[siblings.indexOf(isFallback ? parent : element) + (isFallback ? -1 : 1)];
+  if (isFallback) return other?.name === 'img' && sourceOf(other) !== undefined;
   const isPlaceholder = other?.name === 'noscript' && sourceOf(element) === undefined;
   return isPlaceholder && other.elements.some(({ name }) => name === 'img');
 }
@@ -150,8 +150,8 @@ function codeSpan(text: string): string {
   return longest === 0 ? `\`${code}\`` : `${fence} ${code} ${fence}`;
 }
 
-/** Text between marks; blanks stand outside of them. */
-function marked(mark: string, inner: (more: Partial<Around>) => string, { marks = '' }: Around): string {
+/** Writes text between marks of emphasis, with surrounding spaces outside of them. */
+function wrap(mark: string, inner: (more: Partial<InlineContext>) => string, { marks = '' }: InlineContext): string {
   if (marks.includes(` ${mark} `) || marks === NO_MARKS) return inner({});
   const text = inner({ marks: `${marks} ${mark} ` });
   const bare = text.trim();
@@ -160,25 +160,25 @@ function marked(mark: string, inner: (more: Partial<Around>) => string, { marks 
   return `${text.slice(0, start)}${mark}${bare}${mark}${text.slice(start + bare.length)}`;
 }
 
-/** Where marks of emphasis mean nothing: in a heading. */
+/** `InlineContext.marks` where emphasis means nothing, as in a heading. */
 export const NO_MARKS = 'none';
 
-/** `mc²` is not `mc2`. Numbers of notes stand in brackets, endings of words as they are: 1st. */
-function script(element: HtmlElement, inner: string, set: (text: string) => string): string {
+/** Writes a superscript or subscript: `mc²` is not `mc2`. Footnote numbers go into brackets; word endings stay: 1st. */
+function script(element: HtmlElement, inner: string, convert: (text: string) => string): string {
   const text = lineOf(element);
   const isNote = element.elements.some(({ name, attributes }) => name === 'a' && attributes.href?.includes('#'));
   if (isNote && /^[\p{L}\p{N}*†‡]{1,4}$/u.test(text)) return `[${text}]`;
   if (text.startsWith('[')) return text;
-  return text === onOneLine(inner) ? set(text) : inner;
+  return text === onOneLine(inner) ? convert(text) : inner;
 }
 
-const APART = new Set(
+const BLOCK_ELEMENTS = new Set(
   'address article aside blockquote dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul'.split(
     ' ',
   ),
 );
 
-/** Whether an element stands on lines of its own. */
-export function isApart({ name }: HtmlElement): boolean {
-  return APART.has(name);
+/** Whether browsers show an element on lines of its own. */
+export function isBlockElement({ name }: HtmlElement): boolean {
+  return BLOCK_ELEMENTS.has(name);
 }

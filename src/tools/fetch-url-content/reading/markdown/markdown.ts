@@ -4,26 +4,26 @@ import { findElement, type HtmlElement, type HtmlNode, lineOf, textOf } from '..
 import { FORMULA } from '../math/math.ts';
 import { codeBlock } from './code.ts';
 import {
-  type Around,
   fullAddress,
+  type InlineContext,
   inlineChildren,
   inlineNode,
   inlineNodes,
-  isApart,
+  isBlockElement,
   lineMarkdown,
   linkTo,
   NO_MARKS,
 } from './inline.ts';
-import { isShown } from './shown.ts';
+import { hasReadableText } from './readable-text.ts';
 import { cellsOf, codeInTable, isLayout, isShortRow, isTable, rowsOf, tableMarkdown } from './tables.ts';
 
-/** The Markdown of an element: headings, lists, code, links with full addresses (relative to `url`), tables. */
+/** Writes an element as Markdown: headings, lists, code, tables, links with full addresses (resolved against `url`). */
 export function toMarkdown(root: HtmlElement, url: string): string {
   return trimLines(blocksOf([root], { url }).join('\n\n'));
 }
 
-/** Pieces of a page as blocks of Markdown: what stands in a line becomes paragraphs. */
-function blocksOf(nodes: readonly HtmlNode[], around: Around): string[] {
+/** Writes nodes as blocks of Markdown; runs of inline nodes become paragraphs. */
+function blocksOf(nodes: readonly HtmlNode[], context: InlineContext): string[] {
   const blocks: string[] = [];
   let run = '';
   const endRun = () => {
@@ -32,27 +32,27 @@ function blocksOf(nodes: readonly HtmlNode[], around: Around): string[] {
     run = '';
   };
   for (const [at, node] of nodes.entries()) {
-    if (typeof node === 'string' || !standsApart(node)) {
-      run += inlineNode(node, nodes[at - 1], around);
+    if (typeof node === 'string' || !interruptsText(node)) {
+      run += inlineNode(node, nodes[at - 1], context);
       continue;
     }
     if (isLine(node)) {
-      run += isShown(node) ? inlineChildren(node, around) : '';
+      run += hasReadableText(node) ? inlineChildren(node, context) : '';
       continue;
     }
     endRun();
-    if (isShown(node)) for (const block of blockOf(node, around)) if (block !== '') blocks.push(block);
+    if (hasReadableText(node)) for (const block of blockOf(node, context)) if (block !== '') blocks.push(block);
   }
   endRun();
   return blocks;
 }
 
-/** The longest line of a verse, in characters. */
-const LONGEST_LINE = 120;
+/** The longest line of verse, in characters. */
+const MAX_VERSE_LENGTH = 120;
 
-/** Whether an element is a line of its own that ends with a break, as verses are set. */
+/** Whether an element is a line that ends with a break, as in verse. */
 function isLine(element: HtmlElement): boolean {
-  if (element.name !== 'div' || element.holdsBlocks || element.size.text > LONGEST_LINE) return false;
+  if (element.name !== 'div' || element.holdsBlocks || element.size.text > MAX_VERSE_LENGTH) return false;
   const last = element.children.findLast((child) => typeof child !== 'string' || child.trim() !== '');
   return typeof last === 'object' && last.name === 'br';
 }
@@ -66,8 +66,8 @@ function tidyLines(run: string): string {
 }
 
 /** Whether an element interrupts the text around it. */
-function standsApart(element: HtmlElement): boolean {
-  if (isApart(element) || element.holdsBlocks) return true;
+function interruptsText(element: HtmlElement): boolean {
+  if (isBlockElement(element) || element.holdsBlocks) return true;
   if (element.name === FORMULA) return textOf(element).startsWith('$$');
   return element.name === 'code' && isLinesOfCode(element);
 }
@@ -79,35 +79,35 @@ function isLinesOfCode(code: HtmlElement): boolean {
   return /white-space:\s*pre/.test(code.attribute('style')) && textOf(code).trim().includes('\n');
 }
 
-function blockOf(element: HtmlElement, around: Around): string[] {
+function blockOf(element: HtmlElement, context: InlineContext): string[] {
   const { name } = element;
-  const inside = () => blocksOf(element.children, around);
-  if (isTable(element)) return tableBlocks(element, around);
-  if (/^h[1-6]$/.test(name)) return headingBlocks(element, around);
+  const innerBlocks = () => blocksOf(element.children, context);
+  if (isTable(element)) return tableBlocks(element, context);
+  if (/^h[1-6]$/.test(name)) return headingBlocks(element, context);
   switch (name) {
     case 'pre':
       return [codeBlock(element)];
     case 'code':
-      return findElement(element, (each) => each.name === 'pre') ? inside() : [codeBlock(element)];
+      return findElement(element, (child) => child.name === 'pre') ? innerBlocks() : [codeBlock(element)];
     case FORMULA:
       return [textOf(element)];
     case 'ul':
     case 'ol':
     case 'menu':
-      return [list(element, around)];
+      return [list(element, context)];
     case 'dl':
-      return definitions(element, around);
+      return definitions(element, context);
     case 'blockquote':
-      return [quoted(inside())];
+      return [blockquote(innerBlocks())];
     case 'hr':
       return ['---'];
     case 'summary':
-      return element.holdsBlocks ? inside() : [bold(lineMarkdown(element, { ...around, marks: ' ** ' }))];
+      return element.holdsBlocks ? innerBlocks() : [bold(lineMarkdown(element, { ...context, marks: ' ** ' }))];
     case 'a':
-      return linkedBlocks(element, inside(), around);
+      return linkedBlocks(element, innerBlocks(), context);
     default:
-      if (element.attributes.role === 'heading') return headingBlocks(element, around);
-      return inside();
+      if (element.attributes.role === 'heading') return headingBlocks(element, context);
+      return innerBlocks();
   }
 }
 
@@ -115,34 +115,34 @@ function bold(text: string): string {
   return text === '' ? '' : `**${text}**`;
 }
 
-/** A heading on its line; what it only says for machines is left out: a sign that links to it, a button. */
-function headingBlocks(heading: HtmlElement, around: Around): string[] {
+/** Writes a heading on one line, without links to itself. */
+function headingBlocks(heading: HtmlElement, context: InlineContext): string[] {
   const level = Number(/^h([1-6])$/.exec(heading.name)?.[1] ?? heading.attributes['aria-level']) || 2;
-  const own = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
-  const text = joinSpaces(tidyLines(inlineNodes(own, { ...around, marks: NO_MARKS })));
+  const content = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
+  const text = joinSpaces(tidyLines(inlineNodes(content, { ...context, marks: NO_MARKS })));
   return text === '' ? [] : [`${'#'.repeat(Math.min(Math.max(level, 1), 6))} ${text}`];
 }
 
-/** A link to the heading itself, beside its text. */
+/** Whether an element is a link to the heading itself beside its text. */
 function isPermalink(element: HtmlElement, heading: HtmlElement): boolean {
-  const own = lineOf(element);
+  const text = lineOf(element);
   const link =
     element.name === 'a'
       ? element
-      : element.elements.length === 1 && lineOf(element.elements[0]) === own
+      : element.elements.length === 1 && lineOf(element.elements[0]) === text
         ? element.elements[0]
         : undefined;
   if (link?.name !== 'a' || !link.attribute('href').includes('#')) return false;
   return (
-    lineOf(heading).length > own.length &&
-    (own.length < 3 ||
+    lineOf(heading).length > text.length &&
+    (text.length < 3 ||
       link.attributes['aria-hidden'] !== undefined ||
       /anchor|permalink|headerlink|header-link|hash/i.test(link.attribute('class')))
   );
 }
 
-/** Blocks inside of a link: the first of them leads where it leads. */
-function linkedBlocks(link: HtmlElement, blocks: string[], { url }: Around): string[] {
+/** Writes the blocks inside a link; the first of them becomes the link. */
+function linkedBlocks(link: HtmlElement, blocks: string[], { url }: InlineContext): string[] {
   const address = fullAddress(link.attribute('href'), url);
   const [first = '', ...rest] = blocks;
   const [mark = ''] = /^#+ /.exec(first) ?? [];
@@ -151,24 +151,24 @@ function linkedBlocks(link: HtmlElement, blocks: string[], { url }: Around): str
   return first === '' ? [] : [`${mark}${linkTo(first.slice(mark.length), address)}`, ...rest];
 }
 
-function quoted(blocks: readonly string[]): string {
+function blockquote(blocks: readonly string[]): string {
   if (blocks.length === 0) return '';
   const lines = blocks.join('\n\n').split('\n');
   return lines.map((line) => (line === '' ? '>' : `> ${line}`)).join('\n');
 }
 
-function list(element: HtmlElement, around: Around): string {
+function list(element: HtmlElement, context: InlineContext): string {
   const isOrdered = element.name === 'ol';
   let number = Number.parseInt(element.attribute('start') || '1', 10) || 0;
   const items: string[] = [];
   for (const child of element.children) {
-    if (typeof child !== 'string' && !isShown(child)) continue;
+    if (typeof child !== 'string' && !hasReadableText(child)) continue;
     const isItem = typeof child !== 'string' && child.name === 'li';
     if (isItem) number = Number.parseInt(child.attribute('value'), 10) || number;
     const marker = isOrdered ? `${number}. ` : '- ';
     if (isItem) number += 1;
-    const blocks = blocksOf(isItem ? child.children : [child], around);
-    // A list that stands in a list, not in an item of it.
+    const blocks = blocksOf(isItem ? child.children : [child], context);
+    // Some pages put a nested list directly into a list, not into an item.
     const isNested = typeof child !== 'string' && (child.name === 'ul' || child.name === 'ol');
     const text = joinItem(blocks).replace(/\n/g, `\n${' '.repeat(marker.length)}`);
     if (text === '') continue;
@@ -177,7 +177,7 @@ function list(element: HtmlElement, around: Around): string {
   return items.join('\n');
 }
 
-/** Lists follow the text of their item at once. */
+/** Joins the blocks of a list item; a nested list follows without an empty line. */
 function joinItem(blocks: readonly string[]): string {
   return blocks.reduce(
     (text, block) => (text === '' ? block : `${text}${/^(?:- |\d+\. )/.test(block) ? '\n' : '\n\n'}${block}`),
@@ -185,47 +185,47 @@ function joinItem(blocks: readonly string[]): string {
   );
 }
 
-/** Terms, each with what it means on the lines behind it. */
-function definitions(element: HtmlElement, around: Around): string[] {
+/** Writes a definition list: each term, with its definition on the next lines. */
+function definitions(element: HtmlElement, context: InlineContext): string[] {
   const blocks: string[] = [];
-  let isBehindTerm = false;
+  let followsTerm = false;
   for (const child of element.elements) {
-    if (!isShown(child)) continue;
+    if (!hasReadableText(child)) continue;
     if (child.name === 'dt') {
-      const terms = blocksOf(child.children, around);
+      const terms = blocksOf(child.children, context);
       blocks.push(...terms.map((text) => (/^[#`>|-]|\n|\*\*/.test(text) ? text : bold(text))));
-      isBehindTerm = terms.length > 0;
+      followsTerm = terms.length > 0;
       continue;
     }
-    const inside = child.name === 'dd' ? blocksOf(child.children, around) : definitions(child, around);
-    const [first = '', ...rest] = inside;
+    const innerBlocks = child.name === 'dd' ? blocksOf(child.children, context) : definitions(child, context);
+    const [first = '', ...rest] = innerBlocks;
     const term = blocks.at(-1);
-    if (isBehindTerm && child.name === 'dd' && term !== undefined && /^[^`|>#]/.test(first)) {
+    if (followsTerm && child.name === 'dd' && term !== undefined && /^[^`|>#]/.test(first)) {
       blocks[blocks.length - 1] = `${term}\n${first}`;
       blocks.push(...rest);
-    } else blocks.push(...inside);
-    isBehindTerm = child.name === 'dd' && inside.length === 0 && isBehindTerm;
+    } else blocks.push(...innerBlocks);
+    followsTerm = child.name === 'dd' && innerBlocks.length === 0 && followsTerm;
   }
   return blocks.filter((block) => block !== '');
 }
 
-function tableBlocks(table: HtmlElement, around: Around): string[] {
+function tableBlocks(table: HtmlElement, context: InlineContext): string[] {
   const code = codeInTable(table);
   if (code !== undefined) return [code];
-  if (!isLayout(table)) return [tableMarkdown(table, around)];
+  if (!isLayout(table)) return [tableMarkdown(table, context)];
   const caption = table.elements.filter(({ name }) => name === 'caption');
   const rows = rowsOf(table).flatMap((row) => {
     const cells = cellsOf(row);
-    if (!isShortRow(cells)) return cells.flatMap((cell) => blocksOf(cell.children, around));
-    return [tidyLines(cells.map((cell) => inlineChildren(cell, around)).join(' '))];
+    if (!isShortRow(cells)) return cells.flatMap((cell) => blocksOf(cell.children, context));
+    return [tidyLines(cells.map((cell) => inlineChildren(cell, context)).join(' '))];
   });
   return [
-    ...blocksOf(caption, around),
+    ...blocksOf(caption, context),
     ...(rows.length > 0
       ? rows
       : blocksOf(
           table.children.filter((child) => typeof child === 'string' || child.name !== 'caption'),
-          around,
+          context,
         )),
   ];
 }

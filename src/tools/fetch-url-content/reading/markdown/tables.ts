@@ -1,14 +1,14 @@
 import { onOneLine } from '../../../../base/text.ts';
 import { closest, findElement, type HtmlElement, lineOf, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
-import { codeLanguage, codeText, fenced, isLineNumber } from './code.ts';
-import { type Around, lineMarkdown } from './inline.ts';
-import { isShown } from './shown.ts';
+import { codeLanguage, codeText, fencedCode, isLineNumber } from './code.ts';
+import { type InlineContext, lineMarkdown } from './inline.ts';
+import { hasReadableText } from './readable-text.ts';
 
 const MAX_CELLS = 50_000;
 const MAX_SPAN = 60;
 
-/** Whether an element is a table: by its tag, or by its role. */
+/** Whether an element is a table by its tag or its role. */
 export function isTable({ name, attributes }: HtmlElement): boolean {
   return name === 'table' || /^(?:table|grid|treegrid)$/.test(attributes.role ?? '');
 }
@@ -16,11 +16,11 @@ export function isTable({ name, attributes }: HtmlElement): boolean {
 const CELL = /^t[dh]$/;
 const CELL_ROLE = /^(?:cell|gridcell|columnheader|rowheader)$/;
 
-/** The rows of a table, without those of tables in it. */
+/** The rows of a table, without those of nested tables. */
 export function rowsOf(table: HtmlElement, rows: HtmlElement[] = []): HtmlElement[] {
   for (const child of table.elements) {
     const isRow = child.name === 'tr' || child.attributes.role === 'row';
-    // Browsers put a row around cells that have none.
+    // Browsers add the row around cells that have none.
     if (isRow || (/^t(?:head|body|foot)$/.test(child.name) && child.elements.some(({ name }) => CELL.test(name))))
       rows.push(child);
     else if (!isTable(child)) rowsOf(child, rows);
@@ -28,11 +28,11 @@ export function rowsOf(table: HtmlElement, rows: HtmlElement[] = []): HtmlElemen
   return rows;
 }
 
-/** The cells of a row, maybe within other elements. */
+/** The cells of a row, which may be nested in other elements. */
 export function cellsOf(row: HtmlElement): HtmlElement[] {
   return row.elements.flatMap((child) => {
     const isCell = CELL.test(child.name) || CELL_ROLE.test(child.attributes.role ?? '');
-    if (isCell) return isShown(child) ? child : [];
+    if (isCell) return hasReadableText(child) ? child : [];
     return isTable(child) ? [] : cellsOf(child);
   });
 }
@@ -41,7 +41,7 @@ function isHead({ name, attributes }: HtmlElement): boolean {
   return name === 'th' || attributes.role === 'columnheader' || attributes.role === 'rowheader';
 }
 
-/** Whether a table only lays out the page. */
+/** Whether a table is used for layout only. */
 export function isLayout(table: HtmlElement): boolean {
   const { role } = table.attributes;
   if (role === 'presentation' || role === 'none') return true;
@@ -60,27 +60,27 @@ function holds(element: HtmlElement, names: RegExp): boolean {
   return element.elements.some((child) => names.test(child.name) || holds(child, names));
 }
 
-/** A table of data; cells that span are repeated, so that every row can be read alone. */
-export function tableMarkdown(table: HtmlElement, around: Around): string {
+/** Writes a data table. A cell that spans rows is repeated, so that each row can be read alone. */
+export function tableMarkdown(table: HtmlElement, context: InlineContext): string {
   const rows = rowsOf(table);
   const [first] = rows;
-  const grid = expand(rows, around).filter((row) => row.some((cell) => cell !== ''));
+  const grid = expand(rows, context).filter((row) => row.some((cell) => cell !== ''));
   if (grid.length === 0) return '';
   const firstCells = first ? cellsOf(first) : [];
-  const hasHead = [first, first?.parent].some((each) => each?.name === 'thead') || isHeadRow(firstCells);
+  const hasHead = [first, first?.parent].some((candidate) => candidate?.name === 'thead') || isHeadRow(firstCells);
   const caption = table.elements.find(({ name }) => name === 'caption');
   const [head = [], ...body] = hasHead ? grid : [[], ...grid];
-  const title = caption ? lineMarkdown(caption, around) : '';
+  const title = caption ? lineMarkdown(caption, context) : '';
   return `${title === '' ? '' : `${title}\n\n`}${markdownTable(head, body)}`;
 }
 
-/** The corner above the names of rows may be an empty cell. */
+/** Whether all cells of a row are headers; the corner above the row names may be an empty cell. */
 function isHeadRow([corner, ...others]: readonly HtmlElement[]): boolean {
   if (corner === undefined || !others.every(isHead)) return false;
   return isHead(corner) || (others.length > 0 && lineOf(corner) === '');
 }
 
-/** A table that sets numbers beside lines of code; undefined for any other. */
+/** The code in a table that puts line numbers beside code; undefined for any other table. */
 export function codeInTable(table: HtmlElement): string | undefined {
   const rows = rowsOf(table).map(cellsOf);
   const isCode = rows.every((cells) => {
@@ -91,15 +91,15 @@ export function codeInTable(table: HtmlElement): string | undefined {
   });
   if (!isCode || rows.length === 0) return undefined;
   const lines = rows.map(([, code]) => (code ? codeText(code).replace(/\n$/, '') : ''));
-  return fenced(lines.join('\n'), codeLanguage(rows[0]?.[1] ?? table) || codeLanguage(table));
+  return fencedCode(lines.join('\n'), codeLanguage(rows[0]?.[1] ?? table) || codeLanguage(table));
 }
 
 function isCodeCell(cell: HtmlElement): boolean {
   return /(?:^|[\s_-])code(?:$|[\s_-])/i.test(cell.attribute('class')) || holds(cell, /^(?:pre|code)$/);
 }
 
-/** The cells as a grid, spans filled in. */
-function expand(rows: readonly HtmlElement[], around: Around): string[][] {
+/** The texts of the cells as a grid, with spans filled in. */
+function expand(rows: readonly HtmlElement[], context: InlineContext): string[][] {
   const grid: string[][] = [];
   let count = 0;
   for (const [at, row] of rows.entries()) {
@@ -107,7 +107,7 @@ function expand(rows: readonly HtmlElement[], around: Around): string[][] {
     let column = 0;
     for (const cell of cellsOf(row)) {
       while (line[column] !== undefined) column += 1;
-      const text = lineMarkdown(cell, around) || signIn(cell);
+      const text = lineMarkdown(cell, context) || iconLabel(cell);
       const width = span(cell, 'colspan', 'aria-colspan');
       const height = Math.min(span(cell, 'rowspan', 'aria-rowspan'), rows.length - at);
       for (let down = 0; down < height; down++) {
@@ -123,14 +123,14 @@ function expand(rows: readonly HtmlElement[], around: Around): string[][] {
   return grid.map((row) => Array.from(row, (cell) => cell ?? ''));
 }
 
-/** What a sign that is drawn in a cell says to those who do not see it. */
-function signIn(cell: HtmlElement): string {
+/** The accessible label of an icon in a cell. */
+function iconLabel(cell: HtmlElement): string {
   const labelOf = ({ attributes }: HtmlElement) => attributes['aria-label'] ?? attributes.title ?? '';
-  // What a link or a button does is no value.
-  const isOfControl = (each: HtmlElement) =>
-    closest(each, ({ name }) => name === 'a' || name === 'button') !== undefined;
-  const sign = findElement(cell, (each) => labelOf(each) !== '' && !isOfControl(each));
-  return sign ? onOneLine(labelOf(sign)) : '';
+  // The label of a link or a button names an action, not a value.
+  const isInControl = (candidate: HtmlElement) =>
+    closest(candidate, ({ name }) => name === 'a' || name === 'button') !== undefined;
+  const icon = findElement(cell, (candidate) => labelOf(candidate) !== '' && !isInControl(candidate));
+  return icon ? onOneLine(labelOf(icon)) : '';
 }
 
 function lineAt(grid: string[][], at: number): string[] {
@@ -144,7 +144,7 @@ function span(cell: HtmlElement, name: string, aria: string): number {
   return Number.isFinite(value) ? Math.min(Math.max(value, 1), MAX_SPAN) : 1;
 }
 
-/** Rows of a table that lays out the page: those with little text stay on one line. */
+/** Whether a row of a layout table has so little text that it fits on one line. */
 export function isShortRow(cells: readonly HtmlElement[]): boolean {
   const isPlain = cells.every((cell) => !holds(cell, /^(?:p|div|ul|ol|pre|table|h\d|br)$/));
   return isPlain && cells.reduce((sum, cell) => sum + lineOf(cell).length, 0) < 160;

@@ -1,6 +1,6 @@
 import { percentDecoded } from '../../../../base/text.ts';
 
-/** Where services that draw formulas are given their source: the address, up to it. */
+/** Addresses of services that draw formulas; the group is the source of the formula. */
 const SERVICES = [
   /^[^?]*codecogs\.com\/[^?]*\?(?:latex=)?(.+)$/i,
   /^[^?]*\/latex\.php\?(?:.*&)?latex=([^&]+)/i,
@@ -12,12 +12,12 @@ const SERVICES = [
   /^https?:\/\/(?:i|tex)\.(?:upmath\.me|s2cms\.ru)\/(?:svg|png)\/(.+)$/i,
 ];
 
-/** The longest address that is looked at, in characters. */
-const LONGEST = 6000;
+/** The longest address that is inspected, in characters. */
+const MAX_ADDRESS = 6000;
 
-/** The TeX in the address of an image that a service drew, or nothing. */
+/** The TeX in the address of an image that a service drew; else empty. */
 export function texOfAddress(address: string): string {
-  if (address.length > LONGEST || !/[?]|upmath|s2cms/.test(address)) return '';
+  if (address.length > MAX_ADDRESS || !/[?]|upmath|s2cms/.test(address)) return '';
   for (const service of SERVICES) {
     const source = service.exec(address)?.[1];
     if (source !== undefined) {
@@ -27,7 +27,7 @@ export function texOfAddress(address: string): string {
   return '';
 }
 
-/** Without what only says how large and on what ground it is drawn. */
+/** Removes commands for size and background. */
 function clean(source: string): string {
   return source
     .replace(

@@ -11,40 +11,40 @@ const MAX_LENGTH = 5000;
 export const FORMULA = 'finished-formula';
 
 /**
- * Puts LaTeX in the place of every formula: the source that KaTeX, MathJax, MediaWiki and LaTeXML keep beside what they
- * draw, or a translation of MathML or of what is drawn. Without it, formulas vanish or fall apart into their letters.
+ * Replaces every formula with LaTeX: the source that KaTeX, MathJax, MediaWiki and LaTeXML keep beside what they
+ * draw, or a translation of MathML or of the drawing. Without it, formulas vanish or fall apart into their letters.
  */
 export function convertFormulas(parent: HtmlElement): void {
-  const kept: HtmlElement['children'] = [];
+  const children: HtmlElement['children'] = [];
   for (const [at, child] of parent.children.entries()) {
     if (typeof child === 'string') {
-      kept.push(child);
+      children.push(child);
       continue;
     }
-    // The outermost first: the whole of what a renderer made, so that its drawing goes with its source.
+    // The outermost element of a renderer is replaced, so that the drawing goes together with its source.
     if (DRAWN.test(child.attribute('class')) && isBeforeSource(parent.children, at)) continue;
-    const formula = finished(child, formulaIn(child));
-    if (formula) kept.push(formula);
+    const formula = formulaElement(child, formulaIn(child));
+    if (formula) children.push(formula);
     else if (child.name === 'table' && EQUATION_TABLE.test(child.attribute('class'))) {
       const table = new HtmlElement('div', {}, parent);
       table.children = equations(child, table);
-      kept.push(table);
+      children.push(table);
     } else {
       convertFormulas(child);
       // Pandoc, Discourse and others leave the formula to a script that was not run, or set it with italics.
       const isTypeset = (child.name === 'span' || child.name === 'div') && child.hasClass('math');
-      kept.push((isTypeset && finished(child, typesetLatex(child))) || child);
+      children.push((isTypeset && formulaElement(child, typesetLatex(child))) || child);
     }
   }
-  parent.children = kept;
+  parent.children = children;
 }
 
-/** Classes and names of what renderers wrap formulas in. */
+/** Classes of the elements that renderers wrap formulas in, and attributes with their source. */
 const RENDERED =
   /(?:^|\s)(?:mwe-math-element|katex-display|katex|MathJax_Display|MathJax_SVG_Display|MathJax|MathJax_SVG|MathJax_CHTML|mjx-chtml|math-container|temml)(?:\s|$)/;
 const SOURCES = ['data-latex', 'data-tex', 'data-formula-source', 'data-math-source', 'data-math'];
 
-/** What MathJax 2 draws before the script that holds the source. */
+/** Drawings of MathJax 2, which stand before the script with the source. */
 const DRAWN =
   /(?:^|\s)(?:MathJax_Preview|MathJax_Display|MathJax_SVG_Display|MathJax|MathJax_SVG|MathJax_CHTML|mjx-chtml|MathJax_PHTML|MathJax_PlainSource)(?:\s|$)/;
 
@@ -57,7 +57,7 @@ const MATH_IMAGE =
 const DISPLAYED =
   /(?:^|\s)(?:katex-display|MathJax_Display|MathJax_SVG_Display|mwe-math-element-block|ql-img-displayed-equation|formulaDsp|math-display|ltx_equation|displaymath|disp-formula|math-block)(?:\s|$)/;
 
-/** The LaTeX that an element as a whole stands for, or nothing. */
+/** The LaTeX that an element as a whole represents; else empty. */
 function formulaIn(element: HtmlElement): string {
   switch (element.name) {
     case 'math':
@@ -75,7 +75,7 @@ function formulaIn(element: HtmlElement): string {
   return sourceOf(element) || latexOf(mathIn(element)) || drawnLatex(element);
 }
 
-function finished(element: HtmlElement, latex: string): HtmlElement | undefined {
+function formulaElement(element: HtmlElement, latex: string): HtmlElement | undefined {
   const source = tidy(latex);
   if (source === '' || source.length > MAX_LENGTH) return undefined;
   const formula = new HtmlElement(FORMULA, {}, element.parent);
@@ -87,14 +87,14 @@ function mathIn(element: HtmlElement): HtmlElement | undefined {
   return findElement(element, ({ name }) => name === 'math');
 }
 
-/** Whether the source of a drawing follows it, maybe behind other drawings. */
+/** Whether the source of a drawing follows it, perhaps after other drawings. */
 function isBeforeSource(siblings: HtmlElement['children'], at: number): boolean {
-  const behind = siblings.slice(at + 1, at + 8).filter((each) => typeof each !== 'string');
-  const next = behind.slice(0, 3).find((each) => !/MathJax|mjx/i.test(each.attribute('class')));
+  const following = siblings.slice(at + 1, at + 8).filter((candidate) => typeof candidate !== 'string');
+  const next = following.slice(0, 3).find((candidate) => !/MathJax|mjx/i.test(candidate.attribute('class')));
   return next?.attributes['data-formula-script'] !== undefined;
 }
 
-/** One formula for each line of a table of equations, with the number that stands beside it. */
+/** One formula for each row of a table of equations, with its number and texts as paragraphs. */
 function equations(table: HtmlElement, parent: HtmlElement): HtmlElement[] {
   const lines: HtmlElement[] = [];
   const add = (name: string, text: string) => {
@@ -107,17 +107,17 @@ function equations(table: HtmlElement, parent: HtmlElement): HtmlElement[] {
     if (isText) add('p', lineOf(element));
     else if (element.name !== 'tr') for (const child of element.elements) visit(child);
     else {
-      const latex = mathsOf(element).map((math) => tidy(sourceOf(math) || latexOf(math)));
+      const latex = mathElementsIn(element).map((math) => tidy(sourceOf(math) || latexOf(math)));
       if (latex.length > 0) add(FORMULA, `$$${latex.join(' ')}$$`);
-      for (const cell of element.elements.filter((each) => !mathIn(each))) visit(cell);
+      for (const cell of element.elements.filter((candidate) => !mathIn(candidate))) visit(cell);
     }
   };
   visit(table);
   return lines;
 }
 
-function mathsOf(element: HtmlElement): HtmlElement[] {
-  return element.elements.flatMap((child) => (child.name === 'math' ? [child] : mathsOf(child)));
+function mathElementsIn(element: HtmlElement): HtmlElement[] {
+  return element.elements.flatMap((child) => (child.name === 'math' ? [child] : mathElementsIn(child)));
 }
 
 function imageSource(image: HtmlElement): string {
@@ -131,7 +131,7 @@ function imageSource(image: HtmlElement): string {
     /^\$.+\$$|^\\[([].+\\[)\]]$|\\(?:frac|sum|int|sqrt|mathbb|mathrm|mathbf|alpha|beta|left|begin|displaystyle|operatorname)\b/.test(
       alt.slice(0, MAX_LENGTH),
     );
-  // An image that is described in words beside an address with the source says less.
+  // A description in words is worth less than the source in the address.
   const inAddress = texOfAddress(address);
   if (alt !== '' && isFormula && (inAddress === '' || /[\\^_=]/.test(alt))) return withoutMarks(alt);
   return inAddress;
@@ -141,7 +141,7 @@ function withoutMarks(text: string): string {
   return text.replace(/^(?:\$+|\\[([])|(?:\$+|\\[)\]])$/g, '').trim();
 }
 
-/** The formula of a document of its own, as journals write it: the preamble says nothing. */
+/** The formula of a complete TeX document, as journals write it, without the preamble. */
 function withoutPreamble(text: string): string {
   const source = text.slice(0, MAX_LENGTH * 2);
   const start = source.indexOf('\\begin{document}');
@@ -149,12 +149,12 @@ function withoutPreamble(text: string): string {
   return withoutMarks((start === -1 || end < start ? source : source.slice(start + 16, end)).trim());
 }
 
-/** MathML in an attribute: MathJax 2, and editors of schools that write `«` for `<`. */
+/** Translates MathML in an attribute, as MathJax 2 keeps it, and WIRIS editors, which write `«` for `<`. */
 function mathInAttribute(element: HtmlElement): string {
   const alt = element.attribute('alt');
-  const given = element.attributes['data-mathml'] ?? (alt.startsWith('«math') ? alt : '');
-  if (given === '' || given.length > MAX_LENGTH * 4) return '';
-  const markup = given.replaceAll('«', '<').replaceAll('»', '>').replaceAll('¨', '"').replaceAll('§', '&');
+  const encoded = element.attributes['data-mathml'] ?? (alt.startsWith('«math') ? alt : '');
+  if (encoded === '' || encoded.length > MAX_LENGTH * 4) return '';
+  const markup = encoded.replaceAll('«', '<').replaceAll('»', '>').replaceAll('¨', '"').replaceAll('§', '&');
   const page = parseHtml(markup);
   return page ? latexOf(mathIn(page.body)) : '';
 }
@@ -171,7 +171,7 @@ function isDisplay(element: HtmlElement): boolean {
   );
 }
 
-/** The TeX that stands beside a formula, in one of the places where renderers keep it. */
+/** The TeX source of a formula from wherever its renderer keeps it. */
 function sourceOf(element: HtmlElement): string {
   const annotation = findElement(
     element,
@@ -179,7 +179,7 @@ function sourceOf(element: HtmlElement): string {
   );
   const inside = (name: string) => findElement(element, ({ attributes }) => attributes[name] !== undefined);
   const image = findElement(element, ({ name, attributes }) => name === 'img' && attributes.alt !== undefined);
-  const kept = [
+  const sources = [
     annotation && textOf(annotation),
     ...[...SOURCES, 'alttext'].map((name) => element.attributes[name]),
     inside('data-latex')?.attribute('data-latex'),
@@ -187,7 +187,7 @@ function sourceOf(element: HtmlElement): string {
     mathInAttribute(element),
     image?.attribute('alt'),
   ];
-  return kept.find((each) => each !== undefined && each.trim() !== '') ?? '';
+  return sources.find((candidate) => candidate !== undefined && candidate.trim() !== '') ?? '';
 }
 
 function tidy(latex: string): string {

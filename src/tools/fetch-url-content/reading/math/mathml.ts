@@ -1,10 +1,10 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
 
-/** Deeper formulas are cut there. */
+/** How deep formulas are read; what is nested deeper is cut off. */
 const MAX_DEPTH = 60;
 
-/** Signs and their names in LaTeX. */
+/** Symbols and their names in LaTeX. */
 const OPERATORS: ReadonlyMap<string, string> = new Map([
   ...named(`
   ∑ sum   ∏ prod   ∫ int   ∬ iint   ∮ oint   ∂ partial   ∇ nabla   ∞ infty   ± pm   ∓ mp   × times
@@ -24,7 +24,7 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ['°', '^\\circ'],
 ]);
 
-/** Accents over one letter or many. */
+/** Accents over one or several letters. */
 export const ACCENTS = named(`
   ^ hat   ˆ hat   ~ tilde   ˜ tilde   ¯ bar   ˉ bar   → vec   \u20d7 vec   ˙ dot   ¨ ddot
   \u0302 hat   \u0303 tilde   \u0304 bar   \u0305 overline   \u0307 dot   \u0308 ddot
@@ -36,8 +36,8 @@ export const FUNCTIONS = new Set(
 );
 
 /**
- * Presentation MathML as LaTeX; empty for what has no text. mathml-to-latex is no substitute: its `exp` is three letters,
- * its sums have an `\underset`, and it drops what an `<mspace>` took in.
+ * Translates presentation MathML to LaTeX. The package mathml-to-latex is no substitute: it splits `exp` into letters,
+ * writes limits of sums with `\underset`, and drops what an unclosed `<mspace>` contains.
  */
 export function latexOf(math: HtmlElement | undefined): string {
   return math ? latex(math, 0).trim() : '';
@@ -45,21 +45,21 @@ export function latexOf(math: HtmlElement | undefined): string {
 
 function latex(node: HtmlNode, depth: number): string {
   if (depth > MAX_DEPTH) return '';
-  if (typeof node === 'string') return characters(onOneLine(node));
+  if (typeof node === 'string') return latexText(onOneLine(node));
   const parts = node.elements;
   const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
-  const all = () => join(parts.map((child) => latex(child, depth + 1)));
+  const all = () => joinLatex(parts.map((child) => latex(child, depth + 1)));
   switch (node.name.replace(/^\w{1,3}:/, '')) {
     case 'mi':
       return identifier(node);
     case 'mn':
     case 'mo':
-      return characters(lineOf(node));
+      return latexText(lineOf(node));
     case 'mtext':
     case 'ms':
       return lineOf(node) === '' ? ' ' : `\\text{${joinSpaces(textOf(node))}}`;
     case 'mspace':
-      // Written `<mspace/>`, it takes what follows for its content.
+      // The HTML parser takes what follows `<mspace/>` for its content.
       return ` ${all()}`;
     case 'mfrac':
       return node.attribute('linethickness') === '0'
@@ -70,16 +70,16 @@ function latex(node: HtmlNode, depth: number): string {
     case 'mroot':
       return `\\sqrt[${part(1)}]{${part(0)}}`;
     case 'msup':
-      return `${base(part(0))}^${group(part(1))}`;
+      return `${scriptBase(part(0))}^${brace(part(1))}`;
     case 'msub':
-      return `${base(part(0))}_${group(part(1))}`;
+      return `${scriptBase(part(0))}_${brace(part(1))}`;
     case 'msubsup':
     case 'munderover':
-      return `${base(part(0))}_${group(part(1))}^${group(part(2))}`;
+      return `${scriptBase(part(0))}_${brace(part(1))}^${brace(part(2))}`;
     case 'munder':
-      return accent(parts[1], part(0)) ?? `${base(part(0))}_${group(part(1))}`;
+      return accent(parts[1], part(0)) ?? `${scriptBase(part(0))}_${brace(part(1))}`;
     case 'mover':
-      return accent(parts[1], part(0)) ?? `${base(part(0))}^${group(part(1))}`;
+      return accent(parts[1], part(0)) ?? `${scriptBase(part(0))}^${brace(part(1))}`;
     case 'menclose': {
       const side = /^(?:top|bottom)$/.exec(node.attribute('notation'))?.[0];
       return side === undefined ? all() : `\\${side === 'top' ? 'over' : 'under'}line{${all()}}`;
@@ -96,7 +96,7 @@ function latex(node: HtmlNode, depth: number): string {
     case 'mphantom':
       return '';
     default:
-      return parts.length === 0 ? characters(lineOf(node)) : all();
+      return parts.length === 0 ? latexText(lineOf(node)) : all();
   }
 }
 
@@ -105,41 +105,42 @@ function identifier(node: HtmlElement): string {
   if (FUNCTIONS.has(name)) return `\\${name}`;
   if ([...name].length > 1 && /^\p{L}+$/u.test(name) && !OPERATORS.has(name)) return `\\mathrm{${name}}`;
   const bold = /bold/.test(node.attribute('mathvariant'));
-  return bold ? `\\mathbf{${characters(name)}}` : characters(name);
+  return bold ? `\\mathbf{${latexText(name)}}` : latexText(name);
 }
 
-/** Symbols by their names. Invisible operators vanish. */
-export function characters(text: string): string {
+/** Replaces symbols with their LaTeX names and drops invisible operators. */
+export function latexText(text: string): string {
   const named = [...text].map((character) => {
     if (/[\u2061-\u2064\u200b]/.test(character)) return '';
     const name = OPERATORS.get(character);
     if (name !== undefined) return name;
     return /[{}#%&$]/.test(character) ? `\\${character}` : character;
   });
-  return join(named);
+  return joinLatex(named);
 }
 
-/** Pieces side by side; a space where a name would run into a letter. */
-export function join(pieces: readonly string[]): string {
+/** Joins pieces, with a space where a command would run into a letter. */
+export function joinLatex(pieces: readonly string[]): string {
   let text = '';
-  // Kept apart: a look into a text that grows costs as much as it is long.
+  // A separate string, because a test of the growing text would cost as much as its length.
   let end = '';
   for (const piece of pieces) {
     if (piece === '') continue;
-    const runsOn = /\\[a-zA-Z]+$/.test(end) && /^[a-zA-Z]/.test(piece);
-    const added = (runsOn ? ' ' : '') + piece;
+    const needsSpace = /\\[a-zA-Z]+$/.test(end) && /^[a-zA-Z]/.test(piece);
+    const added = (needsSpace ? ' ' : '') + piece;
     text += added;
     end = (end + added).slice(-20);
   }
   return text;
 }
 
-/** What stands below or above something needs braces unless it is one sign. */
-export function base(text: string): string {
+/** Puts braces around the base of a script unless it is one symbol. */
+export function scriptBase(text: string): string {
   return text.length <= 1 || /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]}]$/u.test(text) ? text : `{${text}}`;
 }
 
-export function group(text: string): string {
+/** Puts braces around a text unless it is one character. */
+export function brace(text: string): string {
   return [...text].length === 1 ? text : `{${text}}`;
 }
 
@@ -148,7 +149,7 @@ function accent(mark: HtmlElement | undefined, over: string): string | undefined
   return command === undefined ? undefined : `${command}{${over}}`;
 }
 
-/** A table of signs and names, as a map from `∑` to `\sum`. */
+/** Parses a table of symbols and names into a map from `∑` to `\sum`. */
 function named(table: string): Map<string, string> {
   const words = table.trim().split(/\s+/);
   return new Map(words.flatMap((sign, at) => (at % 2 === 0 ? [[sign, `\\${words[at + 1]}`]] : [])));

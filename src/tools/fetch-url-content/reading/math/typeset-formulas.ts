@@ -1,29 +1,29 @@
 import { joinSpaces } from '../../../../base/text.ts';
 import { elementsBelow, findElement, type HtmlElement, type HtmlNode, textOf } from '../html/tree.ts';
-import { base, characters, group, join } from './mathml.ts';
+import { brace, joinLatex, latexText, scriptBase } from './mathml.ts';
 
 const MAX_DEPTH = 60;
 /** The longest text of a formula, in characters. */
-const LONGEST = 2000;
+const MAX_LENGTH = 2000;
 
-/** A formula that KaTeX or MathJax drew without keeping its source: places of letters, from which it is read. */
-export function drawnLatex(made: HtmlElement): string {
+/** Reconstructs a formula that KaTeX or MathJax drew without keeping its source, from the places of its letters. */
+export function drawnLatex(rendered: HtmlElement): string {
   const isDrawing = (element: HtmlElement) => element.name === 'mjx-math' || element.hasClass('katex-html');
-  const drawing = findElement(made, isDrawing);
+  const drawing = findElement(rendered, isDrawing);
   if (!drawing || findElement(drawing, isDrawing)) return '';
-  return textOf(drawing).length <= LONGEST ? drawn(drawing, 0).trim() : '';
+  return textOf(drawing).length <= MAX_LENGTH ? readNode(drawing, 0).trim() : '';
 }
 
-function drawn(node: HtmlNode, depth: number): string {
+function readNode(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inside = (of: HtmlElement) => join(of.children.map((child) => drawn(child, depth + 1))).trim();
-  return node.name.startsWith('mjx-') ? drawnByMathJax(node, inside) : drawnByKatex(node, inside);
+  const inside = (parent: HtmlElement) => joinLatex(parent.children.map((child) => readNode(child, depth + 1))).trim();
+  return node.name.startsWith('mjx-') ? readMathJax(node, inside) : readKatex(node, inside);
 }
 
 type Inside = (element: HtmlElement) => string;
 
-function drawnByKatex(node: HtmlElement, inside: Inside): string {
+function readKatex(node: HtmlElement, inside: Inside): string {
   const names = node.attribute('class').split(/\s+/);
   if (names.includes('pstrut') || names.includes('strut') || names.includes('vlist-s')) return '';
   const rows = () => rowsOf(node).map(inside);
@@ -32,18 +32,18 @@ function drawnByKatex(node: HtmlElement, inside: Inside): string {
     return `\\frac{${above.at(-1) ?? ''}}{${below}}`;
   }
   if (names.includes('msupsub'))
-    return scripts(rows(), findElement(node, (each) => each.hasClass('vlist-t2')) !== undefined);
+    return scripts(rows(), findElement(node, (node) => node.hasClass('vlist-t2')) !== undefined);
   if (names.includes('sqrt')) return `\\sqrt{${inside(node)}}`;
   if (names.includes('op-limits')) {
     const [below = '', operator = '', above] = rows();
-    return `${base(operator)}_${group(below)}${above ? `^${group(above)}` : ''}`;
+    return `${scriptBase(operator)}_${brace(below)}${above ? `^${brace(above)}` : ''}`;
   }
   return names.includes('mspace') ? ' ' : inside(node);
 }
 
-function drawnByMathJax(node: HtmlElement, inside: Inside): string {
+function readMathJax(node: HtmlElement, inside: Inside): string {
   const part = (name: string) => {
-    const found = findElement(node, (each) => each.name === name);
+    const found = findElement(node, (node) => node.name === name);
     return found ? inside(found) : '';
   };
   switch (node.name) {
@@ -62,11 +62,11 @@ function drawnByMathJax(node: HtmlElement, inside: Inside): string {
       const raised = scripts
         .flatMap((script) => script.elements)
         .map(inside)
-        .filter((each) => each !== '');
+        .filter((node) => node !== '');
       const sign = node.name === 'mjx-msub' ? '_' : '^';
       const [first = '', second] = raised;
-      const text = base(below ? inside(below) : '');
-      return second === undefined ? `${text}${sign}${group(first)}` : `${text}_${group(second)}^${group(first)}`;
+      const text = scriptBase(below ? inside(below) : '');
+      return second === undefined ? `${text}${sign}${brace(first)}` : `${text}_${brace(second)}^${brace(first)}`;
     }
     case 'mjx-assistive-mml':
     case 'mjx-speech':
@@ -77,45 +77,45 @@ function drawnByMathJax(node: HtmlElement, inside: Inside): string {
   }
 }
 
-/** Letters of formulas have signs of their own. */
+/** Replaces mathematical letters with ordinary ones, and symbols with their names. */
 function letters(text: string): string {
-  return characters(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
+  return latexText(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
 }
 
-/** What stands above each other in a drawing, the lowest first. */
+/** The rows of a drawing, the lowest first. */
 function rowsOf(node: HtmlElement): HtmlElement[] {
-  return findElement(node, (each) => each.hasClass('vlist'))?.elements ?? [];
+  return findElement(node, (node) => node.hasClass('vlist'))?.elements ?? [];
 }
 
 function scripts(rows: readonly string[], isBelow: boolean): string {
   const [first = '', second] = rows;
-  if (second !== undefined) return `_${group(first)}^${group(second)}`;
-  return `${isBelow ? '_' : '^'}${group(first)}`;
+  if (second !== undefined) return `_${brace(first)}^${brace(second)}`;
+  return `${isBelow ? '_' : '^'}${brace(first)}`;
 }
 
-/** Elements that set a formula in plain HTML. */
+/** Elements that typeset a formula in plain HTML. */
 const PLAIN = new Set('em i sub sup span strong b br'.split(' '));
 
 /**
- * A formula in an element with the class `math`: its source, or its letters with those raised and lowered. Empty where it
- * says itself where it begins and ends, or where it is more than a formula.
+ * The formula in an element with the class `math`: its source, or its letters with superscripts and subscripts. Empty if
+ * it has delimiters of its own, or contains more than a formula.
  */
 export function typesetLatex(element: HtmlElement): string {
   const inside = elementsBelow(element);
-  if (inside.some((each) => each.name === 'div' || each.name === 'p' || each.hasClass('math'))) return '';
+  if (inside.some((node) => node.name === 'div' || node.name === 'p' || node.hasClass('math'))) return '';
   const text = textOf(element).trim();
-  if (text === '' || text.length > LONGEST || /^\s*(?:\$|\\[([])/.test(text)) return '';
+  if (text === '' || text.length > MAX_LENGTH || /^\s*(?:\$|\\[([])/.test(text)) return '';
   const isMarked = element.hasClass('inline') || element.hasClass('display');
   if (inside.length === 0) return isMarked || text.length < 4 || /[\\^_]/.test(text) ? text : '';
   if (inside.some(({ name }) => !PLAIN.has(name))) return '';
-  return typeset(element, 0).trim();
+  return readTypeset(element, 0).trim();
 }
 
-function typeset(node: HtmlNode, depth: number): string {
+function readTypeset(node: HtmlNode, depth: number): string {
   if (typeof node === 'string') return letters(node);
   if (depth > MAX_DEPTH) return '';
-  const inner = join(node.children.map((child) => typeset(child, depth + 1)));
-  if (node.name === 'sup') return `^${group(inner.trim())}`;
-  if (node.name === 'sub') return `_${group(inner.trim())}`;
+  const inner = joinLatex(node.children.map((child) => readTypeset(child, depth + 1)));
+  if (node.name === 'sup') return `^${brace(inner.trim())}`;
+  if (node.name === 'sub') return `_${brace(inner.trim())}`;
   return node.name === 'strong' || node.name === 'b' ? `\\mathbf{${inner}}` : inner;
 }

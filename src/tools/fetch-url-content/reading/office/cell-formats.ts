@@ -2,16 +2,16 @@ import { withoutTrailing } from '../../../../base/text.ts';
 import { xmlEvents } from './xml-events.ts';
 
 const DAY_MS = 86_400_000;
-/** The calendar of Excel: day 25 569 is 1970-01-01; it has a 29 February 1900, which is day 60. */
+/** Excel's calendar: day 25 569 is 1970-01-01, and day 60 is a 29 February 1900 that never was. */
 const UNIX_EPOCH = 25_569;
 const LEAP_DAY = 60;
-/** How much later the calendar of old Macs begins, in days. */
+/** How much later the calendar of the old Mac version begins, in days. */
 const MAC_DAYS = 1462;
-const LONGEST_CODE = 200;
-/** Characters of words in a format are moved here, so that they are not read as places for digits. */
+const MAX_CODE_LENGTH = 200;
+/** Literal characters in a format are moved here, so that they are not read as digit placeholders. */
 const PRIVATE_USE = 0xe000;
 
-/** Formats that workbooks do not spell out (ECMA-376, part 1, 18.8.30), and those of dates in East Asia. */
+/** Formats that workbooks refer to by number alone (ECMA-376, part 1, 18.8.30). */
 const BUILT_IN: Readonly<Record<number, string>> = {
   1: '0',
   2: '0.00',
@@ -41,31 +41,31 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   47: '[m]:ss',
 };
 
-/** How a section of a format shows a number: as words alone, or as digits between words; undefined where otherwise. */
-type Section = { words: string } | Digits | undefined;
+/** How a section of a format shows a number: as fixed words or as digits; undefined for a section that is not understood. */
+type Section = { words: string } | DigitFormat | undefined;
 
-interface Digits {
+interface DigitFormat {
   before: string;
   after: string;
-  /** What the number is multiplied by before it is shown. */
+  /** The number is multiplied by this before it is shown. */
   factor: number;
-  places: number;
-  /** The least digits before the point, and behind it. */
-  least: number;
-  certain: number;
+  /** The fewest digits before the point, and the fewest and the most after it. */
+  minDigits: number;
+  minDecimals: number;
+  maxDecimals: number;
   isGrouped: boolean;
 }
 
-/** How a style of cells shows numbers. */
+/** How a cell style shows numbers. */
 export type CellFormat =
   | { kind: 'plain' }
   | { kind: 'duration'; unit: string }
   | { kind: 'moment'; hasDate: boolean }
-  | { kind: 'number'; positive: Section; negative: Section; zero: Section; ownNegative: boolean };
+  | { kind: 'number'; positive: Section; negative: Section; zero: Section; showsNegative: boolean };
 
 const PLAIN: CellFormat = { kind: 'plain' };
 
-/** The formats of the styles of cells. */
+/** The formats of a workbook's cell styles, in their order. */
 export function cellFormats(xml: string): CellFormat[] {
   const custom = new Map<string, string>();
   const known = new Map<string, CellFormat>();
@@ -75,20 +75,20 @@ export function cellFormats(xml: string): CellFormat[] {
     if (event.kind !== 'text' && event.name === 'cellxfs') inCells = event.kind === 'open';
     if (event.kind !== 'open') continue;
     const id = event.attribute('numFmtId');
-    if (event.name === 'numfmt') custom.set(id, event.attribute('formatCode').slice(0, LONGEST_CODE));
+    if (event.name === 'numfmt') custom.set(id, event.attribute('formatCode').slice(0, MAX_CODE_LENGTH));
     if (event.name !== 'xf' || !inCells) continue;
     const number = Number(id);
     const isDate = (number >= 14 && number <= 17) || (number >= 27 && number <= 36) || (number >= 50 && number <= 58);
     const code = custom.get(id) ?? (isDate ? 'y' : (BUILT_IN[number] ?? ''));
-    const format = known.get(code) ?? cellFormat(code);
+    const format = known.get(code) ?? parseCellFormat(code);
     known.set(code, format);
     formats.push(format);
   }
   return formats;
 }
 
-/** The format that a code such as `#,##0.00;[Red]-#,##0.00` describes. */
-export function cellFormat(code: string): CellFormat {
+/** Parses a format code such as `#,##0.00;[Red]-#,##0.00`. */
+export function parseCellFormat(code: string): CellFormat {
   const [first, second, third] = sectionsOf(code);
   if (!first || /\[[<>=]/.test(code)) return PLAIN;
   const unit = /\[(h+|m+|s+)\]/i.exec(first)?.[1]?.[0]?.toLowerCase();
@@ -97,36 +97,36 @@ export function cellFormat(code: string): CellFormat {
   if (/[ymdhs]/i.test(letters) && !/[0#?]/.test(letters.replace(/[.:]0+/g, ''))) {
     return { kind: 'moment', hasDate: /[yd]|^[^hs]*m[^hs]*$/i.test(letters) };
   }
-  const positive = digitsOf(first);
-  const negative = second === undefined ? positive : digitsOf(second);
-  const zero = third === undefined ? positive : digitsOf(third);
-  return { kind: 'number', positive, negative, zero, ownNegative: second !== undefined && tellsNegative(negative) };
+  const positive = parseSection(first);
+  const negative = second === undefined ? positive : parseSection(second);
+  const zero = third === undefined ? positive : parseSection(third);
+  return { kind: 'number', positive, negative, zero, showsNegative: second !== undefined && marksNegative(negative) };
 }
 
-/** A number as its cell shows it: dates and times by ISO 8601, other numbers with the marks and decimals of English. */
-export function shownNumber(text: string, format: CellFormat = PLAIN, { isMac = false } = {}): string {
+/** Writes a number as its cell shows it: dates and times in ISO 8601, other numbers with English separators. */
+export function formatNumber(text: string, format: CellFormat = PLAIN, { isMac = false } = {}): string {
   const number = Number(text);
   if (text === '' || !Number.isFinite(number)) return text;
   if (format.kind === 'duration') return duration(number, format.unit);
   if (format.kind === 'moment') return moment(number + (isMac ? MAC_DAYS : 0), format.hasDate) ?? plain(text, number);
   if (format.kind === 'plain') return plain(text, number);
-  const { positive, negative, zero, ownNegative } = format;
-  const shown = inSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
+  const { positive, negative, zero, showsNegative } = format;
+  const shown = formatInSection(Math.abs(number), number < 0 ? negative : number === 0 ? zero : positive);
   if (shown === undefined) return plain(text, number);
-  return number < 0 && !ownNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
+  return number < 0 && !showsNegative && /[1-9]/.test(shown) ? `-${shown}` : shown;
 }
 
-/** Whether a section for numbers below 0 says so. Many do by a colour alone. */
-function tellsNegative(section: Section): boolean {
+/** Whether a section for numbers below 0 marks them in its text. Many do so by colour alone. */
+function marksNegative(section: Section): boolean {
   return section !== undefined && ('words' in section || /[-−–(▲△]/.test(literal(section.before + section.after)));
 }
 
-/** The sections of a format: for numbers above 0, below 0, and 0. */
+/** Splits a format into its sections: for numbers above 0, below 0, and 0. */
 function sectionsOf(code: string): string[] {
   return [...code.matchAll(/((?:"[^"]*"|\\.|[^;"\\])+)(?:;|$)|;/g)].map(([, section = '']) => section);
 }
 
-/** Without what is left of binary fractions: Excel shows 15 digits. */
+/** Rounds to the 15 digits that Excel shows, which removes residues of binary fractions. */
 function plain(text: string, number: number): string {
   return /\d[.]?\d{15}|e/i.test(text) && Math.abs(number) < 1e15 && Math.abs(number) > 1e-9
     ? String(Number(number.toPrecision(15)))
@@ -135,12 +135,12 @@ function plain(text: string, number: number): string {
 
 function duration(days: number, unit: string): string {
   const seconds = Math.round(Math.abs(days) * 86_400);
-  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  const twoDigits = (value: number) => String(Math.floor(value)).padStart(2, '0');
   const sign = days < 0 ? '-' : '';
   if (unit === 's') return `${sign}${seconds}`;
-  if (unit === 'm') return `${sign}${two(seconds / 60)}:${two(seconds % 60)}`;
-  const rest = seconds % 60 === 0 ? '' : `:${two(seconds % 60)}`;
-  return `${sign}${Math.floor(seconds / 3600)}:${two((seconds / 60) % 60)}${rest}`;
+  if (unit === 'm') return `${sign}${twoDigits(seconds / 60)}:${twoDigits(seconds % 60)}`;
+  const rest = seconds % 60 === 0 ? '' : `:${twoDigits(seconds % 60)}`;
+  return `${sign}${Math.floor(seconds / 3600)}:${twoDigits((seconds / 60) % 60)}${rest}`;
 }
 
 function moment(days: number, hasDate: boolean): string | undefined {
@@ -152,7 +152,7 @@ function moment(days: number, hasDate: boolean): string | undefined {
   return Number.isInteger(days) ? iso.slice(0, 10) : `${iso.slice(0, 10)} ${time}`;
 }
 
-function digitsOf(section: string): Section {
+function parseSection(section: string): Section {
   const bare = section.replace(
     /"([^"]*)"|\\(.)|\[\$([^\][-]*)(?:-[^\][]*)?\]|\[[^\][]*\]|[_*]./g,
     (_, quoted, escaped, money) =>
@@ -162,39 +162,39 @@ function digitsOf(section: string): Section {
   );
   const pattern = /^([^0#?.,]*)([0#?,]*)(?:\.([0#?]*))?(,*)([^0#?]*)$/.exec(bare);
   if (!pattern || /[E/@]|[Gg]eneral/.test(bare)) return undefined;
-  const [, before = '', whole = '', decimals = '', behind = '', after = ''] = pattern;
+  const [, before = '', whole = '', decimals = '', scaling = '', after = ''] = pattern;
   if (!/[0#?]/.test(whole + decimals)) return before + after === '' ? undefined : { words: literal(before + after) };
-  const scale = behind.length + whole.length - withoutTrailing(whole, ',').length;
+  const scale = scaling.length + whole.length - withoutTrailing(whole, ',').length;
   const percents = (before + after).split('%').length - 1;
   return {
     before,
     after,
     factor: 100 ** percents * 1000 ** -scale,
-    places: decimals.length,
-    least: whole.replace(/[^0]/g, '').length,
-    certain: decimals.lastIndexOf('0') + 1,
+    minDigits: whole.replace(/[^0]/g, '').length,
+    minDecimals: decimals.lastIndexOf('0') + 1,
+    maxDecimals: decimals.length,
     isGrouped: /[0#?],+[0#?]/.test(whole),
   };
 }
 
-/** A number of at least 0 in a section; undefined for what is shown otherwise, such as fractions. */
-function inSection(number: number, section: Section): string | undefined {
+/** Writes a number of at least 0; undefined for a section that is not understood, such as fractions. */
+function formatInSection(number: number, section: Section): string | undefined {
   if (!section || number >= 1e15) return undefined;
   if ('words' in section) return section.words;
-  const { before, after, factor, places, least, certain, isGrouped } = section;
-  const [integer = '0', fraction = ''] = rounded(number * factor, places).split('.');
-  const padded = integer === '0' && least === 0 ? '' : integer.padStart(least, '0');
+  const { before, after, factor, minDigits, minDecimals, maxDecimals, isGrouped } = section;
+  const [integer = '0', fraction = ''] = roundHalfUp(number * factor, maxDecimals).split('.');
+  const padded = integer === '0' && minDigits === 0 ? '' : integer.padStart(minDigits, '0');
   const grouped = isGrouped ? padded.replace(/\B(?=(\d{3})+$)/g, ',') : padded;
-  const kept = fraction.slice(0, certain) + withoutTrailing(fraction.slice(certain), '0');
-  return literal(`${before}${grouped}${kept === '' ? '' : `.${kept}`}${after}`);
+  const shownFraction = fraction.slice(0, minDecimals) + withoutTrailing(fraction.slice(minDecimals), '0');
+  return literal(`${before}${grouped}${shownFraction === '' ? '' : `.${shownFraction}`}${after}`);
 }
 
 function literal(text: string): string {
   return text.replace(/[\ue000-\ue0ff]/g, (mark) => String.fromCharCode(mark.charCodeAt(0) - PRIVATE_USE)).trim();
 }
 
-/** Halves away from 0, as they are written: 1.005 is 1.01. */
-function rounded(number: number, places: number): string {
+/** Rounds half away from 0 by the decimal digits: 1.005 becomes 1.01. */
+function roundHalfUp(number: number, places: number): string {
   const digits = String(Number(number.toPrecision(15)));
   if (/e/.test(digits)) return number.toFixed(Math.min(places, 100));
   return Number(`${Math.round(Number(`${digits}e${places}`))}e-${places}`).toFixed(Math.min(places, 100));

@@ -1,7 +1,7 @@
 import type { DocumentWriter } from './document-writer.ts';
 import { xmlEvents } from './xml-events.ts';
 
-/** More values of a series are left out. */
+/** How many values of a series are read. */
 const MAX_POINTS = 2000;
 const MAX_SERIES = 100;
 
@@ -22,7 +22,7 @@ const PARTS: ReadonlyMap<string, ChartPart> = new Map([
   ['c:yval', 'values'],
 ]);
 
-/** Writes what a chart shows: its title, and its values as a table with a column for each series (ECMA-376, part 1, 21.2). */
+/** Writes a chart's title, and its values as a table with a column for each series (ECMA-376, part 1, 21.2). */
 export function writeChartValues(xml: string, writer: DocumentWriter): void {
   const series: Series[] = [];
   let title = '';
@@ -46,13 +46,13 @@ export function writeChartValues(xml: string, writer: DocumentWriter): void {
       series.push({ name: '', labels: [], values: [] });
     } else if (event.name === 'c:pt' && event.kind === 'open') point = Number(event.attribute('idx')) || 0;
     else if (event.name === 'c:v' || event.name === 'a:t') inValue = isOpen;
-    // The title has text parts of its own.
+    // A `c:tx` within the title is its text, not the name of a series.
     else if (PARTS.has(event.name) && !(event.name === 'c:tx' && within === 'title')) {
       within = isOpen ? PARTS.get(event.name) : undefined;
     }
   }
   if (title.trim() !== '') writer.paragraph(title);
-  const labels = series.find((each) => each.labels.length > 0)?.labels ?? [];
+  const labels = series.find(({ labels }) => labels.length > 0)?.labels ?? [];
   const count = Math.max(0, ...series.map(({ values }) => values.length));
   if (count === 0) return;
   const rows = Array.from({ length: count }, (_, at) => [

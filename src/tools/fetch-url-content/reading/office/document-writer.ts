@@ -3,64 +3,64 @@ import { MAX_CONTENT } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
 import { markdownTable } from '../markdown-table.ts';
 
-/** More rows or columns of a table are left out. */
+/** How many rows and columns of a table are written. */
 const MAX_ROWS = 20_000;
 const MAX_COLUMNS = 200;
-/** More headers and footers are those of a document made by a program. */
+/** How many different headers and footers are written: more come from a generated document. */
 const MAX_MARGINS = 60;
-/** Of a header or footer, in UTF-16 code units. */
-const LONGEST_MARGIN = 2000;
+/** The longest header or footer, in UTF-16 code units. */
+const MAX_MARGIN_LENGTH = 2000;
 
-/** What a paragraph is besides text. */
+/** The role of a paragraph. */
 export interface ParagraphKind {
   /** 1 to 6 for headings. */
   heading?: number | undefined;
   /** The depth of a list item, from 0. */
   item?: number | undefined;
-  /** The number of an item, in a list that counts. */
+  /** The number of an item in a numbered list. */
   number?: number | undefined;
-  /** What is shown before an item or a heading where that is no such number: `7.3`, `(a)`. */
+  /** The label before an item or a heading that is no plain number: `7.3`, `(a)`. */
   label?: string | undefined;
 }
 
 /** A link whose label is being read. */
 export interface OpenLink {
   target: string;
-  /** Where its label begins in the text. */
+  /** The start of its label in the text. */
   start: number;
 }
 
-/** `text` with its end, from where the link began, as the link; only addresses of the web are shown. */
-export function withLink(text: string, { target, start }: OpenLink): string {
+/** Turns the end of `text`, from the start of the link, into a Markdown link; only http(s) addresses are written. */
+export function closeLink(text: string, { target, start }: OpenLink): string {
   const label = text.slice(start);
   return /^https?:/.test(target) && label.trim() !== '' ? `${text.slice(0, start)}[${label}](${target})` : text;
 }
 
-/** Whether a header or footer is more than a number of a page: more than 8 letters, and digits of long numbers. */
+/** Whether a header or footer has more than 8 letters and digits of long numbers, so is more than a page number. */
 function isMoreThanPageNumber(text: string): boolean {
   return (text.match(/\p{L}|\d{4,}/gu) ?? []).join('').length > 8;
 }
 
-/** Puts a document together as Markdown, paragraph by paragraph and table by table. */
+/** Writes a document as Markdown, paragraph by paragraph and table by table. */
 export class DocumentWriter {
   readonly #blocks: string[] = [];
   readonly #tables: { rows: string[][]; cell: string[] }[] = [];
   readonly #notes: string[] = [];
   readonly #margins = new Set<string>();
   #length = 0;
-  /** What stands in the cells of the tables that are open. */
+  /** The length of the cells of open tables. */
   #inTables = 0;
   #lastIsItem = false;
 
-  /** Whether it has become longer than what is kept. */
+  /** Whether the document exceeds `MAX_CONTENT`. */
   get isFull(): boolean {
     return this.#length + this.#inTables > MAX_CONTENT;
   }
 
-  /** Adds a paragraph, or a line of the cell that is open. */
+  /** Adds a paragraph, or a line to the open cell. */
   paragraph(text: string, kind: ParagraphKind = {}): void {
-    const own = text.replace(/[ \t\u00a0]+/g, ' ').trim();
-    const line = kind.label && own !== '' ? `${kind.label} ${own}` : own;
+    const trimmed = text.replace(/[ \t\u00a0]+/g, ' ').trim();
+    const line = kind.label && trimmed !== '' ? `${kind.label} ${trimmed}` : trimmed;
     const table = this.#tables.at(-1);
     if (table) {
       if (line !== '') table.cell.push(kind.number === undefined ? line : `${kind.number}. ${line}`);
@@ -72,7 +72,7 @@ export class DocumentWriter {
     else this.#add(line);
   }
 
-  /** Adds a note below the document: the text refers to it as `[^id]`. */
+  /** Adds a note below the document; the text refers to it as `[^id]`. */
   note(id: string, text: string): void {
     const line = onOneLine(text);
     if (line === '' || this.isFull) return;
@@ -80,13 +80,13 @@ export class DocumentWriter {
     this.#length += id.length + line.length;
   }
 
-  /** Adds what a header or footer says below the document and its notes, once, unless it is a number of a page. */
+  /** Adds a header or footer below the document and its notes, once, unless it is a page number. */
   margin(text: string): void {
-    const line = onOneLine(text.slice(0, LONGEST_MARGIN));
+    const line = onOneLine(text.slice(0, MAX_MARGIN_LENGTH));
     if (isMoreThanPageNumber(line) && this.#margins.size < MAX_MARGINS) this.#margins.add(line);
   }
 
-  /** A table in a cell of another becomes lines of that cell. */
+  /** Opens a table. A table within a cell becomes lines of that cell. */
   openTable(): void {
     this.#tables.push({ rows: [], cell: [] });
   }
@@ -96,7 +96,7 @@ export class DocumentWriter {
     if (table && table.rows.length < MAX_ROWS) table.rows.push([]);
   }
 
-  /** Ends a cell; `repeat` is how often it stands there. */
+  /** Ends a cell, which is written `repeat` times. */
   closeCell(repeat = 1): void {
     const table = this.#tables.at(-1);
     const row = table?.rows.at(-1);
@@ -129,7 +129,7 @@ export class DocumentWriter {
     else this.#add(markdownTable(head, body));
   }
 
-  /** Adds the rows of a sheet as tables, each behind the place of its cells. */
+  /** Adds the rows of a sheet as tables, each after the range of its cells. */
   sheet(rows: readonly CellRow[]): void {
     for (const part of cellTables(rows)) {
       if (this.isFull) return;
@@ -138,7 +138,7 @@ export class DocumentWriter {
     }
   }
 
-  /** The document so far, with what the tables hold that are open. */
+  /** The document so far; closes open tables. */
   toString(): string {
     while (this.#tables.length > 0) this.closeTable();
     return [this.#blocks.join('').trim(), ...this.#notes, ...this.#margins].join('\n\n').trim();

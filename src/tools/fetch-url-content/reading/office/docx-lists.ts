@@ -1,6 +1,6 @@
 import { xmlEvents } from './xml-events.ts';
 
-/** A level of a list: what its numbers look like (ECMA-376, part 1, 17.9). */
+/** The number format of one level of a list (ECMA-376, part 1, 17.9). */
 export interface ListLevel {
   /** Such as `decimal`, `lowerRoman` or `bullet`. */
   format: string;
@@ -10,20 +10,20 @@ export interface ListLevel {
 }
 
 export interface NumberedList {
-  /** Lists of one kind count on from each other. */
+  /** Lists of one kind share their counts. */
   kind: string;
   levels: readonly ListLevel[];
-  /** Where levels of this list begin anew. */
+  /** Numbers at which levels of this list restart. */
   starts: ReadonlyMap<number, number>;
 }
 
 /** The lists of a document by their ids. */
 export type ListsById = ReadonlyMap<string, NumberedList>;
 
-/** Deeper levels are none that Word has. */
+/** The most levels that Word has. */
 const MAX_LEVELS = 9;
 
-/** The lists in `numbering.xml`. */
+/** Reads the lists in `numbering.xml`. */
 export function readLists(xml: string): ListsById {
   const kinds = new Map<string, ListLevel[]>();
   const lists = new Map<string, NumberedList>();
@@ -55,45 +55,45 @@ export function readLists(xml: string): ListsById {
   return lists;
 }
 
-/** What stands before an item, and its number where Markdown has such; nothing for a bullet. */
+/** The label of an item, and its number if Markdown can write it; empty for a bullet. */
 export interface ItemLabel {
   number?: number;
   label?: string;
 }
 
-/** Counts the items of the lists of a document. */
+/** Counts the items of a document's lists. */
 export class ListNumbers {
   readonly #lists: ListsById;
-  /** By the kind of list. */
+  /** Counts of each level, by the kind of list. */
   readonly #counts = new Map<string, number[]>();
-  readonly #begun = new Set<string>();
+  readonly #startedLevels = new Set<string>();
 
   constructor(lists: ListsById) {
     this.#lists = lists;
   }
 
-  /** The next item of a list; undefined where there is no such list. */
+  /** Counts the next item of a list; undefined if there is no such list. */
   next(id: string, depth: number): ItemLabel | undefined {
     const list = this.#lists.get(id);
     if (!list) return undefined;
-    // A file may name any number.
+    // The file may contain any depth.
     const at = Math.trunc(Math.min(Math.max(depth, 0), MAX_LEVELS));
     const counts = this.#counts.get(list.kind) ?? [];
     this.#counts.set(list.kind, counts);
     const first = (level: number) => list.levels[level]?.start ?? 1;
-    const begins = `${id}/${at}`;
-    const restart = this.#begun.has(begins) ? undefined : list.starts.get(at);
-    this.#begun.add(begins);
+    const levelId = `${id}/${at}`;
+    const restart = this.#startedLevels.has(levelId) ? undefined : list.starts.get(at);
+    this.#startedLevels.add(levelId);
     counts[at] = restart ?? (counts[at] === undefined ? first(at) : counts[at] + 1);
-    // An item begins what is below it anew.
+    // An item restarts the levels below it.
     counts.length = at + 1;
     for (let above = 0; above < at; above++) counts[above] ??= first(above);
     const level = list.levels[at];
     if (!level || level.format === 'bullet' || level.format === 'none') return {};
     const isPlain = level.format === 'decimal' && level.text.replace(/[.)]$/, '') === `%${at + 1}`;
     const label = level.text.replace(/%(\d)/g, (_, digit: string) => {
-      const shown = Number(digit) - 1;
-      return shownAs(counts[shown] ?? first(shown), list.levels[shown]?.format ?? 'decimal');
+      const index = Number(digit) - 1;
+      return formatNumeral(counts[index] ?? first(index), list.levels[index]?.format ?? 'decimal');
     });
     if (label.trim() === '') return {};
     return { label: label.trim(), ...(isPlain ? { number: counts[at] ?? 1 } : {}) };
@@ -102,13 +102,13 @@ export class ListNumbers {
 
 const ROMAN = { m: 1000, cm: 900, d: 500, cd: 400, c: 100, xc: 90, l: 50, xl: 40, x: 10, ix: 9, v: 5, iv: 4, i: 1 };
 
-function shownAs(number: number, format: string): string {
+function formatNumeral(number: number, format: string): string {
   if (/roman$/i.test(format) && number > 0 && number < 4000) {
-    let left = number;
+    let remaining = number;
     const roman = Object.entries(ROMAN)
-      .map(([letters, worth]) => {
-        const times = Math.floor(left / worth);
-        left -= times * worth;
+      .map(([letters, value]) => {
+        const times = Math.floor(remaining / value);
+        remaining -= times * value;
         return letters.repeat(times);
       })
       .join('');

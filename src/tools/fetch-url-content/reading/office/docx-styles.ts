@@ -1,6 +1,6 @@
 import { xmlEvents } from './xml-events.ts';
 
-/** What a style of paragraphs says, with what it takes over from the style that it is based on. */
+/** A paragraph style with the properties that it inherits from the style it is based on. */
 export interface NamedStyle {
   /** 1 to 9 for headings. */
   heading?: number;
@@ -13,19 +13,19 @@ interface OwnStyle extends NamedStyle {
   base?: string;
 }
 
-/** A chain of styles longer than Word's is a loop. */
-const LONGEST_CHAIN = 12;
+/** The longest chain of styles that Word allows; a longer one is a loop. */
+const MAX_CHAIN = 12;
 
-/** The styles of a document by their ids. Headings are known by their own name or their outline: ids are translated. */
+/** Reads the styles of a document by id. Headings are recognised by name or outline level, because ids are translated. */
 export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
-  const own = new Map<string, OwnStyle>();
+  const definitions = new Map<string, OwnStyle>();
   let style: OwnStyle = {};
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open') continue;
     const value = event.attribute('w:val');
     if (event.name === 'w:style') {
       style = {};
-      own.set(event.attribute('w:styleId'), style);
+      definitions.set(event.attribute('w:styleId'), style);
     } else if (event.name === 'w:name') {
       const level = /^heading (\d)$/i.exec(value)?.[1];
       if (level) style.heading = Number(level);
@@ -36,10 +36,10 @@ export function paragraphStyles(xml: string): ReadonlyMap<string, NamedStyle> {
     else if (event.name === 'w:ilvl') style.level = Number(value) || 0;
   }
   const styles = new Map<string, NamedStyle>();
-  for (const [id, first] of own) {
+  for (const [id, first] of definitions) {
     let found = first;
-    for (let length = 0; found.base !== undefined && length < LONGEST_CHAIN; length++) {
-      const base = own.get(found.base);
+    for (let length = 0; found.base !== undefined && length < MAX_CHAIN; length++) {
+      const base = definitions.get(found.base);
       if (!base) break;
       found = { ...base, ...found, base: base.base ?? '' };
     }

@@ -1,7 +1,7 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
 import { writeChartValues } from './chart.ts';
-import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
+import { closeLink, DocumentWriter, type OpenLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
 import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -10,15 +10,15 @@ import { PackagePart } from './package-parts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** What the parts of a Word document beside its text say of it. */
+/** What other parts of a Word document define for its text. */
 interface DocumentParts {
   styles: ReadonlyMap<string, NamedStyle>;
-  /** What a relationship of the document leads to. */
+  /** The target of a relationship of the document. */
   target: (id: string) => string;
   numbers: ListNumbers;
 }
 
-/** Notes of each kind: their element, and what stands before their id where the text refers to them. */
+/** The kinds of notes: their element, and the prefix of their ids in references. */
 const NOTES = [
   { type: 'footnotes', element: 'w:footnote', mark: '' },
   { type: 'endnotes', element: 'w:endnote', mark: 'e' },
@@ -26,8 +26,8 @@ const NOTES = [
 ] as const;
 
 /**
- * A Word document: headings, paragraphs, lists, links, tables, charts, notes and comments, and once each what its headers
- * and footers say. Deleted text and field codes are left out.
+ * Reads a Word document: headings, paragraphs, lists, links, tables, charts, notes, comments, and each header and footer
+ * once. Deleted text and field codes are left out.
  */
 export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
   const main = await PackagePart.main(zip, 'word/document.xml');
@@ -44,10 +44,10 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: reader.writer.toString() };
 }
 
-/** A cell takes no more columns. */
+/** The most columns that a cell spans. */
 const MAX_SPAN = 100;
-/** Elements whose text is none of the document's as it stands. */
-const LEFT_OUT = new Set(['w:del', 'w:movefrom', 'w:pprchange', 'w:rprchange', 'w:tcprchange', 'w:rt']);
+/** Elements whose text is not part of the current document: deletions, moves, former properties, ruby annotations. */
+const EXCLUDED = new Set(['w:del', 'w:movefrom', 'w:pprchange', 'w:rprchange', 'w:tcprchange', 'w:rt']);
 
 /** A paragraph that is being read. */
 interface OpenParagraph {
@@ -55,7 +55,7 @@ interface OpenParagraph {
   style: string;
   list: string | undefined;
   level: number | undefined;
-  /** 1 to 9, or 10 for text, where the paragraph itself says so. */
+  /** The paragraph's own outline level: 1 to 9 for headings, 10 for text. */
   outline: number | undefined;
 }
 
@@ -71,17 +71,17 @@ class DocumentReader {
   readonly writer = new DocumentWriter();
   readonly #parts: DocumentParts;
   #paragraph = emptyParagraph();
-  /** Those around a text box. */
+  /** The paragraphs around a text box. */
   readonly #outer: OpenParagraph[] = [];
   #inText = false;
-  /** Within what was deleted or moved away, how something looked before, or how a word is pronounced. */
-  #left = 0;
+  /** How many excluded elements are open. */
+  #skipped = 0;
   #link: OpenLink | undefined;
-  /** Where the last formula of the paragraph ends. */
+  /** The end of the paragraph's last formula in its text. */
   #formulaEnd = 0;
-  /** `superscript`, `subscript` or nothing. */
+  /** `superscript`, `subscript` or empty. */
   #script = '';
-  /** Columns that the open cells take, the innermost last. */
+  /** How many columns each open cell spans, the innermost last. */
   readonly #columns: number[] = [];
 
   constructor(parts: DocumentParts) {
@@ -91,7 +91,7 @@ class DocumentReader {
   read(xml: string): void {
     for (const event of withFormulas(xmlEvents(xml))) {
       if (this.writer.isFull) return;
-      this.#take(event);
+      this.#handle(event);
     }
   }
 
@@ -102,7 +102,7 @@ class DocumentReader {
       if (this.writer.isFull) return;
       if (event.kind === 'text') this.#write(event.text);
       else if (event.name === element && event.kind === 'open') {
-        // Lines between the text and its notes are notes as well.
+        // Separator lines are stored as notes with a type.
         id = event.attribute('w:type') === '' ? event.attribute('w:id') : '';
         const author = event.attribute('w:author').slice(0, 100);
         this.#paragraph = { ...emptyParagraph(), text: author && `${author}: ` };
@@ -126,7 +126,7 @@ class DocumentReader {
     this.#paragraph = emptyParagraph();
   }
 
-  #take(event: EventOrFormula): void {
+  #handle(event: EventOrFormula): void {
     if (event.kind === 'text') {
       this.#write(event.text);
       return;
@@ -149,7 +149,7 @@ class DocumentReader {
           const target = this.#parts.target(event.attribute('r:id'));
           this.#link = { target, start: this.#paragraph.text.length };
         } else if (this.#link) {
-          this.#paragraph.text = withLink(this.#paragraph.text, this.#link);
+          this.#paragraph.text = closeLink(this.#paragraph.text, this.#link);
           this.#link = undefined;
         }
         break;
@@ -162,26 +162,27 @@ class DocumentReader {
         break;
       case 'w:tc':
         if (isOpen) this.#columns.push(1);
-        else for (let left = this.#columns.pop() ?? 1; left > 0; left--) writer.closeCell();
+        else for (let count = this.#columns.pop() ?? 1; count > 0; count--) writer.closeCell();
         break;
       default:
         this.#run(event);
-        if (isOpen && this.#left === 0) this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
+        if (isOpen && this.#skipped === 0)
+          this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
     }
   }
 
   #write(text: string): void {
-    if (this.#inText && this.#left === 0) this.#paragraph.text += this.#scripted(text);
+    if (this.#inText && this.#skipped === 0) this.#paragraph.text += this.#toScript(text);
   }
 
   #writeFormula(text: string): void {
-    if (this.#left > 0) return;
+    if (this.#skipped > 0) return;
     const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
     this.#paragraph.text += `${isNext ? ' ' : ''}${text}`;
     this.#formulaEnd = this.#paragraph.text.length;
   }
 
-  /** What a paragraph or a cell is, and the notes that it refers to. */
+  /** Handles properties of paragraphs and cells, and references to notes. */
   #property(name: string, value: string, id: string): void {
     const paragraph = this.#paragraph;
     if (name === 'w:pstyle') paragraph.style = value;
@@ -194,21 +195,21 @@ class DocumentReader {
     else if (name === 'w:commentreference') paragraph.text += `[^c${id}]`;
   }
 
-  /** Text and how it stands on its line. */
+  /** Handles runs of text and their position on the line. */
   #run(event: XmlEvent): void {
     if (event.kind === 'text') return;
     const isOpen = event.kind === 'open';
     if (event.name === 'w:t' || event.name === 'm:t') this.#inText = isOpen;
-    else if (LEFT_OUT.has(event.name)) this.#left += isOpen ? 1 : -1;
+    else if (EXCLUDED.has(event.name)) this.#skipped += isOpen ? 1 : -1;
     else if (event.name === 'w:r') this.#script = '';
-    else if (!isOpen || this.#left > 0) return;
+    else if (!isOpen || this.#skipped > 0) return;
     else if (event.name === 'w:vertalign') this.#script = event.attribute('w:val');
     else if (event.name === 'w:tab' || event.name === 'w:ptab') this.#paragraph.text += ' ';
     else if (event.name === 'w:nobreakhyphen') this.#paragraph.text += '-';
     else if (event.name === 'w:br' || event.name === 'w:cr') this.#paragraph.text += '\n';
   }
 
-  #scripted(text: string): string {
+  #toScript(text: string): string {
     if (this.#script === 'superscript') return superscript(text);
     return this.#script === 'subscript' ? subscript(text) : text;
   }

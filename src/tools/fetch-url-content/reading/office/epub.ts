@@ -6,10 +6,10 @@ import { partPath } from './package-parts.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** In UTF-16 code units. */
-const LONGEST_TITLE = 200;
+/** The longest title of a chapter, in UTF-16 code units. */
+const MAX_TITLE_LENGTH = 200;
 
-/** A book: its chapters in the order of reading. */
+/** Reads a book, chapter by chapter in reading order. */
 export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocument> {
   let path = '';
   for (const event of xmlEvents(await zip.text('META-INF/container.xml'))) {
@@ -25,14 +25,14 @@ export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocumen
     const chapter = readWhole(await zip.text(partPath(name, folder)), url);
     if (chapter === '') continue;
     const title = titles.get(partPath(name, folder));
-    // Without a title in the contents it goes on with the chapter before it.
+    // A part without a title in the table of contents continues the chapter before it.
     chapters.push(title === undefined || chapter.startsWith('#') ? chapter : `# ${title}\n\n${chapter}`);
     length += chapter.length;
   }
   return { ...officeMetadata(book), content: chapters.join('\n\n') };
 }
 
-/** What the table of contents calls the parts of a book, by their paths: that of EPUB 3, or of EPUB 2. */
+/** The titles of a book's parts in its table of contents (EPUB 3 or EPUB 2), by their paths. */
 async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; folder: string }) {
   const titles = new Map<string, string>();
   for (const event of xmlEvents(book)) {
@@ -48,10 +48,10 @@ async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; fol
       else if (part.kind === 'open' && (part.name === 'a' || part.name === 'navlabel')) text = '';
       if (part.kind === 'open' && part.name === 'a') target = part.attribute('href');
       if (part.kind === 'open' && part.name === 'content') target = part.attribute('src');
-      const isWhole = part.kind === 'open' ? part.name === 'content' : part.kind === 'close' && part.name === 'a';
-      const title = onOneLine(text).slice(0, LONGEST_TITLE);
-      const chapter = isWhole ? partPath(target, within) : '';
-      if (isWhole && title !== '' && target !== '' && !titles.has(chapter)) titles.set(chapter, title);
+      const isEntryEnd = part.kind === 'open' ? part.name === 'content' : part.kind === 'close' && part.name === 'a';
+      const title = onOneLine(text).slice(0, MAX_TITLE_LENGTH);
+      const chapter = isEntryEnd ? partPath(target, within) : '';
+      if (isEntryEnd && title !== '' && target !== '' && !titles.has(chapter)) titles.set(chapter, title);
     }
   }
   return titles;

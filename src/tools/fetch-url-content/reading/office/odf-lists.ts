@@ -5,16 +5,16 @@ const FORMATS: ReadonlyMap<string, string> = new Map(
   Object.entries({ 1: 'decimal', a: 'lowerLetter', A: 'upperLetter', i: 'lowerRoman', I: 'upperRoman' }),
 );
 const MAX_LEVELS = 9;
-/** The list of the headings, which has no name of its own. */
+/** The name of the headings' list, which has none in the file. */
 const OUTLINE = '';
 
-/** The styles of lists in a part of an OpenDocument, by their names; that of the headings has none. */
+/** Reads the list styles in a part of an OpenDocument, by name; that of the headings is `OUTLINE`. */
 function listStyles(xml: string): Map<string, NumberedList> {
   const styles = new Map<string, NumberedList>();
   let levels: ListLevel[] = [];
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open') continue;
-    // All styles stand before the text.
+    // All styles come before the text.
     if (event.name === 'office:body') break;
     if (event.name === 'text:list-style' || event.name === 'text:outline-style') {
       const name = event.name === 'text:list-style' ? event.attribute('style:name') : OUTLINE;
@@ -22,8 +22,8 @@ function listStyles(xml: string): Map<string, NumberedList> {
       styles.set(name, { kind: name, levels, starts: new Map() });
     } else if (/^text:(?:list-level-style-number|outline-level-style)$/.test(event.name)) {
       const level = Math.min(Number(event.attribute('text:level')) || 1, MAX_LEVELS);
-      const shown = Math.min(Number(event.attribute('text:display-levels')) || 1, level);
-      const numbers = Array.from({ length: shown }, (_, at) => `%${level - shown + at + 1}`).join('.');
+      const shownLevels = Math.min(Number(event.attribute('text:display-levels')) || 1, level);
+      const numbers = Array.from({ length: shownLevels }, (_, at) => `%${level - shownLevels + at + 1}`).join('.');
       const text = `${event.attribute('style:num-prefix')}${numbers}${event.attribute('style:num-suffix')}`;
       const format = FORMATS.get(event.attribute('style:num-format')) ?? 'none';
       levels[level - 1] = { format, text, start: Number(event.attribute('text:start-value')) || 1 };
@@ -32,13 +32,13 @@ function listStyles(xml: string): Map<string, NumberedList> {
   return styles;
 }
 
-/** Counts the items of the lists of an OpenDocument, and its headings. */
+/** Counts the list items and headings of an OpenDocument. */
 export class OdfLists {
   readonly #styles: ReadonlyMap<string, NumberedList>;
   readonly #headings: ListNumbers;
-  /** Of the last list of each style. */
+  /** The counts of the last list of each style. */
   readonly #counted = new Map<string, ListNumbers>();
-  /** The styles of the lists that are open, the innermost last. */
+  /** The styles of open lists, the innermost last. */
   readonly #open: string[] = [];
 
   constructor(...parts: readonly string[]) {
@@ -51,9 +51,9 @@ export class OdfLists {
     return this.#open.length;
   }
 
-  begin(style: string, goesOn: boolean): void {
+  begin(style: string, continues: boolean): void {
     const name = style || this.#open.at(-1) || OUTLINE;
-    const isNew = this.#open.length === 0 && !goesOn;
+    const isNew = this.#open.length === 0 && !continues;
     if (isNew || !this.#counted.has(name)) this.#counted.set(name, new ListNumbers(this.#styles));
     this.#open.push(name);
   }
@@ -62,13 +62,13 @@ export class OdfLists {
     this.#open.pop();
   }
 
-  /** The next item of the innermost list. */
+  /** Counts the next item of the innermost list. */
   item(): ItemLabel | undefined {
     const style = this.#open.at(-1);
     return style ? this.#counted.get(style)?.next(style, this.depth - 1) : undefined;
   }
 
-  /** The next heading of a level, from 1. */
+  /** Counts the next heading of a level, from 1. */
   heading(level: number): ItemLabel | undefined {
     return this.#headings.next(OUTLINE, level - 1);
   }

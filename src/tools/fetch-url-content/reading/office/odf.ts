@@ -1,8 +1,8 @@
 import { joinSpaces, onOneLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
+import { type CellRow, MAX_CELL_LENGTH, MAX_SHEET_LENGTH, rowLength } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
-import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
+import { closeLink, DocumentWriter, type OpenLink } from './document-writer.ts';
 import { OdfLists } from './odf-lists.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
@@ -19,7 +19,7 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
   }
   const content = await zip.text('content.xml');
   const styles = await zip.text('styles.xml');
-  const { formulas, charts } = await objectsOf(zip, content);
+  const { formulas, charts } = await readObjects(zip, content);
   const reader = new OdfReader(formulas, new OdfLists(styles, content));
   reader.read(content);
   for (const chart of charts) reader.read(chart);
@@ -28,10 +28,10 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
 }
 
 /**
- * Formulas lie in parts of their own, as MathML, and so do charts with the table of their values; those of a spreadsheet
- * show its cells. One may stand in a document any number of times; it is read once.
+ * Reads embedded objects, each once even if the document shows it several times: formulas as MathML, and charts with the
+ * table of their values. Charts of a spreadsheet are left out, because they repeat its cells.
  */
-async function objectsOf(zip: ZipFile, content: string) {
+async function readObjects(zip: ZipFile, content: string) {
   const formulas = new Map<string, string>();
   const charts: string[] = [];
   const isSheet = content.includes('<office:spreadsheet');
@@ -53,7 +53,7 @@ async function objectsOf(zip: ZipFile, content: string) {
   return { formulas, charts };
 }
 
-/** Adds what the headers and footers say. */
+/** Adds the headers and footers. */
 function readMargins(styles: string, writer: DocumentWriter): void {
   let depth = 0;
   let text = '';
@@ -82,7 +82,7 @@ interface OpenNote {
 class OdfReader {
   readonly writer = new DocumentWriter();
   readonly #formulas: ReadonlyMap<string, string>;
-  /** The paragraph that is read is the last one; those before are around text boxes and notes. */
+  /** The open paragraphs: the last one is being read, the others contain text boxes and notes. */
   readonly #paragraphs: OpenParagraph[] = [];
   readonly #notes: OpenNote[] = [];
   #noteCount = 0;
@@ -90,8 +90,8 @@ class OdfReader {
   readonly #lists: OdfLists;
   /** Whether the next paragraph begins an item. */
   #isItem = false;
-  /** Within what was deleted, what marks a note, or how a word is pronounced. */
-  #left = 0;
+  /** How many excluded elements are open: deletions, marks of notes, ruby annotations. */
+  #excluded = 0;
   #slides = 0;
   #hasNotes = false;
   #isSheet = false;
@@ -116,7 +116,7 @@ class OdfReader {
 
   #add(text: string): void {
     const paragraph = this.#paragraphs.at(-1);
-    if (paragraph && this.#left === 0) paragraph.text += text;
+    if (paragraph && this.#excluded === 0) paragraph.text += text;
   }
 
   #element(event: XmlEvent): void {
@@ -136,9 +136,9 @@ class OdfReader {
       case 'text:list':
         if (event.kind === 'close') this.#lists.end();
         else {
-          const goesOn =
+          const continues =
             event.attribute('text:continue-numbering') === 'true' || event.attribute('text:continue-list') !== '';
-          this.#lists.begin(event.attribute('text:style-name'), goesOn);
+          this.#lists.begin(event.attribute('text:style-name'), continues);
         }
         break;
       case 'text:list-item':
@@ -153,10 +153,10 @@ class OdfReader {
       case 'text:note-citation':
       case 'text:ruby-text':
       case 'dc:date':
-        this.#left += isOpen ? 1 : -1;
+        this.#excluded += isOpen ? 1 : -1;
         break;
       case 'dc:creator':
-        // Who wrote the comment.
+        // The author of a comment comes before its text.
         if (isOpen) this.#paragraphs.push({ text: '', heading: undefined });
         else {
           const { text = '' } = this.#paragraphs.pop() ?? {};
@@ -191,7 +191,7 @@ class OdfReader {
     if (!paragraph || event.kind === 'text') return;
     if (event.kind === 'open') this.#link = { target: event.attribute('xlink:href'), start: paragraph.text.length };
     else if (this.#link) {
-      paragraph.text = withLink(paragraph.text, this.#link);
+      paragraph.text = closeLink(paragraph.text, this.#link);
       this.#link = undefined;
     }
   }
@@ -205,11 +205,11 @@ class OdfReader {
   #beginNote(element: string, kind: string): void {
     const mark = element === 'office:annotation' ? 'c' : kind === 'endnote' ? 'e' : '';
     const note = { id: `${mark}${++this.#noteCount}`, text: '' };
-    if (this.#left === 0) this.#refer(`[^${note.id}]`);
+    if (this.#excluded === 0) this.#refer(`[^${note.id}]`);
     this.#notes.push(note);
   }
 
-  /** In the text, or in the cell that has no text yet. */
+  /** Adds a reference to the open paragraph, else to the open cell, else as a paragraph. */
   #refer(mark: string): void {
     if (this.#paragraphs.length > 0) this.#add(mark);
     else if (this.#sheet) this.#sheet.cell.push(mark);
@@ -218,7 +218,7 @@ class OdfReader {
 
   #endNote(): void {
     const note = this.#notes.pop();
-    if (note && this.#left === 0) this.writer.note(note.id, note.text);
+    if (note && this.#excluded === 0) this.writer.note(note.id, note.text);
   }
 
   #endParagraph(): void {
@@ -244,24 +244,24 @@ class OdfReader {
     if (event.kind === 'text') return;
     const isOpen = event.kind === 'open';
     const name = event.name.slice('table:'.length);
-    const count = (of: string) =>
-      (event.kind === 'open' && Number(event.attribute(`table:number-${of}-repeated`))) || 1;
+    const repeats = (unit: string) =>
+      (event.kind === 'open' && Number(event.attribute(`table:number-${unit}-repeated`))) || 1;
     if (name === 'table') {
       if (this.#isSheet) this.#sheetPart(event.kind === 'open' ? event.attribute('table:name') : undefined);
       else if (isOpen) this.writer.openTable();
       else this.writer.closeTable();
     } else if (name === 'table-row') {
-      if (isOpen) this.#repeatedRows = count('rows');
+      if (isOpen) this.#repeatedRows = repeats('rows');
       if (this.#sheet && !isOpen) this.#endRow();
       else if (isOpen) this.writer.openRow();
     } else if (name === 'table-cell' || name === 'covered-table-cell') {
-      if (isOpen) this.#repeat = count('columns');
+      if (isOpen) this.#repeat = repeats('columns');
       else if (this.#sheet) this.#endCell();
       else this.writer.closeCell(this.#repeat);
     }
   }
 
-  /** A sheet begins with its name, and ends without one. */
+  /** Begins a sheet of this name; without a name, ends the open one. */
   #sheetPart(name: string | undefined): void {
     const sheet = this.#sheet;
     this.#sheet = name === undefined ? undefined : { rows: [], row: [], cell: [], number: 0, length: 0 };
@@ -272,7 +272,7 @@ class OdfReader {
   #endCell(): void {
     if (!this.#sheet) return;
     const { row, cell } = this.#sheet;
-    const text = cell.join(' ').trim().slice(0, LONGEST_CELL);
+    const text = cell.join(' ').trim().slice(0, MAX_CELL_LENGTH);
     cell.length = 0;
     for (let count = 0; count < this.#repeat && row.length < MAX_COLUMNS; count++) row.push(text);
   }
@@ -283,10 +283,10 @@ class OdfReader {
     this.#sheet.row = [];
     while (row.at(-1) === '') row.pop();
     const times = row.length === 0 ? 0 : Math.min(this.#repeatedRows, MAX_REPEATED_ROWS);
-    for (let at = 1; at <= times && this.#sheet.length < LONGEST_SHEET; at++) {
-      const shown = { number: this.#sheet.number + at, cells: row };
-      rows.push(shown);
-      this.#sheet.length += lengthOf(shown);
+    for (let at = 1; at <= times && this.#sheet.length < MAX_SHEET_LENGTH; at++) {
+      const numbered = { number: this.#sheet.number + at, cells: row };
+      rows.push(numbered);
+      this.#sheet.length += rowLength(numbered);
     }
     this.#sheet.number += this.#repeatedRows;
   }

@@ -1,7 +1,7 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { xmlEvents } from './xml-events.ts';
 
-/** What the properties of an Office document, or the metadata of an EPUB, tell of it. */
+/** Reads the properties of an Office document, or the metadata of an EPUB. */
 export function officeMetadata(xml: string): Omit<ParsedDocument, 'content'> {
   const texts = firstTexts(xml);
   const first = (...names: string[]) => names.map((name) => texts.get(name)).find(Boolean) ?? '';
@@ -18,7 +18,7 @@ export function officeMetadata(xml: string): Omit<ParsedDocument, 'content'> {
   };
 }
 
-/** The texts of elements that hold nothing else, by their names; of several the first. */
+/** The texts of elements without children, by element name; only the first of each name. */
 function firstTexts(xml: string): Map<string, string> {
   const texts = new Map<string, string>();
   let text = '';

@@ -15,7 +15,7 @@ interface OfficeJob {
 
 /**
  * Reads an Office document, an e-book or rich text.
- * @throws Error for files that are damaged, encrypted, have no text or unpack to too much.
+ * @throws Error if the file is damaged or encrypted, has no text or unpacks to too much.
  */
 export async function readOffice(job: OfficeJob): Promise<ParsedDocument> {
   const document = await readKind(job);

@@ -1,26 +1,26 @@
-import { ACCENTS, base, characters, FUNCTIONS, group, join } from '../math/mathml.ts';
+import { ACCENTS, brace, FUNCTIONS, joinLatex, latexText, scriptBase } from '../math/mathml.ts';
 import type { XmlEvent } from './xml-events.ts';
 
-/** An element of a formula that is being read. */
-interface Part {
+/** An open element of a formula. */
+interface OpenElement {
   name: string;
-  /** What its parts are in LaTeX, with the names of their elements. */
+  /** The LaTeX of its children, with their element names. */
   parts: { name: string; latex: string }[];
-  /** What its properties say, by the names of their elements. */
-  says: Map<string, string>;
+  /** Its properties, by element name. */
+  properties: Map<string, string>;
 }
 
-/** Elements that a line of text does not hold. */
+/** Elements that make a formula more than a line of text. */
 const STRUCTURE = /^m:(?:f|ssup|ssub|ssubsup|spre|rad|nary|d|m|eqarr|acc|bar|limlow|limupp)$/;
-/** Whether a formula begins here (ECMA-376, part 1, 22.1). */
+/** Whether an event begins a formula (ECMA-376, part 1, 22.1). */
 function beginsFormula(event: XmlEvent): boolean {
   return event.kind === 'open' && (event.name === 'm:omath' || event.name === 'm:omathpara');
 }
 
-/** A piece of a document, or a formula as it stands in Markdown: LaTeX, or a line of text as it is. */
+/** An event of a document, or a whole formula in Markdown: LaTeX, or plain text if it has no structure. */
 export type EventOrFormula = XmlEvent | { kind: 'formula'; text: string };
 
-/** The events of a document; each formula is one. */
+/** Replaces the events of each formula with one event. */
 export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrFormula> {
   let formula: FormulaReader | undefined;
   for (const event of events) {
@@ -29,71 +29,71 @@ export function* withFormulas(events: Iterable<XmlEvent>): Generator<EventOrForm
       yield event;
       continue;
     }
-    const text = formula.take(event);
+    const text = formula.handle(event);
     if (text === undefined) continue;
     formula = undefined;
     yield { kind: 'formula', text };
   }
 }
 
-/** Reads a formula from the event that begins it to the one that ends it. */
+/** Reads a formula, from the event that begins it to the one that ends it. */
 class FormulaReader {
-  readonly #stack: Part[] = [];
+  readonly #stack: OpenElement[] = [];
   #inText = false;
   #isText = true;
   #plain = '';
 
-  /** The formula as it stands in Markdown, where this event ends it. */
-  take(event: XmlEvent): string | undefined {
+  /** Takes an event; returns first formula in Markdown if first event ends it. */
+  handle(event: XmlEvent): string | undefined {
     const open = this.#stack.at(-1);
     if (event.kind === 'text') {
       if (!this.#inText) return undefined;
       this.#plain += event.text;
       const text = event.text.replace(/[\u2061-\u2064]/g, '');
-      open?.parts.push({ name: 'text', latex: FUNCTIONS.has(text) ? `\\${text}` : characters(text) });
+      open?.parts.push({ name: 'text', latex: FUNCTIONS.has(text) ? `\\${text}` : latexText(text) });
       return undefined;
     }
     if (event.name === 'm:t') this.#inText = event.kind === 'open';
     if (event.kind === 'open') {
       if (STRUCTURE.test(event.name)) this.#isText = false;
-      // Properties stand in an element of their own within what they are about.
-      if (open?.name.endsWith('pr')) this.#stack.at(-2)?.says.set(event.name, event.attribute('m:val'));
-      this.#stack.push({ name: event.name, parts: [], says: new Map() });
+      // Properties are in a child element `...Pr` of first element that they describe.
+      if (open?.name.endsWith('pr')) this.#stack.at(-2)?.properties.set(event.name, event.attribute('m:val'));
+      this.#stack.push({ name: event.name, parts: [], properties: new Map() });
       return undefined;
     }
-    const ended = this.#stack.pop();
-    if (!ended) return '';
-    const latex = latexOf(ended);
+    const closed = this.#stack.pop();
+    if (!closed) return '';
+    const latex = latexOf(closed);
     const outer = this.#stack.at(-1);
     if (outer) {
-      if (latex !== '') outer.parts.push({ name: ended.name, latex });
+      if (latex !== '') outer.parts.push({ name: closed.name, latex });
       return undefined;
     }
     if (this.#isText || latex.trim() === '') return this.#plain.replace(/[\u2061-\u2064]/g, '');
-    return ended.name === 'm:omathpara' ? `$$${latex.trim()}$$` : `$${latex.trim()}$`;
+    return closed.name === 'm:omathpara' ? `$$${latex.trim()}$$` : `$${latex.trim()}$`;
   }
 }
 
-function latexOf({ name, parts, says }: Part): string {
-  const all = (of: string) => parts.filter((part) => part.name === of).map(({ latex }) => latex.trim());
-  const the = (of: string) => all(`m:${of}`)[0] ?? '';
-  const below = () => (the('sub') === '' ? '' : `_${group(the('sub'))}`);
-  const above = () => (the('sup') === '' ? '' : `^${group(the('sup'))}`);
+function latexOf({ name, parts, properties }: OpenElement): string {
+  const all = (element: string) => parts.filter((part) => part.name === element).map(({ latex }) => latex.trim());
+  const first = (element: string) => all(`m:${element}`)[0] ?? '';
+  const below = () => (first('sub') === '' ? '' : `_${brace(first('sub'))}`);
+  const above = () => (first('sup') === '' ? '' : `^${brace(first('sup'))}`);
   switch (name) {
     case 'm:f':
-      return `\\${says.get('m:type') === 'noBar' ? 'binom' : 'frac'}{${the('num')}}{${the('den')}}`;
+      return `\\${properties.get('m:type') === 'noBar' ? 'binom' : 'frac'}{${first('num')}}{${first('den')}}`;
     case 'm:ssup':
     case 'm:ssub':
     case 'm:ssubsup':
-      return `${base(the('e'))}${below()}${above()}`;
+      return `${scriptBase(first('e'))}${below()}${above()}`;
     case 'm:spre':
-      return `{}${below()}${above()}${the('e')}`;
+      return `{}${below()}${above()}${first('e')}`;
     case 'm:rad':
-      return `\\sqrt${the('deg') === '' ? '' : `[${the('deg')}]`}{${the('e')}}`;
+      return `\\sqrt${first('deg') === '' ? '' : `[${first('deg')}]`}{${first('e')}}`;
     case 'm:nary':
-      return `${characters(says.get('m:chr') ?? '∫')}${below()}${above()} ${the('e')}`;
+      return `${latexText(properties.get('m:chr') ?? '∫')}${below()}${above()} ${first('e')}`;
     case 'm:d':
-      return fenced(all('m:e'), says);
+      return delimited(all('m:e'), properties);
     case 'm:m':
       return `\\begin{matrix} ${all('m:mr').join(' \\\\ ')} \\end{matrix}`;
     case 'm:mr':
@@ -101,21 +101,21 @@ function latexOf({ name, parts, says }: Part): string {
     case 'm:eqarr':
       return all('m:e').join(' \\\\ ');
     case 'm:func':
-      return `${the('fname')} ${the('e')}`;
+      return `${first('fname')} ${first('e')}`;
     case 'm:acc':
-      return `${ACCENTS.get(says.get('m:chr') ?? '\u0302') ?? '\\overline'}{${the('e')}}`;
+      return `${ACCENTS.get(properties.get('m:chr') ?? '\u0302') ?? '\\overline'}{${first('e')}}`;
     case 'm:bar':
-      return `\\${says.get('m:pos') === 'bot' ? 'under' : 'over'}line{${the('e')}}`;
+      return `\\${properties.get('m:pos') === 'bot' ? 'under' : 'over'}line{${first('e')}}`;
     case 'm:limlow':
-      return `${base(the('e'))}_${group(the('lim'))}`;
+      return `${scriptBase(first('e'))}_${brace(first('lim'))}`;
     case 'm:limupp':
-      return `${base(the('e'))}^${group(the('lim'))}`;
+      return `${scriptBase(first('e'))}^${brace(first('lim'))}`;
     default:
-      return join(parts.map(({ latex }) => latex));
+      return joinLatex(parts.map(({ latex }) => latex));
   }
 }
 
-function fenced(parts: readonly string[], says: ReadonlyMap<string, string>): string {
-  const mark = (of: string, usual: string) => characters(says.get(`m:${of}chr`) ?? usual);
+function delimited(parts: readonly string[], properties: ReadonlyMap<string, string>): string {
+  const mark = (place: string, usual: string) => latexText(properties.get(`m:${place}chr`) ?? usual);
   return `${mark('beg', '(')}${parts.join(mark('sep', '|'))}${mark('end', ')')}`;
 }

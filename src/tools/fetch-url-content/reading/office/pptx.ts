@@ -7,7 +7,7 @@ import { PackagePart } from './package-parts.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** A presentation, slide by slide as they are shown: the title as a heading, then its text and tables, diagrams, charts and notes. */
+/** Reads a presentation in the order of its slides: each title as a heading, then texts, tables, diagrams, charts and notes. */
 export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
   const writer = new DocumentWriter();
   for (const [at, path] of (await slidesOf(zip)).entries()) {
@@ -22,7 +22,7 @@ export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
-/** The paths of the slides in the order of the presentation: their names tell when they were made. */
+/** The paths of the slides in the order of the presentation; their names follow the order of creation. */
 async function slidesOf(zip: ZipFile): Promise<string[]> {
   const main = await PackagePart.main(zip, 'ppt/presentation.xml');
   const slides: string[] = [];
@@ -48,30 +48,30 @@ function writeNotes(xml: string, writer: DocumentWriter): void {
   if (text !== '') writer.paragraph(`Notes: ${text}`);
 }
 
-/** Writes the text of the shapes, but for placeholders of the `leftOut` types. */
-function writeShapes(xml: string, writer: DocumentWriter, leftOut = /^(sldNum|sldImg)$/): void {
-  const shape = new ShapeReader(writer, leftOut);
+/** Writes the text of the shapes, except for placeholders of the `excluded` types. */
+function writeShapes(xml: string, writer: DocumentWriter, excluded = /^(sldNum|sldImg)$/): void {
+  const shape = new ShapeReader(writer, excluded);
   for (const event of withFormulas(xmlEvents(xml))) {
     if (writer.isFull) return;
-    shape.take(event);
+    shape.handle(event);
   }
 }
 
 class ShapeReader {
   readonly #writer: DocumentWriter;
-  readonly #leftOut: RegExp;
+  readonly #excluded: RegExp;
   #isTitle = false;
-  #isLeftOut = false;
+  #isExcluded = false;
   #level = 0;
   #text = '';
   #inText = false;
 
-  constructor(writer: DocumentWriter, leftOut: RegExp) {
+  constructor(writer: DocumentWriter, excluded: RegExp) {
     this.#writer = writer;
-    this.#leftOut = leftOut;
+    this.#excluded = excluded;
   }
 
-  take(event: EventOrFormula): void {
+  handle(event: EventOrFormula): void {
     if (event.kind === 'text' || event.kind === 'formula') {
       if (this.#inText || event.kind === 'formula') this.#text += event.text;
       return;
@@ -80,7 +80,7 @@ class ShapeReader {
     const writer = this.#writer;
     switch (event.name) {
       case 'p:sp':
-        this.#isTitle = this.#isLeftOut = false;
+        this.#isTitle = this.#isExcluded = false;
         break;
       case 'p:ph':
         if (event.kind === 'open') this.#placeholder(event.attribute('type'));
@@ -114,11 +114,11 @@ class ShapeReader {
 
   #placeholder(type: string): void {
     this.#isTitle = /title/i.test(type) && !/sub/i.test(type);
-    this.#isLeftOut = this.#leftOut.test(type);
+    this.#isExcluded = this.#excluded.test(type);
   }
 
   #endParagraph(): void {
-    if (this.#isLeftOut) return;
+    if (this.#isExcluded) return;
     const level = this.#level;
     this.#writer.paragraph(this.#text, this.#isTitle ? { heading: 2 } : level > 0 ? { item: level } : {});
   }

@@ -1,4 +1,4 @@
-/** The decoder of a code page by its number, and of that of Western Europe for one that is not known. */
+/** The decoder of a code page by its number; an unknown one is decoded as Western European. */
 export function codePageDecoder(codePage: number): TextDecoder {
   try {
     return new TextDecoder(NAMES[codePage] ?? `windows-${codePage}`);
@@ -16,8 +16,8 @@ const NAMES: Readonly<Record<number, string>> = {
   10007: 'x-mac-cyrillic',
   65001: 'utf-8',
 };
-/** The code pages of the character sets that fonts are for (`\fcharset`). */
-const OF_CHARSET: Readonly<Record<number, number>> = {
+/** The code pages of the character sets of fonts (`\fcharset`). */
+const CODE_PAGES: Readonly<Record<number, number>> = {
   77: 10000,
   128: 932,
   129: 949,
@@ -33,16 +33,16 @@ const OF_CHARSET: Readonly<Record<number, number>> = {
   222: 874,
   238: 1250,
 };
-const LONGEST_TABLE = 500_000;
+const MAX_TABLE_LENGTH = 500_000;
 
-/** The decoders of the fonts of a file, by their numbers; those that name no code page have the file's own. */
+/** The decoders of a file's fonts, by font number; fonts without a code page use the file's decoder `standard`. */
 export function fontDecoders(source: string, standard: TextDecoder): Map<number, TextDecoder> {
   const at = source.indexOf('{\\fonttbl');
-  const table = at < 0 ? '' : source.slice(at, at + LONGEST_TABLE);
+  const table = at < 0 ? '' : source.slice(at, at + MAX_TABLE_LENGTH);
   const pages = new Map<number, TextDecoder>();
   const fonts = new Map<number, TextDecoder>();
   for (const [, font, charset] of table.matchAll(/\{\\f(\d{1,5})\b[^{};]{0,200}?\\fcharset(\d{1,3})/g)) {
-    const number = OF_CHARSET[Number(charset)];
+    const number = CODE_PAGES[Number(charset)];
     const page = number === undefined ? standard : (pages.get(number) ?? codePageDecoder(number));
     if (number !== undefined) pages.set(number, page);
     fonts.set(Number(font), page);

@@ -3,14 +3,14 @@ import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { codePageDecoder, fontDecoders } from './rtf-code-pages.ts';
 
-/** Groups that hold no text of the document. */
+/** Groups without text of the document. */
 const SKIPPED = new Set(
   'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl generator filetbl revtbl fldinst mmathpr wgrffmtfilter info ftnsep ftnsepc aftnsep aftnsepc'.split(
     ' ',
   ),
 );
 
-/** Control words and symbols that are text. */
+/** Control words and symbols that represent text. */
 const SYMBOLS: Readonly<Record<string, string>> = {
   tab: ' ',
   line: '\n',
@@ -30,34 +30,34 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-/** What is read apart from the text around it. */
+/** A part that is read separately from the text around it. */
 type Aside = { kind: 'margin' } | { kind: 'note'; id: string };
 
 interface Group {
   skipped: boolean;
-  /** Characters that stand for a `\u` in readers that do not know it. */
-  spare: number;
-  /** Where `\info` keeps its parts. */
+  /** How many characters after a `\u` are its substitute for readers that do not know it. */
+  substitutes: number;
+  /** The field of `\info` that the group contains. */
   part: 'title' | 'author' | undefined;
-  /** What is hidden or deleted. */
+  /** Whether its text is hidden or deleted. */
   hidden: boolean;
   decoder: TextDecoder;
-  /** The text around what is read apart, in the group that begins it. */
+  /** In the group that begins an aside: the text around the aside. */
   outer?: { text: string; aside: Aside } | undefined;
 }
 
-/** A rich text file: headings, paragraphs, tables, notes and comments, and once each what its headers and footers say. */
+/** Reads rich text: headings, paragraphs, tables, notes, comments, and each header and footer once. */
 export function readRtf(bytes: Uint8Array): ParsedDocument {
   return new RtfReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')).read();
 }
 
-/** Groups in groups: what is deeper is left out. */
+/** How deep groups are nested; the reader stops at a deeper one. */
 const MAX_DEPTH = 10_000;
-/** `\name`, with a number and the space that ends it. */
+/** `\name`, with a number and a trailing space. */
 const WORD = /\\([a-z]{1,32})(-?\d{1,9})? ?/iy;
 const MARGIN = /^(?:header|footer)[lrf]?$/;
 
-/** One pass over the characters; groups cost a stack of small objects. */
+/** Reads the characters in one pass, with a stack of open groups. */
 class RtfReader {
   readonly #source: string;
   readonly #writer = new DocumentWriter();
@@ -68,9 +68,9 @@ class RtfReader {
   readonly #headings: ReadonlyMap<number, number>;
   #noteCount = 0;
   #text = '';
-  /** Bytes that are not decoded yet, and letters of ASCII behind them: such a letter may be the second byte of a character. */
+  /** Bytes that are not yet decoded, and ASCII letters after them: such a letter may be the second byte of a character. */
   #pending: number[] = [];
-  /** Characters to leave out: they stand for a `\u`. */
+  /** How many characters to skip as substitutes of a `\u`. */
   #drop = 0;
   #row: string[] = [];
   #inCell = false;
@@ -84,7 +84,7 @@ class RtfReader {
     this.#fonts = fontDecoders(source, standard);
     this.#headings = headingStyles(source);
     const first = this.#fonts.get(Number(/\\deff(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? -1));
-    this.#group = { skipped: false, spare: 1, part: undefined, hidden: false, decoder: first ?? standard };
+    this.#group = { skipped: false, substitutes: 1, part: undefined, hidden: false, decoder: first ?? standard };
   }
 
   read(): ParsedDocument {
@@ -176,7 +176,7 @@ class RtfReader {
     this.#inTable = false;
   }
 
-  /** What begins with a backslash at `at`. Gives the place behind it. */
+  /** Reads the control word or symbol at `at`. Returns the index after it. */
   #control(at: number): number {
     WORD.lastIndex = at;
     const word = WORD.exec(this.#source);
@@ -184,7 +184,7 @@ class RtfReader {
       const [all, name = '', digits] = word;
       const value = digits === undefined ? undefined : Number(digits);
       this.#word(name, value);
-      // Behind it stand so many bytes of a picture.
+      // `\binN` is followed by N bytes of binary data.
       return at + all.length + (name === 'bin' ? Math.max(0, value ?? 0) : 0);
     }
     const symbol = this.#source[at + 1] ?? '';
@@ -204,16 +204,16 @@ class RtfReader {
     const group = this.#group;
     if (SKIPPED.has(name)) group.skipped = true;
     else if (name === 'title' || name === 'author') group.part = this.#stack.length > 1 ? name : undefined;
-    else if (name === 'uc') group.spare = Math.min(Math.max(value ?? 1, 0), 8);
+    else if (name === 'uc') group.substitutes = Math.min(Math.max(value ?? 1, 0), 8);
     else if (name === 'u') {
       const code = (value ?? 0) & 0xffff;
-      // Signs of the fonts of symbols: nearly all are bullets.
+      // Characters of symbol fonts are nearly always bullets.
       this.#emit(code >= 0xf000 && code <= 0xf0ff ? '•' : String.fromCharCode(code));
-      this.#drop = group.spare;
+      this.#drop = group.substitutes;
     } else if (name === 'f') group.decoder = this.#fonts.get(value ?? 0) ?? group.decoder;
     else if (name === 'v' || name === 'deleted') group.hidden = value !== 0;
     else if (name === 'plain') group.hidden = false;
-    // In a group that begins with an asterisk, comments alone are text.
+    // Of the groups that begin with `\*`, only comments are text.
     else if (name === 'annotation') this.#beginAside({ kind: 'note', id: `c${++this.#noteCount}` });
     else if (group.skipped) return;
     else if (name === 'footnote') this.#beginAside({ kind: 'note', id: `${++this.#noteCount}` });
@@ -236,7 +236,7 @@ class RtfReader {
   }
 }
 
-/** Levels of headings by the numbers of their styles. */
+/** The levels of heading styles, by style number. */
 function headingStyles(source: string): Map<number, number> {
   const at = source.indexOf('{\\stylesheet');
   const styles = at < 0 ? '' : source.slice(at, at + 200_000);

@@ -1,7 +1,7 @@
 import { onOneLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { type CellRow, LONGEST_CELL, LONGEST_SHEET, lengthOf } from '../cell-tables.ts';
-import { type CellFormat, cellFormats, shownNumber } from './cell-formats.ts';
+import { type CellRow, MAX_CELL_LENGTH, MAX_SHEET_LENGTH, rowLength } from '../cell-tables.ts';
+import { type CellFormat, cellFormats, formatNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { PackagePart } from './package-parts.ts';
@@ -10,7 +10,7 @@ import type { ZipFile } from './zip-file.ts';
 
 const MAX_COLUMNS = 1000;
 
-/** What the cells of all sheets refer to. */
+/** What the cells of all sheets share. */
 interface Workbook {
   strings: readonly string[];
   formats: readonly CellFormat[];
@@ -19,8 +19,8 @@ interface Workbook {
 }
 
 /**
- * A workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before each,
- * then the comments on its cells.
+ * Reads a workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before
+ * each, then the comments on its cells.
  */
 export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
   const main = await PackagePart.main(zip, 'xl/workbook.xml');
@@ -88,32 +88,32 @@ function sheetRows(xml: string, book: Workbook): CellRow[] {
     } else if (event.name === within) within = '';
     else if (event.name === 'c' && cell.column < MAX_COLUMNS) {
       while (row.length < cell.column) row.push('');
-      row[cell.column] = shownValue(cell, book).slice(0, LONGEST_CELL);
+      row[cell.column] = displayedValue(cell, book).slice(0, MAX_CELL_LENGTH);
     } else if (event.name === 'row' && row.some((value) => value !== '')) {
-      const shown = { number, cells: row };
-      rows.push(shown);
-      length += lengthOf(shown);
-      if (length > LONGEST_SHEET) break;
+      const numbered = { number, cells: row };
+      rows.push(numbered);
+      length += rowLength(numbered);
+      if (length > MAX_SHEET_LENGTH) break;
     }
   }
   return rows;
 }
 
-function shownValue({ type, format, value, formula }: OpenCell, { strings, isMac }: Workbook): string {
+function displayedValue({ type, format, value, formula }: OpenCell, { strings, isMac }: Workbook): string {
   if (type === 's') return strings[Number(value)] ?? '';
-  // Some programs write formulas without what they come to.
+  // Some programs write formulas without their results.
   if (value === '') return formula === '' ? '' : `=${formula}`;
   if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
-  return type === '' || type === 'n' ? shownNumber(value.trim(), format, { isMac }) : withoutEscapes(value);
+  return type === '' || type === 'n' ? formatNumber(value.trim(), format, { isMac }) : unescapeText(value);
 }
 
-/** Characters that XML cannot hold are written by their numbers. */
-function withoutEscapes(text: string): string {
+/** Decodes characters that XML cannot hold, which are written as `_x000D_`. */
+function unescapeText(text: string): string {
   const plain = text.replace(/_x([\da-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
   return onOneLine(plain);
 }
 
-/** `AB12` is column 27, counted from 0. */
+/** The column of a reference, from 0: `AB12` is in column 27. */
 function columnOf(reference: string): number | undefined {
   const letters = /^([A-Z]{1,3})\d/.exec(reference)?.[1];
   if (letters === undefined) return undefined;
@@ -128,10 +128,10 @@ function sharedStrings(xml: string): string[] {
   for (const event of xmlEvents(xml)) {
     if (event.kind === 'text') text += inText && !inReading ? event.text : '';
     else if (event.name === 't') inText = event.kind === 'open';
-    // How a word is pronounced, in Japanese workbooks.
+    // Phonetic readings in Japanese workbooks.
     else if (event.name === 'rph') inReading = event.kind === 'open';
     else if (event.name === 'si') {
-      if (event.kind === 'close') strings.push(withoutEscapes(text));
+      if (event.kind === 'close') strings.push(unescapeText(text));
       text = '';
     }
   }

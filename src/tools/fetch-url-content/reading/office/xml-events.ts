@@ -1,17 +1,17 @@
 import { Parser } from 'htmlparser2';
 
 /**
- * A piece of XML: an element that opens or closes, or text. Names of elements are in lower case, with the usual prefix of
- * their namespace (none for spreadsheets, relationships and the packages of e-books), whichever the document chose.
+ * The start or the end of an element, or text. Element names are in lower case, with the usual prefix of their namespace
+ * (none for spreadsheets, relationships and the packages of e-books), whichever prefix the document uses.
  */
 export type XmlEvent =
   | { kind: 'open'; name: string; attribute(name: string): string }
   | { kind: 'close'; name: string }
   | { kind: 'text'; text: string };
 
-/** The parser's time for an element grows with the number of those around it. */
+/** The parser's time for an element grows with its depth. */
 const MAX_DEPTH = 1000;
-/** What is parsed before its events are taken; in UTF-16 code units. */
+/** How much is parsed before its events are yielded, in UTF-16 code units. */
 const CHUNK = 64 * 1024;
 
 const OOXML = /^http:\/\/(?:schemas\.openxmlformats\.org|purl\.oclc\.org\/ooxml)\/(\w+)(?:\/2006)?\/(\w+)$/;
@@ -33,39 +33,39 @@ const PREFIXES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Prefixes of a document that are not the usual ones: the usual by their own, and their own by the usual. */
-interface Renamed {
+/** The unusual prefixes of a document: from its own to the usual one, and back. */
+interface Prefixes {
   usual: ReadonlyMap<string, string>;
   own: ReadonlyMap<string, string>;
 }
 
 /**
- * XML as a stream of events, without a tree. Entities that a document defines for itself are not expanded, and nothing
- * is fetched. Of alternatives for several versions of a program (`mc:AlternateContent`) the fallback is left out.
- * @throws Error for what is nested too deeply.
+ * Parses XML into events, without a tree. It expands no entities that the document defines, and fetches nothing. The
+ * fallbacks of `mc:AlternateContent`, alternatives for other versions of a program, are left out.
+ * @throws Error if the document is nested too deeply.
  */
 export function* xmlEvents(xml: string): Generator<XmlEvent> {
   let events: XmlEvent[] = [];
   let fallbacks = 0;
-  let renamed: Renamed | undefined;
-  /** For each open element, the prefixes around it. */
-  const outer: (Renamed | undefined)[] = [];
+  let prefixes: Prefixes | undefined;
+  /** For each open element, the prefixes outside of it. */
+  const outer: (Prefixes | undefined)[] = [];
   const parser = new Parser(
     {
       onopentag(tag, attributes) {
-        outer.push(renamed);
+        outer.push(prefixes);
         if (outer.length > MAX_DEPTH) throw new Error('the document is nested too deeply');
-        renamed = withDeclared(renamed, attributes);
-        const name = usualName(tag, renamed);
+        prefixes = addDeclared(prefixes, attributes);
+        const name = usualName(tag, prefixes);
         if (name === 'mc:fallback') fallbacks += 1;
         if (fallbacks > 0) return;
-        const { own } = renamed ?? {};
+        const { own } = prefixes ?? {};
         const attribute = (wanted: string) => attributes[wanted] ?? (own && attributes[ownName(wanted, own)]) ?? '';
         events.push({ kind: 'open', name, attribute });
       },
       onclosetag(tag) {
-        const name = usualName(tag, renamed);
-        renamed = outer.pop();
+        const name = usualName(tag, prefixes);
+        prefixes = outer.pop();
         if (fallbacks === 0) events.push({ kind: 'close', name });
         else if (name === 'mc:fallback') fallbacks -= 1;
       },
@@ -88,8 +88,8 @@ function usualPrefix(address: string): string | undefined {
   return PREFIXES.get(address) ?? PREFIXES.get((OOXML.exec(address) ?? []).slice(1).join('/'));
 }
 
-/** The prefixes with what an element declares; the same where it declares nothing unusual. */
-function withDeclared(known: Renamed | undefined, attributes: Readonly<Record<string, string>>): Renamed | undefined {
+/** Adds the prefixes that an element declares; returns `known` itself if it declares nothing unusual. */
+function addDeclared(known: Prefixes | undefined, attributes: Record<string, string>): Prefixes | undefined {
   let usual: Map<string, string> | undefined;
   for (const name in attributes) {
     if (!name.startsWith('xmlns') || (name.length > 5 && name[5] !== ':')) continue;
@@ -104,10 +104,10 @@ function withDeclared(known: Renamed | undefined, attributes: Readonly<Record<st
   return usual.size === 0 ? undefined : { usual, own: new Map([...usual].map(([own, wanted]) => [wanted, own])) };
 }
 
-function usualName(tag: string, renamed: Renamed | undefined): string {
-  if (!renamed) return tag;
+function usualName(tag: string, prefixes: Prefixes | undefined): string {
+  if (!prefixes) return tag;
   const colon = tag.indexOf(':');
-  const prefix = renamed.usual.get(tag.slice(0, Math.max(0, colon)));
+  const prefix = prefixes.usual.get(tag.slice(0, Math.max(0, colon)));
   if (prefix === undefined) return tag;
   const local = tag.slice(colon + 1);
   return prefix === '' ? local : `${prefix}:${local}`;

@@ -1,12 +1,12 @@
 import { joinSpaces } from '../../../../base/text.ts';
 
-/** What is read of an annotation as the parser gives it. */
+/** The fields of a pdf.js annotation that are read. */
 interface Annotation {
   subtype?: string;
   fieldName?: string;
   fieldType?: string;
   fieldValue?: unknown;
-  /** What a radio button stands for. */
+  /** The value of a radio button when it is selected. */
   buttonValue?: unknown;
   alternativeText?: string;
   checkBox?: boolean;
@@ -15,11 +15,11 @@ interface Annotation {
   contentsObj?: { str?: string };
 }
 
-const LONGEST_NAME = 200;
-/** More annotations of a page are left out. */
+const MAX_NAME_LENGTH = 200;
+/** How many annotations of a page are read. */
 const MAX_LINES = 2000;
 
-/** What was filled into the fields of a form on a page, and what readers wrote on it; empty where there is nothing. */
+/** The values in the form fields of a page, and the comments on it, one a line; empty if there are none. */
 export function annotationLines(annotations: readonly Annotation[]): string {
   const lines = new Set<string>();
   for (const annotation of annotations) {
@@ -32,7 +32,7 @@ export function annotationLines(annotations: readonly Annotation[]): string {
 
 function fieldLine(field: Annotation): string {
   const { fieldName = '', alternativeText, fieldValue, buttonValue, checkBox, radioButton } = field;
-  const name = joinSpaces(alternativeText || fieldName).slice(0, LONGEST_NAME);
+  const name = joinSpaces(alternativeText || fieldName).slice(0, MAX_NAME_LENGTH);
   if (radioButton && typeof buttonValue === 'string' && fieldValue !== buttonValue) return '';
   const values = (Array.isArray(fieldValue) ? fieldValue : [fieldValue]).filter((value) => typeof value === 'string');
   const value = values.join(', ').trim();
@@ -42,8 +42,8 @@ function fieldLine(field: Annotation): string {
 
 function commentLine({ subtype = '', titleObj, contentsObj }: Annotation): string {
   const text = contentsObj?.str?.trim() ?? '';
-  // Links, and what opens beside a comment, say nothing of their own.
+  // Links have no text of their own, and a popup repeats its comment.
   if (text === '' || subtype === 'Link' || subtype === 'Popup') return '';
-  const author = titleObj?.str?.trim().slice(0, LONGEST_NAME);
+  const author = titleObj?.str?.trim().slice(0, MAX_NAME_LENGTH);
   return subtype === 'FreeText' || !author ? text : `Comment of ${author}: ${text}`;
 }

@@ -1,6 +1,6 @@
 import { onOneLine } from '../../../../base/text.ts';
 
-/** A piece of text where a page has it; `y` grows upwards. */
+/** A piece of text with its position on the page; `y` grows upwards. */
 export interface PlacedText {
   text: string;
   x: number;
@@ -9,25 +9,25 @@ export interface PlacedText {
   height: number;
 }
 
-/** Fewer pieces make no columns, and more are no text. */
-const LEAST_PIECES = 16;
-const MOST_PIECES = 20_000;
-/** Lines of prose have at least this many characters; the columns of a table have less. */
-const LEAST_LINE = 22;
-/** Pieces in the order of reading go from one column to the other this often, at most. */
-const FEW_CHANGES = 4;
+/** Fewer pieces are no columns, and more are no text. */
+const MIN_PIECES = 16;
+const MAX_PIECES = 20_000;
+/** The shortest average line of a column of prose, in characters; columns of tables are narrower. */
+const MIN_LINE_LENGTH = 22;
+/** How often pieces that are already in reading order may change between the columns. */
+const MAX_CHANGES = 4;
 
 /**
- * The pieces of a page in the order of reading. Most files have them so; where a page of two columns was written line
- * by line across both, its columns are put one behind the other. What stands across both (titles, wide figures) keeps
- * what is above it apart from what is below.
+ * Sorts the pieces of a page into reading order. Most files have them in it; if a page of two columns was written line by
+ * line across both, its left column is put before the right one. Pieces across both columns, such as titles and wide
+ * figures, separate what is above them from what is below.
  */
-export function inReadingOrder(pieces: readonly PlacedText[]): readonly PlacedText[] {
+export function sortForReading(pieces: readonly PlacedText[]): readonly PlacedText[] {
   const gutter = gutterOf(pieces);
   if (gutter === undefined) return pieces;
   const sides = pieces.filter(({ text }) => text.trim() !== '').map((piece) => sideOf(piece, gutter));
   const changes = sides.filter((side, at) => at > 0 && side !== 'across' && sides[at - 1] !== side).length;
-  if (changes <= FEW_CHANGES) return pieces;
+  if (changes <= MAX_CHANGES) return pieces;
   const ordered: PlacedText[] = [];
   let left: PlacedText[] = [];
   let right: PlacedText[] = [];
@@ -49,8 +49,8 @@ export function inReadingOrder(pieces: readonly PlacedText[]): readonly PlacedTe
   return ordered;
 }
 
-/** Pages of which half have the same first or last line, but for numbers, lose it; single pages keep what they have. */
-export function withoutRunningLines(pages: readonly string[]): string[] {
+/** Removes first and last lines that at least three and half of the pages share, apart from numbers: running heads and feet. */
+export function removeRunningLines(pages: readonly string[]): string[] {
   const split = pages.map((page) => page.split('\n'));
   const repeated = (lines: readonly (string | undefined)[]) => {
     const counts = new Map<string, number>();
@@ -66,7 +66,7 @@ export function withoutRunningLines(pages: readonly string[]): string[] {
   });
 }
 
-/** A row of a table: tables that go on have the same head on every page. */
+/** Whether a line is a row of a table: a table over several pages repeats its header row, which must stay. */
 function isRow(line: string): boolean {
   return line.startsWith('| ');
 }
@@ -75,24 +75,24 @@ function shapeOf(line: string): string {
   return onOneLine(line.replace(/\d+/g, '#')).slice(0, 200);
 }
 
-/** Where the space between two columns lies, if the page has two. */
+/** The `x` of the space between two columns; undefined if the page does not have two. */
 function gutterOf(pieces: readonly PlacedText[]): number | undefined {
-  const shown = pieces.filter(({ text }) => text.trim() !== '');
-  if (shown.length < LEAST_PIECES || shown.length > MOST_PIECES) return undefined;
-  const start = Math.min(...shown.map(({ x }) => x));
-  const end = Math.max(...shown.map(({ x, width }) => x + width));
+  const printed = pieces.filter(({ text }) => text.trim() !== '');
+  if (printed.length < MIN_PIECES || printed.length > MAX_PIECES) return undefined;
+  const start = Math.min(...printed.map(({ x }) => x));
+  const end = Math.max(...printed.map(({ x, width }) => x + width));
   let best: { gutter: number; crossing: number } | undefined;
   for (let share = 0.35; share <= 0.65; share += 0.01) {
     const gutter = start + (end - start) * share;
-    const crossing = shown.filter((piece) => sideOf(piece, gutter) === 'across').length;
+    const crossing = printed.filter((piece) => sideOf(piece, gutter) === 'across').length;
     if (!best || crossing < best.crossing) best = { gutter, crossing };
   }
-  if (!best || best.crossing > shown.length * 0.15) return undefined;
+  if (!best || best.crossing > printed.length * 0.15) return undefined;
   const { gutter } = best;
   const isColumn = (side: 'left' | 'right') => {
-    const lines = linesOf(shown.filter((piece) => sideOf(piece, gutter) === side));
+    const lines = linesOf(printed.filter((piece) => sideOf(piece, gutter) === side));
     const length = lines.flat().reduce((sum, { text }) => sum + text.length, 0);
-    return lines.length >= 6 && length / lines.length >= LEAST_LINE;
+    return lines.length >= 6 && length / lines.length >= MIN_LINE_LENGTH;
   };
   return isColumn('left') && isColumn('right') ? gutter : undefined;
 }
@@ -102,7 +102,7 @@ function sideOf({ x, width }: PlacedText, gutter: number): 'left' | 'right' | 'a
   return x >= gutter - 2 ? 'right' : 'across';
 }
 
-/** Pieces of one height, from the top of the page down, each line from left to right. */
+/** Groups pieces of the same height into lines, from the top of the page down, each from left to right. */
 function linesOf(pieces: readonly PlacedText[]): PlacedText[][] {
   const sorted = [...pieces].sort((a, b) => b.y - a.y);
   const lines: PlacedText[][] = [];

@@ -4,20 +4,20 @@ import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { CjkMaps } from './cjk-maps.ts';
 import { annotationLines } from './pdf-annotations.ts';
-import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layout.ts';
-import { byDirection } from './pdf-rotation.ts';
-import { stretchesOf } from './pdf-tables.ts';
+import { type PlacedText, removeRunningLines, sortForReading } from './pdf-layout.ts';
+import { groupByDirection } from './pdf-rotation.ts';
+import { sectionsOf } from './pdf-tables.ts';
 
-/** What stands for a page without text: whoever reads has to know that something may be missing. */
+/** The placeholder for a page without text: the reader must know that something may be missing. */
 const NO_TEXT = '(There is no text on this page; it may be a scanned image.)';
 
 /**
- * The text of a PDF, page by page with `[Page n]` marks. Stops after the soft limit with the pages read so far.
- * @throws Error for files that are damaged, encrypted or have no text.
+ * Reads the text of a PDF, page by page with `[Page n]` marks. After the soft limit it stops with the pages read so far.
+ * @throws Error if the file is damaged or encrypted, or has no text.
  */
 export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }): Promise<ParsedDocument> {
-  // Its own time: how busy the machine is says nothing of the document.
-  const before = process.cpuUsage();
+  // The limit is on the CPU time of the process: how busy the machine is says nothing about the document.
+  const startUsage = process.cpuUsage();
   const options = {
     useSystemFonts: false,
     stopAtErrors: false,
@@ -26,7 +26,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
     BinaryDataFactory: CjkMaps,
   };
   const pdf = await getDocumentProxy(new Uint8Array(bytes), options).catch(explain);
-  // What is on the screen takes a second pass over the text of each page with a link; what is printed does not.
+  // The intent `display` costs a second pass over the text of each page with a link, so only forms get it.
   const intent = (await pdf.getFieldObjects().catch(() => null)) ? 'display' : 'print';
   const pages: string[] = [];
   const annotations: string[] = [];
@@ -35,22 +35,22 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    const turned = byDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
-    const text = joined(turned.map((pieces) => layOutPage(inReadingOrder(pieces))));
-    // A page whose annotations are damaged still has its text.
-    const written = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
-    annotations.push(written);
+    const groups = groupByDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
+    const text = joinTexts(groups.map((pieces) => layOutPage(sortForReading(pieces))));
+    // A page with damaged annotations still has its text.
+    const annotated = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
+    annotations.push(annotated);
     page.cleanup();
     pages.push(text);
-    length += text.length + written.length;
-    const { user, system } = process.cpuUsage(before);
-    const tooLate = (user + system) / 1000 > limits.softLimitMs;
-    if (number < pdf.numPages && (tooLate || length > MAX_CONTENT)) {
+    length += text.length + annotated.length;
+    const { user, system } = process.cpuUsage(startUsage);
+    const isLate = (user + system) / 1000 > limits.softLimitMs;
+    if (number < pdf.numPages && (isLate || length > MAX_CONTENT)) {
       incomplete = `only pages 1 to ${number} of ${pdf.numPages} were read`;
       break;
     }
   }
-  const texts = withoutRunningLines(pages).map((text, at) => joined([text, annotations[at] ?? '']));
+  const texts = removeRunningLines(pages).map((text, at) => joinTexts([text, annotations[at] ?? '']));
   if (texts.every((text) => text === '')) throw new Error('the PDF has no text; it may consist of scanned images');
   return {
     ...(await describe(pdf, texts[0] ?? '')),
@@ -61,45 +61,45 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
 
 async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, firstPage: string) {
   const { info } = await getMeta(pdf).catch(() => ({ info: undefined }));
-  const given = (name: string) => (typeof info?.[name] === 'string' ? info[name].trim() : '');
+  const property = (name: string) => (typeof info?.[name] === 'string' ? info[name].trim() : '');
   const firstLine = firstPage.split('\n').find((line) => line.trim().length > 3) ?? '';
-  const published = pdfDate(given('CreationDate'));
-  const author = given('Author');
+  const published = pdfDate(property('CreationDate'));
+  const author = property('Author');
   return {
-    title: given('Title') || firstLine.trim().slice(0, 200),
+    title: property('Title') || firstLine.trim().slice(0, 200),
     ...(author ? { author } : {}),
     ...(published ? { published } : {}),
   };
 }
 
-/** `D:20240131...` as `2024-01-31`. */
+/** Converts `D:20240131...` to `2024-01-31`. */
 function pdfDate(text: string): string | undefined {
   const match = /^D:(\d{4})(\d{2})?(\d{2})?/.exec(text);
   return match ? [match[1], match[2], match[3]].filter(Boolean).join('-') : undefined;
 }
 
-function joined(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n\n');
 }
 
-/** @throws Error with what a user can do about it. */
+/** @throws Error that says what is wrong with the file. */
 function explain(error: unknown): never {
   const isLocked = error instanceof Error && error.name === 'PasswordException';
   const reason = isLocked ? 'the PDF is encrypted with a password' : `the PDF is damaged: ${messageOf(error)}`;
   throw new Error(reason, { cause: error });
 }
 
-/** A page with its tables in Markdown, each a paragraph of its own. */
+/** Writes a page, with each table as a Markdown table between the paragraphs. */
 function layOutPage(pieces: readonly PlacedText[]): string {
-  const texts = stretchesOf(pieces).map((stretch) => {
-    if (stretch.kind === 'text') return layOut(stretch.pieces);
-    const [head = [], ...body] = stretch.rows;
+  const texts = sectionsOf(pieces).map((section) => {
+    if (section.kind === 'text') return layOut(section.pieces);
+    const [head = [], ...body] = section.rows;
     return markdownTable(head, body);
   });
-  return joined(texts);
+  return joinTexts(texts);
 }
 
-/** Lines and paragraphs from placed pieces of text: a jump in height is a new line, a larger one a new paragraph. */
+/** Joins pieces of text to lines and paragraphs: a vertical jump begins a line, a larger one a paragraph. */
 function layOut(pieces: readonly PlacedText[]): string {
   let text = '';
   let last: PlacedText | undefined;
@@ -122,7 +122,7 @@ function separator(last: PlacedText, next: PlacedText): string {
   const drop = Math.abs(last.y - next.y);
   if (drop > height * 1.8) return '\n\n';
   if (drop > height * 0.5) return '\n';
-  // Lines of Arabic and Hebrew go to the left.
+  // Arabic and Hebrew run from right to left.
   const gap = next.x < last.x ? last.x - (next.x + next.width) : next.x - (last.x + last.width);
   if (gap > height * 2) return '  ';
   return gap > height * 0.15 ? ' ' : '';

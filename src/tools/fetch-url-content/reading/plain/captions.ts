@@ -1,11 +1,11 @@
 import { stripMarkup } from '../../../text/strip-markup.ts';
 
-/** A pause of at least this long begins a paragraph, in seconds. */
+/** The shortest pause that begins a paragraph, in seconds. */
 const PAUSE = 2;
-/** Paragraphs end with the sentence behind this length, in characters. */
+/** A paragraph ends with the first sentence after this length, in characters. */
 const LONG = 400;
 
-/** Whether a text is WebVTT (W3C) or SubRip: by its first line, or by its first times. */
+/** Whether a text is WebVTT (W3C) by its first line, or SubRip by its first cue. */
 export function isCaptions(text: string): boolean {
   const head = text.slice(0, 500);
   return (
@@ -13,7 +13,7 @@ export function isCaptions(text: string): boolean {
   );
 }
 
-/** The spoken text of WebVTT or SubRip, without times and without what captions that roll say again. */
+/** The spoken text of WebVTT or SubRip, without times and without the lines that rolling captions repeat. */
 export function readCaptions(text: string): string {
   const paragraphs: string[] = [];
   let paragraph = '';
@@ -26,7 +26,7 @@ export function readCaptions(text: string): string {
     const lines = cue
       .slice(times.length)
       .split('\n')
-      .map(spoken)
+      .map(spokenLine)
       .filter((line) => line !== '');
     const fresh = lines.filter((line, at) => line !== last && line !== lines[at - 1]);
     last = lines.at(-1) ?? last;
@@ -44,14 +44,14 @@ export function readCaptions(text: string): string {
   return paragraphs.join('\n\n');
 }
 
-/** A line as it is spoken; who speaks stands before it. */
-function spoken(line: string): string {
+/** A line without markup, after the name of its speaker. */
+function spokenLine(line: string): string {
   const voice = /<v(?:\.[\w.-]{1,40})?[ \t]+([^<>]{1,80})>/.exec(line)?.[1]?.trim();
   const text = stripMarkup(line.replace(/\{\\[^}]{0,40}\}/g, ''));
   return voice && text !== '' ? `${voice}: ${text}` : text;
 }
 
-/** `01:02:03.456` or `02:03,456`. */
+/** Converts `01:02:03.456` or `02:03,456` to seconds. */
 function secondsOf(time: string): number {
   return time.split(':').reduce((sum, part) => sum * 60 + (Number(part.replace(',', '.')) || 0), 0);
 }

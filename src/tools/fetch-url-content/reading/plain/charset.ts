@@ -1,19 +1,19 @@
-/** How far into a body a declaration of its charset is looked for; browsers look at 1024 bytes. */
+/** How much of a body is searched for a declaration of its charset; browsers search 1024 bytes. */
 const DECLARATION_BYTES = 4096;
-/** How much of a body is looked at to guess. */
+/** How much of a body is sampled to guess its charset. */
 const SAMPLE_BYTES = 64 * 1024;
 
 /**
- * Text from bytes. The charset is, in this order: a byte order mark, the one the server named, the one the document
+ * Decodes bytes. The charset is, in this order: a byte order mark, the one that the server named, the one the document
  * declares, UTF-8 if the bytes are valid, else the most plausible of the legacy charsets in use.
  */
-export function decodeText(bytes: Uint8Array, options: { charset?: string | undefined; kind?: string } = {}): string {
-  const sure = byteOrderMark(bytes) ?? unmarkedUtf16(bytes);
-  if (sure) return decode(bytes, sure);
-  const named = knownCharset(options.charset);
-  if (named && fits(bytes, named)) return decode(bytes, named);
+export function decodeText(bytes: Uint8Array, serverCharset?: string): string {
+  const certain = byteOrderMark(bytes) ?? unmarkedUtf16(bytes);
+  if (certain) return decode(bytes, certain);
+  const named = knownCharset(serverCharset);
+  if (named && isPlausible(bytes, named)) return decode(bytes, named);
   const declared = knownCharset(declaredCharset(bytes));
-  if (declared && fits(bytes, declared)) return decode(bytes, declared);
+  if (declared && isPlausible(bytes, declared)) return decode(bytes, declared);
   if (isValid(sample(bytes), 'utf-8')) return decode(bytes, 'utf-8');
   return decode(bytes, named ?? declared ?? guessCharset(sample(bytes)));
 }
@@ -25,7 +25,7 @@ function byteOrderMark(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** UTF-16 without a mark: of western text every second byte is 0, and none of the others. */
+/** Recognises UTF-16 without a byte order mark: in western text every second byte is 0, and no other. */
 export function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const head = bytes.subarray(0, Math.min(2000, bytes.length - (bytes.length % 2)));
   const zeros = [0, 0];
@@ -40,7 +40,7 @@ function declaredCharset(bytes: Uint8Array): string | undefined {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, DECLARATION_BYTES));
   const xml = /^\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)/i.exec(head)?.[1];
   const declared = xml ?? /<meta[^>]{1,200}charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1];
-  // A declaration that could be read as ASCII is not in UTF-16 (HTML standard, prescan).
+  // A declaration that is readable as ASCII cannot be in UTF-16 (HTML standard, prescan).
   return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared;
 }
 
@@ -53,8 +53,8 @@ function knownCharset(label: string | undefined): string | undefined {
   }
 }
 
-/** A server's default `charset=utf-8` or `iso-8859-1` on bytes that are something else is a common mistake. */
-function fits(bytes: Uint8Array, charset: string): boolean {
+/** Whether bytes can be in a charset. Servers often send a default `utf-8` or `iso-8859-1` for bytes that are neither. */
+function isPlausible(bytes: Uint8Array, charset: string): boolean {
   if (charset === 'windows-1252') return declaredCharset(bytes) === undefined && !isMultibyteUtf8(sample(bytes));
   return charset !== 'utf-8' || isValid(sample(bytes), 'utf-8');
 }
@@ -85,10 +85,9 @@ function decode(bytes: Uint8Array, charset: string): string {
 }
 
 /**
- * What each charset is used for: characters that are typical of it, and the share of all non-ASCII characters that
- * they have in real text. The charset whose reading comes nearest to its share wins, the first of those that are equal:
- * the few accents of a French page are typical letters of Greek, too. chardet is no substitute: it takes a third of
- * Russian pages for Latin, and Greek ones as well.
+ * Characters that are typical of text in each charset, and their share of its non-ASCII characters. The charset that
+ * comes nearest to its share wins; among equals the first, because the few accents of a French page are typical Greek
+ * letters, too. chardet is no substitute: it takes a third of Russian pages, and Greek ones, for Latin.
  */
 const CANDIDATES: readonly [charset: string, typical: RegExp, share: number][] = [
   ['windows-1252', /[äöüßéèêàâçñóíáúãõåøæ’“”–—€]/g, 0.9],

@@ -3,14 +3,13 @@ import { type CellRow, cellTables } from '../cell-tables.ts';
 import { markdownTable } from '../markdown-table.ts';
 
 /**
- * A CSV file (RFC 4180, or with semicolons, tabs or bars) as a Markdown table, a long one as tables of some rows each with
- * the first row above and `[Cells A2:D20]` before; text that is no table stays text. Ends behind the table that goes beyond
- * `longest`, in UTF-16 code units.
- * papaparse is no substitute: it makes one cell of `"a, b" c,2`, and loses a column.
+ * Converts CSV (RFC 4180, or with semicolons, tabs or bars) to a Markdown table; a long file to several, each with the
+ * first row above it and `[Cells A2:D20]` before it. Text that is no table stays text. Stops after the table that exceeds
+ * `maxLength` UTF-16 code units. papaparse is no substitute: it makes one cell of `"a, b" c,2`, and loses a column.
  */
-export function readCsv(text: string, longest = MAX_CONTENT): string {
+export function readCsv(text: string, maxLength = MAX_CONTENT): string {
   const separator = separatorOf(text);
-  const [first, second] = [...rowsOf(text.slice(0, BEGINNING), separator)];
+  const [first, second] = [...rowsOf(text.slice(0, SAMPLE_LENGTH), separator)];
   if (!first || !second || first.cells.length < 2) return text;
   const tables: string[] = [];
   let length = 0;
@@ -21,13 +20,13 @@ export function readCsv(text: string, longest = MAX_CONTENT): string {
     mark ||= place;
     tables.push(tables.length === 0 ? table : `${place}\n\n${table}`);
     length += tables.at(-1)?.length ?? 0;
-    if (length > longest) break;
+    if (length > maxLength) break;
   }
   return tables.length === 1 ? (tables[0] ?? '') : `${mark}\n\n${tables.join('\n\n')}`;
 }
 
-/** Whether a text is a table is seen by so much of it, in characters. */
-const BEGINNING = 20_000;
+/** How much of a text decides whether it is a table, in characters. */
+const SAMPLE_LENGTH = 20_000;
 
 function separatorOf(text: string): string {
   const line = text.slice(0, 4000).split(/\r?\n/, 1)[0] ?? '';
@@ -53,7 +52,7 @@ function* rowsOf(text: string, separator: string): Generator<CellRow> {
     if (row.length > 1 || row[0] !== '') yield { number: ++number, cells: row };
     row = [];
   }
-  // Behind a separator at the end stands an empty cell.
+  // A separator at the end of the text has an empty cell after it.
   if (row.length > 1) yield { number: number + 1, cells: row };
 }
 
@@ -72,7 +71,7 @@ function quotedCell(text: string, start: number): { value: string; end: number }
     parts.push(text.slice(from, quote));
     if (text[quote + 1] !== '"') {
       let end = quote + 1;
-      // What stands between the closing quote and the separator is no CSV; it is dropped.
+      // Text between the closing quote and the separator is not valid CSV and is dropped.
       while (end < text.length && !/[,;\t|\r\n]/.test(text[end] ?? '')) end += 1;
       return { value: parts.join(''), end };
     }

@@ -5,12 +5,12 @@ import { readWhole } from '../html/html.ts';
 import { elementsBelow, findElement, type HtmlElement, lineOf, parseXml, textOf } from '../html/tree.ts';
 
 const MAX_ENTRIES = 500;
-/** In characters; the whole text of an entry, then of all entries. */
-const LONGEST_ENTRY = 30_000;
-const LONGEST_FEED = 1_000_000;
+/** The longest text of an entry, and of all entries, in characters. */
+const MAX_ENTRY_LENGTH = 30_000;
+const MAX_FEED_LENGTH = 1_000_000;
 
 /**
- * An RSS, RDF or Atom feed as a list of entries; undefined if the XML is something else. `parseFeed` of htmlparser2 is
+ * Reads an RSS, RDF or Atom feed as a list of entries; undefined for other XML. `parseFeed` of htmlparser2 is
  * no substitute: it drops authors and `content:encoded`.
  */
 export function readFeed(xml: string, url: string): ParsedDocument | undefined {
@@ -25,7 +25,7 @@ export function readFeed(xml: string, url: string): ParsedDocument | undefined {
   for (const entry of entries.slice(0, MAX_ENTRIES)) {
     lines.push(formatEntry(entry, url));
     length += lines.at(-1)?.length ?? 0;
-    if (length > LONGEST_FEED) break;
+    if (length > MAX_FEED_LENGTH) break;
   }
   return { title, content: lines.filter(Boolean).join('\n\n') };
 }
@@ -37,24 +37,24 @@ function formatEntry(entry: HtmlElement, base: string): string {
   const date = childText(entry, ['pubdate', 'published', 'updated', 'dc:date']);
   const author = childText(entry, ['dc:creator', 'author']);
   const heading = address ? `## [${title}](${address})` : `## ${title}`;
-  return [heading, [date, author].filter(Boolean).join(' · '), textOfEntry(entry, address || base)]
+  return [heading, [date, author].filter(Boolean).join(' · '), entryText(entry, address || base)]
     .filter(Boolean)
     .join('\n\n');
 }
 
-/** The whole text of an entry where the feed has it, as Markdown; else its summary. Headings stand below its own. */
-function textOfEntry(entry: HtmlElement, base: string): string {
-  const [whole] = ['content:encoded', 'content', 'description', 'summary'].flatMap((name) => {
+/** The full text of an entry, else its summary, as Markdown. Its headings are moved below the entry's own. */
+function entryText(entry: HtmlElement, base: string): string {
+  const [fullText] = ['content:encoded', 'content', 'description', 'summary'].flatMap((name) => {
     const found = entry.elements.find((child) => child.name === name);
     return found && textOf(found).trim() !== '' ? found : [];
   });
-  if (!whole) return '';
-  const markup = whole.elements.length > 0 ? markupOf(whole) : textOf(whole);
-  const text = /<\w/.test(markup) ? readWhole(markup.slice(0, LONGEST_ENTRY * 4), base) : stripMarkup(markup);
-  return text.replace(/^#{1,4} /gm, '##$&').slice(0, LONGEST_ENTRY);
+  if (!fullText) return '';
+  const markup = fullText.elements.length > 0 ? markupOf(fullText) : textOf(fullText);
+  const text = /<\w/.test(markup) ? readWhole(markup.slice(0, MAX_ENTRY_LENGTH * 4), base) : stripMarkup(markup);
+  return text.replace(/^#{1,4} /gm, '##$&').slice(0, MAX_ENTRY_LENGTH);
 }
 
-/** Atom may hold its markup as elements. */
+/** Serialises markup that Atom holds as elements. */
 function markupOf({ children }: HtmlElement): string {
   return children
     .map((child) => {
@@ -72,7 +72,7 @@ function linkOf(entry: HtmlElement): string {
   return atom?.attribute('href') || childText(entry, ['link', 'guid', 'id']);
 }
 
-/** The text of the first child with one of these names that has any. */
+/** The first non-empty text of a child with one of these names. */
 function childText(parent: HtmlElement | undefined, names: readonly string[]): string {
   for (const name of names) {
     const text = stripMarkup(lineOf(parent?.elements.find((child) => child.name === name)));

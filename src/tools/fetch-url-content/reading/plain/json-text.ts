@@ -1,21 +1,21 @@
 import { stripMarkup } from '../../../text/strip-markup.ts';
 import { markdownTable } from '../markdown-table.ts';
 
-/** A value of JSON: fields, a list, or text that is shown. Numbers are the digits of the document. */
+/** A JSON value: fields, a list, or the text to show. Numbers keep the digits of the document. */
 type Value = string | Value[] | Map<string, Value>;
 
-/** What is nested deeper is no answer that somebody reads. */
+/** Deeper JSON is not meant for reading. */
 const MAX_DEPTH = 60;
-/** More fields are no row of a table. */
+/** How many columns a table may have. */
 const MAX_COLUMNS = 12;
-/** A longer text is no cell of one, in characters. */
-const LONGEST_CELL = 200;
+/** The longest text of a table's cell, in characters. */
+const MAX_CELL_LENGTH = 200;
 
-/** JSON as fields with their values, and lists of like objects as tables; undefined for what is no JSON. */
+/** Writes JSON as fields with their values, and lists of similar objects as tables; undefined if it is no JSON object or list. */
 export function readJsonText(text: string): string | undefined {
   const reader = new JsonReader(text);
   try {
-    const value = reader.whole();
+    const value = reader.parse();
     return typeof value === 'string' ? undefined : lines(value).join('\n').trim();
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -26,7 +26,7 @@ export function readJsonText(text: string): string | undefined {
 class JsonReader {
   readonly #text: string;
   readonly #token = /\s*([{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+)/sy;
-  /** The token that comes next; empty at the end. */
+  /** The next token; empty at the end. */
   #next = '';
 
   constructor(text: string) {
@@ -34,7 +34,7 @@ class JsonReader {
   }
 
   /** @throws SyntaxError. */
-  whole(): Value {
+  parse(): Value {
     this.#advance();
     const value = this.#value(0);
     if (this.#next !== '') throw new SyntaxError('more than one value');
@@ -47,7 +47,7 @@ class JsonReader {
     const found = this.#token.exec(this.#text)?.[1];
     if (found === undefined && this.#text.slice(from).trim() !== '') throw new SyntaxError('no token');
     this.#next = found ?? '';
-    // At the end the expression begins anew.
+    // A sticky expression that fails starts over at 0.
     if (found === undefined) this.#token.lastIndex = this.#text.length;
     return token;
   }
@@ -85,7 +85,7 @@ class JsonReader {
 }
 
 function lines(value: Value): string[] {
-  if (typeof value === 'string') return shown(value).split('\n');
+  if (typeof value === 'string') return plainText(value).split('\n');
   return Array.isArray(value) ? listLines(value) : [...value].flatMap(([name, field]) => fieldLines(name, field));
 }
 
@@ -95,7 +95,7 @@ function fieldLines(name: string, value: Value): string[] {
   const [only = ''] = inside;
   if (typeof value === 'string' && inside.length === 1) return [`${name}: ${only}`];
   if (Array.isArray(value) && value.every(isShort))
-    return [`${name}: ${value.map((each) => lines(each).join(' ')).join(', ')}`];
+    return [`${name}: ${value.map((item) => lines(item).join(' ')).join(', ')}`];
   return isTable(inside) ? [`${name}:`, '', ...inside, ''] : [`${name}:`, ...inside.map((line) => `  ${line}`)];
 }
 
@@ -109,7 +109,7 @@ function isTable([first = '']: readonly string[]): boolean {
   return first.startsWith('| ');
 }
 
-/** Objects of like fields that are short, as a table. */
+/** A table of objects with similar fields and short values; undefined for any other list. */
 function tableOf(values: readonly Value[]): string | undefined {
   const rows = values.filter((value) => value instanceof Map);
   if (rows.length < 2 || rows.length !== values.length) return undefined;
@@ -128,16 +128,16 @@ function cell(value: Value | undefined): string {
 }
 
 function isShort(value: Value): boolean {
-  return typeof value === 'string' && value.length <= LONGEST_CELL && !value.includes('\n');
+  return typeof value === 'string' && value.length <= MAX_CELL_LENGTH && !value.includes('\n');
 }
 
-/** What says nothing: null, empty texts, lists and objects. */
+/** Whether a value is null or an empty text, list or object. */
 function isEmpty(value: Value): boolean {
   if (typeof value === 'string') return value === '' || value === 'null';
   return Array.isArray(value) ? value.length === 0 : value.size === 0;
 }
 
-/** Texts that are HTML, as their text. */
-function shown(text: string): string {
+/** A text without its HTML markup. */
+function plainText(text: string): string {
   return /<\/?[a-z][^<>]{0,500}>/i.test(text) ? stripMarkup(text) : text.trim();
 }

@@ -2,12 +2,12 @@ import { htmlToText } from '../../../text/html-text.ts';
 import type { ParsedDocument, ParseJob } from '../../parsing/parse-job.ts';
 import { decodeText } from './charset.ts';
 
-/** What is looked at of a body that broke the parser, in bytes. */
+/** How much of a body that broke the parser is read, in bytes. */
 const MAX_BYTES = 2_000_000;
 
-/** What can be made of a body without parsing it: for documents that break the parser. Linear in their size. */
-export function readPlainly(job: Pick<ParseJob, 'kind' | 'bytes' | 'charset'>): ParsedDocument {
-  const text = decodeText(job.bytes.subarray(0, MAX_BYTES), { charset: job.charset });
+/** Reads the plain text of a body without parsing it: for documents that break the parser. Linear in their size. */
+export function readPlainly(job: ParseJob): ParsedDocument {
+  const text = decodeText(job.bytes.subarray(0, MAX_BYTES), job.charset);
   const incomplete = 'only its plain text could be read';
   if (job.kind !== 'html' && job.kind !== 'xml') return { title: '', content: text, incomplete };
   const page = htmlToText(text);

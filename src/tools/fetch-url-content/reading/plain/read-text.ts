@@ -2,15 +2,15 @@ import { firstHeading } from '../../../text/markdown-heading.ts';
 import { MAX_CONTENT, type ParsedDocument, type ParseJob } from '../../parsing/parse-job.ts';
 import { decodeText } from './charset.ts';
 
-/** A body of a plain kind as it is. Numbers in JSON keep every digit, because nothing is re-serialised. */
-export function readText(job: Pick<ParseJob, 'kind' | 'bytes' | 'charset' | 'longest'>): ParsedDocument {
-  const text = decodeText(job.bytes, { charset: job.charset });
+/** Reads a body of a plain kind unchanged. Numbers in JSON keep every digit, because nothing is re-serialised. */
+export function readText(job: ParseJob): ParsedDocument {
+  const text = decodeText(job.bytes, job.charset);
   const heading = job.kind === 'markdown' ? firstHeading(text) : undefined;
-  return { title: heading ?? '', ...bounded(text, job.longest) };
+  return { title: heading ?? '', ...cutContent(text, job.longest) };
 }
 
-/** The content, cut at the limit of what is kept. */
-export function bounded(content: string, longest = MAX_CONTENT): Pick<ParsedDocument, 'content' | 'incomplete'> {
-  if (content.length <= longest) return { content };
-  return { content: content.slice(0, longest), incomplete: `only its first ${longest} characters were read` };
+/** Cuts the content of a document at `maxLength` UTF-16 code units. */
+export function cutContent(content: string, maxLength = MAX_CONTENT): Pick<ParsedDocument, 'content' | 'incomplete'> {
+  if (content.length <= maxLength) return { content };
+  return { content: content.slice(0, maxLength), incomplete: `only its first ${maxLength} characters were read` };
 }

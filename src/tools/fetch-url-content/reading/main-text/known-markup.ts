@@ -1,41 +1,41 @@
 import { type HtmlElement, isHidden } from '../html/tree.ts';
 
-/** What a class or an attribute of a publishing system says of an element, where the system documents it. */
+/** What an element is by a class or an attribute of a known publishing system. */
 type Verdict = 'text' | 'clutter' | 'votes' | 'code';
 
-/** Classes that belong to one system each: nobody else gives them to something else. */
+/** Classes that belong to one system each; no other system uses them. */
 const CLASSES: ReadonlyMap<string, Verdict> = new Map([
-  // MediaWiki: links to change a chapter, boxes that lead to other pages, notes above an article.
+  // MediaWiki: links to edit a section, navigation boxes, notes above an article.
   ...named('clutter', 'mw-editsection navbox navbox-styles mw-jump-link printfooter catlinks'),
   ...named('text', 'hatnote Inline-Template'),
-  // Stack Exchange: comments, tags, who wrote a post.
+  // Stack Exchange: comments, tags, the author of a post.
   ...named('text', 's-prose comment-copy comment-user post-taglist user-details'),
   ...named('votes', 'js-vote-count'),
-  // Discourse, as it shows topics to readers without scripts.
+  // Discourse topics for readers without scripts.
   ...named('text', 'crawler-post-meta'),
-  // LaTeXML: names, numbers of items, what a listing is downloaded as.
+  // LaTeXML: names, item numbers, downloads of listings.
   ...named('text', 'ltx_personname ltx_bibblock ltx_abstract'),
   ...named('clutter', 'ltx_tag_item ltx_listing_data ltx_page_footer package-alerts'),
-  // GitHub: what a repository is for, its licence, its stars, its last release.
+  // GitHub: a repository's description, licence, stars and last release.
   ...named('text', 'markdown-body about-margin'),
   // arXiv: authors, links to the paper, its revisions.
   ...named('text', 'submission-history full-text dateline tablecell'),
-  // Forums: what was said, and by whom. Hacker News, Reddit, XenForo, vBulletin, Lemmy.
+  // Forums: posts and their authors. Hacker News, Reddit, XenForo, vBulletin, Lemmy.
   ...named(
     'text',
     'titleline score hnuser commtext tagline usertext-body bbWrapper message-name username_container postcontent',
   ),
-  // Notes at the end, as Markdown engines and docutils write them.
+  // Footnotes of Markdown engines and docutils.
   ...named('text', 'footnotes footnote-list footnote'),
-  // WooCommerce: the number of a product, where it belongs.
+  // WooCommerce: a product's number and categories.
   ...named('text', 'product_meta'),
-  // VitePress numbers lines beside its code; rustdoc names what can be folded.
+  // Line numbers beside code in VitePress; labels of folded parts in rustdoc.
   ...named('clutter', 'line-numbers-wrapper line-numbers-rows hideme'),
-  // Code without a `pre`: CodeMirror, Monaco, Writerside, LaTeXML, Doxygen, Crayon.
+  // Code outside of `pre`: CodeMirror, Monaco, Writerside, LaTeXML, Doxygen, Crayon.
   ...named('code', 'cm-content view-lines code-block ltx_listing fragment crayon-pre'),
-  // Substack asks for an address in the middle of a text.
+  // Substack's subscription form in the middle of a text.
   ...named('clutter', 'subscription-widget-wrap'),
-  // Writers of formulas for those who see none.
+  // Formulas as spoken text.
   ...named('clutter', 'speechify-ignore'),
 ]);
 
@@ -45,21 +45,21 @@ function named(verdict: Verdict, names: string): [string, Verdict][] {
   return names.split(' ').map((name) => [name, verdict]);
 }
 
-/** Marks what the markup of a known system says is text or clutter, and tells votes from other numbers. */
-export function markPublished(element: HtmlElement): void {
+/** Marks an element as text or clutter if the markup of a known system says so, and labels votes. */
+export function applyKnownMarkup(element: HtmlElement): void {
   const { attributes } = element;
   const verdict = verdictOf(element);
   if (verdict === 'clutter' || isDataForMachines(element) || isComment(element)) element.isClutter = true;
   else if (verdict === 'code') markCode(element);
-  else if (verdict === 'text' || isPostText(element) || isNote(element)) element.isText = true;
+  else if (verdict === 'text' || isPostText(element) || isNote(element)) element.isMarkedText = true;
   else if (verdict === 'votes' || attributes.itemprop === 'upvoteCount') {
-    element.isText = true;
+    element.isMarkedText = true;
     const [number] = element.children;
     if (typeof number === 'string' && /^\s*-?\d+\s*$/.test(number)) element.children = ['Votes: ', number.trim()];
   }
 }
 
-/** Elements that stand for a `pre` hold lines of words, and nothing that stands apart in them. */
+/** Turns a code element into a `pre` if it holds only lines of inline elements. */
 function markCode(element: HtmlElement): void {
   const isLine = (line: HtmlElement) => LINE.test(line.name) && line.elements.every(({ name }) => WORD.test(name));
   if (element.elements.every(isLine)) element.name = 'pre';
@@ -68,7 +68,7 @@ function markCode(element: HtmlElement): void {
 const LINE = /^(?:div|span|br|a|b|i|code|em|strong)$/;
 const WORD = /^(?:span|br|a|b|i|code|em|strong|math|div)$/;
 
-/** DPUB-ARIA: notes; Reddit's names of what it puts where. */
+/** Whether an element is a DPUB-ARIA note or the byline of a Reddit comment. */
 function isNote({ attributes }: HtmlElement): boolean {
   return /^doc-(?:footnote|endnotes?)$/.test(attributes.role ?? '') || attributes.slot === 'commentMeta';
 }
@@ -84,7 +84,7 @@ function verdictOf({ attributes }: HtmlElement): Verdict | undefined {
   return TEST_IDS.has(attributes['data-testid'] ?? '') ? 'text' : undefined;
 }
 
-/** What a reader wrote under an article, as WordPress lists it. */
+/** Whether an element is a reader's comment in WordPress. */
 function isComment(element: HtmlElement): boolean {
   return (
     element.hasClass('comment') &&
@@ -93,18 +93,18 @@ function isComment(element: HtmlElement): boolean {
   );
 }
 
-/** Structured data of a page that is written as hidden elements: its fields repeat what the page shows. */
+/** Whether an element is hidden structured data: its fields repeat what the page shows. */
 function isDataForMachines(element: HtmlElement): boolean {
   const { itemscope, itemtype = '' } = element.attributes;
   if (itemscope === undefined || !/(?:Article|Posting|Page|Product|Organization|Person)$/.test(itemtype)) return false;
   return isHidden(element) && element.elements.every(({ attributes }) => attributes.itemprop !== undefined);
 }
 
-/** schema.org: the text of a question, of an answer or of a post in a forum. */
+/** Whether an element is the text of a question, an answer or a forum post by schema.org. */
 function isPostText({ attributes, parent }: HtmlElement): boolean {
   if (attributes.itemprop !== 'text') return false;
-  for (let each = parent; each; each = each.parent) {
-    const type = each.attributes.itemtype;
+  for (let node = parent; node; node = node.parent) {
+    const type = node.attributes.itemtype;
     if (type !== undefined) return /(?:Question|Answer|DiscussionForumPosting|Comment)$/.test(type);
   }
   return false;

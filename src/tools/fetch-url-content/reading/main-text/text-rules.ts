@@ -1,0 +1,140 @@
+import type { Block } from '../html/blocks.ts';
+import { closest, findElement, type HtmlElement, lineOf } from '../html/tree.ts';
+import type { PageShape } from './page-shape.ts';
+
+/** Rules by which the structure of a page alone puts a block into the main text or out of it. They overrule the weights. */
+
+/** Names of elements beside the main text. */
+export const ASIDE = /^(?:aside|nav|form|footer)$/;
+
+/** Whether the markup around a block or within it says that it is main text. */
+export function isMarkedAsText({ element, inline }: Block): boolean {
+  const isText = (node: HtmlElement) => node.isMarkedText;
+  return closest(element, isText) !== undefined || inline.some((node) => isText(node) || findElement(node, isText));
+}
+
+/** Whether an element is in a panel of sentences that opens on a click, in the box of the title and the text. */
+export function isInPanel(element: HtmlElement, shape: PageShape): boolean {
+  const panel = closest(
+    element,
+    ({ name, attributes: { role, id = '' } }) => name === 'details' || role === 'tabpanel' || shape.panelIds.has(id),
+  );
+  if (!panel || panel.size.prose === 0 || panel.size.linked > panel.size.text * 0.3) return false;
+  return isInBox(panel, shape);
+}
+
+/** Whether an element is in a list or table of facts, in the box of the title and the text. */
+export function isInFacts(element: HtmlElement, shape: PageShape): boolean {
+  const facts = closest(element, (node) => shape.facts.has(node));
+  return facts !== undefined && !shape.holderDepths.has(facts) && isInBox(facts, shape);
+}
+
+/** Whether a block is a sentence directly after the title. Not on articles, which may have notices there. */
+export function isLead(at: number, { blocks, title, holder, isArticle }: PageShape): boolean {
+  const { element, text = '', linked = 0 } = blocks[at] ?? {};
+  const heading = blocks[title]?.element;
+  if (isArticle || !element || !heading || at !== title + 1 || linked > 0 || !/[.!?。]$/.test(text)) return false;
+  const isBeside = [heading.parent, heading.parent?.parent].some((node) => node === element.parent);
+  return isBeside && holder.size.prose > text.length;
+}
+
+/** Whether a block of sentences is in another element with the same markup as the holder, such as the next post. */
+export function isOtherPost(at: number, { blocks, prose, holder }: PageShape): boolean {
+  if (!prose[at]) return false;
+  const post = closest(blocks[at]?.element, (node) => node !== holder && isAlike(node, holder));
+  return post !== undefined && [1, 2, 3, 4].every((up) => isAlike(ancestor(post, up), ancestor(holder, up)));
+}
+
+function ancestor(element: HtmlElement | undefined, up: number): HtmlElement | undefined {
+  return up === 0 ? element : ancestor(element?.parent, up - 1);
+}
+
+function isAlike(a: HtmlElement | undefined, b: HtmlElement | undefined): boolean {
+  return a?.name === b?.name && a?.attributes.class === b?.attributes.class;
+}
+
+function isInBox(element: HtmlElement, { box }: PageShape): boolean {
+  const edge = closest(element, (node) => node === box || ASIDE.test(node.name));
+  return box !== undefined && edge === box;
+}
+
+/** Whether an element is certainly not main text: a form, a part of the frame or another story. */
+export function isExcluded(element: HtmlElement, shape: PageShape): boolean {
+  return isInForm(element, shape) || isMarkedAsFrame(element) || isOfNextStory(element, shape);
+}
+
+/** The longest form with its introduction, in characters. */
+const MAX_FORM_LENGTH = 400;
+
+/** Whether an element is in a form to fill in, or in the text around its fields. */
+function isInForm(element: HtmlElement, { holderDepths, holder }: PageShape): boolean {
+  let box: HtmlElement | undefined;
+  for (let node: HtmlElement | undefined = element; node && !holderDepths.has(node); node = node.parent) {
+    if (node.size.text > MAX_FORM_LENGTH || node.size.text > holder.size.text / 2) break;
+    box = node;
+  }
+  return box !== undefined && box.size.fields > 0;
+}
+
+/** ARIA roles of what surrounds the main part of a page. */
+const FRAME_ROLES = /^(?:navigation|contentinfo|search)$/;
+
+/** Whether an element is in the frame by its ARIA role, or in a table of contents. */
+export function isMarkedAsFrame(element: HtmlElement): boolean {
+  if (closest(element, ({ attributes }) => FRAME_ROLES.test(attributes.role ?? ''))) return true;
+  const aside = closest(element, ({ attributes }) => attributes.role === 'complementary');
+  if (aside && aside.size.text < MAX_FORM_LENGTH && aside.size.links > 0 && aside.size.linked > aside.size.text / 2)
+    return true;
+  return closest(element, isTableOfContents) !== undefined;
+}
+
+/** Results of `isTableOfContents`, which is called for each link of a list. */
+const tablesOfContents = new WeakMap<HtmlElement, boolean>();
+
+/** Whether an element is a list of nothing but links into the page itself. */
+function isTableOfContents(element: HtmlElement): boolean {
+  const { name, size } = element;
+  if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
+  const known = tablesOfContents.get(element) ?? element.elements.every(hasOnlyInPageLinks);
+  tablesOfContents.set(element, known);
+  return known;
+}
+
+/** Whether a block is a notice for readers without scripts, outside of the elements around the text. */
+export function isScriptNotice({ element, inline }: Block, { holderDepths }: PageShape): boolean {
+  const isNote = (node: HtmlElement) => node.name === 'noscript' && !holderDepths.has(node);
+  return (
+    closest(element, isNote) !== undefined ||
+    (inline.some(isNote) && inline.every((node) => isNote(node) || lineOf(node) === ''))
+  );
+}
+
+/** Whether a block is nothing but a link into the page, such as one that skips its frame. */
+export function isInPageLink({ text, linked, inline, element }: Block): boolean {
+  return linked === text.length && (element.name === 'a' ? [element] : inline).every(hasOnlyInPageLinks);
+}
+
+function hasOnlyInPageLinks(element: HtmlElement): boolean {
+  if (element.name === 'a') return element.attribute('href').startsWith('#') && element.attributes.role !== 'tab';
+  return element.elements.every(hasOnlyInPageLinks);
+}
+
+/** Whether an element is in a later article than the one of the title, with a title of its own. */
+function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): boolean {
+  const heading = blocks[title]?.element;
+  const isArticle = ({ name }: HtmlElement) => name === 'article';
+  const article = closest(element, isArticle);
+  const story = closest(heading, isArticle);
+  if (!heading || !article || !story || article === story || article.parent !== story.parent) return false;
+  return blocks.some(
+    (other, at) => at > title && other.element.name === heading.name && closest(other.element, isArticle) === article,
+  );
+}
+
+/** Whether an element is part of the page's frame by its name. */
+export function isFrame({ name, size, parent }: HtmlElement): boolean {
+  if (name === 'nav') return true;
+  // Ancestors are searched last, because a page may be hundreds of elements deep.
+  if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
+  return !closest(parent, (node) => /^(?:article|section|main|blockquote)$/.test(node.name));
+}
