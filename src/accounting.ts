@@ -31,10 +31,10 @@ export function accounting({ live, metrics, admission, usage, webhooks, activity
   const notTold = warn('the end of a run is told a little later');
   return {
     metrics,
-    begins: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
+    beforeResume: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
     // A store that is away gets it with the next step.
-    used: (run: EndedRun) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
-    ended(run: Parameters<NonNullable<DriverParts['ended']>>[0]) {
+    onUsage: (run: EndedRun) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
+    onRunEnded(run: Parameters<NonNullable<DriverParts['onRunEnded']>>[0]) {
       const { error, status, model, keyId, tag, used } = run;
       const team = live.keyById(keyId)?.team;
       usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });

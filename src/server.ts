@@ -213,13 +213,13 @@ function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['
 }
 
 function proxyTask(live: LiveConfig, proxy: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
-  return ({ run, request, metered, signal }) => {
+  return ({ run, request, setUsageReader, signal }) => {
     const model = live.current().models[run.model];
     if (model?.kind !== 'proxy') {
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
     }
     const account = new CallAccount();
-    metered(() => account.used);
+    setUsageReader(() => account.used);
     const key = live.keyById(run.keyId);
     return proxy.complete({ modelName: run.model, model, key, body: request.body, account, signal });
   };

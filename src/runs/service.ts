@@ -180,13 +180,13 @@ class StoredRuns implements Runs {
 
   async cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject> {
     const runId = parsePublicId(api, id);
-    const driven = runId === undefined ? undefined : this.#options.executor.driven(runId)?.run;
+    const driven = runId === undefined ? undefined : this.#options.executor.leaseOf(runId)?.run;
     if (driven?.user === caller.user && readableThrough(driven, api)) return await this.cancel(driven);
     let run: RunRecord;
     try {
       run = await this.find(caller, api, id);
     } catch (thrown) {
-      throw runId === undefined ? thrown : this.#cancels.keepWhileAway(runId, thrown, { user: caller.user });
+      throw runId === undefined ? thrown : this.#cancels.deferWhileAway(runId, thrown, { user: caller.user });
     }
     return await this.cancel(run);
   }
@@ -277,7 +277,7 @@ class StoredRuns implements Runs {
 
   /** The fold of a run that is driven here, unless this instance lost the claim and does not know yet. */
   async #ownFold(run: RunRecord): Promise<ResponseFold | undefined> {
-    const fold = this.#options.executor.driven(run.id)?.fold;
+    const fold = this.#options.executor.leaseOf(run.id)?.fold;
     // What was stored a moment ago is not in the fold before the writer has heard of it.
     if (fold && fold.last < run.last) await yieldToEventLoop();
     return fold && fold.last >= run.last ? fold : undefined;

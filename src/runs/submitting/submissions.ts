@@ -182,7 +182,7 @@ export class Submissions {
       }
     } catch (thrown) {
       // It may have been stored all the same: nobody would read it and nobody could stop it.
-      if (api === 'chat_completions') cancels.keep(run.id);
+      if (api === 'chat_completions') cancels.defer(run.id);
       throw thrown;
     }
   }

@@ -179,7 +179,7 @@ describe('the capacity of a process', () => {
       if (await capacity.startWithin(60_000, () => active - room + started, { signal: leaving.signal })) started++;
     });
     room = 2;
-    capacity.left();
+    capacity.placeFreed();
     await Promise.race(waiting);
     await turnOfLoop();
     assert.equal(started, 2);
@@ -201,14 +201,14 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.startNow(1), false);
     assert.equal(capacity.overloaded, true, 'nobody was served');
     const left = new AbortController();
-    const leaving = capacity.room('a', () => 1, left.signal);
+    const leaving = capacity.waitForRoom('a', () => 1, left.signal);
     left.abort();
     await leaving;
     assert.equal(capacity.overloaded, true, 'nobody was served');
     let active = 1;
-    const served = capacity.room('a', () => active, new AbortController().signal);
+    const served = capacity.waitForRoom('a', () => active, new AbortController().signal);
     active = 0;
-    capacity.left();
+    capacity.placeFreed();
     await served;
     assert.equal(capacity.overloaded, false);
     clock.now += 1000;
@@ -223,10 +223,10 @@ describe('the capacity of a process', () => {
     const { capacity } = setUp(1);
     let active = 1;
     const waiting = capacity.startWithin(60_000, () => active);
-    assert.equal(capacity.startFirst(0), false, 'somebody waits');
+    assert.equal(capacity.startUnlessWaited(0), false, 'somebody waits');
     assert.equal(capacity.startNow(0), false);
     active = 0;
-    capacity.left();
+    capacity.placeFreed();
     assert.equal(await waiting, true);
     mock.timers.reset();
     assert.equal(capacity.startNow(0), true, 'nobody waits any more');
@@ -251,7 +251,7 @@ describe('the capacity of a process', () => {
     await all[1];
     for (let n = 0; n < 2; n++) {
       active = 0;
-      capacity.left();
+      capacity.placeFreed();
       await all[n === 0 ? 0 : 2];
     }
     assert.deepEqual(order, ['a2 false', 'a1 true', 'b1 true']);
@@ -267,12 +267,12 @@ describe('the capacity of a process', () => {
       await capacity.startWithin(60_000, () => active, owner === undefined ? {} : { owner });
       order.push(name);
       active = 0;
-      capacity.left();
+      capacity.placeFreed();
     };
     const names = ['queue 1', 'queue 2', 'queue 3', 'a 1', 'a 2', 'a 3', 'b 1'];
     const all = names.map((name) => wait(name, name.startsWith('queue') ? undefined : name.slice(0, 1)));
     active = 0;
-    capacity.left();
+    capacity.placeFreed();
     await Promise.all(all);
     assert.deepEqual(order, ['queue 1', 'a 1', 'queue 2', 'b 1', 'queue 3', 'a 2', 'a 3']);
   });
