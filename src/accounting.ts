@@ -39,7 +39,7 @@ export function accounting({ live, metrics, admission, usage, webhooks, activity
       const team = live.keyById(keyId)?.team;
       usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });
       admission.runEnded(run).catch(notFreed(run));
-      if (run.tells) webhooks.ended(run.id).catch(notTold(run));
+      if (run.notifies) webhooks.ended(run.id).catch(notTold(run));
       if (error === undefined || error === 'cancelled') return;
       activity.failed({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },

@@ -196,7 +196,7 @@ async function openRuns(
     maxQueued: () => live.current().runs.max_queued,
     cipherOf,
     deliveries: storage.deliveries,
-    keyTells: (keyId) => live.keyById(keyId)?.webhook !== undefined,
+    keyHasWebhook: (keyId) => live.keyById(keyId)?.webhook !== undefined,
     closing,
     stopped,
   });

@@ -4,7 +4,7 @@ import { GatewayError } from '../base/errors.ts';
 import { publicId, type RunId } from '../base/ids.ts';
 import { withoutQuery } from '../base/text.ts';
 import type { WebhookDelivery } from '../protocol/webhook-delivery.ts';
-import { readTells } from '../runs/stored/stored-request.ts';
+import { notifiesWebhooks } from '../runs/stored/stored-request.ts';
 import type { RunRecord } from '../store/run-store.ts';
 import { Deliverer, type DelivererParts } from './deliverer.ts';
 import {
@@ -53,7 +53,7 @@ export class Webhooks implements AsyncDisposable {
   async of(run: RunRecord): Promise<WebhookDelivery[]> {
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
-    const event = readTells(run) ? await eventOf(run, runs) : undefined;
+    const event = notifiesWebhooks(run) ? await eventOf(run, runs) : undefined;
     if (!event) return [];
     const receivers = receiversOf(run, event.type, config);
     const stored = await store.get(run.id);

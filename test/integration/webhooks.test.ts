@@ -64,7 +64,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
         previousResponseId: null,
         ...(requested && { webhook: { secret: undefined, ...requested } }),
       },
-      { cipher: new CredentialCipher(secretHash(KEY), []), held: {}, tells: true },
+      { cipher: new CredentialCipher(secretHash(KEY), []), held: {}, notifies: true },
     );
     const { run } = await endedRun(store, {
       user: 'ann',

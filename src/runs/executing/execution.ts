@@ -111,7 +111,7 @@ export class Execution {
     return new Execution(options, {
       response,
       fold,
-      state: ResearchState.of(entries, research?.earlierSources, await carried.before(research ?? {})),
+      state: ResearchState.of(entries, research?.earlierSources, await carried.entriesBefore(research ?? {})),
       proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
       logAtClaim,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
 import { CredentialCipher } from '../../../src/base/secrets/encrypt.ts';
-import { readTells, readWebhook } from '../../../src/runs/stored/stored-request.ts';
+import { notifiesWebhooks, readWebhook } from '../../../src/runs/stored/stored-request.ts';
 import type { RunRecord } from '../../../src/store/run-store.ts';
 import {
   afterAttempt,
@@ -36,15 +36,15 @@ describe('whom a run tells', () => {
 
   it('is read as the first version stored it', () => {
     const run = newRecord(record);
-    assert.equal(readTells(run), true);
+    assert.equal(notifiesWebhooks(run), true);
     assert.deepEqual(readWebhook(run, cipher), { url: 'https://example.com/hook?a=b', secret: 'a secret of a client' });
     assert.throws(() => readWebhook(run, undefined), /key ann/);
   });
 
   it('is the receiver of its key alone where the request names none, and nobody where it says nothing', () => {
     const ofKey = newRecord({ ...record, request: REQUEST.replace(/"webhook":".*"/, '"webhook":""') });
-    assert.deepEqual([readTells(ofKey), readWebhook(ofKey, cipher)], [true, undefined]);
-    assert.equal(readTells(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
+    assert.deepEqual([notifiesWebhooks(ofKey), readWebhook(ofKey, cipher)], [true, undefined]);
+    assert.equal(notifiesWebhooks(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
   });
 });
 

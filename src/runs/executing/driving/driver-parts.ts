@@ -37,7 +37,7 @@ export interface DriverParts {
   /** Encrypts the reasoning and the summaries that clients keep and send back. */
   sealed: SealedContents;
   cipherOf(keyId: string): CredentialCipher | undefined;
-  metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
+  metrics?: Pick<RunMetrics, 'executionEnded' | 'toolCall' | 'cost'>;
   /** Awaited before this process continues a run that it did not create. */
   beforeResume?(run: AdmittedRun): Promise<void>;
   /** Called with a run's usage so far, before the step that caused it is stored. */
@@ -50,7 +50,7 @@ export interface DriverParts {
       status: TerminalStatus;
       error: ErrorCode | undefined;
       /** Whether webhook receivers are notified. */
-      tells: boolean;
+      notifies: boolean;
     },
   ): void;
 }

@@ -18,7 +18,7 @@ import type { Tool } from '../../../tools/tool.ts';
 import { highestPrice } from '../../../upstream/price.ts';
 import type { TurnUsage } from '../../../upstream/turn.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
-import { readHeld, readRequest, readResearchRequest, readTells } from '../../stored/stored-request.ts';
+import { notifiesWebhooks, readHeld, readRequest, readResearchRequest } from '../../stored/stored-request.ts';
 import { recordRunEnd } from '../run-span.ts';
 import type { DriverParts } from './driver-parts.ts';
 import { drivePlain } from './plain-driver.ts';
@@ -41,12 +41,12 @@ export function createDriver(parts: DriverParts): RunDriver {
       recordRunEnd({ run, result, ended });
       const { id, keyId, model } = run;
       if (ended) {
-        const stored = { held: readHeld(run), tag: readRequest(run).tag, tells: readTells(run) };
+        const stored = { held: readHeld(run), tag: readRequest(run).tag, notifies: notifiesWebhooks(run) };
         parts.onRunEnded?.({ id, keyId, model, ...stored, ...ended });
         const { cost } = ended.used;
         if (cost > 0) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       }
-      parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
+      parts.metrics?.executionEnded(run, { result, status: ended?.status, now: parts.clock.now() });
     },
   };
 }

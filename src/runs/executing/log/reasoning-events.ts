@@ -72,14 +72,14 @@ export function closeReasoning(
 }
 
 /** A reasoning item whose text the provider does not reveal. */
-export function hiddenReasoningItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<ReasoningItem> {
+export function hiddenReasoningLogItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<ReasoningItem> {
   const id = itemId('rs', run, { output: index });
   const initial: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
   return wholeItem(index, { ...initial, encrypted_content: encrypted, status: 'completed' }, { initial });
 }
 
 /** The item that replaces the part of a thread that was summarised. */
-export function compactionItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<CompactionItem> {
+export function compactionLogItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<CompactionItem> {
   const id = itemId('cmp', run, { output: index });
   return wholeItem(index, { id, type: 'compaction', encrypted_content: encrypted });
 }

@@ -29,8 +29,8 @@ import type { LogWriter } from './log-writer.ts';
 import { closeMessage, fittingLogprobs, type OpenMessage, openMessage, reopenMessage } from './message-events.ts';
 import {
   closeReasoning,
-  compactionItem,
-  hiddenReasoningItem,
+  compactionLogItem,
+  hiddenReasoningLogItem,
   openParts,
   REASONING_DELTAS,
   type ReasoningStyle,
@@ -162,7 +162,7 @@ export class Recorder {
         this.#listServers(step.servers);
         break;
       case 'compaction':
-        this.#emitWhole(compactionItem, step.encrypted);
+        this.#emitWhole(compactionLogItem, step.encrypted);
         break;
       case 'note':
         break;
@@ -222,7 +222,7 @@ export class Recorder {
   #endThought({ status, encrypted }: { status: 'completed' | 'incomplete'; encrypted?: string | undefined }): void {
     if (encrypted !== undefined && !this.#reasoning) {
       this.endMessage('completed');
-      this.#emitWhole(hiddenReasoningItem, encrypted);
+      this.#emitWhole(hiddenReasoningLogItem, encrypted);
     } else this.endReasoning(status, encrypted);
   }
 
@@ -315,7 +315,7 @@ export class Recorder {
     this.#emit(endCall(item, { index, status: done.status, result: done.result }), index);
   }
 
-  #emitWhole(itemOf: typeof compactionItem | typeof hiddenReasoningItem, encrypted: string): void {
+  #emitWhole(itemOf: typeof compactionLogItem | typeof hiddenReasoningLogItem, encrypted: string): void {
     const index = this.#output.length;
     this.#emit(itemOf(this.#options.runId, { index, encrypted }), index);
   }
