@@ -3,7 +3,7 @@ import type { GatewayConfig, KeyConfig, ModelConfig, RouteConfig } from '../conf
 import type { Explanation } from '../protocol/operating/explanation.ts';
 import { inOrder } from '../upstream/routing/routes.ts';
 
-/** What a key gets when it asks for a model: routes, credentials, limits, tools. Nothing of it is secret. */
+/** What a key gets when it requests a model: routes, credentials, limits, tools. Contains no secrets. */
 export function explained(
   config: GatewayConfig,
   { key, name, model }: { key: KeyConfig; name: string; model: ModelConfig },
@@ -34,26 +34,26 @@ export function explained(
   };
 }
 
-function routeOf(config: GatewayConfig, asked: { key: KeyConfig; route: RouteConfig }): Explanation['routes'][number] {
-  const { provider: name, model, price, weight, priority } = asked.route;
+function routeOf(config: GatewayConfig, query: { key: KeyConfig; route: RouteConfig }): Explanation['routes'][number] {
+  const { provider: name, model, price, weight, priority } = query.route;
   const provider = config.providers[name];
-  const built = !provider || 'builtin' in provider;
+  const isBuiltin = !provider || 'builtin' in provider;
   return {
     provider: name,
     model,
-    // A credential may stand in the query of an address.
-    url: built ? null : withoutQuery(provider.base_url),
-    wire: built ? null : provider.wire,
-    credential: credentialOf(config, asked),
+    // The query of a URL may hold a credential.
+    url: isBuiltin ? null : withoutQuery(provider.base_url),
+    wire: isBuiltin ? null : provider.wire,
+    credential: credentialOf(config, query),
     price: price ? { input: price.input, output: price.output } : null,
     weight: weight ?? null,
     priority: priority ?? null,
   };
 }
 
-function limitsOf(of: Pick<KeyConfig, 'limits'> | undefined, before = ''): Explanation['limits'] {
-  const set = Object.entries(of?.limits ?? {});
-  return set.flatMap(([name, value]) => (value === undefined ? [] : [{ name: before + name, value }]));
+function limitsOf(holder: Pick<KeyConfig, 'limits'> | undefined, prefix = ''): Explanation['limits'] {
+  const set = Object.entries(holder?.limits ?? {});
+  return set.flatMap(([name, value]) => (value === undefined ? [] : [{ name: prefix + name, value }]));
 }
 
 function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {
