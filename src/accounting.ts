@@ -15,7 +15,7 @@ export interface AccountingParts {
   metrics: RunMetrics;
   admission: Admission;
   usage: Pick<UsageLog, 'add'>;
-  webhooks: Pick<Webhooks, 'ended'>;
+  webhooks: Pick<Webhooks, 'deliverEnd'>;
   activity: Activity;
   storage: { clock: Clock };
   log: Logger;
@@ -39,7 +39,7 @@ export function accounting({ live, metrics, admission, usage, webhooks, activity
       const team = live.keyById(keyId)?.team;
       usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });
       admission.runEnded(run).catch(onNotReleased(run));
-      if (run.notifies) webhooks.ended(run.id).catch(onNotDelivered(run));
+      if (run.notifies) webhooks.deliverEnd(run.id).catch(onNotDelivered(run));
       if (error === undefined || error === 'cancelled') return;
       activity.failed({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },

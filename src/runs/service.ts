@@ -16,7 +16,7 @@ import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { namedItems } from './reading/named-items.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
-import { ResponseTexts } from './reading/response-texts.ts';
+import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted, TurnPromptQuery } from './runs.ts';
@@ -57,7 +57,7 @@ class StoredRuns implements Runs {
   readonly #store: RunStore;
   readonly #endedLogs: EndedLogs;
   readonly #snapshots: Snapshots;
-  readonly #jsonCache = new ResponseTexts();
+  readonly #jsonCache = new ResponseJsonCache();
   readonly #cancels: Cancels;
   readonly #submissions: Submissions;
   /** The first events of runs submitted here, which saves their first readers a read of the store. */

@@ -44,7 +44,7 @@ export class Webhooks implements AsyncDisposable {
   }
 
   /** Delivers the end of a run. @throws GatewayError `store_unavailable`: then it is delivered up to a minute later. */
-  async ended(run: RunId): Promise<void> {
+  async deliverEnd(run: RunId): Promise<void> {
     await this.#parts.storage.deliveries.expect(run, { dueInMs: 0 });
     this.#deliverer.wake();
   }
@@ -87,7 +87,7 @@ export class Webhooks implements AsyncDisposable {
       const known = all[receiver];
       if (!known) {
         // The first delivery is under way, or the instance that had taken it is gone.
-        await this.ended(run.id);
+        await this.deliverEnd(run.id);
         return found;
       }
       const state = JSON.stringify({ ...all, [receiver]: restartDelivery(known, clock.now()) });

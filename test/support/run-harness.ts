@@ -97,7 +97,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     prompts: loadPrompts(),
     schemas,
     clock,
-    steadyClock: clock,
+    monotonicClock: clock,
     log: silentLogger,
     chatModel: () => options.chat,
     openTools: async (request) => {

@@ -29,7 +29,7 @@ export interface DriverParts {
   schemas: SchemaChecker;
   clock: Clock;
   /** A monotonic clock for durations; defaults to the process's own. */
-  steadyClock?: Clock;
+  monotonicClock?: Clock;
   log: Logger;
   chatModel: Upstream['chatModel'];
   openTools(request: RunToolRequest): Promise<OpenedTools>;

@@ -106,7 +106,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       state,
       answerSoFar,
       startedAt: run.createdAt,
-      clock: parts.steadyClock ?? steadyClock,
+      clock: parts.monotonicClock ?? steadyClock,
       log,
       live,
       signal,

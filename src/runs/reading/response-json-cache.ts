@@ -6,13 +6,13 @@ import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
 const MAX_BYTES = 16 * 1024 * 1024;
 
 interface CachedResponse {
-  /** See `ResponseTexts.get`. */
+  /** See `ResponseJsonCache.get`. */
   version: string;
   json: Buffer;
 }
 
 /** The latest JSON of each response: clients that poll a run ask for the same bytes again and again. */
-export class ResponseTexts {
+export class ResponseJsonCache {
   readonly #cached: LRUCache<RunId, CachedResponse>;
 
   constructor(maxBytes: number = MAX_BYTES) {
