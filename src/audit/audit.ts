@@ -60,9 +60,9 @@ export class Audit {
   refused(event: Pick<AuditEvent, 'target' | 'address' | 'detail'>): void {
     const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {
-      const more = this.#refused - MAX_REFUSED_PER_MINUTE;
+      const rest = this.#refused - MAX_REFUSED_PER_MINUTE;
       const at = new Date(this.#minute * MINUTE_MS).toISOString().slice(0, 16);
-      if (more > 0) void this.record({ action: 'key.refused', detail: `${more} more in the minute of ${at}Z` });
+      if (rest > 0) void this.record({ action: 'key.refused', detail: `${rest} more in the minute of ${at}Z` });
       this.#minute = minute;
       this.#refused = 0;
     }

@@ -8,7 +8,7 @@ export function explained(
   config: GatewayConfig,
   { key, name, model }: { key: KeyConfig; name: string; model: ModelConfig },
 ): Explanation {
-  const own = Object.hasOwn(key.routes, name) ? key.routes[name] : undefined;
+  const keyRoutes = Object.hasOwn(key.routes, name) ? key.routes[name] : undefined;
   return {
     object: 'explanation',
     key: key.id,
@@ -19,8 +19,8 @@ export function explained(
     allowed: key.models === undefined || key.models.includes(name),
     models: key.models ?? null,
     apis: [...model.apis],
-    routes_of: own ? 'key' : 'model',
-    routes: inOrder(own ?? model.routes, 0).map((route) => routeOf(config, { key, route })),
+    routes_of: keyRoutes ? 'key' : 'model',
+    routes: inOrder(keyRoutes ?? model.routes, 0).map((route) => routeOf(config, { key, route })),
     tools: model.kind === 'research' ? toolsOf(config, model) : null,
     limits: [...limitsOf(key), ...limitsOf(key.team === undefined ? undefined : config.teams[key.team], 'team ')],
     expires_at: key.expires_at ?? null,
@@ -52,8 +52,8 @@ function routeOf(config: GatewayConfig, query: { key: KeyConfig; route: RouteCon
 }
 
 function limitsOf(holder: Pick<KeyConfig, 'limits'> | undefined, prefix = ''): Explanation['limits'] {
-  const set = Object.entries(holder?.limits ?? {});
-  return set.flatMap(([name, value]) => (value === undefined ? [] : [{ name: prefix + name, value }]));
+  const entries = Object.entries(holder?.limits ?? {});
+  return entries.flatMap(([name, value]) => (value === undefined ? [] : [{ name: prefix + name, value }]));
 }
 
 function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {
@@ -61,8 +61,8 @@ function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; r
   const provider = config.providers[route.provider];
   if (!provider || 'builtin' in provider) return 'no credential';
   if (provider.api_key !== undefined) return "credential of the provider's api_key";
-  const [given] = provider.refreshed ?? [];
-  if (given) return `credential that a ${given.source.kind} gives, in the provider's ${given.header ?? 'api_key'}`;
+  const [secret] = provider.refreshed ?? [];
+  if (secret) return `credential that a ${secret.source.kind} gives, in the provider's ${secret.header ?? 'api_key'}`;
   return Object.keys(provider.headers).length > 0 ? "credential, if any, in the provider's headers" : 'no credential';
 }
 

@@ -50,8 +50,8 @@ export async function readKey({ value }: Entry, sealer: KeySealer): Promise<Stor
   if (credentials === undefined) return key;
   try {
     const text = await sealer?.open(credentials, { ...sealContext(key.id), param: 'credentials' });
-    const opened = stored.safeParse(parseJson(text ?? ''));
-    if (opened.success) return { ...key, settings: { ...key.settings, ...opened.data } };
+    const decrypted = stored.safeParse(parseJson(text ?? ''));
+    if (decrypted.success) return { ...key, settings: { ...key.settings, ...decrypted.data } };
   } catch {
     // The encryption key is gone, or the data was changed: `locked` makes the API and the log say so.
   }

@@ -220,8 +220,8 @@ class StoredRuns implements Runs {
       return await resumeResearch(this.#options, run, { ...answered, param, output, isThere: () => this.#reload(run) });
     };
     if (previous !== undefined) return await resume(await this.#previous(caller, previous), 'input');
-    const named = runOfCalls(answered.outputs.keys());
-    const run = named === undefined ? undefined : await this.#findOwned(caller, named);
+    const id = runOfCalls(answered.outputs.keys());
+    const run = id === undefined ? undefined : await this.#findOwned(caller, id);
     return run?.status === 'completed' ? await resume(run) : undefined;
   }
 

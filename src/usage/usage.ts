@@ -76,17 +76,17 @@ export class UsageLog implements AsyncDisposable {
   begin({ key, team = '', model, tag = '' }: UsedCall['labels']): OpenUsage {
     let labels: (UsageLabels & { day: string }) | undefined;
     /** What its row includes so far. */
-    let before: Used | undefined;
+    let counted: Used | undefined;
     const count = (used: Used, errors: number) => {
       if (!labels) {
         const day = dayOf(this.#options.clock.now());
         labels = { day, key, team, model, tag: this.#boundedTag(day, key, tag) };
       }
       const row = this.#rowOf(labels);
-      if (!before) row.requests += 1;
+      if (!counted) row.requests += 1;
       row.errors += errors;
-      addUsed(row, used, before ?? nothingUsed());
-      before = used;
+      addUsed(row, used, counted ?? nothingUsed());
+      counted = used;
       this.#scheduleFlush();
     };
     return {

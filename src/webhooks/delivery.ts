@@ -41,8 +41,8 @@ export function deliveriesOf(
   { stored, receivers }: { stored: string | undefined; receivers: Partial<Record<ReceiverName, unknown>> },
   now: number,
 ): Deliveries {
-  const known = stored === undefined ? undefined : readDeliveries(stored);
-  return known && Object.keys(known).length > 0 ? known : firstDeliveries(receivers, now);
+  const parsed = stored === undefined ? undefined : readDeliveries(stored);
+  return parsed && Object.keys(parsed).length > 0 ? parsed : firstDeliveries(receivers, now);
 }
 
 function firstDeliveries(receivers: Partial<Record<ReceiverName, unknown>>, now: number): Deliveries {

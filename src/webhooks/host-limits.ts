@@ -62,15 +62,15 @@ export class HostLimits {
   /** Takes the waiting runs whose host has room now. */
   next(): { run: RunId; until: number }[] {
     const now = performance.now();
-    const found: { run: RunId; until: number }[] = [];
+    const ready: { run: RunId; until: number }[] = [];
     for (const [name, host] of this.#hosts) {
-      const room = this.#roomOf(host, now) - found.length;
+      const room = this.#roomOf(host, now) - ready.length;
       const taken = room > 0 ? host.waiting.splice(0, room) : [];
       this.#waiting -= taken.length;
-      found.push(...taken.filter(({ until }) => until > now));
+      ready.push(...taken.filter(({ until }) => until > now));
       this.#forget(name);
     }
-    return found;
+    return ready;
   }
 
   /** Whether many runs wait for a host that answers; then taking more, which may be for the same host, is no use. */

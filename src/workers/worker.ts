@@ -41,8 +41,8 @@ AggregatorRegistry.setRegistries(registry);
 new AggregatorRegistry();
 
 const { file, socket, port } = await start.promise;
-const read = readEnvironment();
-const environment = port === undefined ? read : { ...read, port };
+const processEnvironment = readEnvironment();
+const environment = port === undefined ? processEnvironment : { ...processEnvironment, port };
 process.exitCode = await runCommandLine(['serve', '--config', file, '--workers', '1'], {
   environment,
   terminal: workerTerminal(),
@@ -87,11 +87,11 @@ function send(message: FromWorker): void {
 
 /** A terminal that collects errors of the start, which the first process reports, and prints only the log. */
 function workerTerminal(): Terminal {
-  const own = processTerminal({ plain: environment.plain });
+  const terminal = processTerminal({ plain: environment.plain });
   return {
-    ...own,
+    ...terminal,
     err: (text) => void errors.push(text),
-    log: own.err,
+    log: terminal.err,
     onSignal(_signals, listener) {
       let listening = true;
       void stop.promise.then(() => listening && listener());

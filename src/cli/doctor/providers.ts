@@ -13,7 +13,7 @@ export async function providerFindings(
   await secrets.prepare(providers);
   const fix = 'run the command, or read the file, as the user that the gateway runs as';
   const warnings = secrets.warnings.map((detail): Finding => ({ state: 'wrong', about: 'credential', detail, fix }));
-  const found = await Promise.all(
+  const findings = await Promise.all(
     Object.entries(providers).map(async ([name, provider]): Promise<Finding> => {
       const about = `provider ${name}`;
       if ('builtin' in provider) return { state: 'ok', about, detail: 'built in' };
@@ -21,7 +21,7 @@ export async function providerFindings(
       return { about, ...findingOf(name, config, await reachProvider(name, config, { signal })) };
     }),
   );
-  return [...warnings, ...found];
+  return [...warnings, ...findings];
 }
 
 function findingOf(name: string, config: RemoteProviderConfig, { is, detail }: Reached): Omit<Finding, 'about'> {

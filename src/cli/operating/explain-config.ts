@@ -28,8 +28,8 @@ export async function explainConfig(
 }
 
 function misuse(terminal: Terminal, what: string, known: readonly string[]): ExitCode {
-  const more = known.length > MAX_SHOWN ? `, and ${known.length - MAX_SHOWN} more` : '';
-  terminal.err(`error: ${what}; there are: ${known.slice(0, MAX_SHOWN).join(', ')}${more}\n`);
+  const rest = known.length > MAX_SHOWN ? `, and ${known.length - MAX_SHOWN} more` : '';
+  terminal.err(`error: ${what}; there are: ${known.slice(0, MAX_SHOWN).join(', ')}${rest}\n`);
   return EXIT.usage;
 }
 

@@ -260,7 +260,7 @@ export class Execution {
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
     else this.#recorder.endMessage(isCut ? 'incomplete' : 'completed');
     // Even if the clock was set back meanwhile, a run does not end before it starts.
-    const at = Math.max(clock.now(), lease.run.startedAt ?? 0);
+    const endedAt = Math.max(clock.now(), lease.run.startedAt ?? 0);
     const state = this.#state;
     const warned = { ...answer, claims, completed: outcome !== undefined, request, state };
     const response = endedResponse(this.#created, {
@@ -273,12 +273,12 @@ export class Execution {
       claims,
       usage: kind === 'proxy' ? zeroUsage() : state.usage,
       startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
-      completedAt: toSeconds(at),
+      completedAt: toSeconds(endedAt),
     });
     const type = isCut ? 'response.incomplete' : status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end(
       { type, response },
-      { status, at, retainMs: readRequest(lease.run).keepMs ?? retentionMs, listed: listedOf(response) },
+      { status, at: endedAt, retainMs: readRequest(lease.run).keepMs ?? retentionMs, listed: listedOf(response) },
     );
     if (written === 'cancelled') {
       restore();

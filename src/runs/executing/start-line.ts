@@ -21,9 +21,9 @@ export class StartLine {
   }
 
   enter(place: WaitingStart): void {
-    const own = this.#placesOf(place);
-    own.add(place);
-    if (place.owner !== undefined) this.#byOwner.set(place.owner, own);
+    const places = this.#placesOf(place);
+    places.add(place);
+    if (place.owner !== undefined) this.#byOwner.set(place.owner, places);
   }
 
   leave(place: WaitingStart): void {
@@ -32,8 +32,8 @@ export class StartLine {
 
   /** Removes those whose time is up. */
   expire(now: number): void {
-    for (const own of [this.#queue, ...this.#byOwner.values()]) {
-      for (const place of own) if (place.until <= now) this.leave(place);
+    for (const places of [this.#queue, ...this.#byOwner.values()]) {
+      for (const place of places) if (place.until <= now) this.leave(place);
     }
   }
 
@@ -50,10 +50,10 @@ export class StartLine {
   }
 
   #moveToBack(owner: string | undefined): void {
-    const own = owner === undefined ? undefined : this.#byOwner.get(owner);
-    if (owner === undefined || !own) return;
+    const places = owner === undefined ? undefined : this.#byOwner.get(owner);
+    if (owner === undefined || !places) return;
     this.#byOwner.delete(owner);
-    this.#byOwner.set(owner, own);
+    this.#byOwner.set(owner, places);
   }
 
   #placesOf({ owner }: WaitingStart): Set<WaitingStart> {
@@ -61,9 +61,9 @@ export class StartLine {
   }
 
   #remove(place: WaitingStart): boolean {
-    const own = this.#placesOf(place);
-    const wasThere = own.delete(place);
-    if (place.owner !== undefined && own.size === 0) this.#byOwner.delete(place.owner);
+    const places = this.#placesOf(place);
+    const wasThere = places.delete(place);
+    if (place.owner !== undefined && places.size === 0) this.#byOwner.delete(place.owner);
     return wasThere;
   }
 }

@@ -108,8 +108,8 @@ export function finishReason(response: ResponseObject): ChatFinishReason {
 
 /** A call of one of the client's functions. */
 export function toToolCall({ call_id, namespace, name, arguments: args }: FunctionCallItem): ChatToolCall {
-  const whole = namespace === undefined ? name : `${namespace}.${name}`;
-  return { id: call_id, type: 'function', function: { name: whole, arguments: args } };
+  const fullName = namespace === undefined ? name : `${namespace}.${name}`;
+  return { id: call_id, type: 'function', function: { name: fullName, arguments: args } };
 }
 
 export function toChatUsage(usage: Usage): ChatUsage {

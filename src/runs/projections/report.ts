@@ -55,19 +55,19 @@ const HEADING = /^\s*#\s+([^\n]+)\n*/;
 export function reportOf(response: ResponseObject, input: readonly JsonObject[]): Report | undefined {
   const part = messageText(response);
   if (part.text.trim() === '') return undefined;
-  const asked = questionIn(input);
+  const question = questionIn(input);
   const heading = HEADING.exec(part.text);
-  const cut = heading?.[0].length ?? 0;
-  const title = shorten(plain(heading?.[1] ?? asked) || 'Report');
-  const annotations = part.annotations.filter((annotation) => annotation.start_index >= cut);
+  const headingLength = heading?.[0].length ?? 0;
+  const title = shorten(plain(heading?.[1] ?? question) || 'Report');
+  const annotations = part.annotations.filter((annotation) => annotation.start_index >= headingLength);
   return {
     title,
-    question: asked === title ? '' : asked,
-    asked,
-    text: part.text.slice(cut),
+    question: question === title ? '' : question,
+    asked: question,
+    text: part.text.slice(headingLength),
     markers: markersIn(part.text, annotations).map(({ start, end, citations }) => ({
-      start: start - cut,
-      end: end - cut,
+      start: start - headingLength,
+      end: end - headingLength,
       citations,
     })),
     charts: response.charts === true,
@@ -143,8 +143,8 @@ function notesOn(response: ResponseObject): string[] {
 
 /** The text of the last user message among input items. */
 function questionIn(input: readonly JsonObject[]): string {
-  const asked = input.findLast((item) => item.role === 'user');
-  const { content } = asked ?? {};
+  const message = input.findLast((item) => item.role === 'user');
+  const { content } = message ?? {};
   if (typeof content === 'string') return content.trim();
   if (!Array.isArray(content)) return '';
   const parts = content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : ''));

@@ -44,7 +44,7 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
   const times: [number, number][] = [];
   const turns: TimelineTurn[] = [];
   /** When the latest entry of each lane was written, which is when its next turn began. */
-  const before = new Map<number | undefined, number>();
+  const previousAt = new Map<number | undefined, number>();
   let last = run.createdAt;
   await inSlices(entries, (text) => {
     const { t, lane, usage, times: noted } = parseStored(timedEntry, text, 'transcript entry');
@@ -55,12 +55,12 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
       while ((times.at(-1)?.[0] ?? 0) > number) times.pop();
       if (times.at(-1)?.[0] !== number) times.push([number, since(run, last)]);
     }
-    const began = before.get(lane) ?? run.startedAt ?? run.createdAt;
+    const turnStart = previousAt.get(lane) ?? run.startedAt ?? run.createdAt;
     if (usage && isTurn({ usage }))
       turns.push({
         kind: KINDS[t] ?? 'other',
         ...(lane === undefined ? {} : { lane }),
-        started_ms: since(run, Math.min(began, last)),
+        started_ms: since(run, Math.min(turnStart, last)),
         ended_ms: since(run, last),
         input_tokens: usage.inputTokens,
         cached_tokens: usage.cachedTokens,
@@ -68,13 +68,13 @@ export async function timelineOf(run: TimedRun, entries: readonly string[]): Pro
         reasoning_tokens: usage.reasoningTokens,
         cost: usage.cost ?? null,
       });
-    before.set(lane, last);
+    previousAt.set(lane, last);
   });
   if (times.length > 0 && run.endedAt !== null && times.at(-1)?.[0] !== run.last)
     times.push([run.last, since(run, Math.max(last, run.endedAt))]);
   const id = ID_PREFIX.responses + run.id;
-  const known = times.length > 0 ? { times, turns } : { times: [], turns: [] };
-  return { object: 'response.timeline', id, created_ms: run.createdAt, ...known };
+  const recorded = times.length > 0 ? { times, turns } : { times: [], turns: [] };
+  return { object: 'response.timeline', id, created_ms: run.createdAt, ...recorded };
 }
 
 /** Whether an entry records a turn of the model: one that used tokens. */

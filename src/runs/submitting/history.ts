@@ -128,21 +128,21 @@ function asUserPart(part: PlainPart): UserPart {
 
 /** A plain model's message for a research model; tool calls and results become fenced text. */
 function asResearchMessages(message: TurnMessage): ConversationMessage[] {
-  const said = (role: ConversationMessage['role'], text: string): ConversationMessage[] =>
+  const messageOf = (role: ConversationMessage['role'], text: string): ConversationMessage[] =>
     text === '' ? [] : [{ role, content: [{ type: 'text', text }] }];
   switch (message.role) {
     case 'tool':
-      return said('assistant', `(Earlier tool result) ${fencePlainly(message.content)}`);
+      return messageOf('assistant', `(Earlier tool result) ${fencePlainly(message.content)}`);
     case 'assistant': {
       const calls = (message.tool_calls ?? []).map(
         ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fencePlainly(args)}`,
       );
-      return said('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
+      return messageOf('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
     }
     case 'system':
-      return said('system', message.content);
+      return messageOf('system', message.content);
     case 'user': {
-      if (typeof message.content === 'string') return said('user', message.content);
+      if (typeof message.content === 'string') return messageOf('user', message.content);
       return [{ role: 'user', content: message.content.map(asContentPart) }];
     }
   }

@@ -27,28 +27,28 @@ export async function resumeResearch(
 ): Promise<GoingOn | undefined> {
   const request = readResearchRequest(run);
   if (!request?.functions && !request?.approvals) return undefined;
-  const before = await carried.entriesBefore(request);
-  const own = (await readTranscript(store, run.id)).flatMap(carriedEntry);
+  const earlierEntries = await carried.entriesBefore(request);
+  const ownEntries = (await readTranscript(store, run.id)).flatMap(carriedEntry);
   // The transcript of a run that was removed meanwhile reads as empty.
   await isThere();
-  const state = ResearchState.of(own, request.earlierSources, before);
+  const state = ResearchState.of(ownEntries, request.earlierSources, earlierEntries);
   const waiting = waitingFor(run.id, state.waitingCalls(), request.approvals ? await output() : []);
   if (waiting.size === 0) refuseStray(answered);
   if (waiting.size === 0 || !checkAnswers(waiting, answered)) return undefined;
   const approved = [...waiting].flatMap(([id, { call, name }]) =>
     answered.approvals.get(id) ? [{ call, request: id, name }] : [],
   );
-  const results = [...waiting].flatMap(([id, made]) =>
-    answered.approvals.get(id) ? [] : [resultOf(made, answered.outputs.get(id), state)],
+  const results = [...waiting].flatMap(([id, call]) =>
+    answered.approvals.get(id) ? [] : [resultOf(call, answered.outputs.get(id), state)],
   );
-  const notes = answered.said.map((shown): TranscriptEntry => ({ t: 'note', guard: 'user', ...shown }));
+  const notes = answered.said.map((message): TranscriptEntry => ({ t: 'note', guard: 'user', ...message }));
   const { history, earlierSources, conversation, instructions, functions } = request;
   const answers = [...results, ...notes];
-  refuseTooManyImages([...before, ...own, ...answers]);
+  refuseTooManyImages([...earlierEntries, ...ownEntries, ...answers]);
   const goesOn = {
     ...(answered.isStored
-      ? { ...(await carried.save(run, request, own)), entries: answers }
-      : { from: request.goesOn?.from ?? run.id, entries: [...before, ...own, ...answers] }),
+      ? { ...(await carried.save(run, request, ownEntries)), entries: answers }
+      : { from: request.goesOn?.from ?? run.id, entries: [...earlierEntries, ...ownEntries, ...answers] }),
     ...(approved.length > 0 && { approved }),
   };
   return { history, earlierSources, conversation, instructions, functions, goesOn };
@@ -73,9 +73,9 @@ function waitingFor(
 ): Map<string, ExecutableCall> {
   const requests = output.flatMap(({ type, id }) => (type === 'mcp_approval_request' ? [id] : [])).values();
   return new Map(
-    calls.map((made) => {
-      const request = made.asks && requests.next().value;
-      return [request || itemId('call', run, { output: made.call }), made];
+    calls.map((call) => {
+      const request = call.asks && requests.next().value;
+      return [request || itemId('call', run, { output: call.call }), call];
     }),
   );
 }
@@ -131,8 +131,8 @@ function resultOf(
   { text: output, images }: Shown = { text: '' },
   state: ResearchState,
 ): ResultEntry {
-  const shown = images && images.length > 0 && { images };
-  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0, ...shown };
+  const attached = images && images.length > 0 && { images };
+  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0, ...attached };
   const value = parseJson(output);
   const url = isObject(value) && typeof value.url === 'string' ? URL.parse(value.url) : null;
   if (!isObject(value) || typeof value.content !== 'string' || !url || !/^https?:$/.test(url.protocol)) {

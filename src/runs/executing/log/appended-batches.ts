@@ -50,12 +50,12 @@ export class AppendedBatches {
    * Undefined if some of them are no longer retained.
    */
   from(first: number, last: number): Append[] | undefined {
-    const found: Append[] = [];
+    const batches: Append[] = [];
     for (const retained of this.#retained) {
       const batch = 'length' in retained ? sliceBlock(retained, first, last) : retained;
-      if (batch && batch.first >= first && batch.first <= last + 1) found.push(batch);
+      if (batch && batch.first >= first && batch.first <= last + 1) batches.push(batch);
     }
-    return found[0]?.first === first ? found : undefined;
+    return batches[0]?.first === first ? batches : undefined;
   }
 }
 

@@ -58,15 +58,15 @@ export function* laneCallItems(
   calls: readonly EndedCall[],
   { lane, first, ...options }: { profile: Profile | undefined; run: RunId; first: number; lane: number },
 ): Generator<[index: number, recorded: LogItem<CallItem>]> {
-  const begun = calls.map((call, at) => beginCall(call, { ...options, index: first + at }));
-  for (const [at, { item, events }] of begun.entries()) {
+  const open = calls.map((call, at) => beginCall(call, { ...options, index: first + at }));
+  for (const [at, { item, events }] of open.entries()) {
     const laneEvents = events.map((event) =>
       event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
     );
     yield [first + at, { item, events: laneEvents }];
   }
   for (const [at, call] of calls.entries()) {
-    const item = begun[at]?.item;
+    const item = open[at]?.item;
     if (item) yield [first + at, endCall({ ...item, lane }, { index: first + at, ...call })];
   }
 }

@@ -68,8 +68,8 @@ function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index:
   if (call.as !== undefined) return shellCall({ ...call, as: call.as }, { run, index });
   const { callId, name, namespace, arguments: args } = call;
   const id = itemId('fc', run, { output: index });
-  const named = { call_id: callId, name, ...(namespace !== undefined && { namespace }) };
-  const initial = { id, type: 'function_call', ...named, arguments: '', status: 'in_progress' } as const;
+  const common = { call_id: callId, name, ...(namespace !== undefined && { namespace }) };
+  const initial = { id, type: 'function_call', ...common, arguments: '', status: 'in_progress' } as const;
   const item: FunctionCallItem = { ...initial, arguments: args, status: 'completed' };
   return wholeItem(index, item, {
     initial,
@@ -117,8 +117,8 @@ function customCall(
   { run, index }: { run: RunId; index: number },
 ): LogItem<CustomToolCallItem> {
   const id = itemId('ctc', run, { output: index });
-  const named = { call_id: callId, name, ...(namespace !== undefined && { namespace }) };
-  const initial = { id, type: 'custom_tool_call', ...named, input: '', status: 'in_progress' } as const;
+  const common = { call_id: callId, name, ...(namespace !== undefined && { namespace }) };
+  const initial = { id, type: 'custom_tool_call', ...common, input: '', status: 'in_progress' } as const;
   const item: CustomToolCallItem = { ...initial, input, status: 'completed' };
   return wholeItem(index, item, {
     initial,

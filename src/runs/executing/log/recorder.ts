@@ -303,16 +303,16 @@ export class Recorder {
       this.#emit(recorded, index);
   }
 
-  #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
-    if (this.#hidden.has(done.call)) return;
-    const index = this.#callIndexes[done.call];
+  #endCall(ended: { call: number; status: 'completed' | 'failed'; result: string }): void {
+    if (this.#hidden.has(ended.call)) return;
+    const index = this.#callIndexes[ended.call];
     const item = index === undefined ? undefined : this.#output[index];
-    if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${done.call} was never started`);
-    this.#closeCall(index, item, done);
+    if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${ended.call} was never started`);
+    this.#closeCall(index, item, ended);
   }
 
-  #closeCall(index: number, item: CallItem, done: { status: 'completed' | 'failed'; result: string }): void {
-    this.#emit(endCall(item, { index, status: done.status, result: done.result }), index);
+  #closeCall(index: number, item: CallItem, ended: { status: 'completed' | 'failed'; result: string }): void {
+    this.#emit(endCall(item, { index, status: ended.status, result: ended.result }), index);
   }
 
   #emitWhole(itemOf: typeof compactionLogItem | typeof hiddenReasoningLogItem, encrypted: string): void {
