@@ -133,7 +133,7 @@ export abstract class ActiveRuns implements Executor {
   }
 
   reserve({ later = false } = {}): Reservation | undefined {
-    if (this.#pausing || !(later || this.capacity.startNow(this.active))) return undefined;
+    if (this.#pausing || !(later || this.capacity.tryStartNow(this.active))) return undefined;
     const place = later ? undefined : this.holdPlace();
     return {
       claim: { leaseMs: LEASE_MS },

@@ -49,7 +49,7 @@ export class Capacity {
   }
 
   /** Whether one more run may start beside `active` ones. An idle process may always start one. */
-  start(active: number): boolean {
+  tryStart(active: number): boolean {
     if (active >= this.#max) return false;
     this.#rollWindow(active);
     if (active < this.#room || active === 0) {
@@ -67,18 +67,18 @@ export class Capacity {
   }
 
   /** Whether a run that was under way elsewhere may continue here: it was admitted long ago, whatever the load. */
-  resume(active: number): boolean {
+  canResume(active: number): boolean {
     return active < this.#max;
   }
 
   /** Whether one more run may start; not if others wait already. */
-  startUnlessWaited(active: number): boolean {
-    return this.#line.empty && this.start(active);
+  tryStartInTurn(active: number): boolean {
+    return this.#line.empty && this.tryStart(active);
   }
 
-  /** Like `startUnlessWaited`, for a run that has not waited elsewhere. */
-  startNow(active: number): boolean {
-    const starts = this.startUnlessWaited(active);
+  /** Like `tryStartInTurn`, for a run that has not waited elsewhere. */
+  tryStartNow(active: number): boolean {
+    const starts = this.tryStartInTurn(active);
     if (starts) this.served(0);
     return starts;
   }
@@ -87,13 +87,13 @@ export class Capacity {
    * Waits up to `ms` milliseconds, or until the signal aborts, for permission to start; resolves to whether it came.
    * `owner`: the API key of a run that waits here; absent for a place that the shared queue of runs gets.
    */
-  async startWithin(
+  async waitToStart(
     ms: number,
     active: () => number,
     { owner, signal }: { owner?: string; signal?: AbortSignal } = {},
   ): Promise<boolean> {
     if (signal?.aborted) return false;
-    if (this.startUnlessWaited(active())) return true;
+    if (this.tryStartInTurn(active())) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const place = { owner, until: this.#now() + ms, settle: resolve };
     const leave = () => this.#line.leave(place);
@@ -107,7 +107,7 @@ export class Capacity {
   /** Resolves when there is room for one more run of an API key, or when the signal aborts. */
   async waitForRoom(owner: string, active: () => number, signal: AbortSignal): Promise<void> {
     const startedAt = this.#now();
-    if (await this.startWithin(Number.POSITIVE_INFINITY, active, { owner, signal }))
+    if (await this.waitToStart(Number.POSITIVE_INFINITY, active, { owner, signal }))
       this.served(this.#now() - startedAt);
   }
 
@@ -123,7 +123,8 @@ export class Capacity {
   /** Starts waiting runs while there is room. */
   #serve(): void {
     this.#line.expire(this.#now());
-    for (let started = 0; !this.#line.empty && this.start(this.#active() + started); started++) this.#line.startNext();
+    for (let started = 0; !this.#line.empty && this.tryStart(this.#active() + started); started++)
+      this.#line.startNext();
     if (!this.#line.empty) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

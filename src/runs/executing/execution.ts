@@ -145,7 +145,7 @@ export class Execution {
     }
   }
 
-  /** Closes the item that a crash interrupted, and estimates its tokens so that they are counted as used. */
+  /** Closes reasoning that a crash interrupted, and charges the interrupted turn by estimate. */
   #closeInterruptedStep(): void {
     const step = closingStep(this.#options.lease.run, this.#state, this.#created.output.at(-1));
     if (!step) return;

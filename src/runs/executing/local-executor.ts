@@ -65,10 +65,10 @@ export class LocalExecutor extends ActiveRuns {
   async #room(): Promise<boolean> {
     const { signal } = this.stopping;
     if (signal.aborted) return false;
-    if (this.capacity.startUnlessWaited(this.active)) return true;
+    if (this.capacity.tryStartInTurn(this.active)) return true;
     // Wait in line only for a run that exists: a turn that is not used is lost to others.
     const free = await this.options.store.claimable({ limit: 1 });
     if (free.length === 0) return false;
-    return await this.capacity.startWithin(Number.POSITIVE_INFINITY, () => this.active, { signal });
+    return await this.capacity.waitToStart(Number.POSITIVE_INFINITY, () => this.active, { signal });
   }
 }

@@ -217,8 +217,8 @@ export class QueueExecutor extends ActiveRuns {
   async #driveFor(job: Job<JobData>): Promise<'done' | 'given back'> {
     const { signal } = this.stopping;
     const room =
-      (job.data.begun && this.capacity.resume(this.active)) ||
-      (await this.capacity.startWithin(ROOM_WAIT_MS, () => this.active, { signal }));
+      (job.data.begun && this.capacity.canResume(this.active)) ||
+      (await this.capacity.waitToStart(ROOM_WAIT_MS, () => this.active, { signal }));
     if (!room) throw new Error('this instance carries what it can');
     const started = await this.#startFor(job);
     if (started === 'ended') return 'done';
@@ -289,7 +289,7 @@ export class QueueExecutor extends ActiveRuns {
 
   /** Claims a free run and drives it without the queue: it was admitted long ago, so load does not hold it back. */
   async #takeOverFree(id: RunId): Promise<void> {
-    if (this.stopping.signal.aborted || !this.capacity.resume(this.active)) return;
+    if (this.stopping.signal.aborted || !this.capacity.canResume(this.active)) return;
     using _ = this.holdPlace();
     const claim = await this.claimAbandoned(id);
     if (claim) void this.#track(this.#enqueueUnlessEnded(id, this.drive(claim)));
@@ -318,7 +318,7 @@ export class QueueExecutor extends ActiveRuns {
     const { store, log } = this.options;
     const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
-      if (!before.has(id) || this.stopping.signal.aborted || !this.capacity.start(this.active)) continue;
+      if (!before.has(id) || this.stopping.signal.aborted || !this.capacity.tryStart(this.active)) continue;
       const claim = await this.claimAbandoned(id);
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');

@@ -26,8 +26,8 @@ function reasoningStyleOf(run: RunRecord, { reasoning }: ResponseObject): Reason
 }
 
 /**
- * The step that closes the item which a crash left open, if any, with the estimated cost of its turn. It leaves a message
- * open: the loop continues it.
+ * The step for an item that a crash left open, if any, with the estimated cost of its turn. It closes reasoning; a message
+ * stays open, and the loop continues it.
  */
 export function closingStep(
   run: RunRecord,
