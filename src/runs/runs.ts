@@ -107,7 +107,7 @@ export interface HeldLimits extends HeldOfOne {
 }
 
 export interface HeldOfOne {
-  /** One of the places of `concurrent_runs`. */
+  /** Whether it takes one of the places of `concurrent_runs`. */
   place?: boolean;
   /** Tokens reserved of `tokens_per_day`. */
   tokens?: number;
@@ -133,7 +133,7 @@ export interface EndedRun extends AdmittedRun {
 
 export interface RunListQuery {
   limit: number;
-  /** By creation; `desc` where absent. */
+  /** By creation; `desc` if absent. */
   order?: 'asc' | 'desc';
   /** Public id of the entry after which the page begins. */
   after?: string;
@@ -217,7 +217,7 @@ export interface Runs {
 
   /** The items of the caller's runs that have these ids, for `item_reference`; each run is read once. */
   findItems(caller: Caller, ids: readonly string[]): AsyncIterable<NamedItem>;
-  /** Earlier turns and sources of a chain. `not_found`, or `invalid_parameter` where one is not `completed`. */
+  /** Earlier turns and sources of a chain. @throws GatewayError `not_found`, or `invalid_parameter` if one is not `completed`. */
   history(caller: Caller, previousResponseId: string): Promise<TakenOver>;
   /** The settings made by items of the conversation up to and including a response. @throws GatewayError as `history`. */
   settings(caller: Caller, previousResponseId: string): Promise<ThreadSettings | undefined>;

@@ -28,7 +28,7 @@ import { Submissions, type SubmissionsOptions } from './submitting/submissions.t
 
 export interface RunsOptions extends Omit<SubmissionsOptions, 'cancels'> {
   log: Logger;
-  /** Aborts when the gateway begins to shut down: streams end, waits are given up. */
+  /** Aborts when the gateway begins to shut down: streams and waits end. */
   closing: AbortSignal;
   /** Aborts when this process no longer drives any run: until then chat completions continue, as nobody can take them over. */
   stopped: AbortSignal;
@@ -144,7 +144,7 @@ class StoredRuns implements Runs {
     const request = run.kind === 'research' ? readResearchRequest(run) : undefined;
     const entries = request ? await readTranscript(this.#store, run.id) : [];
     const before = request ? await this.#options.carried.entriesBefore(request) : [];
-    // A start does not load the research loop.
+    // Imported late, so that starting the gateway does not load the research loop.
     const { turnPromptOf } = await import('./projections/turn-prompt.ts');
     const prompt = await inItsTurn(() => turnPromptOf(run, { entries, before }, query));
     return { id: publicId('responses', run.id), ...prompt };
@@ -209,7 +209,7 @@ class StoredRuns implements Runs {
   async history(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
     const context = await followUpContext(this.#options, run, (await this.response(run)).output_text);
-    // A transcript that was removed meanwhile reads as an empty one.
+    // The transcript of a run that was removed meanwhile reads as empty.
     await this.#reload(run);
     return context;
   }

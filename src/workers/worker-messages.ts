@@ -11,7 +11,7 @@ export type ToWorker =
 /** Messages from workers to the first process. */
 export type FromWorker =
   | { say: 'listening'; url: string }
-  /** The worker cannot start, and no other could. */
+  /** The worker cannot start, and neither could another one. */
   | { say: 'failed'; reason: string; code: string | undefined }
   /** `/metrics` was requested. */
   | { say: 'metrics'; call: number };

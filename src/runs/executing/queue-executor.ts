@@ -11,7 +11,7 @@ import type { ExecutorOptions } from './executor.ts';
 const QUEUE = 'runs';
 /** See `QueueExecutorOptions.lockMs`. */
 const LOCK_MS = 4000;
-/** How often jobs without a lock are looked for, in milliseconds. */
+/** How often BullMQ looks for active jobs whose lock has expired, in milliseconds. */
 const STALLED_MS = 500;
 /** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
 const SWEEP_MS = 10_000;

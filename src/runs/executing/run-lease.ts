@@ -98,7 +98,7 @@ export class RunLease {
     return this.#leaving;
   }
 
-  /** A cancel was accepted, or is about to be: the work stops at once. */
+  /** Stops the work at once, because a cancel was accepted or is about to be. */
   cancel(): void {
     this.#cancelled = true;
     this.#controller.abort(new Error('the run was cancelled'));
@@ -115,7 +115,7 @@ export class RunLease {
     this.#controller.abort(new HandOver('the gateway shuts down'));
   }
 
-  /** Nothing can be written any more. */
+  /** Stops the work because nothing can be written any more. */
   lose(reason: ClaimLostError): void {
     this.#controller.abort(reason);
   }

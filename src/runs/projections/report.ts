@@ -47,7 +47,7 @@ export interface Report {
   usage: Usage;
 }
 
-/** The longest title, in characters. */
+/** The maximum length of a title, in characters. */
 const TITLE_LENGTH = 140;
 const HEADING = /^\s*#\s+([^\n]+)\n*/;
 

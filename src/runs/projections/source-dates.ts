@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 
-/** A day or a month, ISO 8601, with or without a time behind it. */
+/** A day or a month in ISO 8601, with or without a time after it. */
 const DATE = /^\d{4}-\d\d(?:-\d\d)?(?!\d)/;
 
 /**

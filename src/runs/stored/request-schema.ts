@@ -19,13 +19,13 @@ export interface StoredRequest {
   v: number;
   input: JsonObject[];
   request: RunRequest;
-  /** Encrypted `RequestedMcpServer[]`, where the request attached any. */
+  /** The encrypted `RequestedMcpServer[]`, if the request attached any. */
   mcpServers?: string;
   held?: HeldLimits;
   trace?: TraceContext;
   /** The tag that its usage is counted under. */
   tag?: string;
-  /** False: the run ends as it begins. */
+  /** False: the run ends at once, without calling the model. */
   generate?: false;
   /** How long it is retained after its end, in milliseconds, if not for the configured time. */
   keepMs?: number;

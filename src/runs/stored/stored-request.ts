@@ -74,7 +74,7 @@ export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined
   return parseStored(requestedWebhook, cipher.decrypt(webhook), 'webhook');
 }
 
-/** The input items as submitted, each with the id by which a later request can refer to it. */
+/** The input items as submitted, with the ids by which later requests can refer to them. */
 export function readInput(run: RunRecord): JsonObject[] {
   return readRequest(run).input.map((item, index) => {
     const prefix = INPUT_PREFIX[String(item.type)] ?? (typeof item.id === 'string' ? undefined : 'tc');
@@ -95,7 +95,7 @@ export function readPlainRequest(run: RunRecord): PlainRequest | undefined {
   return request.kind === 'plain' ? request : undefined;
 }
 
-/** Which loop drives the run, or `proxy` where none does. */
+/** Which loop drives the run; `proxy` if none does. */
 export function loopOf(run: RunRecord): RunRequest['kind'] {
   return readRequest(run).request.kind;
 }

@@ -233,7 +233,7 @@ function createdAt({ run }: KeyHolder): number {
   return run?.createdAt ?? 0;
 }
 
-/** @throws GatewayError `idempotency_key_reused`, `not_found` where the run was deleted. */
+/** @throws GatewayError `idempotency_key_reused`, `not_found` if the run was deleted. */
 function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): Submitted {
   if (fingerprint !== repeat.fingerprint) {
     const message = 'This Idempotency-Key was used with another body. Use a new key.';

@@ -114,7 +114,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       onToolCall: (call) => parts.metrics?.toolCall(call),
     });
     if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
-    // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
+    // Add the warnings in this loop rather than in a generator of its own, which would cost each delta some microseconds.
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
     const isNew = (warning: Warning) => !hasWarning(state.warnings, warning);
     for (;;) {

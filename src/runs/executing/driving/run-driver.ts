@@ -32,7 +32,7 @@ export interface RunDriver {
     setUsageReader(readUsage: () => Used): void;
     signal: AbortSignal;
   }): Promise<string>;
-  /** Awaited before a run that this process did not create is driven. @throws NewerDataError, and nothing else. */
+  /** Awaited before this process drives a run that it did not create. @throws only NewerDataError. */
   beforeResume?(run: RunRecord): Promise<void>;
   /** Called with a run's usage so far, before the step that caused it is stored. */
   onUsage?(run: RunRecord, used: Used): void;

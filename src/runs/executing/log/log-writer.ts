@@ -20,7 +20,7 @@ const MAX_BACKLOG = 1024 * 1024;
 const SILENT_MS = 2000;
 /** How many times an append may find the log shortened before the writer gives up. */
 const MAX_REFUSALS = 20;
-/** Pauses between repeats of an append whose outcome is unknown, in milliseconds. */
+/** Pauses between retries of an append whose outcome is unknown, in milliseconds. */
 const RETRY_MS = { first: 50, max: 2000 } as const;
 
 export interface LogWriterOptions {
