@@ -15,31 +15,31 @@ export interface AccountingParts {
   metrics: RunMetrics;
   admission: Admission;
   usage: Pick<UsageLog, 'add'>;
-  webhooks: Pick<Webhooks, 'ended'>;
+  webhooks: Pick<Webhooks, 'deliverEnd'>;
   activity: Activity;
   storage: { clock: Clock };
   log: Logger;
 }
 
-/** What the driver tells of its runs: metrics, what they used, what they hold of limits, who is told of their end. */
+/** The driver's callbacks: metrics, usage, limits and webhooks of runs. */
 export function accounting({ live, metrics, admission, usage, webhooks, activity, storage, log }: AccountingParts) {
   const { maxRunMs: runMs } = live.current().runs;
   const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
     log.warn({ run: run.id, err: messageOf(thrown) }, message);
-  const notCounted = warn('a run that begins was not counted');
-  const notFreed = warn('limits of an ended run were not freed');
-  const notTold = warn('the end of a run is told a little later');
+  const onNotCounted = warn('a run that begins was not counted');
+  const onNotReleased = warn('limits of an ended run were not freed');
+  const onNotDelivered = warn('the end of a run is delivered a little later');
   return {
     metrics,
-    begins: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
-    // A store that is away gets it with the next step.
-    used: (run: EndedRun) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
-    ended(run: Parameters<NonNullable<DriverParts['ended']>>[0]) {
+    beforeResume: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(onNotCounted(run)),
+    // A store that is away gets the usage with the next step.
+    onUsage: (run: EndedRun) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
+    onRunEnded(run: Parameters<NonNullable<DriverParts['onRunEnded']>>[0]) {
       const { error, status, model, keyId, tag, used } = run;
       const team = live.keyById(keyId)?.team;
       usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });
-      admission.runEnded(run).catch(notFreed(run));
-      if (run.tells) webhooks.ended(run.id).catch(notTold(run));
+      admission.runEnded(run).catch(onNotReleased(run));
+      if (run.notifies) webhooks.deliverEnd(run.id).catch(onNotDelivered(run));
       if (error === undefined || error === 'cancelled') return;
       activity.failed({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },

@@ -26,24 +26,24 @@ import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { type OpenedVectorStores, openVectorStores } from './vector-stores/open.ts';
 
-/** The parts that a gateway stands on, each opened from the configuration; `server.ts` puts them together. */
+/** Opens the parts that a gateway is built on, each from the configuration; `server.ts` puts them together. */
 
 export interface GatewayOptions {
   config: GatewayConfig;
   log: Logger;
-  /** Opens what a worker has in the place of a store of its own; what `config.store` names where absent. */
+  /** Opens a worker's connection to a store that another process holds; defaults to opening `config.store`. */
   openStorage?(): Promise<Storage>;
-  /** Where metrics are kept; a registry of its own where absent. */
+  /** The registry of its metrics; defaults to a new one. */
   registry?: Registry;
-  /** How busy the process is, for one that does other work too; measured where absent. */
+  /** How busy the process is, if it does other work too; defaults to a measurement of the event loop. */
   load?: LoadMeter;
   /** See `StartOptions`. */
   hide?: StartOptions['hide'];
-  /** What /metrics shows; what the registry holds where absent. */
+  /** The text of /metrics; defaults to that of the registry. */
   showMetrics?(): Promise<string>;
 }
 
-/** What the parts are made with. */
+/** What all other parts are built on. */
 export interface Foundation {
   live: LiveConfig;
   storage: Storage;
@@ -64,14 +64,14 @@ export function openAudit(
   return new Audit({ store: storage.entries, write: file?.write, instance, clock: storage.clock, log });
 }
 
-export async function layFoundation(
-  { config, log, ...given }: GatewayOptions,
+export async function openFoundation(
+  { config, log, ...options }: GatewayOptions,
   { stack, executor }: { stack: AsyncDisposableStack; executor(): Executor },
 ): Promise<Foundation> {
   const live = new LiveConfig(config);
-  const storage = stack.use(await (given.openStorage?.() ?? openStorage(config.store, { log })));
-  const load = given.load ?? stack.use(new EventLoopLoad());
-  const registry = given.registry ?? new Registry();
+  const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
+  const load = options.load ?? stack.use(new EventLoopLoad());
+  const registry = options.registry ?? new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, {
     load,
@@ -101,7 +101,7 @@ export async function openUpstream(
   return upstream;
 }
 
-/** What runs search and read. */
+/** What runs can search and read. */
 export interface Documents {
   toolbox: LiveToolbox;
   files: Files;
@@ -146,7 +146,7 @@ export function openKeys(
   return new StoredKeys({
     store: storage.entries,
     live,
-    // A secret that the store keeps would lie beside what it seals.
+    // Only with keys of the operator's: a secret from the store would lie next to what it encrypts.
     ...(live.current().store.encryption_keys.length > 0 && { sealer }),
     replace: (next) => secrets.replace(live, next),
     clock: storage.clock,

@@ -1,22 +1,22 @@
-import './older-node.ts';
+import './polyfills.ts';
 import { createLogger, Redactor } from './base/logger.ts';
 import { readEnvironment } from './config/environment.ts';
 import { loadConfig as load, noticesOf } from './config/load.ts';
 import type { GatewayConfig } from './config/schema.ts';
 import { secretsIn } from './config/secrets.ts';
 
-/** What programs import that run a gateway themselves (docs/package.md, "In a program"). */
+/** The package's API, for programs that run a gateway themselves (docs/package.md, "In a program"). */
 export type { GatewayConfig };
 
 export interface LoadConfigOptions {
-  /** For `${NAME}` in the file, `GATEWAY_CONFIG`, `HOST` and `PORT`; the environment of the process where absent. */
+  /** For `${NAME}` in the file, `GATEWAY_CONFIG`, `HOST` and `PORT`; defaults to the environment of the process. */
   variables?: Readonly<Record<string, string | undefined>>;
-  /** The folder that relative paths start at; the working directory where absent. */
+  /** The folder that relative paths start at; defaults to the working directory. */
   root?: string;
 }
 
 export interface StartGatewayOptions {
-  /** Takes log lines, JSON with secrets removed; standard error where absent. */
+  /** Receives log lines, JSON with secrets removed; defaults to standard error. */
   log?: { write(line: string): void };
 }
 
@@ -24,14 +24,14 @@ export interface StartGatewayOptions {
 export interface Gateway extends AsyncDisposable {
   /** Its address without the final `/v1`, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Stops in order: no new work, streams end, runs are handed over. Takes `server.shutdown_grace_seconds` at most. */
+  /** Stops gracefully: no new work, streams end, runs are handed over. Takes at most `server.shutdown_grace_seconds`. */
   close(): Promise<void>;
 }
 
 /**
- * Reads and validates a configuration file (docs/configuration.md). What comes back is frozen; a changed copy of it
- * can be started too.
- * @param file else `GATEWAY_CONFIG`, else `config/gateway.yaml`.
+ * Reads and validates a configuration file (docs/configuration.md). The result is frozen; a gateway can also be started
+ * with a changed copy of it.
+ * @param file defaults to `GATEWAY_CONFIG`, then `config/gateway.yaml`.
  * @throws Error whose message names all problems of the file.
  */
 export async function loadConfig(file?: string, options: LoadConfigOptions = {}): Promise<GatewayConfig> {
@@ -41,9 +41,9 @@ export async function loadConfig(file?: string, options: LoadConfigOptions = {})
 }
 
 /**
- * Starts a gateway in this process and waits until it listens. `server.workers` and changes of the file are for the
- * command line alone.
- * @throws Error with the fix where a part cannot start, or the system's own where the address cannot be listened on.
+ * Starts a gateway in this process and waits until it listens. Only the command line supports `server.workers` and reloads
+ * a changed file.
+ * @throws Error with the fix if a part cannot start, or the system's own if it cannot listen on the address.
  */
 export async function startGateway(config: GatewayConfig, options: StartGatewayOptions = {}): Promise<Gateway> {
   const { startGateway: start } = await import('./server.ts');

@@ -1,4 +1,4 @@
-import './older-node.ts';
+import './polyfills.ts';
 import { enableCompileCache } from 'node:module';
 import { COMPILE_CACHE } from './base/compile-cache.ts';
 import type { RunningGateway } from './cli/running-gateway.ts';
@@ -8,7 +8,7 @@ import type { RunningGateway } from './cli/running-gateway.ts';
  * `server.ts` is the composition root, loaded only by the commands that run a gateway.
  */
 
-/** How long a process may go on for what a closed gateway left open, in milliseconds. */
+/** How long the process may stay alive after its gateway closed, for what that left open, in milliseconds. */
 const EXIT_MS = 1000;
 
 enableCompileCache(COMPILE_CACHE);
@@ -26,15 +26,15 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   terminal: processTerminal({ plain: environment.plain }),
   startGateway: async ({ file, workers = 1, ...options }) => {
     if (workers === 1 || file === undefined)
-      return exitsWhenClosed(await (await import('./server.ts')).startGateway(options));
-    return exitsWhenClosed(await (await import('./workers/workers.ts')).startWorkers({ ...options, file, workers }));
+      return exitWhenClosed(await (await import('./server.ts')).startGateway(options));
+    return exitWhenClosed(await (await import('./workers/workers.ts')).startWorkers({ ...options, file, workers }));
   },
   projectRoot: fileURLToPath(new URL('..', import.meta.url)),
   version: project.version,
 });
 
-/** A store that does not answer keeps its connection, and with it the process, which was told to stop. */
-function exitsWhenClosed<Started extends RunningGateway>(gateway: Started): Started {
+/** Makes the process exit after the gateway closed, even if the connection to an unresponsive store stays open. */
+function exitWhenClosed<Started extends RunningGateway>(gateway: Started): Started {
   const close = async () => {
     await gateway.close();
     setTimeout(() => process.exit(), EXIT_MS).unref();

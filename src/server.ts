@@ -15,9 +15,9 @@ import {
   type Documents,
   type Foundation,
   type GatewayOptions,
-  layFoundation,
   openAudit,
   openDocuments,
+  openFoundation,
   openInstances,
   openKeys,
   openUpstream,
@@ -53,10 +53,10 @@ import { UsageLog } from './usage/usage.ts';
 import { fileSearchOf } from './vector-stores/open.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
-/** The part of the grace time for runs; the rest is for the answers that end with them. */
-const HANDING_OVER = 0.9;
+/** The share of the grace time for handing over runs; the rest is for the answers that end with them. */
+const RUNS_GRACE_SHARE = 0.9;
 /** How long closing may take beyond the grace time, in milliseconds. */
-const CLOSING_MS = 1000;
+const CLOSE_MARGIN_MS = 1000;
 
 /** A gateway that runs in this process. */
 export interface Gateway extends RunningGateway {
@@ -65,13 +65,13 @@ export interface Gateway extends RunningGateway {
 
 /**
  * The composition root: configuration -> parts -> listen -> graceful stop. What is opened first is closed last.
- * @throws Error with the fix where a part cannot start, or the system's own where an address cannot be listened on.
+ * @throws Error with the fix if a part cannot start, or the system's own if it cannot listen on an address.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log } = options;
   await using stack = new AsyncDisposableStack();
   stack.use(await startTelemetry(config, log));
-  const foundation = await layFoundation(options, { stack, executor: () => executor });
+  const foundation = await openFoundation(options, { stack, executor: () => executor });
   const { live, storage, load, registry, admission, activity } = foundation;
   const secrets = stack.use(new RefreshedSecrets({ log, hide: options.hide }));
   const upstream = stack.use(await openUpstream(foundation, { stack, secrets }));
@@ -137,12 +137,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await executor.start();
   documents.vectorStores.documentReader.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
-  const listening = stack.use(await openDoors(apps, config));
+  const listening = stack.use(await openListeners(apps, config));
   stack.use(prepareRuns(config, { ...documents, log }));
   const owned = stack.move();
   const close = once(() => closeInOrder({ config, closing, stopped, executor, listening, owned, log }));
   const reload = async (next: GatewayConfig) => {
-    // A command may take its time: keys are changed meanwhile.
+    // Commands that give secrets may take a while: run them first, so that changes of keys need not wait.
     await secrets.prepare(next.providers);
     await keys.reload(next);
     if (storage.upkeep === 'here') await audit.record({ action: 'config.reloaded' });
@@ -150,7 +150,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { url: listening.url, close, reload, [Symbol.asyncDispose]: close };
 }
 
-/** Who drives runs, and what the API asks of them. */
+/** Opens the executor, which drives runs, and what the API needs of them. */
 async function openRuns(
   foundation: Foundation,
   parts: {
@@ -183,12 +183,12 @@ async function openRuns(
     cipherOf,
     ...accounting({ ...foundation, ...parts }),
   });
-  const kept = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
-  const lists = { conversations: storage.conversations };
-  const carried = new CarriedTranscripts({ ...kept, ...lists, runMs: limits.maxRunMs });
-  const common = { ...kept, carried, driver, log };
+  const base = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
+  const stores = { conversations: storage.conversations };
+  const carried = new CarriedTranscripts({ ...base, ...stores, runMs: limits.maxRunMs });
+  const common = { ...base, carried, driver, log };
   const executor = await openExecutor(foundation, common, parts.stack);
-  const conversations = new Conversations({ ...common, ...lists });
+  const conversations = new Conversations({ ...common, ...stores });
   const runs = createRuns({
     ...common,
     executor,
@@ -196,14 +196,14 @@ async function openRuns(
     maxQueued: () => live.current().runs.max_queued,
     cipherOf,
     deliveries: storage.deliveries,
-    keyTells: (keyId) => live.keyById(keyId)?.webhook !== undefined,
+    keyHasWebhook: (keyId) => live.keyById(keyId)?.webhook !== undefined,
     closing,
     stopped,
   });
   return { executor, runs, conversations };
 }
 
-/** Opens the tools of a run: what its user may read, and nobody else. */
+/** Opens the tools of a run with access only to what its user may read. */
 function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['openTools'] {
   return ({ user, fileSearch, ...request }) => {
     const readFile = (id: string, signal: AbortSignal) => files.attached(user, id, signal);
@@ -213,20 +213,20 @@ function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['
 }
 
 function proxyTask(live: LiveConfig, proxy: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
-  return ({ run, request, metered, signal }) => {
+  return ({ run, request, setUsageReader, signal }) => {
     const model = live.current().models[run.model];
     if (model?.kind !== 'proxy') {
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
     }
     const account = new CallAccount();
-    metered(() => account.used);
+    setUsageReader(() => account.used);
     const key = live.keyById(run.keyId);
     return proxy.complete({ modelName: run.model, model, key, body: request.body, account, signal });
   };
 }
 
-/** One port, or a second one for operators. */
-function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
+/** Listens on one port, or on a second one for operators. */
+function openListeners(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
   const { host, port, admin_port } = server;
   if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade: apps.upgrade }]);
   return listen(host, [
@@ -236,8 +236,8 @@ function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
 }
 
 /**
- * New work is refused at once, with 503, so that clients and load balancers go elsewhere; runs are handed over, then
- * streams end and answers under way get what is left of the time.
+ * Stops gracefully: refuses new work at once with 503, so that clients and load balancers go elsewhere, hands runs over, then
+ * ends streams and gives answers under way the rest of the time.
  */
 async function closeInOrder(parts: {
   config: GatewayConfig;
@@ -250,18 +250,18 @@ async function closeInOrder(parts: {
 }): Promise<void> {
   const { config, closing, stopped, executor, listening, owned, log } = parts;
   const graceMs = config.server.shutdownGraceMs;
-  const until = performance.now() + graceMs;
+  const deadline = performance.now() + graceMs;
   closing.abort(shuttingDown());
   try {
-    await withTimeout('Stopping', graceMs + CLOSING_MS, async () => {
-      await executor.stop({ graceMs: graceMs * HANDING_OVER });
+    await withTimeout('Stopping', graceMs + CLOSE_MARGIN_MS, async () => {
+      await executor.stop({ graceMs: graceMs * RUNS_GRACE_SHARE });
       stopped.abort(shuttingDown());
-      await listening.drain({ graceMs: Math.max(0, until - performance.now()) });
+      await listening.drain({ graceMs: Math.max(0, deadline - performance.now()) });
       await owned.disposeAsync();
     });
   } catch (thrown) {
     if (!(thrown instanceof TimeoutError)) throw thrown;
-    // What is left waits for a store that does not answer; the claims on its runs run out.
+    // The rest waits for a store that does not answer; the claims on its runs expire.
     log.warn('not everything could be closed in the grace time');
   }
 }

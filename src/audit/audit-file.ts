@@ -3,9 +3,9 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
- * Writes lines where `logging.audit` says: to standard output, or behind what stands in a file, which only its owner may
- * read. The file is opened for each line: it may be moved away to begin a new one, and a disk that was full has room again.
- * A line that cannot be written is reported in the log, once until writing works again.
+ * Opens the target of `logging.audit`: standard output, or a file that is appended to and that only its owner may read. The
+ * file is opened anew for each line, so that it can be rotated and a full disk can recover. A failure is logged once until
+ * writing works again.
  */
 export function openAuditFile(target: string, log: Logger): { write(line: string): void } & AsyncDisposable {
   if (target === 'stdout')
@@ -20,7 +20,7 @@ export function openAuditFile(target: string, log: Logger): { write(line: string
       failed = true;
     }
   };
-  // That it cannot be written is known from the start.
+  // Append nothing, to report at the start that the file cannot be written.
   let written = append('');
   return {
     write(line) {

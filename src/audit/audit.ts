@@ -8,10 +8,10 @@ import { auditEntry } from '../protocol/operating/admin.ts';
 import type { EntryStore } from '../store/beside/entry-store.ts';
 
 const LIST = 'audit';
-/** Records that the store keeps. */
-const KEPT = 10_000;
-/** Refused keys that are told one by one in a minute; the others are counted. */
-const REFUSED_A_MINUTE = 60;
+/** How many records the store retains. */
+const MAX_RECORDS = 10_000;
+/** How many refused keys are recorded one by one in a minute; the others are only counted. */
+const MAX_REFUSED_PER_MINUTE = 60;
 const MINUTE_MS = 60_000;
 
 const record = auditEntry.extend({ time: z.number() });
@@ -19,21 +19,21 @@ const record = auditEntry.extend({ time: z.number() });
 /** `time`: Unix milliseconds. */
 export type AuditRecord = z.output<typeof record>;
 
-/** What happened. Nothing of it is secret. */
+/** What happened. Contains no secrets. */
 export interface AuditEvent extends Pick<AuditRecord, 'by' | 'target' | 'address' | 'detail'> {
   action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted' | 'key.refused' | 'config.reloaded';
 }
 
 export interface AuditOptions {
   store: EntryStore;
-  /** Where records are written besides, one line each (`logging.audit`). */
+  /** Where records are also written, one line each (`logging.audit`). */
   write?: ((line: string) => void) | undefined;
   instance: string;
   clock: Clock;
   log: Logger;
 }
 
-/** Who changed what, and who was refused (docs/keys.md, "Audit"). */
+/** Records who changed what, and who was refused (docs/keys.md, "Audit"). */
 export class Audit {
   readonly #options: AuditOptions;
   #minute = 0;
@@ -43,38 +43,38 @@ export class Audit {
     this.#options = options;
   }
 
-  /** Records what happened. Never rejects: what was done is done, and a store that is away is told of in the log. */
+  /** Records what happened. Never rejects, because it has happened already; a store that is away is logged. */
   async record({ action, by, target, address, detail }: AuditEvent): Promise<void> {
     const { store, write, instance, clock, log } = this.#options;
-    const told: AuditRecord = { id: randomUUID(), time: clock.now(), instance, action, by, target, address, detail };
-    const value = JSON.stringify(told);
+    const entry: AuditRecord = { id: randomUUID(), time: clock.now(), instance, action, by, target, address, detail };
+    const value = JSON.stringify(entry);
     write?.(`${value}\n`);
     try {
-      await store.add(LIST, { id: told.id, state: action, value, createdAt: told.time }, { newest: KEPT });
+      await store.add(LIST, { id: entry.id, state: action, value, createdAt: entry.time }, { newest: MAX_RECORDS });
     } catch (thrown) {
       log.warn({ action, err: messageOf(thrown) }, 'the audit could not be stored');
     }
   }
 
-  /** A request was refused for its key. So many a minute are recorded, and how many more there were. */
+  /** Records a request that was refused because of its key. Beyond a limit per minute, only their number is recorded. */
   refused(event: Pick<AuditEvent, 'target' | 'address' | 'detail'>): void {
     const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {
-      const more = this.#refused - REFUSED_A_MINUTE;
+      const rest = this.#refused - MAX_REFUSED_PER_MINUTE;
       const at = new Date(this.#minute * MINUTE_MS).toISOString().slice(0, 16);
-      if (more > 0) void this.record({ action: 'key.refused', detail: `${more} more in the minute of ${at}Z` });
+      if (rest > 0) void this.record({ action: 'key.refused', detail: `${rest} more in the minute of ${at}Z` });
       this.#minute = minute;
       this.#refused = 0;
     }
-    if (++this.#refused <= REFUSED_A_MINUTE) void this.record({ action: 'key.refused', ...event });
+    if (++this.#refused <= MAX_REFUSED_PER_MINUTE) void this.record({ action: 'key.refused', ...event });
   }
 
-  /** Newest first. @throws GatewayError `store_unavailable`. */
+  /** A page of records, newest first; undefined if `after` is unknown. @throws GatewayError `store_unavailable`. */
   async list({ limit, after }: { limit: number; after?: string | undefined }) {
     const { store } = this.#options;
-    const behind = after === undefined ? undefined : await store.get(LIST, after);
-    if (after !== undefined && !behind) return undefined;
-    const { entries, hasMore } = await store.page(LIST, { limit, order: 'desc', after: behind });
+    const cursor = after === undefined ? undefined : await store.get(LIST, after);
+    if (after !== undefined && !cursor) return undefined;
+    const { entries, hasMore } = await store.page(LIST, { limit, order: 'desc', after: cursor });
     return { records: entries.flatMap(({ value }) => record.safeParse(parseJson(value)).data ?? []), hasMore };
   }
 }

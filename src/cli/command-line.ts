@@ -33,8 +33,8 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
 }
 
 /**
- * Without a command the gateway is run: commander would tell that `serve` takes no argument `serv`.
- * @throws CommanderError for a first word that is no command.
+ * Without this check, commander would take an unknown command for an argument of `serve`, which is the default command.
+ * @throws CommanderError if the first word is not a command.
  */
 function refuseUnknownCommand(program: Command, [word]: readonly string[]): void {
   const names = program.commands.map((command) => command.name());

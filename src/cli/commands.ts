@@ -6,7 +6,7 @@ import type { KeysOptions } from './operating/keys.ts';
 import type { StartGateway } from './running-gateway.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The commands of `research-gateway`. Their code is loaded when they are called: a start does not wait for the others. */
+/** The commands of `research-gateway`. The code of each is loaded when it is called, so that starts stay fast. */
 
 export interface CommandLineParts {
   environment: Environment;
@@ -17,8 +17,10 @@ export interface CommandLineParts {
   version: string;
 }
 
-/** Makes an action of a command from what gives its exit code. */
-type Ends = <A extends unknown[]>(run: (...args: A) => ExitCode | Promise<ExitCode>) => (...args: A) => Promise<void>;
+/** Turns a function that returns an exit code into a command's action. */
+type ExitWith = <A extends unknown[]>(
+  run: (...args: A) => ExitCode | Promise<ExitCode>,
+) => (...args: A) => Promise<void>;
 
 const CONFIG = ['-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
 const CONFIG_FILE = ['[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
@@ -27,18 +29,18 @@ interface ConfigFlag {
   config?: string;
 }
 
-/** Adds all commands to the program. `ends` takes their exit codes. */
-export function addCommands(program: Command, parts: CommandLineParts, ends: Ends): void {
-  addServe(program, parts, ends);
-  addClients(program, parts, ends);
-  addDemo(program, parts, ends);
-  addConfig(program.command('config').description('about the configuration'), parts, ends);
-  addStore(program.command('store').description('about the store of runs'), parts, ends);
-  addChecks(program, parts, ends);
-  addKeys(program.command('keys').description('about API keys'), parts, ends);
+/** Adds all commands to the program. `exitWith` takes their exit codes. */
+export function addCommands(program: Command, parts: CommandLineParts, exitWith: ExitWith): void {
+  addServe(program, parts, exitWith);
+  addClients(program, parts, exitWith);
+  addDemo(program, parts, exitWith);
+  addConfig(program.command('config').description('about the configuration'), parts, exitWith);
+  addStore(program.command('store').description('about the store of runs'), parts, exitWith);
+  addChecks(program, parts, exitWith);
+  addKeys(program.command('keys').description('about API keys'), parts, exitWith);
 }
 
-function addServe(program: Command, parts: CommandLineParts, ends: Ends): void {
+function addServe(program: Command, parts: CommandLineParts, exitWith: ExitWith): void {
   const workers = new Option('-w, --workers <number>', 'processes behind one port, or auto; else server.workers');
   program
     .command('serve', { isDefault: true })
@@ -46,13 +48,13 @@ function addServe(program: Command, parts: CommandLineParts, ends: Ends): void {
     .option(...CONFIG)
     .addOption(workers.argParser(parseWorkers))
     .action(
-      ends(async (options: ConfigFlag & { workers?: number | 'auto' }) =>
+      exitWith(async (options: ConfigFlag & { workers?: number | 'auto' }) =>
         (await import('./serve.ts')).serve(options, parts),
       ),
     );
 }
 
-function addClients(program: Command, { environment, terminal }: CommandLineParts, ends: Ends): void {
+function addClients(program: Command, { environment, terminal }: CommandLineParts, exitWith: ExitWith): void {
   program
     .command('ask')
     .description('ask a running gateway a question and show how the run goes on')
@@ -69,7 +71,7 @@ function addClients(program: Command, { environment, terminal }: CommandLinePart
     .option('-q, --quiet', 'print the result only')
     .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
     .action(
-      ends(async (question: string | undefined, options: Omit<AskOptions, 'question'>) =>
+      exitWith(async (question: string | undefined, options: Omit<AskOptions, 'question'>) =>
         (await import('./ask/ask.ts')).ask({ ...options, question }, terminal),
       ),
     );
@@ -79,30 +81,30 @@ function addClients(program: Command, { environment, terminal }: CommandLinePart
     .addOption(baseUrl(environment))
     .addOption(apiKey(environment, 'the key'))
     .action(
-      ends(async (options: { baseUrl: string; apiKey: string }) =>
+      exitWith(async (options: { baseUrl: string; apiKey: string }) =>
         (await import('./mcp-bridge.ts')).bridgeMcp(options, terminal),
       ),
     );
 }
 
-function addDemo(program: Command, parts: CommandLineParts, ends: Ends): void {
+function addDemo(program: Command, parts: CommandLineParts, exitWith: ExitWith): void {
   program
     .command('demo')
     .description('start a gateway with the built-in demo provider, ask it a question, show the run')
     .argument('[question]', 'the question, about the documents in docs/')
     .option('--keep', 'leave the gateway running afterwards')
     .action(
-      ends(async (question: string | undefined, options: { keep?: boolean }) =>
+      exitWith(async (question: string | undefined, options: { keep?: boolean }) =>
         (await import('./demo.ts')).demo({ ...options, question, projectRoot: parts.projectRoot }, parts),
       ),
     );
 }
 
-function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
+function addConfig(config: Command, parts: CommandLineParts, exitWith: ExitWith): void {
   config
     .command('schema')
     .description('print the JSON Schema of the configuration file, for editors')
-    .action(ends(async () => (await import('./operating/config-schema.ts')).printConfigSchema(parts.terminal)));
+    .action(exitWith(async () => (await import('./operating/config-schema.ts')).printConfigSchema(parts.terminal)));
   config
     .command('explain')
     .description('say what a key gets when it asks for a model: routes, credentials, limits, tools')
@@ -111,8 +113,8 @@ function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
     .argument(...CONFIG_FILE)
     .option(...CONFIG)
     .action(
-      ends(async (file: string | undefined, { config, ...asked }: ConfigFlag & { key: string; model: string }) =>
-        (await import('./operating/explain-config.ts')).explainConfig({ ...asked, file: file ?? config }, parts),
+      exitWith(async (file: string | undefined, { config, ...query }: ConfigFlag & { key: string; model: string }) =>
+        (await import('./operating/explain-config.ts')).explainConfig({ ...query, file: file ?? config }, parts),
       ),
     );
   config
@@ -121,26 +123,26 @@ function addConfig(config: Command, parts: CommandLineParts, ends: Ends): void {
     .argument(...CONFIG_FILE)
     .option(...CONFIG)
     .action(
-      ends(async (file: string | undefined, { config }: ConfigFlag) =>
+      exitWith(async (file: string | undefined, { config }: ConfigFlag) =>
         (await import('./operating/check-config.ts')).checkConfig({ file: file ?? config }, parts),
       ),
     );
 }
 
-function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
+function addStore(store: Command, parts: CommandLineParts, exitWith: ExitWith): void {
   const commands = () => import('./operating/store.ts');
   store
     .command('check')
     .description('look through the store for damage, also while gateways use it')
     .option(...CONFIG)
-    .action(ends(async (options: ConfigFlag) => (await commands()).checkStoreCommand(options, parts)));
+    .action(exitWith(async (options: ConfigFlag) => (await commands()).checkStoreCommand(options, parts)));
   store
     .command('backup')
     .description('copy a file: store as it is at this moment, also while a gateway uses it')
     .argument('<file>', 'the copy, which must not exist yet')
     .option(...CONFIG)
     .action(
-      ends(async (file: string, options: ConfigFlag) =>
+      exitWith(async (file: string, options: ConfigFlag) =>
         (await commands()).backUpStoreCommand({ ...options, file }, parts),
       ),
     );
@@ -148,7 +150,7 @@ function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
     .command('verify')
     .description('look through a backup or a store folder for damage')
     .argument('<path>', 'the backup, or the folder')
-    .action(ends(async (path: string) => (await commands()).verifyStoreCommand({ path }, parts)));
+    .action(exitWith(async (path: string) => (await commands()).verifyStoreCommand({ path }, parts)));
   store
     .command('restore')
     .description('put a backup in the place of the configured file: store, which no gateway may use')
@@ -156,18 +158,18 @@ function addStore(store: Command, parts: CommandLineParts, ends: Ends): void {
     .option('--force', 'also where the store holds what the backup does not, or the backup is damaged')
     .option(...CONFIG)
     .action(
-      ends(async (path: string, options: ConfigFlag & { force?: boolean }) =>
+      exitWith(async (path: string, options: ConfigFlag & { force?: boolean }) =>
         (await commands()).restoreStoreCommand({ ...options, path }, parts),
       ),
     );
 }
 
-function addChecks(program: Command, parts: CommandLineParts, ends: Ends): void {
+function addChecks(program: Command, parts: CommandLineParts, exitWith: ExitWith): void {
   program
     .command('doctor')
     .description('say what is set up here and what is missing, with the fix')
     .option(...CONFIG)
-    .action(ends(async (options: ConfigFlag) => (await import('./doctor/doctor.ts')).doctor(options, parts)));
+    .action(exitWith(async (options: ConfigFlag) => (await import('./doctor/doctor.ts')).doctor(options, parts)));
   program
     .command('probe')
     .description('ask a configured provider what it can do; costs a few hundred tokens')
@@ -175,13 +177,13 @@ function addChecks(program: Command, parts: CommandLineParts, ends: Ends): void 
     .option('--model <name>', "the provider's name of the model; else the first that it lists")
     .option(...CONFIG)
     .action(
-      ends(async (provider: string, options: ConfigFlag & { model?: string }) =>
+      exitWith(async (provider: string, options: ConfigFlag & { model?: string }) =>
         (await import('./operating/probe.ts')).probe({ provider, ...options }, parts),
       ),
     );
 }
 
-function addKeys(keys: Command, { environment, terminal }: CommandLineParts, ends: Ends): void {
+function addKeys(keys: Command, { environment, terminal }: CommandLineParts, exitWith: ExitWith): void {
   const commands = () => import('./operating/keys.ts');
   const asAdmin = (name: string, description: string) =>
     keys
@@ -193,25 +195,25 @@ function addKeys(keys: Command, { environment, terminal }: CommandLineParts, end
     .option('--id <id>', 'its id; else one is made')
     .option('--user <user>', 'whose runs and files it sees; else its id')
     .action(
-      ends(async (options: KeysOptions & { id?: string; user?: string }) =>
+      exitWith(async (options: KeysOptions & { id?: string; user?: string }) =>
         (await commands()).createKeyCommand(options, terminal),
       ),
     );
   asAdmin('list', 'list the keys of a running gateway').action(
-    ends(async (options: KeysOptions) => (await commands()).listKeysCommand(options, terminal)),
+    exitWith(async (options: KeysOptions) => (await commands()).listKeysCommand(options, terminal)),
   );
   asAdmin('rotate', 'give a key of the store another secret')
     .argument('<id>')
     .option('--overlap <seconds>', 'for how long the old one is taken too', parseSeconds, 0)
     .action(
-      ends(async (id: string, options: KeysOptions & { overlap: number }) =>
+      exitWith(async (id: string, options: KeysOptions & { overlap: number }) =>
         (await commands()).rotateKeyCommand({ ...options, id }, terminal),
       ),
     );
   asAdmin('revoke', 'remove a key of the store')
     .argument('<id>')
     .action(
-      ends(async (id: string, options: KeysOptions) =>
+      exitWith(async (id: string, options: KeysOptions) =>
         (await commands()).revokeKeyCommand({ ...options, id }, terminal),
       ),
     );
@@ -220,7 +222,7 @@ function addKeys(keys: Command, { environment, terminal }: CommandLineParts, end
     .description('print a new random key with its hash for the configuration')
     .option('--id <id>', 'the id of the key in the configuration', 'new-key')
     .action(
-      ends(async (options: { id: string }) => (await import('./operating/new-key.ts')).newKey(options, terminal)),
+      exitWith(async (options: { id: string }) => (await import('./operating/new-key.ts')).newKey(options, terminal)),
     );
 }
 
@@ -228,7 +230,7 @@ function baseUrl({ baseUrl: given }: Environment): Option {
   return new Option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL').default(given ?? 'http://127.0.0.1:8080');
 }
 
-/** The help shows the key of the example configuration, and no other. */
+/** The help shows only the key of the example configuration, never the one in the environment. */
 function apiKey({ apiKey: given }: Environment, what: string): Option {
   return new Option('--api-key <key>', `${what}; else GATEWAY_API_KEY`).default(given ?? 'sk-local', 'sk-local');
 }

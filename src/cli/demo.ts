@@ -21,7 +21,7 @@ export interface DemoOptions {
  */
 export async function demo(options: DemoOptions, parts: ServeParts): Promise<ExitCode> {
   const { terminal } = parts;
-  // The demo is the same everywhere: what the environment says of another gateway is left aside.
+  // The demo is the same everywhere: ignore what the environment sets for another gateway.
   const environment = { ...parts.environment, host: undefined, port: undefined, configFile: undefined };
   const load = { environment, root: options.projectRoot, file: DEFAULT_CONFIG_FILE };
   const loaded = await loadOrExplain(load, terminal);
@@ -55,7 +55,7 @@ export async function demo(options: DemoOptions, parts: ServeParts): Promise<Exi
   return code;
 }
 
-/** The default configuration on a free port, leaving nothing behind, at a pace that can be followed. */
+/** The default configuration on a free port, with a store in memory, at a pace that readers can follow. */
 function demoConfig(config: GatewayConfig): GatewayConfig {
   const providers = Object.entries(config.providers).map(([name, provider]) => [
     name,

@@ -1,6 +1,6 @@
 /** How a command ended; documented in docs/getting-started.md. */
 export const EXIT = {
-  /** The run completed; the command did what it was asked to. */
+  /** The run completed; the command did its work. */
   completed: 0,
   /** The run failed, or the command could not do its work. */
   failed: 1,

@@ -3,11 +3,11 @@ import { messageOf } from '../base/errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
-/** How long a research may take, in milliseconds: clients have limits of their own. */
-const LONGEST_MS = 2 * 3_600_000;
+/** How long a research may take, in milliseconds; clients have limits of their own. */
+const MAX_RESEARCH_MS = 2 * 3_600_000;
 
 /**
- * Offers the tools of a gateway's `/mcp` to a program that speaks MCP over standard input and output, until that ends
+ * Offers the tools of a gateway's `/mcp` to a program that speaks MCP over standard input and output, until it closes them
  * (docs/mcp.md).
  */
 export async function bridgeMcp(
@@ -40,10 +40,10 @@ export async function bridgeMcp(
       const progressToken = meta?.progressToken;
       const onprogress = (progress: object) => {
         if (progressToken === undefined) return;
-        const told = { method: 'notifications/progress', params: { ...progress, progressToken } };
-        mcpReq.notify(told).catch(() => {});
+        const notification = { method: 'notifications/progress', params: { ...progress, progressToken } };
+        mcpReq.notify(notification).catch(() => {});
       };
-      const options = { signal: mcpReq.signal, onprogress, timeout: LONGEST_MS };
+      const options = { signal: mcpReq.signal, onprogress, timeout: MAX_RESEARCH_MS };
       return await client.callTool({ name, ...(args && { arguments: args }) }, options);
     });
     return server;

@@ -1,11 +1,11 @@
 import { onOneLine } from '../base/text.ts';
 
-/** Text from models and pages, made safe and fit for a terminal. */
+/** Makes text from models and pages safe to print, and fits it to a terminal. */
 
-/** Control characters but tab and newline, and the marks that reverse the direction of what follows. */
+/** Control characters except tab and newline, and characters that change the direction of text. */
 const UNSAFE = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
-/** Text without escape sequences, so that a page cannot write to the reader's terminal as it likes. */
+/** Text without escape sequences, so that a page cannot control the reader's terminal. */
 export function printable(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(UNSAFE, '');
 }
@@ -17,14 +17,14 @@ export function oneLine(text: string): string {
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u;
 
-/** The columns that a text takes. */
+/** How many columns a text takes. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const { segment } of graphemes(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
-/** A text cut to `columns`, with an ellipsis where something was cut. */
+/** A text shortened to `columns`, with an ellipsis if something was cut. */
 export function fitTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let fitted = '';

@@ -5,11 +5,11 @@ import type { GatewayConfig } from '../config/schema.ts';
 export interface RunningGateway extends AsyncDisposable {
   /** Its address without the final `/v1`, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Stops in order: no new work, streams end, runs are handed over (docs/operating.md, "Stopping and updating"). */
+  /** Stops gracefully: no new work, streams end, runs are handed over (docs/operating.md, "Stopping and updating"). */
   close(): Promise<void>;
-  /** Takes over new providers, models, keys and tools without dropping a run. Absent: a restart is needed. */
+  /** Applies new providers, models, keys and tools without dropping a run. Absent: not supported here. */
   reload?(config: GatewayConfig): void | Promise<void>;
-  /** Resolves where the gateway cannot be kept running, with the reason. */
+  /** Resolves with the reason if the gateway cannot be kept running. */
   readonly failed?: Promise<string>;
 }
 
@@ -19,10 +19,10 @@ export type StartGateway = (options: StartOptions) => Promise<RunningGateway>;
 export interface StartOptions {
   config: GatewayConfig;
   log: Logger;
-  /** Where the configuration was read, for processes that read it again. */
+  /** The file of the configuration, for processes that read it again. */
   file?: string;
-  /** Gets the secrets that commands and files gave, all of now whenever one changes: they belong in no log line. */
+  /** Keeps secrets out of the log: called with all secrets that commands and files give, whenever one changes. */
   hide?(secrets: readonly string[]): void;
-  /** Processes behind one port; 1 where absent. */
+  /** How many processes share the port; 1 if absent. */
   workers?: number;
 }

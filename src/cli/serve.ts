@@ -35,21 +35,21 @@ export async function serve(
   const destination = terminal.live ? { destination: terminalLog(terminal.log ?? terminal.err) } : {};
   const log = createLogger({ level, redactor, ...destination });
   const stopped = Promise.withResolvers<void>();
-  // Listened to before anything starts: a stop during the start is obeyed once the start is over.
+  // Registered before anything starts, so that a stop during the start takes effect once it is over.
   const stop = terminal.onSignal(['SIGINT', 'SIGTERM'], () => stopped.resolve());
   try {
     const { config, file } = loaded;
-    const asked = options.workers ?? config.server.workers;
-    const workers = asked === 'auto' ? availableParallelism() : asked;
+    const requested = options.workers ?? config.server.workers;
+    const workers = requested === 'auto' ? availableParallelism() : requested;
     const hide = (secrets: readonly string[]) => redactor.setRefreshed(secrets);
     const gateway = await parts.startGateway({ config, log, file, workers, hide });
     log.info({ url: gateway.url, config: file }, 'listening');
     if (terminal.live) terminal.err(redactor.redact(startScreen({ config, file, url: gateway.url })));
     for (const notice of loaded.notices) {
-      // The screen has said it.
+      // The start screen shows it already.
       if (!terminal.live || notice !== defaultKeyNotice(config)) log.warn(notice);
     }
-    // What was compiled is kept now: a process that is killed keeps nothing.
+    // Write the compile cache now: a process that is killed later would not.
     flushCompileCache();
     using _ = watch({ gateway, loaded, load, log, redactor });
     const failure = await Promise.race([stopped.promise, ...(gateway.failed ? [gateway.failed] : [])]);
@@ -67,7 +67,7 @@ export async function serve(
   }
 }
 
-/** The configuration, or undefined after telling what is wrong with it. */
+/** Loads the configuration; if it is invalid, prints why and returns undefined. */
 export async function loadOrExplain(load: LoadOptions, terminal: Terminal): Promise<LoadedConfig | undefined> {
   try {
     return await loadConfig(load);
@@ -89,7 +89,7 @@ function watch(parts: {
   if (gateway.reload === undefined) return undefined;
   let applying: Promise<unknown> = Promise.resolve();
   const apply = async (config: LoadedConfig['config']) => {
-    // Beside those of earlier configurations, which running runs may still use.
+    // Add to the secrets of earlier configurations, which active runs may still use.
     await inSlices(secretsIn(config), (secret) => redactor.addSecrets([secret]));
     await gateway.reload?.(config);
   };
@@ -105,7 +105,7 @@ function watch(parts: {
         );
       }
       const { config, changed, needsRestart } = outcome;
-      // One after the other.
+      // Apply changes one after the other.
       applying = applying
         .then(() => apply(config))
         .then(

@@ -2,13 +2,13 @@ import { isObject, parseJson } from '../base/json.ts';
 import { oneLine } from './printable.ts';
 
 const LEVELS: Readonly<Record<number, string>> = { 40: 'warning', 50: 'error', 60: 'fatal' };
-/** Said by the start screen, or in every line. */
-const LEFT_OUT = new Set(['level', 'time', 'msg', 'req', 'ip', 'route', 'pid', 'hostname']);
-const LONGEST_VALUE = 300;
+/** Fields that every line has, or that the reader does not need. */
+const HIDDEN_FIELDS = new Set(['level', 'time', 'msg', 'req', 'ip', 'route', 'pid', 'hostname']);
+const MAX_VALUE = 300;
 
 /**
- * Log lines for eyes: time, message and what belongs to it on one line. Requests that went well are left out; the
- * console alone sends one every few seconds.
+ * Formats log lines for people: time, message and details on one line. Successful requests are left out: the console alone
+ * sends one every few seconds.
  */
 export function terminalLog(write: (text: string) => void): { write(lines: string): void } {
   return {
@@ -17,7 +17,7 @@ export function terminalLog(write: (text: string) => void): { write(lines: strin
         if (line === '') continue;
         const entry = parseJson(line);
         if (!isObject(entry)) write(`${oneLine(line)}\n`);
-        else if (!isQuiet(entry)) write(`${readable(entry)}\n`);
+        else if (!isQuiet(entry)) write(`${formatEntry(entry)}\n`);
       }
     },
   };
@@ -31,15 +31,15 @@ function isQuiet({ msg, status, url }: Record<string, unknown>): boolean {
   );
 }
 
-function readable(entry: Record<string, unknown>): string {
+function formatEntry(entry: Record<string, unknown>): string {
   const level = typeof entry.level === 'number' ? LEVELS[entry.level] : undefined;
   const details = Object.entries(entry)
-    .filter(([name]) => !LEFT_OUT.has(name))
-    .map(([name, value]) => `${name}=${oneLine(shown(value)).slice(0, LONGEST_VALUE)}`);
+    .filter(([name]) => !HIDDEN_FIELDS.has(name))
+    .map(([name, value]) => `${name}=${oneLine(formatValue(value)).slice(0, MAX_VALUE)}`);
   const time = typeof entry.time === 'string' ? new Date(entry.time).toTimeString().slice(0, 8) : '';
   return [time, level && `${level}:`, oneLine(String(entry.msg ?? '')), ...details].filter(Boolean).join(' ');
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -4,9 +4,9 @@ import { text as readAll } from 'node:stream/consumers';
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** Where lines of the log go that are written for eyes; `err` where absent. */
+  /** Where the formatted log goes; `err` if absent. */
   log?(text: string): void;
-  /** Whether a line of `err` can be rewritten. */
+  /** Whether lines of `err` can be rewritten. */
   readonly live: boolean;
   /** Width of `err` in columns. */
   columns(): number;
@@ -16,10 +16,10 @@ export interface Terminal {
   onSignal(signals: readonly ('SIGINT' | 'SIGTERM')[], listener: () => void): Disposable;
 }
 
-/** The terminal of this process. `plain`: no line is rewritten. */
+/** The terminal of this process. `plain`: lines are never rewritten. */
 export function processTerminal(options: { plain: boolean }): Terminal {
   const { stdin, stdout, stderr } = process;
-  // A reader that has seen enough (`| head`) is no failure.
+  // It is no failure if the reader closes the pipe, as `| head` does.
   stdout.on('error', ignoreBrokenPipe);
   stderr.on('error', ignoreBrokenPipe);
   return {

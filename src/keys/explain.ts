@@ -3,12 +3,12 @@ import type { GatewayConfig, KeyConfig, ModelConfig, RouteConfig } from '../conf
 import type { Explanation } from '../protocol/operating/explanation.ts';
 import { inOrder } from '../upstream/routing/routes.ts';
 
-/** What a key gets when it asks for a model: routes, credentials, limits, tools. Nothing of it is secret. */
+/** What a key gets when it requests a model: routes, credentials, limits, tools. Contains no secrets. */
 export function explained(
   config: GatewayConfig,
   { key, name, model }: { key: KeyConfig; name: string; model: ModelConfig },
 ): Explanation {
-  const own = Object.hasOwn(key.routes, name) ? key.routes[name] : undefined;
+  const keyRoutes = Object.hasOwn(key.routes, name) ? key.routes[name] : undefined;
   return {
     object: 'explanation',
     key: key.id,
@@ -19,8 +19,8 @@ export function explained(
     allowed: key.models === undefined || key.models.includes(name),
     models: key.models ?? null,
     apis: [...model.apis],
-    routes_of: own ? 'key' : 'model',
-    routes: inOrder(own ?? model.routes, 0).map((route) => routeOf(config, { key, route })),
+    routes_of: keyRoutes ? 'key' : 'model',
+    routes: inOrder(keyRoutes ?? model.routes, 0).map((route) => routeOf(config, { key, route })),
     tools: model.kind === 'research' ? toolsOf(config, model) : null,
     limits: [...limitsOf(key), ...limitsOf(key.team === undefined ? undefined : config.teams[key.team], 'team ')],
     expires_at: key.expires_at ?? null,
@@ -34,26 +34,26 @@ export function explained(
   };
 }
 
-function routeOf(config: GatewayConfig, asked: { key: KeyConfig; route: RouteConfig }): Explanation['routes'][number] {
-  const { provider: name, model, price, weight, priority } = asked.route;
+function routeOf(config: GatewayConfig, query: { key: KeyConfig; route: RouteConfig }): Explanation['routes'][number] {
+  const { provider: name, model, price, weight, priority } = query.route;
   const provider = config.providers[name];
-  const built = !provider || 'builtin' in provider;
+  const isBuiltin = !provider || 'builtin' in provider;
   return {
     provider: name,
     model,
-    // A credential may stand in the query of an address.
-    url: built ? null : withoutQuery(provider.base_url),
-    wire: built ? null : provider.wire,
-    credential: credentialOf(config, asked),
+    // The query of a URL may hold a credential.
+    url: isBuiltin ? null : withoutQuery(provider.base_url),
+    wire: isBuiltin ? null : provider.wire,
+    credential: credentialOf(config, query),
     price: price ? { input: price.input, output: price.output } : null,
     weight: weight ?? null,
     priority: priority ?? null,
   };
 }
 
-function limitsOf(of: Pick<KeyConfig, 'limits'> | undefined, before = ''): Explanation['limits'] {
-  const set = Object.entries(of?.limits ?? {});
-  return set.flatMap(([name, value]) => (value === undefined ? [] : [{ name: before + name, value }]));
+function limitsOf(holder: Pick<KeyConfig, 'limits'> | undefined, prefix = ''): Explanation['limits'] {
+  const entries = Object.entries(holder?.limits ?? {});
+  return entries.flatMap(([name, value]) => (value === undefined ? [] : [{ name: prefix + name, value }]));
 }
 
 function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; route: RouteConfig }): string {
@@ -61,8 +61,8 @@ function credentialOf(config: GatewayConfig, { key, route }: { key: KeyConfig; r
   const provider = config.providers[route.provider];
   if (!provider || 'builtin' in provider) return 'no credential';
   if (provider.api_key !== undefined) return "credential of the provider's api_key";
-  const [given] = provider.refreshed ?? [];
-  if (given) return `credential that a ${given.source.kind} gives, in the provider's ${given.header ?? 'api_key'}`;
+  const [secret] = provider.refreshed ?? [];
+  if (secret) return `credential that a ${secret.source.kind} gives, in the provider's ${secret.header ?? 'api_key'}`;
   return Object.keys(provider.headers).length > 0 ? "credential, if any, in the provider's headers" : 'no credential';
 }
 

@@ -5,30 +5,30 @@ import type { Sealer } from '../base/secrets/sealed.ts';
 import type { Entry } from '../store/beside/entry-store.ts';
 import { keyHash, type StoredKey } from './stored-key.ts';
 
-/** Settings as they were checked when the key was made. */
+/** Settings, which were validated when the key was created. */
 const stored = z.record(z.string(), z.unknown());
 
-/** A key as the store holds it. Fields that come after the first version are optional. */
+/** A key as the store holds it. Fields added after the first version are optional. */
 const keyRecord = z.object({
-  /** 2 where it has credentials: gateways that do not know them must not take the key without. */
+  /** 2 if it has credentials: gateways that do not know them must not accept the key without them. */
   v: z.union([z.literal(1), z.literal(2)]),
   id: z.string(),
   settings: stored,
   hashes: z.array(keyHash).min(1),
   createdAt: z.number(),
-  /** `provider_keys` and `webhook`, sealed with the operator's key. */
+  /** `provider_keys` and `webhook`, encrypted with the operator's key. */
   credentials: z.string().optional(),
   encryption: z.string().optional(),
 });
 
 const ACTIVE = 'active';
 
-/** What seals credentials: the operator's keys, none where `store.encryption_keys` is empty. */
+/** Encrypts credentials with the operator's keys; undefined if `store.encryption_keys` is empty. */
 export type KeySealer = Pick<Sealer, 'seal' | 'open'> | undefined;
 
-/** @throws GatewayError `invalid_parameter` where it has credentials and nothing to seal them with. */
+/** The stored form of a key. @throws GatewayError `invalid_parameter` if it has credentials and nothing encrypts them. */
 export async function entryOf({ locked, settings, ...key }: StoredKey, sealer: KeySealer): Promise<Entry> {
-  const { provider_keys: own = {}, webhook, ...open } = settings;
+  const { provider_keys: own = {}, webhook, ...plain } = settings;
   const secret = { ...(Object.keys(own).length > 0 && { provider_keys: own }), ...(webhook && { webhook }) };
   const [first] = Object.keys(secret);
   if (first !== undefined && !sealer) {
@@ -36,28 +36,28 @@ export async function entryOf({ locked, settings, ...key }: StoredKey, sealer: K
       'credentials of keys in the store are encrypted: set store.encryption_keys, or keep the key in the configuration file.';
     throw fieldError('invalid_parameter', first, what);
   }
-  const credentials = first === undefined ? locked : await sealer?.seal(JSON.stringify(secret), sealedFor(key.id));
+  const credentials = first === undefined ? locked : await sealer?.seal(JSON.stringify(secret), sealContext(key.id));
   const v = credentials === undefined ? 1 : 2;
-  const record: z.input<typeof keyRecord> = { v, ...key, hashes: [...key.hashes], settings: open, credentials };
+  const record: z.input<typeof keyRecord> = { v, ...key, hashes: [...key.hashes], settings: plain, credentials };
   return { id: key.id, state: ACTIVE, value: JSON.stringify(record), createdAt: key.createdAt };
 }
 
-/** Undefined where this version cannot read it. */
+/** Reads a stored key; undefined if this version cannot. */
 export async function readKey({ value }: Entry, sealer: KeySealer): Promise<StoredKey | undefined> {
   const parsed = keyRecord.safeParse(parseJson(value));
   if (!parsed.success) return undefined;
   const { v: _, credentials, ...key } = parsed.data;
   if (credentials === undefined) return key;
   try {
-    const text = await sealer?.open(credentials, { ...sealedFor(key.id), param: 'credentials' });
-    const opened = stored.safeParse(parseJson(text ?? ''));
-    if (opened.success) return { ...key, settings: { ...key.settings, ...opened.data } };
+    const text = await sealer?.open(credentials, { ...sealContext(key.id), param: 'credentials' });
+    const decrypted = stored.safeParse(parseJson(text ?? ''));
+    if (decrypted.success) return { ...key, settings: { ...key.settings, ...decrypted.data } };
   } catch {
-    // The key that sealed them is gone, or they were changed: told where the key is shown, and in the log.
+    // The encryption key is gone, or the data was changed: `locked` makes the API and the log say so.
   }
   return { ...key, locked: credentials };
 }
 
-function sealedFor(id: string) {
+function sealContext(id: string) {
   return { user: id, kind: 'credentials' } as const;
 }

@@ -3,40 +3,40 @@ import { crossCheck } from '../config/cross-checks.ts';
 import { keyFields } from '../config/schema/keys.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 
-/** A key of the store as the gateway knows it: hashes, never a secret of its own. */
+/** A key of the store in memory: with the hashes of its secrets, never the secrets. */
 
-/** What an operator says of a key: what the file says. */
+/** What an operator can set for a key: the same as in the configuration file. */
 export const keySettings = keyFields.omit({ id: true, secret: true, secret_sha256: true });
 
 export type KeySettings = z.input<typeof keySettings>;
 
 export const keyHash = z.object({
   sha256: z.string(),
-  /** Until when it is taken, in Unix milliseconds; absent: as long as the key is. */
+  /** Until when the secret is accepted, in Unix milliseconds; absent: as long as the key exists. */
   until: z.number().optional(),
 });
 
 export interface StoredKey {
   id: string;
   settings: KeySettings;
-  /** That of now first. */
+  /** The current one first. */
   hashes: readonly z.output<typeof keyHash>[];
   createdAt: number;
-  /** What encrypts credentials of its runs, however often it is rotated; absent until it is. */
+  /** The hash that encrypts credentials of its runs, which rotation does not change; absent until the first rotation. */
   encryption?: string | undefined;
-  /** Its credentials as they are stored, where `store.encryption_keys` do not open them: it is not in force. */
+  /** Its encrypted credentials, if `store.encryption_keys` cannot decrypt them: then the key is not in force. */
   locked?: string | undefined;
 }
 
-/** The hash that encrypts credentials of its runs: the one that it had first. */
+/** The hash that encrypts credentials of the key's runs: its first one. */
 export function encryptionHashOf({ encryption, hashes }: StoredKey, now: number): string {
   const valid = hashes.filter(({ until }) => until === undefined || until > now);
   return encryption ?? valid.at(-1)?.sha256 ?? '';
 }
 
 /**
- * The key as the configuration holds it, once for each of its secrets, that of now last: it is the one that is found by
- * the id. A text that says why where it cannot be in force.
+ * The key as entries of the configuration, one for each of its secrets. The current one comes last, so that a lookup by id
+ * finds it. If the key cannot be in force, a string that says why.
  */
 export function configsOf(
   key: StoredKey,
@@ -49,16 +49,16 @@ export function configsOf(
   const encryptionHash = encryptionHashOf(key, now);
   const configs = key.hashes.flatMap(({ sha256, until }) => {
     if (until !== undefined && until <= now) return [];
-    const ends = until === undefined ? {} : { expires_at: sooner(until, parsed.data.expires_at) };
+    const ends = until === undefined ? {} : { expires_at: earlier(until, parsed.data.expires_at) };
     return [{ ...parsed.data, ...ends, id: key.id, secret_sha256: sha256, encryptionHash }];
   });
   return ownCredentialProblem(configs[0], { providers }) ?? configs.reverse();
 }
 
-/** What is said of a key whose credentials cannot be opened. */
+/** Why a key is not in force whose credentials cannot be decrypted. */
 export const LOCKED = 'its credentials were sealed with a key that store.encryption_keys does not hold any more';
 
-/** Why credentials of the key would not replace those of its providers; they have changed since it was made. */
+/** Why the key's credentials cannot replace those of its providers, which may have changed since it was created. */
 function ownCredentialProblem(
   key: KeyConfig | undefined,
   { providers }: Pick<GatewayConfig, 'providers'>,
@@ -68,6 +68,6 @@ function ownCredentialProblem(
   return problem && `${problem.path.join('.')} ${problem.message}`;
 }
 
-function sooner(until: number, expires: string | undefined): string {
+function earlier(until: number, expires: string | undefined): string {
   return new Date(Math.min(until, expires === undefined ? until : Date.parse(expires))).toISOString();
 }

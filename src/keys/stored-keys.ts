@@ -11,17 +11,17 @@ import { entryOf, type KeySealer, readKey } from './key-record.ts';
 import { configsOf, encryptionHashOf, type KeySettings, LOCKED, type StoredKey } from './stored-key.ts';
 
 const LIST = 'keys';
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 const PAGE = 1000;
-/** How often it is looked whether another instance has changed a key, in milliseconds. */
+/** How often the store is polled for changes by other instances, in milliseconds. */
 const POLL_MS = 1000;
-/** Somebody else may have changed it between reading and writing. */
+/** How often a change is attempted while others change the same key. */
 const ATTEMPTS = 5;
 
 export interface StoredKeysOptions {
   store: EntryStore;
   live: LiveConfig;
-  /** Seals credentials of keys; absent: keys of the store have none. */
+  /** Encrypts credentials of keys; absent: keys of the store cannot have any. */
   sealer?: KeySealer;
   /** Puts a configuration in force; see `RefreshedSecrets.replace`. */
   replace(next: GatewayConfig): Promise<void>;
@@ -29,59 +29,59 @@ export interface StoredKeysOptions {
   log: Logger;
 }
 
-/** A key and the secret that opens it, which is shown once. */
+/** A key and its new secret, which is shown only once. */
 export interface NewSecret {
   key: StoredKey;
   secret: string;
 }
 
 /**
- * Keys that operators make without editing the file (docs/keys.md). The configuration in force is the file's with these
- * keys; a change is in force on every instance within two seconds.
+ * Keys that operators create without editing the file (docs/keys.md). The configuration in force is the file's plus these
+ * keys; a change takes effect on every instance within two seconds.
  */
 export class StoredKeys implements AsyncDisposable {
   readonly #options: StoredKeysOptions;
-  /** The configuration as the file says it. */
-  #file: GatewayConfig;
-  /** By what is stored: what has not changed is not opened again. */
+  /** The configuration from the file. */
+  #fileConfig: GatewayConfig;
+  /** Keys by their stored text, so that an unchanged key is not decrypted again. */
   #stored: ReadonlyMap<string, StoredKey> = new Map();
-  /** Keys that are not in force, each with why, so that it is said once. */
-  #leftOut: ReadonlyMap<string, string> = new Map();
+  /** Keys that are not in force, with the reason, which is logged once. */
+  #skipped: ReadonlyMap<string, string> = new Map();
   #revision: number | undefined;
-  /** When a secret that was rotated out ends, in Unix milliseconds. */
-  #nextEnd = Number.POSITIVE_INFINITY;
+  /** When the next rotated-out secret expires, in Unix milliseconds. */
+  #nextExpiry = Number.POSITIVE_INFINITY;
   #work: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: StoredKeysOptions) {
     this.#options = options;
-    this.#file = options.live.current();
+    this.#fileConfig = options.live.current();
   }
 
-  /** Puts the keys of the store in force, and those that come. @throws GatewayError `store_unavailable`. */
+  /** Puts the keys of the store in force, and keeps them up to date. @throws GatewayError `store_unavailable`. */
   async start(): Promise<void> {
-    await this.#queued(() => this.#look());
-    this.#wait();
+    await this.#enqueue(() => this.#refresh());
+    this.#scheduleRefresh();
   }
 
-  /** The file has changed. @throws what `live.replace` throws, with the configuration before in force. */
+  /** Takes over a changed file. @throws what `replace` throws; then the previous configuration stays in force. */
   reload(next: GatewayConfig): Promise<void> {
-    return this.#queued(async () => {
-      const before = this.#file;
-      this.#file = next;
+    return this.#enqueue(async () => {
+      const before = this.#fileConfig;
+      this.#fileConfig = next;
       try {
         await this.#apply();
       } catch (thrown) {
-        this.#file = before;
+        this.#fileConfig = before;
         throw thrown;
       }
     });
   }
 
-  /** Whether the file has a key of this id: that one stays the file's. */
+  /** Whether the file has a key of this id, which takes precedence. */
   isOfFile(id: string): boolean {
-    return keyringOf(this.#file).byId(id) !== undefined;
+    return keyringOf(this.#fileConfig).byId(id) !== undefined;
   }
 
   /** @throws GatewayError `not_found`, `store_unavailable`. */
@@ -89,34 +89,34 @@ export class StoredKeys implements AsyncDisposable {
     return (await this.#read(id)).key;
   }
 
-  /** In the order of their creation. @throws GatewayError `not_found` (`after`), `store_unavailable`. */
+  /** A page of keys in order of creation. @throws GatewayError `not_found` (`after`), `store_unavailable`. */
   async list({ limit, after }: { limit: number; after?: string }): Promise<{ keys: StoredKey[]; hasMore: boolean }> {
-    const behind = after === undefined ? undefined : (await this.#read(after)).entry;
-    const { entries, hasMore } = await this.#options.store.page(LIST, { limit, order: 'asc', after: behind });
+    const cursor = after === undefined ? undefined : (await this.#read(after)).entry;
+    const { entries, hasMore } = await this.#options.store.page(LIST, { limit, order: 'asc', after: cursor });
     const keys = await Promise.all(entries.map((entry) => readKey(entry, this.#options.sealer)));
     return { keys: keys.filter((key) => key !== undefined), hasMore };
   }
 
   /**
-   * Makes a key.
-   * @throws GatewayError `invalid_parameter` where there is one of this `id`, there are too many, or its credentials
-   *   cannot be encrypted; `store_unavailable`.
+   * Creates a key.
+   * @throws GatewayError `invalid_parameter` if this `id` exists, there are too many keys, or its credentials cannot be
+   *   encrypted; `store_unavailable`.
    */
   async create(id: string, settings: KeySettings): Promise<NewSecret> {
     const { clock, store, sealer } = this.#options;
     const { secret, sha256 } = newSecret();
     const key: StoredKey = { id, settings, hashes: [{ sha256 }], createdAt: clock.now() };
     const entry = await entryOf(key, sealer);
-    const added = this.isOfFile(id) ? 'there' : await store.add(LIST, entry, { most: MOST_KEYS });
+    const added = this.isOfFile(id) ? 'there' : await store.add(LIST, entry, { most: MAX_KEYS });
     if (added !== 'added') {
-      const what = added === 'there' ? `there is a key ${id} already.` : `there are ${MOST_KEYS} keys already.`;
+      const what = added === 'there' ? `there is a key ${id} already.` : `there are ${MAX_KEYS} keys already.`;
       throw fieldError('invalid_parameter', 'id', what);
     }
-    await this.#lookAgain();
+    await this.#refreshNow();
     return { key, secret };
   }
 
-  /** Gives a key other settings. @throws GatewayError `not_found`, `invalid_parameter`, `store_unavailable`. */
+  /** Changes a key's settings. @throws GatewayError `not_found`, `invalid_parameter`, `store_unavailable`. */
   update(id: string, change: (settings: KeySettings) => KeySettings): Promise<StoredKey> {
     return this.#change(id, (key) => {
       if (key.locked === undefined) return { ...key, settings: change(key.settings) };
@@ -124,7 +124,7 @@ export class StoredKeys implements AsyncDisposable {
     });
   }
 
-  /** Gives a key another secret; the one before is taken for `overlapMs` more. @throws as `update`. */
+  /** Gives a key a new secret; the previous one is accepted for `overlapMs` longer. @throws as `update`. */
   async rotate(id: string, { overlapMs }: { overlapMs: number }): Promise<NewSecret> {
     const { secret, sha256 } = newSecret();
     const now = this.#options.clock.now();
@@ -138,8 +138,8 @@ export class StoredKeys implements AsyncDisposable {
 
   /** @throws GatewayError `not_found`, `store_unavailable`. */
   async remove(id: string): Promise<void> {
-    if (!(await this.#options.store.remove(LIST, id))) throw unknown(id);
-    await this.#lookAgain();
+    if (!(await this.#options.store.remove(LIST, id))) throw unknownKey(id);
+    await this.#refreshNow();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -151,7 +151,7 @@ export class StoredKeys implements AsyncDisposable {
   async #read(id: string): Promise<{ entry: Entry; key: StoredKey }> {
     const entry = await this.#options.store.get(LIST, id);
     const key = entry && (await readKey(entry, this.#options.sealer));
-    if (!entry || !key) throw unknown(id);
+    if (!entry || !key) throw unknownKey(id);
     return { entry, key };
   }
 
@@ -161,39 +161,39 @@ export class StoredKeys implements AsyncDisposable {
       const { entry, key } = await this.#read(id);
       const changed = change(key);
       if (!(await store.replace(LIST, await entryOf(changed, sealer), { before: entry }))) continue;
-      await this.#lookAgain();
+      await this.#refreshNow();
       return changed;
     }
     throw new GatewayError('store_unavailable', `The key ${id} is being changed by others. Try again.`);
   }
 
-  /** One after the other: what is in force is what was read last. */
-  #queued(work: () => Promise<void>): Promise<void> {
+  /** Runs tasks one after the other, so that the configuration in force is always the one read last. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#work.then(work);
     this.#work = done.catch(() => {});
     return done;
   }
 
-  #wait(): void {
+  #scheduleRefresh(): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(async () => {
-      await this.#lookAgain();
-      this.#wait();
+      await this.#refreshNow();
+      this.#scheduleRefresh();
     }, POLL_MS).unref();
   }
 
-  /** What was changed here is in force here at once; where the store is away, with the next look. */
-  async #lookAgain(): Promise<void> {
-    await this.#queued(() => this.#look()).catch((thrown: unknown) => {
+  /** Applies a change at once in this process; if the store is away, the next poll does. */
+  async #refreshNow(): Promise<void> {
+    await this.#enqueue(() => this.#refresh()).catch((thrown: unknown) => {
       this.#options.log.warn({ err: messageOf(thrown) }, 'keys of the store could not be read; those of before stay');
     });
   }
 
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     const { store, clock } = this.#options;
     const revision = await store.revision(LIST);
-    const isOver = this.#nextEnd <= clock.now();
-    if (revision === (this.#revision ?? 0) && !isOver) return;
+    const hasExpired = this.#nextExpiry <= clock.now();
+    if (revision === (this.#revision ?? 0) && !hasExpired) return;
     if (revision !== this.#revision) this.#stored = await this.#readAll();
     await this.#apply();
     this.#revision = revision;
@@ -217,21 +217,22 @@ export class StoredKeys implements AsyncDisposable {
   async #apply(): Promise<void> {
     const { replace, clock, log } = this.#options;
     const now = clock.now();
-    const ofFile = new Set(this.#file.keys.map(({ id }) => id));
+    const fileIds = new Set(this.#fileConfig.keys.map(({ id }) => id));
     const all = [...this.#stored.values()];
-    const leftOut = new Map<string, string>();
+    const skipped = new Map<string, string>();
     const stored = all.flatMap((key) => {
-      const configs = ofFile.has(key.id) ? 'the file has a key of this id' : configsOf(key, this.#file, now);
+      const configs = fileIds.has(key.id) ? 'the file has a key of this id' : configsOf(key, this.#fileConfig, now);
       if (typeof configs !== 'string') return configs;
-      leftOut.set(key.id, configs);
-      if (this.#leftOut.get(key.id) !== configs)
+      skipped.set(key.id, configs);
+      if (this.#skipped.get(key.id) !== configs)
         log.warn({ key: key.id, reason: configs }, 'a key of the store is left out');
       return [];
     });
-    this.#leftOut = leftOut;
-    const ends = all.flatMap(({ hashes }) => hashes.flatMap(({ until = 0 }) => (until > now ? [until] : [])));
-    this.#nextEnd = Math.min(Number.POSITIVE_INFINITY, ...ends);
-    const next = stored.length === 0 ? this.#file : { ...this.#file, keys: [...this.#file.keys, ...stored] };
+    this.#skipped = skipped;
+    const expiries = all.flatMap(({ hashes }) => hashes.flatMap(({ until = 0 }) => (until > now ? [until] : [])));
+    this.#nextExpiry = Math.min(Number.POSITIVE_INFINITY, ...expiries);
+    const file = this.#fileConfig;
+    const next = stored.length === 0 ? file : { ...file, keys: [...file.keys, ...stored] };
     await prepareKeyring(next);
     await replace(next);
   }
@@ -242,6 +243,6 @@ function newSecret(): { secret: string; sha256: string } {
   return { secret, sha256: secretHash({ secret }) };
 }
 
-function unknown(id: string): GatewayError {
+function unknownKey(id: string): GatewayError {
   return new GatewayError('not_found', `There is no key ${id} in the store.`);
 }

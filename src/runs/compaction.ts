@@ -8,27 +8,27 @@ import { Spending } from '../research/run/spending.ts';
 import { type ChatModel, TurnError, type TurnMessage, type TurnUsage } from '../upstream/turn.ts';
 
 /** A thread to compact. */
-interface Compacting {
+interface Compaction {
   modelName: string;
   model: ModelConfig;
   key: KeyConfig;
-  /** Of the user's application, for the one who goes on. */
+  /** The application's instructions, which the summary must serve. */
   instructions: string | undefined;
   thread: readonly TurnMessage[];
-  /** Told what the turn has used once it is over, however it ended. */
+  /** Called with the turn's usage once it is over, however it ended. */
   onUsed(usage: TurnUsage): void;
   signal: AbortSignal;
 }
 
 export interface CompactorOptions {
-  chatModel(query: Pick<Compacting, 'modelName' | 'model' | 'key' | 'onUsed'>): ChatModel;
+  chatModel(query: Pick<Compaction, 'modelName' | 'model' | 'key' | 'onUsed'>): ChatModel;
   sealed: SealedContents;
   currency(): string;
 }
 
 /**
- * Sums threads up (docs/api.md, "Counting and compacting"): one turn at the model, whose text only this gateway reads again, for the
- * same user.
+ * Compacts threads (docs/api.md, "Counting and compacting"): one turn of the model writes a summary, which is encrypted so
+ * that only this gateway can read it again, for the same user.
  */
 export class Compactor {
   readonly #options: CompactorOptions;
@@ -38,16 +38,16 @@ export class Compactor {
   }
 
   /**
-   * The `encrypted_content` of a compaction item, and what it took.
+   * Returns the `encrypted_content` of a compaction item, and the usage.
    * @throws GatewayError as a run fails: `context_length_exceeded`, `upstream_error`, ...; the signal's reason.
    */
-  async compact(compacting: Compacting, { user }: { user: string }): Promise<{ sealed: string; usage: Usage }> {
-    const { text, usage } = await this.#ask(compacting);
+  async compact(request: Compaction, { user }: { user: string }): Promise<{ sealed: string; usage: Usage }> {
+    const { text, usage } = await this.#call(request);
     if (text.trim() === '') throw new GatewayError('upstream_error', 'The model wrote no summary. Try again.');
     return { sealed: await this.#options.sealed.sealSummary(text, { user }), usage: this.#usageOf(usage) };
   }
 
-  async #ask({ thread, instructions, signal, ...query }: Compacting): Promise<{ text: string; usage: TurnUsage }> {
+  async #call({ thread, instructions, signal, ...query }: Compaction): Promise<{ text: string; usage: TurnUsage }> {
     const chat = this.#options.chatModel(query);
     const request = compactingTurn(thread, { instructions, longest: query.model.max_completion_tokens });
     try {

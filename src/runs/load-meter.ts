@@ -2,18 +2,18 @@ import { performance } from 'node:perf_hooks';
 
 /** How busy this process's event loop is. */
 export interface LoadMeter {
-  /** The share of the time in which it works, 0 to 1, over the last tenth of a second. */
+  /** The share of time in which it is busy, 0 to 1, over the last tenth of a second. */
   readonly utilization: number;
   /**
-   * How late it comes to what is due for its own work, in milliseconds, over about the last quarter of a second. The time
-   * in which other processes of the machine had the processor does not count.
+   * How late timers fire because of its own work, in milliseconds, over about the last quarter of a second. Time in which
+   * other processes of the machine had the CPU does not count.
    */
   readonly lagMs: number;
 }
 
 const SAMPLE_MS = 50;
-/** How much a sample counts. */
-export const WEIGHT = 0.2;
+/** The weight of a new sample in the moving average. */
+export const SAMPLE_WEIGHT = 0.2;
 
 /** Measures the event loop of this process until it is disposed. */
 export class EventLoopLoad implements LoadMeter, Disposable {
@@ -39,13 +39,12 @@ export class EventLoopLoad implements LoadMeter, Disposable {
     const now = performance.now();
     const current = performance.eventLoopUtilization();
     const usage = process.cpuUsage();
-    // It cannot be late by more than it worked: the rest of the time it was not given the processor, which it may also
-    // lose in the middle of a step.
-    const used = (usage.user + usage.system - this.#lastUsage.user - this.#lastUsage.system) / 1000;
-    const worked = Math.min(current.active - this.#last.active, used);
+    // It cannot be late by more than it worked: otherwise it was waiting for the CPU, possibly in the middle of a step.
+    const cpuMs = (usage.user + usage.system - this.#lastUsage.user - this.#lastUsage.system) / 1000;
+    const worked = Math.min(current.active - this.#last.active, cpuMs);
     this.#last = current;
     this.#lastUsage = usage;
-    this.lagMs += WEIGHT * (Math.min(worked, Math.max(0, now - this.#dueAt)) - this.lagMs);
+    this.lagMs += SAMPLE_WEIGHT * (Math.min(worked, Math.max(0, now - this.#dueAt)) - this.lagMs);
     this.#dueAt = now + SAMPLE_MS;
     this.#odd = !this.#odd;
     if (this.#odd) return;
@@ -54,5 +53,5 @@ export class EventLoopLoad implements LoadMeter, Disposable {
   }
 }
 
-/** A lag from which on new work of any kind is refused, in milliseconds: what is under way comes first. */
+/** The lag from which on new work of any kind is refused, in milliseconds: work under way comes first. */
 export const MAX_LAG_MS = 250;

@@ -6,28 +6,28 @@ import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
 import type { AttemptReport } from '../upstream/routing/attempts.ts';
 import type { LoadMeter } from './load-meter.ts';
 
-/** What is measured when the metrics are asked for. */
-interface Measured {
+/** What gauges read when the metrics are collected. */
+interface GaugeSources {
   load: LoadMeter;
   active(): number;
   overloaded(): boolean;
 }
 
 /**
- * Metrics of runs, their tools and their providers, in Prometheus' words. Labels come from the configuration, never
+ * Prometheus metrics of runs, their tools and their providers. Labels come from the configuration, never
  * from what clients send: tools of MCP servers count together.
  */
 export class RunMetrics {
   readonly #ended: Counter<'model' | 'status'>;
   readonly #seconds: Histogram<'model'>;
   readonly #cost: Counter<'model' | 'currency'>;
-  readonly #taken: Counter<'result'>;
+  readonly #executions: Counter<'result'>;
   readonly #toolCalls: Counter<'tool' | 'status'>;
   readonly #toolSeconds: Histogram<'tool'>;
   readonly #attempts: Tally;
   readonly #attemptSeconds: Histogram<'provider'>;
 
-  constructor(registry: Registry, options: Measured) {
+  constructor(registry: Registry, options: GaugeSources) {
     const registers = [registry];
     this.#ended = new Counter({
       name: 'gateway_runs_ended_total',
@@ -48,7 +48,7 @@ export class RunMetrics {
       labelNames: ['model', 'currency'],
       registers,
     });
-    this.#taken = new Counter({
+    this.#executions = new Counter({
       name: 'gateway_runs_left_total',
       help: 'How executions left their run: ended, released to another instance, or lost.',
       labelNames: ['result'],
@@ -83,15 +83,15 @@ export class RunMetrics {
     addGauges(registers, options);
   }
 
-  /** An execution left its run. */
-  left(run: RunRecord, outcome: { result: string; status: TerminalStatus | undefined; now: number }): void {
-    this.#taken.inc({ result: outcome.result });
+  /** Counts an execution that no longer drives its run, and the run if it has ended. */
+  executionEnded(run: RunRecord, outcome: { result: string; status: TerminalStatus | undefined; now: number }): void {
+    this.#executions.inc({ result: outcome.result });
     if (!outcome.status) return;
     this.#ended.inc({ model: run.model, status: outcome.status });
     this.#seconds.observe({ model: run.model }, (outcome.now - run.createdAt) / 1000);
   }
 
-  /** What an ended run cost. */
+  /** Adds the cost of an ended run. */
   cost(model: string, total: number, currency: string): void {
     this.#cost.inc({ model, currency }, total);
   }
@@ -108,16 +108,16 @@ export class RunMetrics {
   }
 }
 
-/** A label for each tool of the gateway's own, one for all of MCP servers. */
+/** A label for each of the gateway's own tools, and one for all tools of MCP servers. */
 function labelOf(name: string): string {
   if (isBuiltinTool(name) || name === 'file_search') return name;
   return name.includes('.') ? 'mcp' : 'unknown';
 }
 
-function addGauges(registers: Registry[], { load, active, overloaded }: Measured): void {
-  const gauge = (name: string, help: string, read: () => number, more: { aggregator?: 'max' } = {}) =>
+function addGauges(registers: Registry[], { load, active, overloaded }: GaugeSources): void {
+  const gauge = (name: string, help: string, read: () => number, options: { aggregator?: 'max' } = {}) =>
     new Gauge({
-      ...more,
+      ...options,
       name,
       help,
       registers,
@@ -126,7 +126,7 @@ function addGauges(registers: Registry[], { load, active, overloaded }: Measured
       },
     });
   gauge('gateway_runs_executing', 'Runs that this instance drives now.', active);
-  // Of several processes the busiest: a sum of shares or delays tells nothing.
+  // For several processes, take the busiest: a sum of shares or delays is meaningless.
   const busiest = { aggregator: 'max' } as const;
   gauge(
     'gateway_event_loop_utilization_ratio',

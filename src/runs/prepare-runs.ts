@@ -3,10 +3,10 @@ import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import type { LiveToolbox } from '../tools/live-toolbox.ts';
 
-/** What runs need is loaded this long after the start, in milliseconds: not in the way of the first requests. */
+/** How long after the start the modules of runs are loaded, in milliseconds: the first requests come first. */
 const LOAD_AFTER_MS = 100;
 
-/** Soon loads and makes what the first run would wait for; the start itself does not need it. */
+/** Loads and creates, shortly after the start, what the first run would otherwise wait for. */
 export function prepareRuns(
   { models }: GatewayConfig,
   { toolbox, log }: { toolbox: LiveToolbox; log: Logger },

@@ -15,22 +15,22 @@ import type { Used } from '../upstream/used.ts';
 import type { RunTimeline } from './projections/timeline.ts';
 import type { FollowLogOptions } from './reading/follow.ts';
 
-/** Who asks: the user that owns runs, and the key used. */
+/** Who makes a request: the user that owns runs, and the key used. */
 export interface Caller {
   user: string;
   keyId: string;
-  /** Runs with `store: false` that it reads behind their end all the same. */
+  /** Runs with `store: false` that this caller may read even after their end. */
   reads?: ReadonlySet<RunId>;
 }
 
 /** One non-streamed chat completion of a proxy model, run in the background (docs/api.md, "Async"). */
 export interface ProxyRequest {
   kind: 'proxy';
-  /** The body as the client sent it: it is forwarded without being parsed and written again. */
+  /** The body as the client sent it; it is forwarded byte for byte. */
   body: string;
 }
 
-/** A provider's answer to it. */
+/** A provider's answer to a proxy request. */
 export interface ProxyAnswer {
   body: string;
   used: Used;
@@ -38,11 +38,11 @@ export interface ProxyAnswer {
 
 export type RunRequest = ResearchRequest | PlainRequest | ProxyRequest;
 
-/** A conversation as it was read for a request that takes part in it. */
+/** A conversation as it was read for a request that joins it. */
 export interface JoinedConversation {
   /** Without prefix. */
   id: string;
-  /** Of its items; see `ConversationRecord`. */
+  /** The version of its items; see `ConversationRecord`. */
   version: number;
 }
 
@@ -58,56 +58,56 @@ export interface Submission {
   background: boolean;
   metadata: JsonObject;
   previousResponseId: string | null;
-  /** What a response shows of its request, where that is not its part that is acted on. */
+  /** Fields of the response that repeat the request as sent, where the gateway acts on something else. */
   shown?: Partial<ResponseObject>;
-  /** False: nothing is asked of the model, the input alone is kept for the response that follows. */
+  /** False: the model is not called; the input is only stored for the response that follows. */
   generate?: false | undefined;
-  /** How long it is kept behind its end, in milliseconds; as all others where absent. */
+  /** How long it is retained after its end, in milliseconds; the configured time if absent. */
   keepMs?: number | undefined;
-  /** The conversation that it takes part in. */
+  /** The conversation that it joins. */
   conversation?: JoinedConversation | undefined;
-  /** Who is told when it ends. Only of background work. */
+  /** Who is notified when it ends. Only for background work. */
   webhook?: RequestedWebhook | undefined;
-  /** The client's, for the providers that work for the run. */
+  /** The client's trace, passed to the providers. */
   trace?: TraceContext | undefined;
-  /** What its use is counted under. */
+  /** The tag that its usage is counted under. */
   tag?: string | undefined;
-  /** What a repeat of it is recognised by (docs/api.md, "In general"). */
+  /** How a repeat of it is recognised (docs/api.md, "In general"). */
   repeat?: RepeatKey;
   /**
-   * Called with the id of a run before anything of it is stored, unless the submission is known to be a repeat:
-   * replays count against no limit, so it has to be undone where one is found only then. `waits`: the run does not
-   * begin at once. Where it rejects, the submission is refused with that error.
+   * Reserves limits for a run before anything of it is stored, unless the submission is known to be a repeat. Replays
+   * count against no limit, so the caller must undo this if the result turns out to be one. `waits`: the run does not
+   * begin at once. If it rejects, the submission is refused with that error.
    */
   admit?: (id: RunId, options: { waits: boolean }) => Promise<HeldLimits>;
 }
 
-/** What recognises a repeated submission. */
+/** Recognises a repeated submission. */
 export interface RepeatKey extends SubmissionKey {
-  /** Whether this may be a repeat; where not, it is a new run even if the same was submitted before. */
+  /** Whether this may be a repeat; if not, it is a new run even if the same body was submitted before. */
   sentBefore: boolean;
 }
 
 /** The run that a submission became; `replayed`: an earlier one. */
 export interface Submitted {
-  /** A new run as it was submitted, whatever has come of it since. */
+  /** A new run is as it was submitted, whatever has become of it since. */
   run: RunRecord;
   replayed: boolean;
-  /** How the log of a new run begins. */
+  /** The first events of a new run. */
   beginning?: LogBatch;
 }
 
 /**
- * What a run holds of its key's limits until it ends. It is stored with the run, so that whoever ends the run gives it
- * back: the instance that admitted it may be gone.
+ * What a run has reserved of its key's limits until it ends. It is stored with the run, so that whoever ends the run can
+ * release it: the instance that admitted it may be gone.
  */
 export interface HeldLimits extends HeldOfOne {
-  /** What it holds of the limits of its key's team, as the team was when it was admitted. */
+  /** What it has reserved of the limits of its key's team, which is the team at admission. */
   team?: HeldOfOne & { id: string };
 }
 
 export interface HeldOfOne {
-  /** One of the places of `concurrent_runs`. */
+  /** Whether it takes one of the places of `concurrent_runs`. */
   place?: boolean;
   /** Tokens reserved of `tokens_per_day`. */
   tokens?: number;
@@ -119,23 +119,23 @@ export interface HeldOfOne {
   monthCost?: number;
 }
 
-/** A run, with what it holds of its key's limits. */
+/** A run, with what it has reserved of its key's limits. */
 export interface AdmittedRun {
   id: RunId;
   keyId: string;
   held: HeldLimits;
 }
 
-/** One that has ended, with what it used. */
+/** A run that has ended, with its usage. */
 export interface EndedRun extends AdmittedRun {
   used: Used;
 }
 
 export interface RunListQuery {
   limit: number;
-  /** By creation; `desc` where absent. */
+  /** By creation; `desc` if absent. */
   order?: 'asc' | 'desc';
-  /** Public id of the entry behind which the page begins. */
+  /** Public id of the entry after which the page begins. */
   after?: string;
   /** Public id of the entry before which the page ends. */
   before?: string;
@@ -143,12 +143,12 @@ export interface RunListQuery {
   model?: string;
 }
 
-/** A turn whose prompt is asked for. */
+/** A turn whose prompt is requested. */
 export interface TurnPromptQuery {
   /** Its number in the timeline, from 1. */
   turn: number;
   model: ResearchModelConfig;
-  /** Whether what was said is shown, too. */
+  /** Whether the texts of messages are included. */
   contents: boolean;
 }
 
@@ -159,12 +159,12 @@ export interface NamedItem {
 }
 
 /**
- * Runs as the HTTP floor sees them. Everything is read from the event log; what is kept in memory is a copy of stored events.
+ * Runs as the HTTP floor sees them. Everything is read from the event log; memory holds only copies of stored events.
  * All methods may throw `store_unavailable`.
  */
 export interface Runs {
   /**
-   * Stores a run with its first two events and begins it here where there is room, else wakes the executor.
+   * Stores a run with its first two events and begins it here if there is room, otherwise wakes the executor.
    * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`, `not_found` (the run of
    * an idempotency key was deleted).
    */
@@ -185,50 +185,50 @@ export interface Runs {
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
 
   /**
-   * The log after `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
+   * The log after event `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
    * gateway shuts down. Frames are bytes to be copied. A slow reader is switched back to the store.
-   * `pass`: see `FollowLogOptions`.
+   * `deliver`: see `FollowLogOptions`.
    * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
    */
   follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch>;
 
   /** The response object, folded from the log at this moment (docs/api.md, "The other Responses endpoints"). */
   response(run: RunRecord): Promise<ResponseObject>;
-  /** The same as JSON; that of an ended run as it was stored. */
+  /** The response object as JSON. */
   responseJson(run: RunRecord): Promise<Buffer>;
-  /** When its events were told, and what its turns took; without times where an earlier version wrote it. */
+  /** When its events were recorded, and what its turns used; empty for runs of versions that stored no times. */
   timeline(run: RunRecord): Promise<RunTimeline>;
-  /** The prompt of a turn of a research run. @throws GatewayError `not_found` for a turn that the run has not, or whose prompt is not kept. */
+  /** The prompt of a turn of a research run. @throws GatewayError `not_found` if there is none, or it is not stored. */
   turnPrompt(run: RunRecord, query: TurnPromptQuery): Promise<TurnPrompt>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
-  /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */
+  /** The task as `GET /v1/async/:id` shows it; as JSON text, because a proxy result is copied byte for byte. */
   taskJson(run: RunRecord): Promise<string>;
 
   /**
-   * Cancels, waits for the end (bounded) and gives the ended response; an ended run is given unchanged. Where the store
-   * is away the work stops all the same, and the cancel is kept: then `store_unavailable`.
+   * Cancels a run, waits for its end (bounded) and returns the ended response; an ended run stays unchanged. If the store
+   * is away, the work still stops and the cancel is deferred: then `store_unavailable`.
    */
   cancel(run: RunRecord): Promise<ResponseObject>;
-  /** `find`, then `cancel`. A run that is driven here is stopped without asking the store whose it is. */
+  /** `find`, then `cancel`. A run that is driven here is stopped without a lookup in the store. */
   cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject>;
   /** Cancels a run in progress, lets its readers see the end, then removes it. */
   delete(run: RunRecord): Promise<void>;
 
   /** The items of the caller's runs that have these ids, for `item_reference`; each run is read once. */
   findItems(caller: Caller, ids: readonly string[]): AsyncIterable<NamedItem>;
-  /** Earlier turns and sources of a chain. `not_found`, or `invalid_parameter` where one is not `completed`. */
+  /** Earlier turns and sources of a chain. @throws GatewayError `not_found`, or `invalid_parameter` if one is not `completed`. */
   history(caller: Caller, previousResponseId: string): Promise<TakenOver>;
-  /** What items of the conversation up to and with a response have set. @throws GatewayError as `history`. */
+  /** The settings made by items of the conversation up to and including a response. @throws GatewayError as `history`. */
   settings(caller: Caller, previousResponseId: string): Promise<ThreadSettings | undefined>;
   /**
-   * The research that waits for these outputs of functions: that of `previous`, else the one that the last of their calls
-   * names. Undefined where none waits. @throws GatewayError as `goOn` of its own, where `previous` is named.
+   * The research that waits for these function outputs: that of `previous`, else the one that the last of their calls
+   * names. Undefined if none waits. @throws GatewayError as `submitting/resume-research.ts`, if `previous` is given.
    */
   goOn(caller: Caller, answered: FunctionOutputs & { previous?: string | undefined }): Promise<GoingOn | undefined>;
   /**
-   * As `history`, for a plain model: the whole conversation up to and with that response, an `incomplete` one too. `asked`:
-   * the calls that it asks approval for, by the ids of their requests; `settings`: what items of it have set.
+   * Like `history`, for a plain model: the whole conversation up to and including that response, which may be `incomplete`.
+   * `pendingApprovals`: the calls that it asks approval for, by the ids of their requests; `settings`: see `settings`.
    */
   conversation(
     caller: Caller,
@@ -246,5 +246,5 @@ export interface Runs {
   idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string;
 }
 
-/** Re-exported for routes and answers, which do not know the store. */
+/** Re-exported for routes and answers, which must not import the store. */
 export type { LogBatch, RunApi, RunId, RunRecord, RunSummary };

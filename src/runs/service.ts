@@ -16,21 +16,21 @@ import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { namedItems } from './reading/named-items.ts';
 import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
-import { ResponseTexts } from './reading/response-texts.ts';
+import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted, TurnPromptQuery } from './runs.ts';
 import { readPlainRequest, readResearchRequest, readSettings } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
-import { goOn, runOfCalls } from './submitting/go-on.ts';
-import { askedIn, conversationUpTo, takenOver } from './submitting/history.ts';
+import { conversationUpTo, followUpContext, pendingApprovals } from './submitting/history.ts';
+import { resumeResearch, runOfCalls } from './submitting/resume-research.ts';
 import { Submissions, type SubmissionsOptions } from './submitting/submissions.ts';
 
 export interface RunsOptions extends Omit<SubmissionsOptions, 'cancels'> {
   log: Logger;
-  /** Aborts when the gateway begins to shut down: streams end, waits are given up. */
+  /** Aborts when the gateway begins to shut down: streams and waits end. */
   closing: AbortSignal;
-  /** Aborts when it drives no run any more: until then chat completions go on, because nobody can take them over. */
+  /** Aborts when this process no longer drives any run: until then chat completions continue, as nobody can take them over. */
   stopped: AbortSignal;
 }
 
@@ -57,10 +57,10 @@ class StoredRuns implements Runs {
   readonly #store: RunStore;
   readonly #endedLogs: EndedLogs;
   readonly #snapshots: Snapshots;
-  readonly #texts = new ResponseTexts();
+  readonly #jsonCache = new ResponseJsonCache();
   readonly #cancels: Cancels;
   readonly #submissions: Submissions;
-  /** How the logs of runs begin that were submitted here, for their first readers. */
+  /** The first events of runs submitted here, which saves their first readers a read of the store. */
   readonly #beginnings = new WeakMap<RunRecord, LogBatch>();
   readonly executing = () => this.#options.executor.active;
 
@@ -82,7 +82,7 @@ class StoredRuns implements Runs {
 
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
     const runId = parsePublicId(api, id);
-    const run = runId && (await this.#owned(caller, runId));
+    const run = runId && (await this.#findOwned(caller, runId));
     if (!run || !readableThrough(run, api)) throw notFound(id, api);
     return run;
   }
@@ -97,7 +97,7 @@ class StoredRuns implements Runs {
     const { limit, order, model } = query;
     const status = query.status && STATUS_OF_QUERY[query.status];
     const page = await this.#store.list({ user: caller.user, api, limit, order, after, before, status, model });
-    // Nothing lies behind a run that was removed meanwhile: that is not the end of the list.
+    // An empty page may mean that the cursor's run was removed meanwhile, which is not the end of the list: check again.
     if (page.runs.length === 0) {
       await this.#cursor(caller, api, { param: 'after', id: query.after });
       await this.#cursor(caller, api, { param: 'before', id: query.before });
@@ -120,20 +120,20 @@ class StoredRuns implements Runs {
       const last = await inItsTurn(() => this.#store.readLast(run.id));
       const event = last && (await inItsTurn(() => decodeFrames(last.frames).at(-1)));
       if (event && 'response' in event) return event.response;
-      throw await this.#unread(run);
+      throw await this.#unreadableError(run);
     }
     const fold = await this.#ownFold(run);
     const response = fold ? fold.response : await this.#snapshots.of(run);
-    if (!response) throw await this.#unread(run);
+    if (!response) throw await this.#unreadableError(run);
     if (response.status !== 'in_progress' || run.startedAt === null) return response;
     return { ...response, started_at: Math.floor(run.startedAt / 1000) };
   }
 
   async responseJson(run: RunRecord): Promise<Buffer> {
     const make = async () => Buffer.from(JSON.stringify(await this.response(run)));
-    if (!isOpen(run)) return await this.#texts.get(run.id, 'ended', make);
+    if (!isOpen(run)) return await this.#jsonCache.get(run.id, 'ended', make);
     const fold = await this.#ownFold(run);
-    return fold ? await this.#texts.get(run.id, `${fold.last} ${run.startedAt}`, make) : await make();
+    return fold ? await this.#jsonCache.get(run.id, `${fold.last} ${run.startedAt}`, make) : await make();
   }
 
   async timeline(run: RunRecord) {
@@ -143,8 +143,8 @@ class StoredRuns implements Runs {
   async turnPrompt(run: RunRecord, query: TurnPromptQuery) {
     const request = run.kind === 'research' ? readResearchRequest(run) : undefined;
     const entries = request ? await readTranscript(this.#store, run.id) : [];
-    const before = request ? await this.#options.carried.before(request) : [];
-    // A start does not load the research loop.
+    const before = request ? await this.#options.carried.entriesBefore(request) : [];
+    // Imported late, so that starting the gateway does not load the research loop.
     const { turnPromptOf } = await import('./projections/turn-prompt.ts');
     const prompt = await inItsTurn(() => turnPromptOf(run, { entries, before }, query));
     return { id: publicId('responses', run.id), ...prompt };
@@ -156,7 +156,7 @@ class StoredRuns implements Runs {
       let ended = false;
       for await (const batch of this.follow(run, { after: run.last, signal: options.signal })) ended = batch.end;
       if (!ended && this.#options.closing.aborted) throw shuttingDown();
-      current = await retryWhileStoreAway(() => this.#again(run), options.signal);
+      current = await retryWhileStoreAway(() => this.#reload(run), options.signal);
     }
     return await retryWhileStoreAway(() => this.response(current), options.signal);
   }
@@ -168,61 +168,61 @@ class StoredRuns implements Runs {
       return taskJson(run, { response, isPlain: readPlainRequest(run) !== undefined });
     }
     const entry = (await inItsTurn(() => this.#store.readTranscript(run.id))).at(-1);
-    if (entry === undefined) throw await this.#unread(run);
+    if (entry === undefined) throw await this.#unreadableError(run);
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
   }
 
   async cancel(run: RunRecord): Promise<ResponseObject> {
     if (!isOpen(run)) return await this.response(run);
     if ((await this.#cancels.cancel(run)) === 'missing') throw notFound(publicId('responses', run.id));
-    return await this.response(await this.#again(run));
+    return await this.response(await this.#reload(run));
   }
 
   async cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject> {
     const runId = parsePublicId(api, id);
-    const driven = runId === undefined ? undefined : this.#options.executor.driven(runId)?.run;
+    const driven = runId === undefined ? undefined : this.#options.executor.leaseOf(runId)?.run;
     if (driven?.user === caller.user && readableThrough(driven, api)) return await this.cancel(driven);
     let run: RunRecord;
     try {
       run = await this.find(caller, api, id);
     } catch (thrown) {
-      throw runId === undefined ? thrown : this.#cancels.keepWhileAway(runId, thrown, { user: caller.user });
+      throw runId === undefined ? thrown : this.#cancels.deferWhileAway(runId, thrown, { user: caller.user });
     }
     return await this.cancel(run);
   }
 
   async delete(run: RunRecord): Promise<void> {
     if (isOpen(run)) await this.cancel(run);
-    await this.#options.conversations.keepOf(run);
+    await this.#options.conversations.saveOutcome(run);
     await this.#store.delete(run.id);
-    await this.#options.carried.left(run);
+    await this.#options.carried.runRemoved(run);
     this.#submissions.deleted();
   }
 
   async *findItems(caller: Caller, ids: readonly string[]) {
-    for (const [id, named] of Map.groupBy(ids, (one) => parseItemId(one)?.run)) {
-      const run = id && (await this.#owned(caller, id));
-      if (run && run.kind !== 'proxy') yield* namedItems(run, named, () => this.response(run));
+    for (const [id, itemIds] of Map.groupBy(ids, (itemId) => parseItemId(itemId)?.run)) {
+      const run = id && (await this.#findOwned(caller, id));
+      if (run && run.kind !== 'proxy') yield* namedItems(run, itemIds, () => this.response(run));
     }
   }
 
   async history(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const taken = await takenOver(this.#options, run, (await this.response(run)).output_text);
-    // A transcript that was removed meanwhile reads as an empty one.
-    await this.#again(run);
-    return taken;
+    const context = await followUpContext(this.#options, run, (await this.response(run)).output_text);
+    // The transcript of a run that was removed meanwhile reads as empty.
+    await this.#reload(run);
+    return context;
   }
 
   async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
-    const go = async (run: RunRecord, param?: string) => {
+    const resume = async (run: RunRecord, param?: string) => {
       const output = async () => (await this.response(run)).output;
-      return await goOn(this.#options, run, { ...answered, param, output, isThere: () => this.#again(run) });
+      return await resumeResearch(this.#options, run, { ...answered, param, output, isThere: () => this.#reload(run) });
     };
-    if (previous !== undefined) return await go(await this.#previous(caller, previous), 'input');
-    const named = runOfCalls(answered.outputs.keys());
-    const run = named === undefined ? undefined : await this.#owned(caller, named);
-    return run?.status === 'completed' ? await go(run) : undefined;
+    if (previous !== undefined) return await resume(await this.#previous(caller, previous), 'input');
+    const id = runOfCalls(answered.outputs.keys());
+    const run = id === undefined ? undefined : await this.#findOwned(caller, id);
+    return run?.status === 'completed' ? await resume(run) : undefined;
   }
 
   async settings(caller: Caller, previousResponseId: string) {
@@ -233,13 +233,13 @@ class StoredRuns implements Runs {
     const run = await this.#previous(caller, previousResponseId);
     const messages = await conversationUpTo(this.#store, run, () => this.response(run));
     const output = async () => (await this.response(run)).output;
-    return { messages, asked: await askedIn(run, { output, messages }), settings: readSettings(run) };
+    return { messages, asked: await pendingApprovals(run, { output, messages }), settings: readSettings(run) };
   }
 
-  /** The run of a response that another one follows. */
+  /** The run that `previous_response_id` names. */
   async #previous(caller: Caller, previousResponseId: string): Promise<RunRecord> {
     const id = parsePublicId('responses', previousResponseId);
-    const run = id && (await this.#owned(caller, id));
+    const run = id && (await this.#findOwned(caller, id));
     const param = { param: 'previous_response_id' };
     if (!run || !readableThrough(run, 'responses')) {
       throw new GatewayError('not_found', `There is no response ${previousResponseId}.`, param);
@@ -262,7 +262,7 @@ class StoredRuns implements Runs {
     return publicId(api, run.id);
   }
 
-  /** The run that a cursor of a list names. */
+  /** The run that a list's cursor names. @throws GatewayError `invalid_parameter` if it is not in the list. */
   async #cursor(
     caller: Caller,
     api: 'responses' | 'async',
@@ -270,43 +270,43 @@ class StoredRuns implements Runs {
   ): Promise<RunId | undefined> {
     if (id === undefined) return undefined;
     const runId = parsePublicId(api, id);
-    const run = runId === undefined ? undefined : await this.#owned(caller, runId);
+    const run = runId === undefined ? undefined : await this.#findOwned(caller, runId);
     if (run?.api === api) return runId;
     throw fieldError('invalid_parameter', param, `there is no ${id.slice(0, 80)} in this list.`);
   }
 
-  /** The fold of a run that is driven here, unless this instance lost the claim and does not know yet. */
+  /** The fold of a run that is driven here, unless this process lost the claim and does not know yet. */
   async #ownFold(run: RunRecord): Promise<ResponseFold | undefined> {
-    const fold = this.#options.executor.driven(run.id)?.fold;
-    // What was stored a moment ago is not in the fold before the writer has heard of it.
+    const fold = this.#options.executor.leaseOf(run.id)?.fold;
+    // Events stored a moment ago reach the fold only once the writer gets the store's answer.
     if (fold && fold.last < run.last) await yieldToEventLoop();
     return fold && fold.last >= run.last ? fold : undefined;
   }
 
-  /** The run, if it is this user's and not hidden behind its end: every look-up by id goes through here (promise 7). */
-  async #owned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
+  /** The run, if it is this user's and still visible: every lookup by id goes through here (promise 7). */
+  async #findOwned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
     const run = await this.#store.get(id);
     if (run?.user !== caller.user) return undefined;
     return isHiddenRun(run, caller) ? undefined : run;
   }
 
-  /** @throws GatewayError `not_found` where it was removed meanwhile. */
-  async #again(run: RunRecord): Promise<RunRecord> {
-    const now = await this.#store.get(run.id);
-    if (!now) throw notFound(publicId('responses', run.id));
-    return now;
+  /** The current record. @throws GatewayError `not_found` if the run was removed meanwhile. */
+  async #reload(run: RunRecord): Promise<RunRecord> {
+    const current = await this.#store.get(run.id);
+    if (!current) throw notFound(publicId('responses', run.id));
+    return current;
   }
 
-  /** Why a run whose record was found has no log or transcript. 404 means unknown: only a run that was removed is. */
-  async #unread(run: RunRecord): Promise<GatewayError> {
-    await this.#again(run);
+  /** The error for a run whose record was found without its log or transcript: 404 only if it was removed meanwhile. */
+  async #unreadableError(run: RunRecord): Promise<GatewayError> {
+    await this.#reload(run);
     return new GatewayError('store_unavailable', 'This run cannot be read now. Try again.', { retryAfterMs: 1000 });
   }
 
-  /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */
+  /** The log of an ended run: from a cache shared by its readers, or from the store if it is very long. */
   async *#replay(run: RunRecord, options: FollowLogOptions): AsyncGenerator<LogBatch> {
     if (options.after >= run.last) return;
-    // Where the store is away, its stream waits for it like that of a run in progress.
+    // If the store is away, the stream waits for it, like that of a run in progress.
     const log = await this.#endedLogs.after(run, options.after).catch(undefinedWhereAway);
     if (log) yield log;
     else yield* this.#followUntilClosing(run, options);
@@ -314,18 +314,18 @@ class StoredRuns implements Runs {
 
   async *#followUntilClosing(run: RunRecord, options: FollowLogOptions) {
     const { id, api } = run;
-    const known = this.#beginnings.get(run);
+    const beginning = this.#beginnings.get(run);
     let { after } = options;
     const closing = api === 'chat_completions' || options.untilStopped ? this.#options.stopped : this.#options.closing;
     using linked = linkSignals([options.signal, closing]);
     try {
-      if (known && known.last > after) {
-        yield dropUpTo(known, after);
-        after = known.last;
+      if (beginning && beginning.last > after) {
+        yield dropUpTo(beginning, after);
+        after = beginning.last;
       }
       yield* followLog(this.#store, id, { ...options, after, signal: linked.signal });
     } catch (thrown) {
-      // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
+      // At shutdown a stream ends without a terminal event: clients reconnect to another instance.
       if (!closing.aborted || options.signal.aborted) throw thrown;
     }
   }
@@ -335,11 +335,11 @@ function undefinedWhereAway(thrown: unknown): undefined {
   if (!isStoreAway(thrown)) throw thrown;
 }
 
-/** How much of an invalid id is shown, in characters. */
-const LONGEST_ID = 80;
+/** How much of an unknown id an error message repeats, in characters. */
+const MAX_ID = 80;
 
-/** Unknown, or somebody else's: the two are not told apart. */
+/** For ids that are unknown or belong to another user; clients cannot tell which. */
 function notFound(id: string, api?: 'responses' | 'async'): GatewayError {
   const hint = api === undefined || id.startsWith(ID_PREFIX[api]) ? '' : ` Ids begin with ${ID_PREFIX[api]} here.`;
-  return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, LONGEST_ID)}.${hint}`);
+  return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, MAX_ID)}.${hint}`);
 }

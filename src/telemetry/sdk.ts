@@ -17,28 +17,28 @@ import type { Logger } from '../base/logger.ts';
 import { LONGEST_TEXT, SCOPE } from '../base/telemetry/spans.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 
-/** How long one export may take with its repeats, in milliseconds. */
+/** How long one export may take with its retries, in milliseconds. */
 const EXPORT_MS = 5000;
 /** How long the last exports may take when the gateway closes, in milliseconds. */
 const FLUSH_MS = 2000;
 /**
- * Ended spans that wait to be exported, where further ones are dropped, and those in one export. With what was said a span may
- * have 100 KB; collectors refuse what has more than 20 MB.
+ * How many ended spans may wait (further ones are dropped), and how many go in one export. With contents a span may have
+ * 100 KB, and collectors refuse more than 20 MB.
  */
-const WAITING = {
+const SPAN_BATCHES = {
   plain: { maxQueueSize: 4096, maxExportBatchSize: 512 },
   withContents: { maxQueueSize: 1024, maxExportBatchSize: 64 },
 } as const;
-/** Label sets of each metric; further ones are counted together. */
-const MOST_LABEL_SETS = 1000;
+/** How many label sets a metric may have; further ones are counted together. */
+const MAX_LABEL_SETS = 1000;
 /** Failures of exports are logged at most this often, in milliseconds. */
 const LOG_EVERY_MS = 60_000;
-/** The longest message of such a failure, in UTF-16 code units. */
-const LONGEST_MESSAGE = 300;
+/** The maximum length of a failure's message, in UTF-16 code units. */
+const MAX_MESSAGE = 300;
 
 /**
- * Registers tracer and meter of this process, until disposed. Exports are made beside all work, and fail alone.
- * `endpoint`: the base address of a collector that takes OTLP over HTTP.
+ * Registers the tracer and the meter of this process, until disposed. Exports run in the background, and their failures
+ * affect nothing else. `endpoint`: the base URL of a collector that takes OTLP over HTTP.
  */
 export function startSdk(
   endpoint: string,
@@ -64,8 +64,8 @@ export function startSdk(
     spanLimits: { attributeCountLimit: 64, attributeValueLengthLimit: LONGEST_TEXT },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: untilClosed(new OTLPTraceExporter(exporter('/v1/traces')), closed.signal),
-        ...(contents ? WAITING.withContents : WAITING.plain),
+        exporter: abandonOnClose(new OTLPTraceExporter(exporter('/v1/traces')), closed.signal),
+        ...(contents ? SPAN_BATCHES.withContents : SPAN_BATCHES.plain),
         exportTimeoutMillis: EXPORT_MS,
       }),
     ],
@@ -74,13 +74,13 @@ export function startSdk(
     resource,
     readers: [
       new PeriodicExportingMetricReader({
-        exporter: untilClosed(new OTLPMetricExporter(exporter('/v1/metrics')), closed.signal),
+        exporter: abandonOnClose(new OTLPMetricExporter(exporter('/v1/metrics')), closed.signal),
         exportTimeoutMillis: EXPORT_MS,
-        cardinalityLimits: { default: MOST_LABEL_SETS },
+        cardinalityLimits: { default: MAX_LABEL_SETS },
       }),
     ],
   });
-  diag.setLogger(rareLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  diag.setLogger(throttledLogger(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   trace.setGlobalTracerProvider(tracers);
   metrics.setGlobalMeterProvider(meters);
   return {
@@ -100,10 +100,10 @@ export function startSdk(
 type Done = Parameters<OTLPTraceExporter['export']>[1];
 
 /**
- * Gives up what an exporter has under way once the SDK is closed, without logging it: the process has one logger for failed
- * exports, which by then may be another gateway's.
+ * Abandons an exporter's requests once the SDK is closed, without logging: the process has one logger for failed exports,
+ * which by then may belong to another gateway.
  */
-function untilClosed<E extends { export(items: unknown, done: Done): void }>(exporter: E, closed: AbortSignal): E {
+function abandonOnClose<E extends { export(items: unknown, done: Done): void }>(exporter: E, closed: AbortSignal): E {
   const send = exporter.export.bind(exporter);
   exporter.export = (items, done) => {
     const { promise, resolve } = Promise.withResolvers<Parameters<Done>[0]>();
@@ -113,24 +113,25 @@ function untilClosed<E extends { export(items: unknown, done: Done): void }>(exp
   return exporter;
 }
 
-/** Logs that a collector is away now and then, not with each batch. */
-function rareLogger(log: Logger): DiagLogger {
+/** Logs now and then that the collector is away, not for each batch. */
+function throttledLogger(log: Logger): DiagLogger {
   let nextAt = 0;
-  let untold = 0;
-  const tell = (message: string, ...more: unknown[]) => {
-    untold += 1;
+  let failures = 0;
+  const warn = (message: string, ...details: unknown[]) => {
+    failures += 1;
     if (performance.now() < nextAt) return;
     nextAt = performance.now() + LOG_EVERY_MS;
-    log.warn({ err: shortened([message, ...more].join(' ')), times: untold }, 'telemetry could not be exported');
-    untold = 0;
+    const err = failureMessage([message, ...details].join(' '));
+    log.warn({ err, times: failures }, 'telemetry could not be exported');
+    failures = 0;
   };
-  const nothing = () => {};
-  return { error: tell, warn: tell, info: nothing, debug: nothing, verbose: nothing };
+  const ignore = () => {};
+  return { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
 }
 
-/** Of a failure that the SDK has written as JSON, with its stack and the collector's answer, the message. */
-function shortened(text: string): string {
+/** The message of a failure, which the SDK logs as JSON with its stack and the collector's answer. */
+function failureMessage(text: string): string {
   const failure = parseJson(text);
   const message = isObject(failure) ? (failure.message ?? failure.code ?? failure.name) : text;
-  return String(message).slice(0, LONGEST_MESSAGE);
+  return String(message).slice(0, MAX_MESSAGE);
 }

@@ -3,8 +3,8 @@ import { hasSdk } from '../base/telemetry/spans.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 
 /**
- * Starts OpenTelemetry's SDK where `telemetry.otlp_endpoint` is set, unless the application around the gateway has one:
- * then spans and metrics go there. Disposing it sends what is left, for two seconds at most.
+ * Starts the OpenTelemetry SDK if `telemetry.otlp_endpoint` is set, unless the surrounding application has one: then spans
+ * and metrics go there. Disposing it exports the rest, for two seconds at most.
  */
 export async function startTelemetry(
   { telemetry }: Pick<GatewayConfig, 'telemetry'>,
@@ -16,7 +16,7 @@ export async function startTelemetry(
     log.info('this process has an OpenTelemetry SDK already: telemetry.otlp_endpoint is not used');
     return undefined;
   }
-  // Loaded only where it is used: two hundred modules.
+  // Loaded only when used: it has two hundred modules.
   const { startSdk } = await import('./sdk.ts');
   return startSdk(endpoint, telemetry, log);
 }

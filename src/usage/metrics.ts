@@ -2,10 +2,10 @@ import type { Registry } from 'prom-client';
 import { Tally } from '../base/telemetry/tally.ts';
 import type { Used } from '../upstream/used.ts';
 
-/** Pairs of a key and a model that have metrics of their own; what comes then counts as `other`. */
-const MOST_LABELS = 1000;
+/** How many pairs of key and model have labels of their own; further ones count as `other`. */
+const MAX_LABEL_PAIRS = 1000;
 
-/** What keys use, in Prometheus' words. */
+/** Prometheus metrics of what keys use. */
 export class UsageMetrics {
   readonly #requests: Tally;
   readonly #tokens: Tally;
@@ -24,8 +24,8 @@ export class UsageMetrics {
 
   add(call: { key: string; model: string; used: Used; failed: boolean }): void {
     const { used, failed } = call;
-    const isOwn = this.#hasOwn(call.key, call.model);
-    const [key, model] = isOwn ? [call.key, call.model] : ['other', 'other'];
+    const hasLabels = this.#hasLabels(call.key, call.model);
+    const [key, model] = hasLabels ? [call.key, call.model] : ['other', 'other'];
     this.#requests.add(1, key, model, failed ? 'failed' : 'ok');
     if (used.inputTokens > 0) this.#tokens.add(used.inputTokens, key, model, 'input');
     if (used.cachedTokens > 0) this.#tokens.add(used.cachedTokens, key, model, 'cached');
@@ -34,9 +34,9 @@ export class UsageMetrics {
     if (used.cost > 0) this.#cost.add(used.cost, key, model);
   }
 
-  #hasOwn(key: string, model: string): boolean {
+  #hasLabels(key: string, model: string): boolean {
     const pair = `${key}\n${model}`;
-    if (this.#known.size < MOST_LABELS) this.#known.add(pair);
+    if (this.#known.size < MAX_LABEL_PAIRS) this.#known.add(pair);
     return this.#known.has(pair);
   }
 }

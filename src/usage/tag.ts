@@ -1,20 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fieldError } from '../base/errors.ts';
 
-/** Characters of a tag. */
-const LONGEST = 64;
+/** The maximum length of a tag, in characters. */
+const MAX_LENGTH = 64;
 const TAG = /^[\w .:@/-]{1,64}$/;
 
 /**
- * The tag that a request is counted under: the header `x-tag`, else `metadata.tag` (docs/keys.md, "Usage"). Metadata is the
- * client's own: what is no tag there counts as none.
- * @throws GatewayError `invalid_parameter` for a header that is no tag.
+ * The tag that a request is counted under: the header `x-tag`, else `metadata.tag` (docs/keys.md, "Usage"). Metadata
+ * belongs to the client, so an invalid tag there is ignored.
+ * @throws GatewayError `invalid_parameter` if the header is not a valid tag.
  */
 export function tagOf(headers: IncomingHttpHeaders, metadata?: unknown): string | undefined {
-  const named = headers['x-tag'];
-  if (named !== undefined) {
-    if (typeof named === 'string' && TAG.test(named)) return named;
-    throw fieldError('invalid_parameter', 'x-tag', `must be 1 to ${LONGEST} letters, digits, spaces or . _ : @ / -`);
+  const header = headers['x-tag'];
+  if (header !== undefined) {
+    if (typeof header === 'string' && TAG.test(header)) return header;
+    throw fieldError('invalid_parameter', 'x-tag', `must be 1 to ${MAX_LENGTH} letters, digits, spaces or . _ : @ / -`);
   }
   const tag = typeof metadata === 'object' && metadata !== null && 'tag' in metadata ? metadata.tag : undefined;
   return typeof tag === 'string' && TAG.test(tag) ? tag : undefined;

@@ -7,14 +7,14 @@ import { emptyUsage, type UsageLabels, type UsageRow, type UsageStore } from '..
 import { nothingUsed, type Used } from '../upstream/used.ts';
 import { UsageMetrics } from './metrics.ts';
 
-/** How long what was used stands in memory alone, in milliseconds. */
+/** How long usage stays only in memory, in milliseconds. */
 const BATCH_MS = 1000;
-/** How long it is kept, in days. */
+/** How long usage is retained, in days. */
 export const KEPT_DAYS = 400;
-/** Rows that wait for a store that is away; of what comes then only the sums by key and model are kept. */
-const MOST_ROWS = 20_000;
-/** Tags of one key in a day; what has another one counts as this one. */
-const MOST_TAGS = 1000;
+/** How many rows may wait while the store is away; beyond that, tags are dropped. */
+const MAX_ROWS = 20_000;
+/** How many tags a key may use in a day; further ones count as `OTHER`. */
+const MAX_TAGS = 1000;
 const OTHER = 'other';
 const DAY_MS = 86_400_000;
 
@@ -31,31 +31,31 @@ interface Batch {
   rows: readonly UsageRow[];
 }
 
-/** One call, or one run. */
+/** The usage of one call or run. */
 export interface UsedCall {
-  /** Whose it was. An empty or absent team or tag is none. */
+  /** What it is counted under. An empty team or tag is the same as none. */
   labels: { key: string; team?: string | undefined; model: string; tag?: string | undefined };
   used: Used;
   failed: boolean;
 }
 
-/** A call under way. `used` is what it has used in all, so far or in the end. */
+/** A call under way. `used` is always its total so far. */
 interface OpenUsage {
-  /** Should this process die, so much is counted. */
+  /** Counts the usage so far, in case this process dies. */
   noted(used: Used): void;
   ended(used: Used, how: { failed: boolean }): void;
 }
 
 /**
- * What was used, by key, team, model, tag and day (docs/keys.md, "Usage"). It is folded from the accounts that limits are settled
- * by, kept in the store in batches of a second, and shown as metrics.
+ * Counts usage by key, team, model, tag and day (docs/keys.md, "Usage"), from the same accounts that settle limits. Writes it
+ * to the store once a second, and exposes it as metrics.
  */
 export class UsageLog implements AsyncDisposable {
   readonly #options: UsageOptions;
   readonly #source = randomUUID();
   readonly #metrics: UsageMetrics;
   #rows = new Map<string, UsageRow>();
-  /** What the store did not take yet; perhaps it did, and could not say so. */
+  /** The batch that the store has not confirmed; it may have stored it without being able to say so. */
   #batch: Batch | undefined;
   #tags = new Map<string, Set<string>>();
   #day = '';
@@ -72,22 +72,22 @@ export class UsageLog implements AsyncDisposable {
     this.begin(labels).ended(used, { failed });
   }
 
-  /** A call that may be counted while it is under way: it counts on the day of its first note, else of its end. */
+  /** Begins a call that can be counted while it is under way. It counts for the day when it is first counted. */
   begin({ key, team = '', model, tag = '' }: UsedCall['labels']): OpenUsage {
     let labels: (UsageLabels & { day: string }) | undefined;
-    /** What stands in its row by now. */
-    let before: Used | undefined;
+    /** What its row includes so far. */
+    let counted: Used | undefined;
     const count = (used: Used, errors: number) => {
       if (!labels) {
         const day = dayOf(this.#options.clock.now());
         labels = { day, key, team, model, tag: this.#boundedTag(day, key, tag) };
       }
       const row = this.#rowOf(labels);
-      if (!before) row.requests += 1;
+      if (!counted) row.requests += 1;
       row.errors += errors;
-      addUsed(row, used, before ?? nothingUsed());
-      before = used;
-      this.#soon();
+      addUsed(row, used, counted ?? nothingUsed());
+      counted = used;
+      this.#scheduleFlush();
     };
     return {
       noted: (used) => count(used, 0),
@@ -99,14 +99,14 @@ export class UsageLog implements AsyncDisposable {
   }
 
   /**
-   * What was used on one day, as far as the store has it; `flush` writes the rest.
+   * The usage of one day, as far as it is stored; `flush` writes the rest.
    * @throws GatewayError `store_unavailable`.
    */
   async day(day: string): Promise<UsageRow[]> {
     return await this.#options.store.read({ from: day, to: day });
   }
 
-  /** Writes what stands in memory alone. A store that is away gets it with the next batch. */
+  /** Writes what is only in memory. A store that is away gets it with the next batch. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
@@ -125,10 +125,10 @@ export class UsageLog implements AsyncDisposable {
     if (!this.#batch && this.#rows.size === 0) return;
     try {
       if (this.#batch) await this.#store(this.#batch);
-      if (this.#rows.size > 0) await this.#store({ id: randomUUID(), rows: this.#taken() });
+      if (this.#rows.size > 0) await this.#store({ id: randomUUID(), rows: this.#takeRows() });
     } catch (thrown) {
       log.warn({ err: messageOf(thrown) }, 'what was used could not be stored; it is tried again');
-      this.#soon();
+      this.#scheduleFlush();
       return;
     }
     const today = dayOf(clock.now());
@@ -146,37 +146,37 @@ export class UsageLog implements AsyncDisposable {
     this.#batch = undefined;
   }
 
-  #taken(): UsageRow[] {
+  #takeRows(): UsageRow[] {
     const rows = [...this.#rows.values()];
     this.#rows = new Map();
     return rows;
   }
 
-  #soon(): void {
+  #scheduleFlush(): void {
     this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS).unref();
   }
 
   #rowOf(labels: UsageLabels & { day: string }): UsageRow {
     const { day, key, team, model } = labels;
-    const tag = this.#rows.size < MOST_ROWS ? labels.tag : '';
+    const tag = this.#rows.size < MAX_ROWS ? labels.tag : '';
     const name = `${day}\0${key}\0${team}\0${model}\0${tag}`;
     return this.#rows.getOrInsertComputed(name, () => emptyUsage({ day, key, team, model, tag }));
   }
 
-  /** Clients choose tags: there are so many of a key in a day, as this process has seen them. */
+  /** The tag, or `OTHER` if the key has used too many today: clients choose tags, so this process bounds them. */
   #boundedTag(day: string, key: string, tag: string): string {
     if (tag === '') return tag;
     const name = `${day} ${key}`;
     if (!this.#tags.has(name))
       for (const known of this.#tags.keys()) if (!known.startsWith(day)) this.#tags.delete(known);
     const tags = this.#tags.getOrInsertComputed(name, () => new Set());
-    if (tags.size >= MOST_TAGS && !tags.has(tag)) return OTHER;
+    if (tags.size >= MAX_TAGS && !tags.has(tag)) return OTHER;
     tags.add(tag);
     return tag;
   }
 }
 
-/** Adds what was used beyond what was used before. */
+/** Adds the difference between `used` and `before`. */
 function addUsed(row: UsageRow, used: Used, before: Used): void {
   row.input_tokens += used.inputTokens - before.inputTokens;
   row.cached_tokens += used.cachedTokens - before.cachedTokens;

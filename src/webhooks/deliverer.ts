@@ -13,47 +13,47 @@ import {
   type Deliveries,
   type DeliveryAttempt,
   deliveriesOf,
-  givenUp,
+  giveUp,
   newDelivery,
-  nextOf,
+  nextAttemptAt,
   RECEIVERS,
   type ReceiverName,
 } from './delivery.ts';
 import { eventOf, type WebhookEvent } from './event.ts';
-import { Hosts } from './hosts.ts';
+import { HostLimits } from './host-limits.ts';
 import { receiversOf, type WebhookReceiver } from './receivers.ts';
 import { createSender, type Sender } from './send.ts';
 import { webhookHeaders } from './signature.ts';
 
-/** How often it is looked for runs that are due, in milliseconds; those that end here are not waited for. */
-const LOOK_MS = 2000;
-/** How long a run is this instance's alone, in milliseconds: longer than its receivers may take. One that is open is looked at this often. */
+/** How often the store is polled for due runs, in milliseconds; the end of a run in this process wakes the deliverer. */
+const POLL_MS = 2000;
+/** How long a run is leased to this instance, in milliseconds: longer than its receivers may take. An open run is checked this often. */
 const LEASE_MS = 60_000;
-/** Of that, how long one waits for its receiver to have room. */
-const WAITING_MS = 45_000;
-/** The pause between two that are sent, in milliseconds: of many that are due at once, what else the process does is not held up. */
+/** How much of the lease a run may spend waiting for its receiver's host. */
+const HOST_WAIT_MS = 45_000;
+/** The pause between two deliveries, in milliseconds, so that many due at once do not hold up other work. */
 const PACE_MS = 1.5;
-/** When one is looked at again that cannot wait, since too many do, in milliseconds. */
-const SOON_MS = 5000;
-/** A run whose key is not known for so long after its end, in milliseconds, tells nobody. */
+/** When a run is retried that could not wait because too many do, in milliseconds. */
+const RETRY_SOON_MS = 5000;
+/** How long after a run's end its key may be unknown, in milliseconds; after that, nobody is notified. */
 const KEY_MISSING_MS = 3_600_000;
-/** Runs that are looked at at once, and how many are taken at least. */
-const AT_ONCE = 64;
-const FEWEST = 32;
+/** How many runs are prepared at once, and how many are taken from the store at least. */
+const MAX_PREPARING = 64;
+const MIN_BATCH = 32;
 
 export interface DelivererParts {
   storage: { runs: Pick<RunStore, 'get' | 'readLast'>; deliveries: DeliveryStore };
   config: Pick<LiveConfig, 'current' | 'keyById' | 'cipherOf'>;
   clock: Clock;
   log: Logger;
-  /** Called with what became of each attempt. */
+  /** Called with the outcome of each attempt. */
   observe(outcome: 'delivered' | 'retried' | 'failed'): void;
 }
 
-interface Due {
+interface DueDelivery {
   run: RunRecord;
   event: WebhookEvent;
-  /** As it is stored, and what that means. */
+  /** The stored state, and `all`, its deliveries. */
   before: string | undefined;
   all: Deliveries;
   receivers: ReturnType<typeof receiversOf>;
@@ -62,24 +62,24 @@ interface Due {
 }
 
 /**
- * Tells receivers of runs that have ended (docs/webhooks.md), at least once each. A run is taken from the store for a
- * while, so that it is told by one instance at a time; what an instance that dies had taken is taken again.
+ * Notifies receivers of runs that have ended (docs/webhooks.md), at least once each. Due runs are leased from the store, so
+ * that one instance at a time delivers each; after an instance dies, others take its runs once the lease expires.
  */
 export class Deliverer implements AsyncDisposable {
   readonly #parts: DelivererParts;
   readonly #stopping = new AbortController();
   readonly #sender: Sender;
-  readonly #hosts = new Hosts();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #hosts = new HostLimits();
+  readonly #inFlight = new Set<Promise<void>>();
   #loop: Promise<void> = Promise.resolve();
-  #waiting = new AbortController();
-  /** Runs of which it is not known yet whether their hosts have room. */
-  #looking = 0;
-  /** Whether runs were left in the store that are due. */
-  #mayBeMore = false;
-  /** When the next may be sent, by `performance.now()`. */
+  #idle = new AbortController();
+  /** How many runs are being prepared, so that it is not known yet whether their hosts have room. */
+  #preparing = 0;
+  /** Whether the store may have more due runs. */
+  #hasMoreDue = false;
+  /** When the next delivery may be sent, by `performance.now()`. */
   #nextAt = 0;
-  /** The store did not answer the last time: it was said once. */
+  /** Whether the store failed the last time, which is logged once. */
   #isAway = false;
 
   constructor(parts: DelivererParts) {
@@ -91,37 +91,37 @@ export class Deliverer implements AsyncDisposable {
   }
 
   start(): void {
-    this.#loop = this.#look();
+    this.#loop = this.#poll();
   }
 
-  /** There is a run that is due. */
+  /** Polls at once, because a run is due. */
   wake(): void {
-    this.#waiting.abort();
+    this.#idle.abort();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort(new Error('the gateway stops'));
     await this.#loop;
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
     await this.#sender[Symbol.asyncDispose]();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      this.#waiting = new AbortController();
-      const room = this.#hosts.isBusy ? 0 : AT_ONCE - this.#looking;
-      const taken = room >= FEWEST ? await this.#take(room) : [];
-      const until = performance.now() + WAITING_MS;
-      for (const run of taken) this.#begin({ run, until });
-      this.#mayBeMore = room < FEWEST || taken.length === room;
-      if (room >= FEWEST && taken.length === room) continue;
-      using either = linkSignals([signal, this.#waiting.signal]);
-      await sleep(LOOK_MS, { signal: either.signal }).catch(() => {});
+      this.#idle = new AbortController();
+      const room = this.#hosts.isBusy ? 0 : MAX_PREPARING - this.#preparing;
+      const taken = room >= MIN_BATCH ? await this.#takeDue(room) : [];
+      const until = performance.now() + HOST_WAIT_MS;
+      for (const run of taken) this.#start({ run, until });
+      this.#hasMoreDue = room < MIN_BATCH || taken.length === room;
+      if (room >= MIN_BATCH && taken.length === room) continue;
+      using wake = linkSignals([signal, this.#idle.signal]);
+      await sleep(POLL_MS, { signal: wake.signal }).catch(() => {});
     }
   }
 
-  async #take(limit: number): Promise<RunId[]> {
+  async #takeDue(limit: number): Promise<RunId[]> {
     try {
       const due = await this.#parts.storage.deliveries.takeDue({ limit, leaseMs: LEASE_MS });
       this.#isAway = false;
@@ -133,8 +133,8 @@ export class Deliverer implements AsyncDisposable {
     }
   }
 
-  /** `until`: see `Hosts`. */
-  #begin(taken: { run: RunId; until: number }): void {
+  /** `until`: see `HostLimits`. */
+  #start(taken: { run: RunId; until: number }): void {
     const work = this.#deliver(taken).catch((thrown: unknown) => {
       if (!this.#stopping.signal.aborted) {
         const about = { run: taken.run, err: messageOf(thrown) };
@@ -142,24 +142,24 @@ export class Deliverer implements AsyncDisposable {
       }
     });
     const settled = work.finally(() => {
-      this.#underWay.delete(settled);
+      this.#inFlight.delete(settled);
       if (this.#stopping.signal.aborted) return;
-      for (const waiting of this.#hosts.next()) this.#begin(waiting);
-      if (this.#mayBeMore && this.#looking <= AT_ONCE - FEWEST && !this.#hosts.isBusy) this.wake();
+      for (const waiting of this.#hosts.next()) this.#start(waiting);
+      if (this.#hasMoreDue && this.#preparing <= MAX_PREPARING - MIN_BATCH && !this.#hosts.isBusy) this.wake();
     });
-    this.#underWay.add(settled);
+    this.#inFlight.add(settled);
   }
 
   async #deliver(taken: { run: RunId; until: number }): Promise<void> {
-    this.#looking += 1;
-    const due = await this.#lookAt(taken).finally(() => {
-      this.#looking -= 1;
+    this.#preparing += 1;
+    const due = await this.#prepare(taken).finally(() => {
+      this.#preparing -= 1;
     });
-    if (due) await this.#tell(due);
+    if (due) await this.#sendAll(due);
   }
 
-  /** What is to be told now, with its place; undefined where it is nothing, or not now. */
-  async #lookAt(taken: { run: RunId; until: number }): Promise<Due | undefined> {
+  /** Loads what to deliver and acquires its hosts; undefined if there is nothing to deliver now. */
+  async #prepare(taken: { run: RunId; until: number }): Promise<DueDelivery | undefined> {
     const { run: id } = taken;
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
@@ -172,56 +172,59 @@ export class Deliverer implements AsyncDisposable {
     if (!event) return;
     const before = await store.get(id);
     const agedMs = clock.now() - (run.endedAt ?? 0);
-    if (!config.keyById(run.keyId) && agedMs < KEY_MISSING_MS) return await this.#keep(run, { before, agedMs });
+    if (!config.keyById(run.keyId) && agedMs < KEY_MISSING_MS) return await this.#postpone(run, { before, agedMs });
     const receivers = receiversOf(run, event.type, config);
     const all = deliveriesOf({ stored: before, receivers }, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
-    const told = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
-    const place = this.#hosts.begin(told, taken);
-    if (place === 'soon') await store.expect(id, { dueInMs: SOON_MS });
+    const hosts = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
+    const place = this.#hosts.begin(hosts, taken);
+    if (place === 'soon') await store.expect(id, { dueInMs: RETRY_SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };
   }
 
   /**
-   * Its key is not known here, and so whom it tells is not: the key was removed, or is not in force on this instance yet. It
-   * is looked at again, ever more rarely.
+   * Checks again later, ever more rarely, because the run's key is unknown here, and with it the receivers: the key was
+   * removed, or is not in force on this instance yet.
    */
-  async #keep(run: RunRecord, { before, agedMs }: { before: string | undefined; agedMs: number }): Promise<undefined> {
+  async #postpone(
+    run: RunRecord,
+    { before, agedMs }: { before: string | undefined; agedMs: number },
+  ): Promise<undefined> {
     const { config, storage } = this.#parts;
-    const dueInMs = Math.max(SOON_MS, agedMs);
+    const dueInMs = Math.max(RETRY_SOON_MS, agedMs);
     const keepMs = config.current().store.retentionMs;
     await storage.deliveries.put(run.id, { before, state: before ?? '{}', dueInMs, keepMs });
   }
 
-  async #tell({ run, event, before, receivers, all, due, place }: Due): Promise<void> {
+  async #sendAll({ run, event, before, receivers, all, due, place }: DueDelivery): Promise<void> {
     using _ = place;
-    await this.#turn();
+    await this.#pace();
     const { config, clock, storage } = this.#parts;
     const keepMs = config.current().store.retentionMs;
     const next = { ...all };
     const attempts = due.map(async (name) => {
       const [receiver, delivery] = [receivers[name], all[name] ?? newDelivery(clock.now())];
-      next[name] = receiver ? afterAttempt(delivery, await this.#send(run, event, receiver)) : givenUp(delivery);
+      next[name] = receiver ? afterAttempt(delivery, await this.#send(run, event, receiver)) : giveUp(delivery);
     });
     await Promise.all(attempts);
     if (this.#stopping.signal.aborted) return;
-    const nextAt = nextOf(next);
+    const nextAt = nextAttemptAt(next);
     const dueInMs = nextAt === undefined ? undefined : Math.max(0, nextAt - clock.now());
     const isPut = await storage.deliveries.put(run.id, { before, state: JSON.stringify(next), dueInMs, keepMs });
-    // Somebody asked for another delivery meanwhile.
+    // Another delivery was requested meanwhile.
     if (!isPut) await storage.deliveries.expect(run.id, { dueInMs: 0 });
   }
 
-  /** Waits until one more may be sent. Rejects when the gateway stops. */
-  async #turn(): Promise<void> {
+  /** Waits until the next delivery may be sent. Rejects when the gateway stops. */
+  async #pace(): Promise<void> {
     const now = performance.now();
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + PACE_MS;
     if (at > now) await sleep(at - now, { signal: this.#stopping.signal });
   }
 
-  /** In a span of its own, in the trace of the request that started the run. */
+  /** Sends an event in a span of its own, in the trace of the request that submitted the run. */
   #send(run: RunRecord, event: WebhookEvent, { url, secrets }: WebhookReceiver): Promise<DeliveryAttempt> {
     const attributes = { 'server.address': new URL(url).hostname, 'research_gateway.run.id': run.id };
     const root = { trace: readRequest(run).trace, contents: false };
@@ -233,10 +236,10 @@ export class Deliverer implements AsyncDisposable {
       const headers = { 'content-type': 'application/json', ...span.trace, ...signed };
       const attempt = await this.#sender.send(url, { headers, body }, now);
       if (attempt.status !== null) this.#hosts.answered(new URL(url).host);
-      const told = afterAttempt(newDelivery(now), attempt).status;
-      if (!this.#stopping.signal.aborted) observe(told === 'pending' ? 'retried' : told);
+      const outcome = afterAttempt(newDelivery(now), attempt).status;
+      if (!this.#stopping.signal.aborted) observe(outcome === 'pending' ? 'retried' : outcome);
       if (attempt.status !== null) span.set({ 'http.response.status_code': attempt.status });
-      if (told !== 'delivered') span.fail(attempt.error ?? String(attempt.status));
+      if (outcome !== 'delivered') span.fail(attempt.error ?? String(attempt.status));
       return attempt;
     });
   }

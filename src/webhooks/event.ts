@@ -6,7 +6,7 @@ import type { RunRecord, RunStore } from '../store/run-store.ts';
 
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
-/** What a receiver is told: as OpenAI's API has it, what it is about is fetched by its id. */
+/** What is sent to a receiver: as in OpenAI's API, only the id of the response or task, which the receiver fetches. */
 export interface WebhookEvent {
   id: string;
   object: 'event';
@@ -16,7 +16,7 @@ export interface WebhookEvent {
   data: { id: string };
 }
 
-/** The event that the end of a run is; undefined while it is open. The same whoever asks and whenever. */
+/** The event for the end of a run, always the same for a run; undefined while the run is open. */
 export async function eventOf(run: RunRecord, store: Pick<RunStore, 'readLast'>): Promise<WebhookEvent | undefined> {
   const { status, api, endedAt } = run;
   if (status === 'queued' || status === 'in_progress' || endedAt === null) return undefined;

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { DelivererParts } from './deliverer.ts';
 
-/** Metrics of what receivers are told. */
+/** Metrics of deliveries. */
 export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, 'count'>): DelivererParts['observe'] {
   const registers = [registry];
   const attempts = new Counter({
@@ -12,13 +12,13 @@ export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, '
     registers,
   });
   new Gauge({
-    // Read from the store that all processes share, as the open runs are.
+    // All processes read it from the store that they share: take one, not the sum.
     aggregator: 'max',
     name: 'gateway_webhooks_waiting',
     help: 'Runs whose end has to be told, those that have not ended included; by the store, so the same on every instance.',
     registers,
     async collect() {
-      // A store that is away is told of elsewhere.
+      // A store that is away is reported elsewhere.
       await store.count().then(
         (waiting) => this.set(waiting),
         () => this.reset(),

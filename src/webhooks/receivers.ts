@@ -5,16 +5,16 @@ import type { RunRecord } from '../store/run-store.ts';
 import type { ReceiverName } from './delivery.ts';
 import type { WebhookEventType } from './event.ts';
 
-/** Where the end of a run is told, and what signs it. */
+/** Where events are sent, and the secrets that sign them. */
 export interface WebhookReceiver {
   url: string;
-  /** None: it is not signed. */
+  /** Empty: events are not signed. */
   secrets: readonly string[];
 }
 
 /**
- * Who is told of an event of this run. The key's receiver is that of now, so that a secret that was changed signs at once;
- * a receiver of a request that has no secret of its own gets the signature of the key's.
+ * Who gets an event of this run. The key's receiver is the current one, so that a changed secret takes effect at once. A
+ * request's receiver without a secret of its own gets the signature of the key's.
  */
 export function receiversOf(
   run: RunRecord,
@@ -22,7 +22,7 @@ export function receiversOf(
   config: Pick<LiveConfig, 'keyById' | 'cipherOf'>,
 ): Partial<Record<ReceiverName, WebhookReceiver>> {
   const ofKey = config.keyById(run.keyId)?.webhook;
-  const requested = requestedIn(run, config);
+  const requested = requestedReceiver(run, config);
   const isWanted = ofKey && (ofKey.events?.includes(type) ?? true);
   return {
     ...(requested && {
@@ -35,8 +35,8 @@ export function receiversOf(
   };
 }
 
-/** Whom the request named; nobody where its key was removed or has another secret: what is encrypted with it is lost. */
-function requestedIn(run: RunRecord, config: Pick<LiveConfig, 'cipherOf'>): RequestedWebhook | undefined {
+/** The receiver that the request named; undefined if it cannot be decrypted because its key was removed or changed. */
+function requestedReceiver(run: RunRecord, config: Pick<LiveConfig, 'cipherOf'>): RequestedWebhook | undefined {
   try {
     return readWebhook(run, config.cipherOf(run.keyId));
   } catch {

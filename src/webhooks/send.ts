@@ -7,34 +7,34 @@ import type { DeliveryAttempt } from './delivery.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** To one host. */
+/** Connections to one host. */
 const CONNECTIONS = 32;
 
-/** Tells receivers. */
+/** Sends events to receivers. */
 export interface Sender extends AsyncDisposable {
-  /** One attempt at the time `now`. Never rejects: what went wrong is in it. */
+  /** Makes one attempt at the time `now`, in Unix milliseconds. Never rejects: the attempt says what went wrong. */
   send(url: string, message: { headers: Record<string, string>; body: string }, now: number): Promise<DeliveryAttempt>;
 }
 
 /**
- * Over HTTP, without following redirects. Addresses are checked where the socket is opened, as those of pages are, but for
- * the hosts that the operator trusts.
+ * Sends over HTTP, without following redirects. Addresses are checked when the socket is opened, like those of pages, except
+ * for hosts that the operator trusts.
  */
 export function createSender(options: { allowHosts(): readonly string[]; signal: AbortSignal }): Sender {
   const { allowHosts, signal } = options;
   let fetches: { open: SafeFetch; guarded: SafeFetch } | undefined;
-  /** Loaded with the first delivery: most gateways have none. */
-  const opened = async () => {
+  /** Loaded with the first delivery, because most gateways never have one. */
+  const loadFetches = async () => {
     const { createSafeFetch } = await import('../tools/safe-fetch/safe-fetch.ts');
-    // Bodies are not read: a receiver has taken the event however much it says.
+    // The body is not read: the status alone says whether the receiver took the event.
     const bounds = { connections: CONNECTIONS, maxBytes: Number.POSITIVE_INFINITY, userAgent: 'research-gateway' };
     fetches ??= { open: createSafeFetch({ ...bounds, allowPrivateAddresses: true }), guarded: createSafeFetch(bounds) };
     return fetches;
   };
   return {
     async send(url, { headers, body }, now) {
-      const tell = async (limited: AbortSignal) => {
-        const { open, guarded } = await opened();
+      const post = async (limited: AbortSignal) => {
+        const { open, guarded } = await loadFetches();
         const { fetch } = matchesHost(new URL(url).hostname, allowHosts()) ? open : guarded;
         const init = { method: 'POST', headers, body, redirect: 'manual', signal: limited } as const;
         const answer = await fetch(url, init);
@@ -42,7 +42,7 @@ export function createSender(options: { allowHosts(): readonly string[]; signal:
         return answer.status;
       };
       try {
-        const status = await withTimeout('the receiver', ANSWER_MS, tell, { signal });
+        const status = await withTimeout('the receiver', ANSWER_MS, post, { signal });
         return { at: now, status, error: null };
       } catch (thrown) {
         return { at: now, status: null, error: reasonOf(thrown) };

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { webhookKey } from '../base/secrets/webhook-secret.ts';
 
-/** What a receiver gets. */
+/** The signed parts of a delivery. */
 export interface WebhookMessage {
   /** The same for every attempt to deliver it. */
   id: string;
@@ -12,7 +12,7 @@ export interface WebhookMessage {
 
 /**
  * The headers of a delivery (Standard Webhooks, https://www.standardwebhooks.com): one signature for each secret, so that a
- * receiver may know either of two while they are being changed. Without a secret there is no signature.
+ * receiver may know either one while secrets are being rotated. Without a secret there is no signature.
  */
 export function webhookHeaders({ id, timestamp, body }: WebhookMessage, secrets: readonly string[]) {
   const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestamp}` };

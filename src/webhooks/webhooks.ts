@@ -4,27 +4,27 @@ import { GatewayError } from '../base/errors.ts';
 import { publicId, type RunId } from '../base/ids.ts';
 import { withoutQuery } from '../base/text.ts';
 import type { WebhookDelivery } from '../protocol/webhook-delivery.ts';
-import { readTells } from '../runs/stored/stored-request.ts';
+import { notifiesWebhooks } from '../runs/stored/stored-request.ts';
 import type { RunRecord } from '../store/run-store.ts';
 import { Deliverer, type DelivererParts } from './deliverer.ts';
 import {
-  askedAgain,
   type Deliveries,
   type Delivery,
   deliveriesOf,
   RECEIVERS,
   type ReceiverName,
   readDeliveries,
+  restartDelivery,
 } from './delivery.ts';
 import { eventOf } from './event.ts';
 import { countDeliveries } from './metrics.ts';
 import { receiversOf } from './receivers.ts';
 
-/** How often a change is tried that somebody else is making at the same time. */
-const MOST_TRIES = 10;
+/** How often a change is attempted while others change the same deliveries. */
+const MAX_ATTEMPTS = 10;
 const ID = /^whd_((?:resp|task)_[\da-f-]{36})_(request|key)$/;
 
-/** What is told of runs when they end, and to whom. */
+/** The webhooks of runs: delivers them, lists deliveries, and repeats them. */
 export class Webhooks implements AsyncDisposable {
   readonly #parts: DelivererParts;
   readonly #deliverer: Deliverer;
@@ -34,7 +34,7 @@ export class Webhooks implements AsyncDisposable {
     this.#deliverer = new Deliverer(this.#parts);
   }
 
-  /** Tells from now on. Keys must be known by now: who a run tells stands in its key. */
+  /** Starts delivering. Keys must be loaded by now, because they name receivers. */
   start(): void {
     this.#deliverer.start();
   }
@@ -43,27 +43,27 @@ export class Webhooks implements AsyncDisposable {
     return this.#deliverer[Symbol.asyncDispose]();
   }
 
-  /** A run that tells has ended. @throws GatewayError `store_unavailable`: then it is told up to a minute later. */
-  async ended(run: RunId): Promise<void> {
+  /** Delivers the end of a run. @throws GatewayError `store_unavailable`: then it is delivered up to a minute later. */
+  async deliverEnd(run: RunId): Promise<void> {
     await this.#parts.storage.deliveries.expect(run, { dueInMs: 0 });
     this.#deliverer.wake();
   }
 
-  /** The deliveries of a run that its caller may see; none before its end. */
+  /** The deliveries of a run; none before its end. The caller must be allowed to see the run. */
   async of(run: RunRecord): Promise<WebhookDelivery[]> {
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
-    const event = readTells(run) ? await eventOf(run, runs) : undefined;
+    const event = notifiesWebhooks(run) ? await eventOf(run, runs) : undefined;
     if (!event) return [];
     const receivers = receiversOf(run, event.type, config);
     const stored = await store.get(run.id);
     const all = deliveriesOf({ stored, receivers }, clock.now());
-    const shown = (name: ReceiverName, delivery: Delivery): WebhookDelivery => ({
+    const describe = (name: ReceiverName, delivery: Delivery): WebhookDelivery => ({
       id: deliveryId(run, name),
       object: 'webhook.delivery',
       run: event.data.id,
       receiver: name,
-      url: shownAddress(name, receivers[name]?.url ?? ''),
+      url: visibleUrl(name, receivers[name]?.url ?? ''),
       event: { id: event.id, type: event.type },
       status: delivery.status,
       attempts: delivery.attempts.map(({ at, status: status_code, error }) => {
@@ -71,26 +71,26 @@ export class Webhooks implements AsyncDisposable {
       }),
       next_attempt_at: delivery.nextAt === null ? null : toSeconds(delivery.nextAt),
     });
-    return RECEIVERS.flatMap((name) => (all[name] ? [shown(name, all[name])] : []));
+    return RECEIVERS.flatMap((name) => (all[name] ? [describe(name, all[name])] : []));
   }
 
-  /** Tells a receiver again, from the first try on. The same delivery, as it is then. @throws GatewayError `not_found`. */
+  /** Delivers to a receiver again, with all attempts. Resolves to the delivery. @throws GatewayError `not_found`. */
   async redeliver(run: RunRecord, receiver: ReceiverName): Promise<WebhookDelivery> {
     const { clock, config, storage } = this.#parts;
     const store = storage.deliveries;
     const keepMs = config.current().store.retentionMs;
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const [before, shown] = [await store.get(run.id), await this.of(run)];
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
+      const [before, current] = [await store.get(run.id), await this.of(run)];
       const all: Deliveries = (before !== undefined && readDeliveries(before)) || {};
-      const found = shown.find((delivery) => delivery.receiver === receiver);
+      const found = current.find((delivery) => delivery.receiver === receiver);
       if (!found) throw noDelivery(deliveryId(run, receiver));
       const known = all[receiver];
       if (!known) {
-        // It is under way for the first time, or whoever had taken it is gone.
-        await this.ended(run.id);
+        // The first delivery is under way, or the instance that had taken it is gone.
+        await this.deliverEnd(run.id);
         return found;
       }
-      const state = JSON.stringify({ ...all, [receiver]: askedAgain(known, clock.now()) });
+      const state = JSON.stringify({ ...all, [receiver]: restartDelivery(known, clock.now()) });
       if (!(await store.put(run.id, { before, state, dueInMs: 0, keepMs }))) continue;
       this.#deliverer.wake();
       return (await this.of(run)).find((delivery) => delivery.receiver === receiver) ?? found;
@@ -99,12 +99,12 @@ export class Webhooks implements AsyncDisposable {
   }
 }
 
-/** A client knows its own address; of the operator's it learns no more than where it is: paths may hold secrets, too. */
-function shownAddress(name: ReceiverName, url: string): string | null {
+/** Clients see their own URL; of the operator's only the origin, because its path may hold a secret. */
+function visibleUrl(name: ReceiverName, url: string): string | null {
   return name === 'request' ? withoutQuery(url) : (URL.parse(url)?.origin ?? null);
 }
 
-/** What the id of a delivery names, the run as clients know it. @throws GatewayError `not_found`. */
+/** The run, by its public id, and the receiver that a delivery's id names. @throws GatewayError `not_found`. */
 export function parseDeliveryId(id: string): { run: string; receiver: ReceiverName } {
   const [, run, name] = ID.exec(id) ?? [];
   const receiver = RECEIVERS.find((known) => known === name);

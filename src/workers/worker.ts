@@ -1,4 +1,4 @@
-import '../older-node.ts';
+import '../polyfills.ts';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry, Registry } from 'prom-client';
 import project from '../../package.json' with { type: 'json' };
@@ -12,28 +12,28 @@ import { connectStorage } from '../store/open.ts';
 import { type FromWorker, isToWorker, type ToWorker } from './worker-messages.ts';
 
 /**
- * One of the processes behind the port of a gateway (`workers.ts`): an ordinary gateway that the first process starts
- * and stops. It lives as long as the first one: signals are that one's to obey, which a terminal sends to all.
+ * One of the processes behind the port of a gateway (`workers.ts`): an ordinary gateway that the first process starts and
+ * stops. It lives as long as the first one, and ignores signals, which a terminal sends to all processes.
  */
 const start = Promise.withResolvers<Extract<ToWorker, { tell: 'start' }>>();
 const stop = Promise.withResolvers<void>();
-const metricsAsked = new Map<number, (text: string | undefined) => void>();
-let metricsCalls = 0;
+const metricsRequests = new Map<number, (text: string | undefined) => void>();
+let lastMetricsCall = 0;
 
 process.on('message', (message: unknown) => {
   if (!isToWorker(message)) return;
   if (message.tell === 'start') start.resolve(message);
   else if (message.tell === 'stop') stop.resolve();
   else {
-    metricsAsked.get(message.call)?.(message.text);
-    metricsAsked.delete(message.call);
+    metricsRequests.get(message.call)?.(message.text);
+    metricsRequests.delete(message.call);
   }
 });
 process.on('disconnect', () => stop.resolve());
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
-/** What the command line had to say of what is wrong. */
-const told: string[] = [];
+/** What the command line printed about problems. */
+const errors: string[] = [];
 let started = false;
 const registry = new Registry();
 AggregatorRegistry.setRegistries(registry);
@@ -41,8 +41,8 @@ AggregatorRegistry.setRegistries(registry);
 new AggregatorRegistry();
 
 const { file, socket, port } = await start.promise;
-const read = readEnvironment();
-const environment = port === undefined ? read : { ...read, port };
+const processEnvironment = readEnvironment();
+const environment = port === undefined ? processEnvironment : { ...processEnvironment, port };
 process.exitCode = await runCommandLine(['serve', '--config', file, '--workers', '1'], {
   environment,
   terminal: workerTerminal(),
@@ -50,10 +50,10 @@ process.exitCode = await runCommandLine(['serve', '--config', file, '--workers',
   projectRoot: fileURLToPath(new URL('../..', import.meta.url)),
   version: project.version,
 });
-if (process.exitCode !== 0 && !started) say({ say: 'failed', reason: told.join('\n').trim(), code: undefined });
+if (process.exitCode !== 0 && !started) send({ say: 'failed', reason: errors.join('\n').trim(), code: undefined });
 if (process.connected) process.disconnect?.();
 
-/** The gateway over the store that the first process holds, or over its own connection to Redis. */
+/** Starts the gateway over the store that the first process holds, or over its own connection to Redis. */
 async function startAsWorker(options: Parameters<StartGateway>[0]): ReturnType<StartGateway> {
   started = true;
   try {
@@ -63,35 +63,35 @@ async function startAsWorker(options: Parameters<StartGateway>[0]): ReturnType<S
       registry,
       showMetrics: metricsOfAll,
     });
-    say({ say: 'listening', url: gateway.url });
+    send({ say: 'listening', url: gateway.url });
     return gateway;
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;
-    say({ say: 'failed', reason: messageOf(thrown), code });
+    send({ say: 'failed', reason: messageOf(thrown), code });
     throw thrown;
   }
 }
 
-/** The metrics of all workers together, or of this one where not all answer in time. */
+/** The metrics of all workers together, or of this one if not all answer in time. */
 async function metricsOfAll(): Promise<string> {
-  const call = ++metricsCalls;
+  const call = ++lastMetricsCall;
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  metricsAsked.set(call, resolve);
-  say({ say: 'metrics', call });
+  metricsRequests.set(call, resolve);
+  send({ say: 'metrics', call });
   return (await promise) ?? (await registry.metrics());
 }
 
-function say(message: FromWorker): void {
+function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
-/** The first process tells how the gateway starts, and what is wrong then; each tells what it does. */
+/** A terminal that collects errors of the start, which the first process reports, and prints only the log. */
 function workerTerminal(): Terminal {
-  const own = processTerminal({ plain: environment.plain });
+  const terminal = processTerminal({ plain: environment.plain });
   return {
-    ...own,
-    err: (text) => void told.push(text),
-    log: own.err,
+    ...terminal,
+    err: (text) => void errors.push(text),
+    log: terminal.err,
     onSignal(_signals, listener) {
       let listening = true;
       void stop.promise.then(() => listening && listener());

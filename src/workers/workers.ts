@@ -12,21 +12,18 @@ import { type FromWorker, isFromWorker, type ToWorker } from './worker-messages.
 
 /** How long a worker may take beyond the grace time before it is killed, in milliseconds. */
 const STOP_MARGIN_MS = 2000;
-/** A worker that lived at least this long is replaced at once, in milliseconds; the next ones ever more slowly. */
+/** A worker that lived at least this long is replaced at once, in milliseconds; others with growing pauses. */
 const CALM_MS = 10_000;
 /** Pauses before the replacements of workers that die again and again, in milliseconds. */
-const REPLACE_MS = { first: 100, most: 5000 } as const;
-/**
- * Starts in a row that may fail while no worker listens, before the gateway gives up: something is wrong that another
- * start does not mend.
- */
+const REPLACE_MS = { first: 100, max: 5000 } as const;
+/** How many starts in a row may fail while no worker listens, before the gateway gives up. */
 const MAX_FAILED_STARTS = 5;
 
-interface Started {
+interface WorkerState {
   at: number;
-  /** Where it was told to listen; undefined: as the file says. */
+  /** The port that it was started with; undefined: the file's. */
   port: string | undefined;
-  listens: boolean;
+  isListening: boolean;
   /** Why it cannot start. */
   failure: string | undefined;
 }
@@ -34,7 +31,7 @@ interface Started {
 /** A gateway in several processes behind one port. */
 export interface WorkerGateway extends AsyncDisposable {
   readonly url: string;
-  /** Resolves where the workers cannot be kept running, with the reason. */
+  /** Resolves with the reason if the workers cannot be kept running. */
   readonly failed: Promise<string>;
   close(): Promise<void>;
 }
@@ -42,8 +39,8 @@ export interface WorkerGateway extends AsyncDisposable {
 /**
  * Runs `workers` processes that share the port and one store. Over Redis each is an ordinary instance. A `file:` or
  * `memory:` store is held by this process, which serves no request itself: workers reach it over a local socket, and
- * appends of all of them are committed together. A worker that dies is replaced; its runs are taken over by the others.
- * @throws Error with the fix where the store or the workers cannot start.
+ * appends of all of them are committed together. A worker that dies is replaced; the others take over its runs.
+ * @throws Error with the fix if the store or the workers cannot start.
  */
 export async function startWorkers(options: {
   config: GatewayConfig;
@@ -63,7 +60,7 @@ export async function startWorkers(options: {
   return { url, failed: pool.failed, close, [Symbol.asyncDispose]: close };
 }
 
-/** The address of the store's socket; undefined where every worker opens the store itself. */
+/** Opens an embedded store and serves it; returns the socket's path. Undefined if every worker opens the store itself. */
 async function holdStore(
   config: GatewayConfig,
   { log, stack }: { log: Logger; stack: AsyncDisposableStack },
@@ -90,7 +87,7 @@ class WorkerPool {
   readonly #failed = Promise.withResolvers<string>();
   readonly failed = this.#failed.promise;
   readonly #metrics = new AggregatorRegistry();
-  readonly #started = new Map<number, Started>();
+  readonly #states = new Map<number, WorkerState>();
   #failedStarts = 0;
   #quickDeaths = 0;
   #port: string | undefined;
@@ -101,13 +98,13 @@ class WorkerPool {
     this.#options = options;
   }
 
-  /** The address that all workers listen on, once the first of them does. @throws Error where none can. */
+  /** Resolves to the URL that all workers listen on, once the first of them does. @throws Error if none can. */
   async start(): Promise<string> {
     cluster.setupPrimary({ exec: fileURLToPath(new URL('./worker.ts', import.meta.url)), serialization: 'advanced' });
-    // A signal to this process alone; a terminal sends it to all.
+    // SIGHUP may be sent to this process only: pass it on.
     process.on('SIGHUP', this.#onHangup);
     cluster.on('message', (worker, message: unknown) => {
-      if (isFromWorker(message)) void this.#take(worker, message);
+      if (isFromWorker(message)) void this.#onMessage(worker, message);
     });
     cluster.on('exit', (worker, code, signal) => this.#replace(worker, signal ?? `exit code ${code}`));
     for (let n = 0; n < this.#options.workers; n++) this.#fork();
@@ -119,7 +116,7 @@ class WorkerPool {
     for (const worker of workers()) worker.process.kill('SIGHUP');
   };
 
-  /** Stops all workers in order, those that do not stop in time with force. */
+  /** Stops all workers gracefully, and kills those that do not stop in time. */
   async stop(): Promise<void> {
     process.off('SIGHUP', this.#onHangup);
     this.#stopping.abort();
@@ -127,7 +124,7 @@ class WorkerPool {
     await Promise.all(
       workers().map(async (worker) => {
         const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-        tell(worker, { tell: 'stop' });
+        send(worker, { tell: 'stop' });
         const force = setTimeout(() => worker.process.kill('SIGKILL'), limitMs);
         await exited;
         clearTimeout(force);
@@ -137,72 +134,72 @@ class WorkerPool {
 
   #fork(): void {
     const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE });
-    const port = this.#portToAsk();
-    this.#started.set(worker.id, { at: performance.now(), port, listens: false, failure: undefined });
+    const port = this.#portForNext();
+    this.#states.set(worker.id, { at: performance.now(), port, isListening: false, failure: undefined });
     const { file, socket } = this.#options;
-    worker.once('online', () => tell(worker, { tell: 'start', file, socket, port }));
+    worker.once('online', () => send(worker, { tell: 'start', file, socket, port }));
   }
 
   /**
-   * Workers share a socket that all of them asked for by the same words: where the file says 0, one that comes later asks
-   * as those did that listen, and by its number only where none is left.
+   * The port for the next worker. Workers share a socket only if they request the same port: if the file says 0, a later one
+   * must request 0 like those that listen, and the actual number only if none is left.
    */
-  #portToAsk(): string | undefined {
-    const others = [...this.#started.values()];
-    const one = others.find(({ listens }) => listens) ?? others[0];
-    return one ? one.port : this.#port;
+  #portForNext(): string | undefined {
+    const others = [...this.#states.values()];
+    const peer = others.find(({ isListening }) => isListening) ?? others[0];
+    return peer ? peer.port : this.#port;
   }
 
   #replace(worker: Worker, how: string): void {
     const { log } = this.#options;
-    const started = this.#started.get(worker.id);
-    this.#started.delete(worker.id);
+    const state = this.#states.get(worker.id);
+    this.#states.delete(worker.id);
     if (this.#stopping.signal.aborted) return;
-    const reason = started?.failure;
+    const reason = state?.failure;
     log.error({ worker: worker.process.pid, how, ...(reason && { reason }) }, 'a worker died and is replaced');
-    if (!started?.listens) this.#failedStarts++;
-    if (this.#failedStarts >= MAX_FAILED_STARTS && !this.#started.values().some(({ listens }) => listens)) {
+    if (!state?.isListening) this.#failedStarts++;
+    if (this.#failedStarts >= MAX_FAILED_STARTS && !this.#states.values().some(({ isListening }) => isListening)) {
       this.#failed.resolve(`workers do not start: the last one ended with ${reason ?? how}`);
       return;
     }
-    const lived = performance.now() - (started?.at ?? 0);
+    const lived = performance.now() - (state?.at ?? 0);
     this.#quickDeaths = lived < CALM_MS ? this.#quickDeaths + 1 : 0;
-    const pauseMs = this.#quickDeaths && Math.min(REPLACE_MS.first * 2 ** (this.#quickDeaths - 1), REPLACE_MS.most);
+    const pauseMs = this.#quickDeaths && Math.min(REPLACE_MS.first * 2 ** (this.#quickDeaths - 1), REPLACE_MS.max);
     sleep(pauseMs, { signal: this.#stopping.signal }).then(
       () => this.#fork(),
       () => {},
     );
   }
 
-  #listens(worker: Worker, url: string): void {
+  #onListening(worker: Worker, url: string): void {
     const { port } = new URL(url);
-    const started = this.#started.get(worker.id);
-    if (!started || (this.#port !== undefined && port !== this.#port)) {
-      // All others died between its start and now, and their socket with them.
+    const state = this.#states.get(worker.id);
+    if (!state || (this.#port !== undefined && port !== this.#port)) {
+      // All others died between its start and now, and their socket with them: it has another port.
       worker.process.kill('SIGKILL');
       return;
     }
     this.#options.log.info({ worker: worker.process.pid }, 'a worker is listening');
-    started.listens = true;
+    state.isListening = true;
     this.#failedStarts = 0;
     this.#port = port;
     this.#listening.resolve(url);
   }
 
-  async #take(worker: Worker, message: FromWorker): Promise<void> {
-    const started = this.#started.get(worker.id);
+  async #onMessage(worker: Worker, message: FromWorker): Promise<void> {
+    const state = this.#states.get(worker.id);
     switch (message.say) {
       case 'listening':
-        this.#listens(worker, message.url);
+        this.#onListening(worker, message.url);
         return;
       case 'failed':
-        if (started) started.failure = message.reason;
-        // Once one of them listens, a worker that cannot is replaced like one that died.
+        if (state) state.failure = message.reason;
+        // No effect once a worker listens; after that, one that fails is replaced like one that died.
         this.#listening.reject(Object.assign(new Error(message.reason), { code: message.code }));
         return;
       case 'metrics': {
         const text = await this.#metrics.clusterMetrics().catch(() => undefined);
-        tell(worker, { tell: 'metrics', call: message.call, text });
+        send(worker, { tell: 'metrics', call: message.call, text });
       }
     }
   }
@@ -212,7 +209,7 @@ function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 }
 
-function tell(worker: Worker, message: ToWorker): void {
-  // One that has just died is replaced when its end is known.
+function send(worker: Worker, message: ToWorker): void {
+  // A worker that has just died is replaced once its exit is reported.
   if (worker.isConnected()) worker.send(message, () => {});
 }

@@ -64,7 +64,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
         previousResponseId: null,
         ...(requested && { webhook: { secret: undefined, ...requested } }),
       },
-      { cipher: new CredentialCipher(secretHash(KEY), []), held: {}, tells: true },
+      { cipher: new CredentialCipher(secretHash(KEY), []), held: {}, notifies: true },
     );
     const { run } = await endedRun(store, {
       user: 'ann',
@@ -103,7 +103,7 @@ describe('webhooks', () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks({ webhook: { url: `${receiver.url}/key`, secret: SECRET } });
     const run = await hooks.ended({ url: `${receiver.url}/request?token=1`, secret: 'another secret of the client' });
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     const [first, second] = await receiver.waitFor(2);
     assert.deepEqual([first?.path, second?.path].sort(), ['/key', '/request?token=1']);
     assert.equal(first?.body, second?.body);
@@ -130,7 +130,7 @@ describe('webhooks', () => {
     );
     assert.equal(await hooks.store.beside.deliveries.count(), 0);
     hooks.clock.ms += 24 * 3_600_000;
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     await eventually('it was looked at', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
     assert.equal(receiver.messages.length, 2);
   });
@@ -142,7 +142,7 @@ describe('webhooks', () => {
     const stamps: unknown[] = [];
     for (const [n, restMs] of [0, 5000].entries()) {
       hooks.clock.ms += restMs;
-      await hooks.webhooks.ended(run.id);
+      await hooks.webhooks.deliverEnd(run.id);
       const message = (await receiver.waitFor(n + 1))[n];
       stamps.push(message?.headers['webhook-timestamp']);
       if (n === 0) {
@@ -170,7 +170,7 @@ describe('webhooks', () => {
     const port = new URL(receiver.url).port;
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]']) {
       const run = await hooks.ended({ url: `http://${host}:${port}/` });
-      await hooks.webhooks.ended(run.id);
+      await hooks.webhooks.deliverEnd(run.id);
       const attempt = await eventually(host, async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
       assert.match(attempt.error ?? '', /^blocked_/, host);
       assert.equal(attempt.status_code, null);
@@ -206,7 +206,7 @@ describe('webhooks', () => {
     await using receiver = await startReceiver(() => ({ status: 307, headers: { location: inside.url } }));
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
     assert.equal(attempt.status_code, 307);
     assert.equal(inside.messages.length, 0);
@@ -217,7 +217,7 @@ describe('webhooks', () => {
     await using receiver = await startReceiver(() => ({ status: 200, headers }));
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
     assert.deepEqual([attempt.status_code, attempt.error], [200, null]);
   });
@@ -232,7 +232,7 @@ describe('webhooks', () => {
     });
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: web.origin });
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     await left.promise;
     assert.equal((await hooks.webhooks.of(run))[0]?.attempts[0]?.status_code, 200);
   });
@@ -247,7 +247,7 @@ describe('webhooks', () => {
     }
     hooks.clock.ms += 10;
     const run = await hooks.ended({ url: receiver.url });
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     await receiver.waitFor(1);
     assert.ok(dead.messages.length <= 32, `${dead.messages.length} at once`);
   });
@@ -256,9 +256,9 @@ describe('webhooks', () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks({ webhook: { url: receiver.url, events: ['task.failed'] } });
     const completed = await hooks.ended();
-    await hooks.webhooks.ended(completed.id);
+    await hooks.webhooks.deliverEnd(completed.id);
     const failed = await hooks.ended(undefined, 'failed');
-    await hooks.webhooks.ended(failed.id);
+    await hooks.webhooks.deliverEnd(failed.id);
     const [message] = await receiver.waitFor(1);
     assert.equal(message && typeOf(message), 'task.failed');
     await eventually('nothing waits', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
@@ -283,7 +283,7 @@ describe('webhooks', () => {
     await using receiver = await startReceiver(() => status);
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     await eventually('it is given up', async () => (await hooks.webhooks.of(run))[0]?.status === 'failed' || undefined);
     status = 200;
     const again = await hooks.webhooks.redeliver(run, 'request');
@@ -298,7 +298,7 @@ describe('webhooks', () => {
     await using hooks = await openWebhooks();
     for (let n = 0; n < 2; n++) {
       const run = await hooks.ended({ url: receiver.url });
-      await hooks.webhooks.ended(run.id);
+      await hooks.webhooks.deliverEnd(run.id);
       await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
     }
     const text = await hooks.registry.metrics();
@@ -314,18 +314,18 @@ describe('webhooks', () => {
     const heldBack = async () => {
       hooks.rename('someone-else');
       const run = await hooks.ended({ url: receiver.url });
-      await hooks.webhooks.ended(run.id);
+      await hooks.webhooks.deliverEnd(run.id);
       await eventually('it was looked at', async () => (await deliveries.get(run.id)) === '{}' || undefined);
       return run;
     };
     const run = await heldBack();
     hooks.rename('ann');
     hooks.clock.ms += 5000;
-    await hooks.webhooks.ended(run.id);
+    await hooks.webhooks.deliverEnd(run.id);
     await receiver.waitFor(1);
     const late = await heldBack();
     hooks.clock.ms += 3_600_000;
-    await hooks.webhooks.ended(late.id);
+    await hooks.webhooks.deliverEnd(late.id);
     await eventually('nothing waits', async () => (await deliveries.count()) === 0 || undefined);
     assert.equal(receiver.messages.length, 1);
     assert.deepEqual(hooks.lines, []);

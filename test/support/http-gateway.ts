@@ -148,8 +148,8 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     plain: ({ state, signal }) => script('', state, () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
-    begins: (run) => admission.runBegins({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
-    left({ run, ended }) {
+    beforeResume: (run) => admission.runBegins({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
+    afterExecution({ run, ended }) {
       if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), ...ended });
     },
   };

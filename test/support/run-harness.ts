@@ -69,7 +69,7 @@ export interface HarnessOptions {
   /** Told of what the tools of a run are opened with. */
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
   /** See `DriverParts`. */
-  begins?: DriverParts['begins'];
+  begins?: DriverParts['beforeResume'];
   /** `store.encryption_keys`. */
   encryptionKeys?: readonly string[];
   /** Whether it has heard of the key of its runs; it has where absent. */
@@ -97,7 +97,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     prompts: loadPrompts(),
     schemas,
     clock,
-    steady: clock,
+    monotonicClock: clock,
     log: silentLogger,
     chatModel: () => options.chat,
     openTools: async (request) => {
@@ -107,7 +107,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     cipherOf,
     sealed: new SealedContents(SEALER),
-    ...(options.begins && { begins: options.begins }),
+    ...(options.begins && { beforeResume: options.begins }),
   });
   const retentionMs = config.store.retentionMs;
   const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };

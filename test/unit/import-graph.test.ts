@@ -34,7 +34,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   cli: 7,
 };
 /** What stands above all floors: the entries, the composition root, and the processes that share a port. */
-const ROOF = /^(accounting|foundation|index|main|older-node|server)\.ts$|^workers\//;
+const ROOF = /^(accounting|foundation|index|main|polyfills|server)\.ts$|^workers\//;
 
 interface Only {
   what: string;

@@ -18,11 +18,11 @@ export interface AskOptions {
   apiKey: string;
   /** The question; `-` reads it from standard input. Not needed to resume. */
   question?: string | undefined;
-  /** Id of a run to go on with, instead of a question. */
+  /** Id of a run to follow, instead of a question. */
   resume?: string | undefined;
-  /** Paths of files that the question is about: they are uploaded first. */
+  /** Paths of files that the question is about, which are uploaded first. */
   file?: readonly string[] | undefined;
-  /** Ids of vector stores that are searched beside what the model searches. */
+  /** Ids of vector stores to search in addition to the web. */
   store?: readonly string[] | undefined;
   model?: string | undefined;
   effort?: Effort | undefined;
@@ -33,7 +33,7 @@ export interface AskOptions {
   quiet?: boolean | undefined;
 }
 
-/** Asks a gateway a question, shows how the run goes on, and prints the report. */
+/** Asks a gateway a question, shows the progress of the run, and prints the report. */
 export async function ask(options: AskOptions, terminal: Terminal): Promise<ExitCode> {
   if (!/^https?:\/\//i.test(options.baseUrl) || !URL.canParse(options.baseUrl)) {
     terminal.err(`error: ${options.baseUrl} is not an http or https URL; see --base-url and GATEWAY_BASE_URL\n`);
@@ -46,7 +46,7 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
   using _ = cancelOnInterrupt({ client, progress, terminal, interrupted });
   try {
     const { signal } = interrupted;
-    const start = await startOf(options, { client, terminal, signal });
+    const start = await runStartOf(options, { client, terminal, signal });
     if (start === undefined) return misuse(terminal);
     const onLost = (reason: string) => progress.note(`connection lost, trying again: ${reason}`);
     for await (const event of followRun(client, start, { signal, onLost })) progress.update(event);
@@ -58,7 +58,7 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
   return printEnd(progress, { json: options.json ?? false, quiet, resumed: options.resume !== undefined }, terminal);
 }
 
-async function startOf(
+async function runStartOf(
   options: AskOptions,
   { client, terminal, signal }: { client: GatewayClient; terminal: Terminal; signal: AbortSignal },
 ): Promise<RunStart | undefined> {
@@ -69,14 +69,17 @@ async function startOf(
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
   const input = await withFiles(question, options.file ?? [], { client, signal });
-  const tools = options.store && [...SEARCHING, { type: 'file_search' as const, vector_store_ids: [...options.store] }];
+  const tools = options.store && [
+    ...SEARCH_TOOLS,
+    { type: 'file_search' as const, vector_store_ids: [...options.store] },
+  ];
   return { submit: { model, input, reasoning: options.effort && { effort: options.effort }, ...(tools && { tools }) } };
 }
 
-/** Naming one tool leaves out the others: these are what research models have. */
-const SEARCHING = [{ type: 'web_search' as const }];
+/** Naming one tool in a request leaves out all others, so the search of research models is named, too. */
+const SEARCH_TOOLS = [{ type: 'web_search' as const }];
 
-/** The question with the files that it is about, in their order. @throws UnreadableFile, before anything is uploaded. */
+/** The question with its files, in order. @throws UnreadableFile before anything is uploaded. */
 async function withFiles(
   question: string,
   files: readonly string[],
@@ -110,7 +113,7 @@ function misuse(terminal: Terminal): ExitCode {
   return EXIT.usage;
 }
 
-/** The first Ctrl-C cancels the run, the second one leaves it. */
+/** The first Ctrl-C cancels the run, a second one leaves at once. */
 function cancelOnInterrupt(parts: {
   client: GatewayClient;
   progress: Progress;
@@ -128,23 +131,23 @@ function cancelOnInterrupt(parts: {
     cancelling = true;
     progress.view.phase = 'cancelling';
     progress.note('cancelling; Ctrl-C again leaves at once');
-    // The run's terminal event ends the command; without an answer it leaves.
+    // The run's terminal event ends the command; if the cancel fails, the command leaves.
     client.cancel(id, { signal: interrupted.signal }).catch((error: unknown) => interrupted.abort(error));
   });
 }
 
 function printEnd(
   progress: Progress,
-  show: { json: boolean; quiet: boolean; resumed: boolean },
+  options: { json: boolean; quiet: boolean; resumed: boolean },
   terminal: Terminal,
 ): ExitCode {
   const { final, sources } = progress.view;
   if (final === undefined) return EXIT.connection;
-  // How long the reading took says nothing of a run that was going on before.
-  const elapsed = show.resumed ? duration(runSeconds(final) * 1000) : progress.elapsed();
-  if (!show.quiet) terminal.err(`${formatEnd(final, { elapsed, sources })}\n`);
-  if (show.json) terminal.out(`${JSON.stringify(final, null, 2)}\n`);
-  else if (answerText(final) !== '') terminal.out(`${show.quiet ? '' : '\n'}${formatReport(final)}`);
+  // The time since this command started is meaningless for a run that started before.
+  const elapsed = options.resumed ? duration(runSeconds(final) * 1000) : progress.elapsed();
+  if (!options.quiet) terminal.err(`${formatEnd(final, { elapsed, sources })}\n`);
+  if (options.json) terminal.out(`${JSON.stringify(final, null, 2)}\n`);
+  else if (answerText(final) !== '') terminal.out(`${options.quiet ? '' : '\n'}${formatReport(final)}`);
   if (final.status === 'cancelled') return EXIT.cancelled;
   return final.status === 'completed' ? EXIT.completed : EXIT.failed;
 }

@@ -36,9 +36,9 @@ export class ConnectionError extends Error {
 
 /** Heartbeats come every 15 s: a connection without a byte for this long is dead. In milliseconds. */
 const SILENCE_MS = 60_000;
-/** For answers that are no stream, in milliseconds. */
+/** How long an answer that is no stream may take, in milliseconds. */
 const ANSWER_MS = 30_000;
-/** For a file to arrive, in milliseconds. */
+/** How long an upload may take, in milliseconds. */
 const UPLOAD_MS = 600_000;
 
 const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) }));
@@ -52,7 +52,7 @@ export interface SubmittedQuestion {
   tools?: OpenAI.Responses.Tool[];
 }
 
-/** A client of the gateway as any other program has one: OpenAI's SDK with another `baseURL`. */
+/** A client of the gateway like that of any other program: OpenAI's SDK with another `baseURL`. */
 export class GatewayClient {
   readonly baseUrl: string;
   readonly #openai: OpenAI;
@@ -63,11 +63,11 @@ export class GatewayClient {
     this.#openai = new OpenAI({
       baseURL: this.baseUrl,
       apiKey: options.apiKey,
-      // A lost connection is taken up again by whoever follows a run.
+      // `followRun` reconnects.
       maxRetries: 0,
       timeout: ANSWER_MS,
       fetchOptions: { redirect: 'error' },
-      // Nothing of the surroundings of an operator's terminal goes along.
+      // Send nothing from the environment of the terminal.
       organization: null,
       project: null,
     });
@@ -78,7 +78,7 @@ export class GatewayClient {
     return modelList.parse(data);
   }
 
-  /** Keeps a file at the gateway, as its user's. @returns its id. */
+  /** Uploads a file for the key's user. @returns its id. */
   async upload(path: string, { signal }: { signal: AbortSignal }): Promise<string> {
     const file = { file: createReadStream(path), purpose: 'user_data' as const };
     const { id } = await this.#answered(this.#openai.files.create(file, { signal, timeout: UPLOAD_MS }), signal);
@@ -110,7 +110,7 @@ export class GatewayClient {
     await this.#answered(this.#openai.responses.cancel(id, { signal }), signal);
   }
 
-  /** The SDK opens the stream; it is read here, because its iterator does not tell of heartbeats. */
+  /** Reads a stream that the SDK opened: the SDK's own iterator hides heartbeats. */
   async *#events(
     open: (signal: AbortSignal) => Promise<Response>,
     signal: AbortSignal,
@@ -153,7 +153,7 @@ export class GatewayClient {
   }
 }
 
-/** The SDK and `fetch` wrap what the system said. */
+/** The innermost cause: the SDK and `fetch` wrap the system's error. */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? rootCause(error.cause) : error;
 }
@@ -168,7 +168,7 @@ function refusal(error: InstanceType<typeof APIError>): RefusedError {
   return new RefusedError(status, message, Number.isFinite(seconds) ? seconds * 1000 : undefined);
 }
 
-/** A signal that also aborts after a silence. */
+/** A signal that also aborts if `restart` is not called for `SILENCE_MS`. */
 function silenceLimit(parent: AbortSignal): Disposable & { signal: AbortSignal; restart(): void } {
   const linked = linkSignals([parent]);
   const silence = new ConnectionError(`nothing came for ${SILENCE_MS / 1000} s`, { answered: false });

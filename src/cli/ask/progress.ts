@@ -7,12 +7,12 @@ import { RunView } from './run-view.ts';
 const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
 const CLEAR_LINE = '\r\u001b[2K';
-/** Columns of a plain line, so that a long thought stays readable. */
+/** Maximum width of a plain line, so that a long thought stays readable. */
 const PLAIN_COLUMNS = 400;
 
 /**
- * Shows a run while it goes on: one rewritten line where the terminal can, plain lines elsewhere. `verbose`: plain
- * lines in both cases, above the rewritten one.
+ * Shows the progress of a run: one line that is rewritten if the terminal can do that, plain lines otherwise. `verbose`:
+ * plain lines in both cases, above the rewritten one.
  */
 export class Progress implements Disposable {
   readonly view = new RunView();
@@ -39,7 +39,7 @@ export class Progress implements Disposable {
 
   /** Shows a line of plain output. */
   note(line: string): void {
-    if (this.#mode.lines) this.#above(`${this.elapsed().padStart(5)}  ${fitTo(line, PLAIN_COLUMNS)}\n`);
+    if (this.#mode.lines) this.#printAbove(`${this.elapsed().padStart(5)}  ${fitTo(line, PLAIN_COLUMNS)}\n`);
   }
 
   elapsed(): string {
@@ -51,7 +51,7 @@ export class Progress implements Disposable {
     if (this.#mode.live) this.#terminal.err(CLEAR_LINE);
   }
 
-  #above(text: string): void {
+  #printAbove(text: string): void {
     this.#terminal.err(this.#mode.live ? CLEAR_LINE + text : text);
     if (this.#mode.live) this.#draw();
   }

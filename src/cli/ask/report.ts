@@ -2,7 +2,7 @@ import { answerIn, messageWords, type UrlCitation } from '../../protocol/items.t
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine, printable } from '../printable.ts';
 
-/** What a response says: its answer, or that its model gives none. */
+/** The answer of a response, or its refusal. */
 export function answerText({ output, output_text }: ResponseObject): string {
   const message = output.findLast((item) => item.type === 'message');
   return output_text !== '' || !message ? output_text : messageWords(message);
@@ -34,7 +34,7 @@ function formatSource({ index: number, source_id, title, url, verified }: UrlCit
   return `${`[${number ?? '-'}]`.padStart(5)} ${oneLine(title) || 'untitled'} – ${oneLine(url)}${doubt}`;
 }
 
-const FORCED: Readonly<Record<IncompleteReason, string>> = {
+const INCOMPLETE_NOTES: Readonly<Record<IncompleteReason, string>> = {
   max_output_tokens: 'The answer was cut: it reached the limit of output tokens.',
   content_filter: 'The answer was cut: the provider stopped it by its content filter.',
   max_tool_calls: 'The answer was written early: the limit of tool calls was reached.',
@@ -54,13 +54,13 @@ export function formatEnd(response: ResponseObject, facts: { elapsed: string; so
     return `Failed after ${spent}: ${oneLine(error?.message ?? 'no reason given')} (${error?.code})`;
   const lines = [
     `Completed in ${spent}`,
-    ...(incomplete ? [FORCED[incomplete.reason]] : []),
+    ...(incomplete ? [INCOMPLETE_NOTES[incomplete.reason]] : []),
     ...formatClaims(response),
   ];
   return lines.join('\n');
 }
 
-/** How many sentences their sources carry; nothing where none was held against one. */
+/** How many sentences their sources support; no line if none was checked. */
 function formatClaims({ claims }: ResponseObject): string[] {
   if (!claims || claims.checked + claims.unchecked + claims.unmarked === 0) return [];
   const { quoted, partial, none, unchecked, unmarked } = claims;

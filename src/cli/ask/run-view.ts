@@ -2,9 +2,9 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { RunEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine } from '../printable.ts';
-import { callOf, type ShownCall, urlsOf } from './tool-call.ts';
+import { type CallView, callOf, urlsOf } from './tool-call.ts';
 
-/** What a run is doing, as a reader of its events knows it. */
+/** What a run is doing, derived from its events. */
 export class RunView {
   id: string | undefined;
   phase = 'waiting';
@@ -20,7 +20,7 @@ export class RunView {
     return this.#sources.size;
   }
 
-  /** Takes an event in, and says in a line what a reader of plain output should know of it, if anything. */
+  /** Takes in an event, and returns the line that plain output shows for it, if any. */
   update(event: RunEvent): string | undefined {
     if ('item' in event) this.#lane = 'lane' in event.item ? event.item.lane : undefined;
     const line = this.#lineOf(event);
@@ -62,12 +62,12 @@ export class RunView {
     return item.type === 'message' ? 'writing the answer' : undefined;
   }
 
-  #toolDone(item: ShownCall): string {
+  #toolDone(item: CallView): string {
     this.#running.delete(item.id);
     this.toolCalls++;
     this.phase = this.#running.size > 0 ? this.#toolPhase() : 'thinking';
     const result = parseJson(item.result ?? '');
-    for (const url of [...urlsIn(result), ...item.met]) this.#sources.add(url);
+    for (const url of [...urlsIn(result), ...item.urls]) this.#sources.add(url);
     return `${item.name}: ${outcomeOf(item, result)}`;
   }
 
@@ -81,7 +81,7 @@ export class RunView {
   }
 }
 
-function subjectOf(item: ShownCall): string {
+function subjectOf(item: CallView): string {
   const args = parseJson(item.arguments);
   if (!isObject(args)) return oneLine(item.arguments);
   if (Array.isArray(args.queries)) return args.queries.map((query) => `“${oneLine(String(query))}”`).join(', ');
@@ -89,7 +89,7 @@ function subjectOf(item: ShownCall): string {
   return item.arguments === '{}' ? '' : oneLine(item.arguments);
 }
 
-function outcomeOf(item: ShownCall, result: unknown): string {
+function outcomeOf(item: CallView, result: unknown): string {
   if (isObject(result)) {
     if (isObject(result.error)) return `failed: ${oneLine(String(result.error.message))}`;
     if (Array.isArray(result.results)) return count(result.results.length, 'result');
@@ -98,8 +98,8 @@ function outcomeOf(item: ShownCall, result: unknown): string {
     }
   }
   if (item.failed) return 'failed';
-  // OpenAI's items tell what a search met, and no result.
-  return item.name === 'web_search' && item.met.length > 0 ? count(item.met.length, 'result') : 'done';
+  // OpenAI's items list the URLs of a search, but no result.
+  return item.name === 'web_search' && item.urls.length > 0 ? count(item.urls.length, 'result') : 'done';
 }
 
 function urlsIn(result: unknown): string[] {

@@ -14,8 +14,8 @@ import { storeFindings } from './store.ts';
 import { nodeFinding, portFindings } from './system.ts';
 
 /**
- * `doctor`: says what is set up here and what is missing, one line each, with the fix. Nothing is changed, and nothing is
- * asked of providers that costs.
+ * `doctor`: says what is set up here and what is missing, one line each, with the fix. It changes nothing, and sends
+ * providers only requests that are free.
  */
 export async function doctor(
   options: { config?: string | undefined },
@@ -35,14 +35,14 @@ export async function doctor(
     const { config } = loaded;
     redactor.setSecrets(secretsIn(config));
     show(configFindings(loaded));
-    const leaving = new AbortController();
-    using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => leaving.abort(new Error('stopped')));
-    const looks = [
+    const interrupted = new AbortController();
+    using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => interrupted.abort(new Error('stopped')));
+    const checks = [
       storeFindings(config),
       portFindings(config.server),
-      providerFindings(config, { redactor, signal: leaving.signal }),
+      providerFindings(config, { redactor, signal: interrupted.signal }),
     ];
-    for (const findings of await Promise.all(looks)) show(findings);
+    for (const findings of await Promise.all(checks)) show(findings);
   }
   terminal.out(wrong === 0 ? 'Nothing is missing.\n' : `${count(wrong, 'thing')} to put right.\n`);
   return wrong === 0 ? EXIT.completed : EXIT.failed;
@@ -56,7 +56,7 @@ async function load(
     return await loadConfig(options);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
-    // Each line names its place and the fix.
+    // Each line of the error names the place and the fix.
     show(thrown.message.split('\n').map((detail) => ({ state: 'wrong', about: 'configuration', detail })));
     return undefined;
   }

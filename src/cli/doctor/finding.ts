@@ -1,13 +1,13 @@
 import type { Redactor } from '../../base/logger.ts';
 import { oneLine } from '../printable.ts';
 
-/** What a look at one part of what is set up here found. */
+/** The result of checking one part of the setup. */
 export interface Finding {
-  /** `note`: it works, and should be known; `wrong`: the gateway cannot work so. */
+  /** `note`: it works, but the operator should know; `wrong`: the gateway cannot work like this. */
   state: 'ok' | 'note' | 'wrong';
   about: string;
   detail: string;
-  /** What to do; for what is wrong. */
+  /** What to do if it is wrong. */
   fix?: string;
 }
 

@@ -4,7 +4,7 @@ import { RefreshedSecrets } from '../../upstream/credentials/refreshed-secrets.t
 import { type Reached, reachProvider } from '../../upstream/probing/reach.ts';
 import type { Finding } from './finding.ts';
 
-/** Whether each provider answers, and takes its credential; what sources of credentials give is hidden by `redactor`. */
+/** Whether each provider answers and accepts its credential. Credentials from commands and files are added to `redactor`. */
 export async function providerFindings(
   { providers }: Pick<GatewayConfig, 'providers'>,
   { redactor, signal }: { redactor: Redactor; signal: AbortSignal },
@@ -13,18 +13,18 @@ export async function providerFindings(
   await secrets.prepare(providers);
   const fix = 'run the command, or read the file, as the user that the gateway runs as';
   const warnings = secrets.warnings.map((detail): Finding => ({ state: 'wrong', about: 'credential', detail, fix }));
-  const found = await Promise.all(
+  const findings = await Promise.all(
     Object.entries(providers).map(async ([name, provider]): Promise<Finding> => {
       const about = `provider ${name}`;
       if ('builtin' in provider) return { state: 'ok', about, detail: 'built in' };
       const config = secrets.applied(provider);
-      return { about, ...meaningOf(name, config, await reachProvider(name, config, { signal })) };
+      return { about, ...findingOf(name, config, await reachProvider(name, config, { signal })) };
     }),
   );
-  return [...warnings, ...found];
+  return [...warnings, ...findings];
 }
 
-function meaningOf(name: string, config: RemoteProviderConfig, { is, detail }: Reached): Omit<Finding, 'about'> {
+function findingOf(name: string, config: RemoteProviderConfig, { is, detail }: Reached): Omit<Finding, 'about'> {
   const { host } = new URL(config.base_url);
   switch (is) {
     case 'listed':

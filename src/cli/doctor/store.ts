@@ -9,7 +9,7 @@ import { diskFinding } from './system.ts';
 
 type Stores = Pick<GatewayConfig, 'store' | 'files'>;
 
-/** Whether the store can be reached and written to, and has room; nothing is changed. */
+/** Whether the store can be reached and written to, and has room. Changes nothing. */
 export async function storeFindings({ store, files }: Stores): Promise<Finding[]> {
   const findings: Finding[] = [];
   const folders = new Set<string>();
@@ -18,27 +18,27 @@ export async function storeFindings({ store, files }: Stores): Promise<Finding[]
   } else if (store.url.startsWith('file:')) {
     const folder = folderOf(store.url);
     findings.push(await folderFinding(folder));
-    folders.add(nearest(folder));
+    folders.add(nearestExisting(folder));
   } else findings.push(await redisFinding(store));
   if (files.url !== undefined) {
     const folder = folderOf(files.url);
-    folders.add(nearest(folder));
-    const refused = notWritable(nearest(folder));
-    if (refused !== undefined) findings.push({ ...wrong('files', refused), fix: 'set files.url to another folder' });
+    folders.add(nearestExisting(folder));
+    const problem = whyNotWritable(nearestExisting(folder));
+    if (problem !== undefined) findings.push({ ...wrong('files', problem), fix: 'set files.url to another folder' });
   }
   return [...findings, ...(await Promise.all([...folders].filter(isFolder).map(diskFinding)))];
 }
 
 async function folderFinding(folder: string): Promise<Finding> {
   const fix = 'set store.url to a folder that this user may write to';
-  const refused = notWritable(nearest(folder));
-  if (refused !== undefined) return { ...wrong('store', refused), fix };
+  const problem = whyNotWritable(nearestExisting(folder));
+  if (problem !== undefined) return { ...wrong('store', problem), fix };
   const { lookAtStore } = await import('../../store/sqlite/maintenance.ts');
   try {
     const { version, known, used } = lookAtStore(folder);
     const database = join(folder, 'runs.db');
-    const unwritable = version === undefined ? undefined : notWritable(database);
-    if (unwritable !== undefined) return { ...wrong('store', unwritable), fix };
+    const fileProblem = version === undefined ? undefined : whyNotWritable(database);
+    if (fileProblem !== undefined) return { ...wrong('store', fileProblem), fix };
     if (version !== undefined && version > known) {
       const detail = `${database} has version ${version}; this gateway knows ${known}`;
       return { ...wrong('store', detail), fix: 'start the gateway that wrote it or a newer one, or set store.url' };
@@ -72,17 +72,17 @@ function folderOf(url: string): string {
   return url.slice('file:'.length);
 }
 
-/** The folder itself, or the one above that it would be made in. */
-function nearest(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
+/** The path itself, or the closest parent that exists. */
+function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
 function isFolder(path: string): boolean {
   return statSync(path).isDirectory();
 }
 
-/** Why something that is there cannot be written to. */
-function notWritable(path: string): string | undefined {
+/** Why an existing path cannot be written to; undefined if it can. */
+function whyNotWritable(path: string): string | undefined {
   try {
     const isDirectory = isFolder(path);
     if (!isDirectory && !path.endsWith('.db')) return `${path} is no folder`;

@@ -6,13 +6,13 @@ import type { GatewayConfig } from '../../config/schema.ts';
 import type { Finding } from './finding.ts';
 
 const GB = 1024 ** 3;
-/** Less than this is too little to work with, and this is little, in bytes. */
-const TOO_LITTLE = GB / 10;
-const LITTLE = GB;
-/** How long whoever has a port is asked, in milliseconds. */
-const ASK_MS = 2000;
+/** Free space below which a gateway cannot work, and below which an operator should know, in bytes. */
+const MIN_SPACE = GB / 10;
+const LOW_SPACE = GB;
+/** How long to wait for an answer from whatever uses a port, in milliseconds. */
+const PROBE_MS = 2000;
 
-/** `needed`: as in `engines` of package.json, such as `>=26` or `>=22.12`. */
+/** Whether Node is new enough. `needed`: as in `engines` of package.json, such as `>=26` or `>=22.12`. */
 export function nodeFinding(version: string, needed: string): Finding {
   const numbers = (text: string) => text.replace(/^\D+/, '').split('.').map(Number);
   const [have, need] = [numbers(version), numbers(needed)];
@@ -22,19 +22,19 @@ export function nodeFinding(version: string, needed: string): Finding {
   return { state: 'wrong', about: 'Node', detail: `${version} is too old`, fix };
 }
 
-/** Whether the addresses can be listened on, or a gateway does so already. */
+/** Whether the ports are free, or a gateway listens on them already. */
 export async function portFindings({ host, port, admin_port: admin }: GatewayConfig['server']): Promise<Finding[]> {
-  const doors = [
+  const ports = [
     { about: 'port', port, setting: 'PORT, or server.port' },
     ...(admin === undefined ? [] : [{ about: 'admin port', port: admin, setting: 'server.admin_port' }]),
   ];
   const isGateway =
-    doors.some(({ port: n }) => n !== 0) &&
-    (await Promise.all(doors.map((door) => answersAt(host, door.port)))).includes(true);
+    ports.some(({ port: n }) => n !== 0) &&
+    (await Promise.all(ports.map((entry) => answersAt(host, entry.port)))).includes(true);
   return await Promise.all(
-    doors.map(async ({ about, port: number, setting }): Promise<Finding> => {
+    ports.map(async ({ about, port: number, setting }): Promise<Finding> => {
       const place = `${host}:${number}`;
-      const code = await listeningFails(host, number);
+      const code = await listenError(host, number);
       if (code === undefined) return { state: 'ok', about, detail: number === 0 ? 'any' : `${place} is free` };
       if (code === 'EADDRINUSE') {
         if (isGateway) return { state: 'ok', about, detail: `a gateway runs at ${place}` };
@@ -46,8 +46,8 @@ export async function portFindings({ host, port, admin_port: admin }: GatewayCon
   );
 }
 
-/** Why an address cannot be listened on, by the system's code. */
-async function listeningFails(host: string, port: number): Promise<string | undefined> {
+/** The system's error code for listening on an address; undefined if that works. */
+async function listenError(host: string, port: number): Promise<string | undefined> {
   const server = createServer();
   try {
     server.listen({ host, port, exclusive: true });
@@ -65,23 +65,23 @@ async function answersAt(host: string, port: number): Promise<boolean> {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   try {
     const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}/healthz`;
-    const answer = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS) });
     return (await answer.text()) === '{"status":"ok"}';
   } catch {
     return false;
   }
 }
 
-/** The space left on the disk of a folder that is there. */
+/** The free space on the disk of an existing folder. */
 export async function diskFinding(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
   return spaceFinding(folder, bavail * bsize);
 }
 
-/** `free`: in bytes. */
+/** Judges the free space of a folder's disk. `free`: in bytes. */
 export function spaceFinding(folder: string, free: number): Finding {
   const detail = `${(free / GB).toFixed(1)} GB are free for ${folder}`;
-  if (free >= LITTLE) return { state: 'ok', about: 'disk', detail };
+  if (free >= LOW_SPACE) return { state: 'ok', about: 'disk', detail };
   const fix = 'free some, or lower store.retention_hours';
-  return { state: free < TOO_LITTLE ? 'wrong' : 'note', about: 'disk', detail, fix };
+  return { state: free < MIN_SPACE ? 'wrong' : 'note', about: 'disk', detail, fix };
 }

@@ -6,7 +6,7 @@ import { count } from '../printable.ts';
 import { loadOrExplain } from '../serve.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Validates a configuration file and says what is in it. */
+/** Validates a configuration file and summarises it. */
 export async function checkConfig(
   options: { file?: string | undefined },
   parts: { environment: Environment; terminal: Terminal },

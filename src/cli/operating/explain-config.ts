@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { loadOrExplain } from '../serve.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Says what a key gets when it asks for a model: routes, credentials, limits, tools. Nothing of it is secret. */
+/** Prints what a key gets when it requests a model: routes, credentials, limits, tools. Prints no secrets. */
 export async function explainConfig(
   options: { file?: string | undefined; key: string; model: string },
   { environment, terminal }: { environment: Environment; terminal: Terminal },
@@ -22,41 +22,31 @@ export async function explainConfig(
       config.keys.map(({ id }) => id),
     );
   if (!model) return misuse(terminal, `there is no model ${options.model}`, Object.keys(config.models));
-  const found = explained(config, { key, model, name: options.model });
-  terminal.out(`${[...linesOfModel(found), ...linesOfKey(found)].join('\n')}\n`);
+  const explanation = explained(config, { key, model, name: options.model });
+  terminal.out(`${[...modelLines(explanation), ...keyLines(explanation)].join('\n')}\n`);
   return EXIT.completed;
 }
 
 function misuse(terminal: Terminal, what: string, known: readonly string[]): ExitCode {
-  const more = known.length > SHOWN ? `, and ${known.length - SHOWN} more` : '';
-  terminal.err(`error: ${what}; there are: ${known.slice(0, SHOWN).join(', ')}${more}\n`);
+  const rest = known.length > MAX_SHOWN ? `, and ${known.length - MAX_SHOWN} more` : '';
+  terminal.err(`error: ${what}; there are: ${known.slice(0, MAX_SHOWN).join(', ')}${rest}\n`);
   return EXIT.usage;
 }
 
-const SHOWN = 20;
+const MAX_SHOWN = 20;
 
-function linesOfModel({
-  model,
-  kind,
-  key,
-  allowed,
-  models,
-  apis,
-  routes,
-  routes_of: of,
-  tools,
-}: Explanation): string[] {
+function modelLines({ model, kind, key, allowed, models, apis, routes, routes_of: of, tools }: Explanation): string[] {
   return [
     `model ${model} (${kind}), as the key ${key} sees it:`,
     allowed ? 'may be used' : `may NOT be used: models of the key names ${models?.join(', ') || 'none'}`,
     `answers: ${apis.join(', ')}`,
     `routes, in the order in which they are asked (of the ${of}):`,
-    ...routes.map((route, at) => `  ${at + 1}. ${lineOfRoute(route)}`),
+    ...routes.map((route, at) => `  ${at + 1}. ${routeLine(route)}`),
     ...(tools ? [`tools: ${tools.join(', ') || 'none'}`] : []),
   ];
 }
 
-function lineOfRoute(route: Explanation['routes'][number]): string {
+function routeLine(route: Explanation['routes'][number]): string {
   const where = route.url === null ? 'built in' : `${route.url}, wire ${route.wire}`;
   const share = route.weight === null ? '' : `, weight ${route.weight}`;
   const rank = route.priority === null ? '' : `, priority ${route.priority}`;
@@ -64,14 +54,7 @@ function lineOfRoute(route: Explanation['routes'][number]): string {
   return `${route.provider}: ${route.model} (${where}; ${route.credential}; ${price}${rank}${share})`;
 }
 
-function linesOfKey({
-  limits,
-  user,
-  may,
-  webhook,
-  expires_at: expiresAt,
-  allow_from: networks,
-}: Explanation): string[] {
+function keyLines({ limits, user, may, webhook, expires_at: expiresAt, allow_from: networks }: Explanation): string[] {
   return [
     ...(expiresAt === null ? [] : [`the key is refused from ${expiresAt} on`]),
     ...(networks === null ? [] : [`it may be used from ${networks.join(', ')} alone`]),

@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** `research-gateway keys ...` for keys in the store of a running gateway (docs/keys.md). */
 
-/** Longest wait for an answer, in milliseconds. */
+/** How long an answer may take, in milliseconds. */
 const ANSWER_MS = 30_000;
 
 const keyPage = z.object({
@@ -20,12 +20,12 @@ const keyPage = z.object({
 
 export interface KeysOptions {
   baseUrl: string;
-  /** Of a key with `admin: true`. */
+  /** The secret of a key with `admin: true`. */
   apiKey: string;
 }
 
-/** Asks the gateway. @throws Error that says what went wrong. */
-type Ask = (method: string, path: string, body?: object) => Promise<JsonObject>;
+/** Calls the gateway. @throws Error that says what went wrong. */
+type CallGateway = (method: string, path: string, body?: object) => Promise<JsonObject>;
 
 class Refusal extends Error {}
 
@@ -34,16 +34,16 @@ export function createKeyCommand(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { id, user } = options;
-  return asking(options, terminal, async (ask) => {
-    showSecret(await ask('POST', '/admin/keys', { ...(id && { id }), ...(user && { user }) }), terminal);
+  return withGateway(options, terminal, async (call) => {
+    showSecret(await call('POST', '/admin/keys', { ...(id && { id }), ...(user && { user }) }), terminal);
   });
 }
 
 export function listKeysCommand(options: KeysOptions, terminal: Terminal): Promise<ExitCode> {
-  return asking(options, terminal, async (ask) => {
+  return withGateway(options, terminal, async (call) => {
     let after = '';
     for (;;) {
-      const page = keyPage.parse(await ask('GET', `/admin/keys?limit=1000${after}`));
+      const page = keyPage.parse(await call('GET', `/admin/keys?limit=1000${after}`));
       for (const { id, source, user = id, expires_at: expires } of page.data) {
         const ends = expires ? `  until ${expires}` : '';
         terminal.out(`${printable(`${id}  (${source}, user ${user})${ends}`)}\n`);
@@ -60,14 +60,14 @@ export function rotateKeyCommand(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const path = `/admin/keys/${encodeURIComponent(options.id)}/rotate`;
-  return asking(options, terminal, async (ask) => {
-    showSecret(await ask('POST', path, { overlap_seconds: options.overlap }), terminal);
+  return withGateway(options, terminal, async (call) => {
+    showSecret(await call('POST', path, { overlap_seconds: options.overlap }), terminal);
   });
 }
 
 export function revokeKeyCommand(options: KeysOptions & { id: string }, terminal: Terminal): Promise<ExitCode> {
-  return asking(options, terminal, async (ask) => {
-    await ask('DELETE', `/admin/keys/${encodeURIComponent(options.id)}`);
+  return withGateway(options, terminal, async (call) => {
+    await call('DELETE', `/admin/keys/${encodeURIComponent(options.id)}`);
     terminal.err(`The key ${printable(options.id)} is removed.\n`);
   });
 }
@@ -77,10 +77,14 @@ function showSecret({ id, secret }: Record<string, unknown>, terminal: Terminal)
   terminal.out(`${printable(String(secret))}\n`);
 }
 
-/** Does `work`, which asks a running gateway, and tells what went wrong. */
-async function asking(options: KeysOptions, terminal: Terminal, work: (ask: Ask) => Promise<void>): Promise<ExitCode> {
+/** Runs `work`, which calls a running gateway, and prints its error. */
+async function withGateway(
+  options: KeysOptions,
+  terminal: Terminal,
+  work: (call: CallGateway) => Promise<void>,
+): Promise<ExitCode> {
   try {
-    await work((...question) => askGateway(options, ...question));
+    await work((...args) => callGateway(options, ...args));
     return EXIT.completed;
   } catch (thrown) {
     terminal.err(`error: ${printable(messageOf(thrown))}\n`);
@@ -88,7 +92,7 @@ async function asking(options: KeysOptions, terminal: Terminal, work: (ask: Ask)
   }
 }
 
-async function askGateway({ baseUrl, apiKey }: KeysOptions, ...[method, path, body]: Parameters<Ask>) {
+async function callGateway({ baseUrl, apiKey }: KeysOptions, ...[method, path, body]: Parameters<CallGateway>) {
   const url = withoutTrailing(baseUrl, '/').replace(/\/v1$/, '');
   const answer = await fetch(url + path, {
     method,

@@ -14,7 +14,7 @@ import type { Terminal } from '../terminal.ts';
 /** How long a probe may take, in milliseconds. */
 const PROBE_MS = 180_000;
 
-/** Asks a configured provider what it can do, and prints the findings with the configuration that fits. */
+/** Finds out what a configured provider can do, and prints the findings with a matching configuration. */
 export async function probe(
   options: { provider: string; model?: string | undefined; config?: string | undefined },
   parts: { environment: Environment; terminal: Terminal },
@@ -25,12 +25,15 @@ export async function probe(
   const { providers } = loaded.config;
   const config = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined;
   if (config === undefined || 'builtin' in config) {
-    terminal.err(`error: ${notProbed(options.provider, loaded)}\n`);
+    terminal.err(`error: ${whyNotProbed(options.provider, loaded)}\n`);
     return EXIT.usage;
   }
-  const leaving = new AbortController();
-  using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => leaving.abort(new Error('the probe was stopped')));
-  const limit = setTimeout(() => leaving.abort(new Error(`the probe took longer than ${PROBE_MS / 1000} s`)), PROBE_MS);
+  const interrupted = new AbortController();
+  using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => interrupted.abort(new Error('the probe was stopped')));
+  const timer = setTimeout(
+    () => interrupted.abort(new Error(`the probe took longer than ${PROBE_MS / 1000} s`)),
+    PROBE_MS,
+  );
   using secrets = new RefreshedSecrets({ log: silentLogger });
   try {
     await secrets.prepare({ [options.provider]: config });
@@ -41,7 +44,7 @@ export async function probe(
       written: (await writtenProvider(loaded.file, options.provider)) ?? {},
       model: options.model,
       log: silentLogger,
-      signal: leaving.signal,
+      signal: interrupted.signal,
     });
     for (const { about, result, detail } of report.findings) {
       terminal.out(`${about}: ${printable(result)}${detail ? ` (${printable(detail)})` : ''}\n`);
@@ -52,12 +55,12 @@ export async function probe(
     terminal.err(`error: ${printable(messageOf(error))}\n`);
     return EXIT.failed;
   } finally {
-    clearTimeout(limit);
+    clearTimeout(timer);
   }
 }
 
 /** Why a provider cannot be probed. */
-function notProbed(name: string, { config: { providers }, file }: LoadedConfig): string {
+function whyNotProbed(name: string, { config: { providers }, file }: LoadedConfig): string {
   if (Object.hasOwn(providers, name))
     return `${name} is the built-in demo model: there is nothing to find out about it`;
   const known = Object.entries(providers).flatMap(([other, provider]) => ('builtin' in provider ? [] : other));

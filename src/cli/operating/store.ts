@@ -11,20 +11,20 @@ interface Parts {
   terminal: Terminal;
 }
 
-/** `store check`: looks through the configured store and says what is wrong. */
+/** `store check`: checks the configured store for damage. */
 export async function checkStoreCommand(options: { config?: string }, parts: Parts): Promise<ExitCode> {
   return await withStore(options, parts, async (store) => {
     const log = createLogger({ level: 'warn', destination: { write: parts.terminal.err } });
-    return tell(await checkStore(store, { log }), parts.terminal);
+    return printFindings(await checkStore(store, { log }), parts.terminal);
   });
 }
 
-/** `store verify`: looks through a backup or a store folder, whatever is configured. */
+/** `store verify`: checks a backup or a store folder for damage, whatever is configured. */
 export async function verifyStoreCommand({ path }: { path: string }, { terminal }: Parts): Promise<ExitCode> {
-  return await orFail(terminal, async () => tell(await verifyStore(path), terminal));
+  return await orFail(terminal, async () => printFindings(await verifyStore(path), terminal));
 }
 
-function tell({ summary, problems }: Awaited<ReturnType<typeof verifyStore>>, terminal: Terminal): ExitCode {
+function printFindings({ summary, problems }: Awaited<ReturnType<typeof verifyStore>>, terminal: Terminal): ExitCode {
   terminal.out(`${summary}\n`);
   for (const problem of problems) terminal.err(`${problem}\n`);
   terminal.out(problems.length === 0 ? 'Everything is in order.\n' : 'The store is damaged.\n');

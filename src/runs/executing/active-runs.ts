@@ -8,27 +8,27 @@ import type { ExecutionResult } from './driving/run-driver.ts';
 import { executeRun } from './execute-run.ts';
 import type { Executor, ExecutorOptions, Reservation } from './executor.ts';
 import { AppendTick } from './log/append-tick.ts';
-import type { Beginning } from './log/found-log.ts';
+import type { Beginning } from './log/log-at-claim.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 import { inRunSpan } from './run-span.ts';
 import { StoreOutage } from './store-outage.ts';
 
-/** How long runs may take to store what they have and to give their claims back, in milliseconds. */
-const LEAVING_MS = 3000;
+/** How long runs may take at shutdown to store what they have and release their claims, in milliseconds. */
+const RELEASE_MS = 3000;
 
-/** How often claims are renewed, in milliseconds; a cancel whose news was lost is found by then. */
+/** How often claims are renewed, in milliseconds. A renewal also finds a cancel whose notification was lost. */
 const RENEW_MS = 1000;
 /**
- * A chat completion is created with the claim of the process that holds its connection. One that nobody has claimed for
- * this long, of an older gateway, was left by a process that died before it could, in milliseconds.
+ * A chat completion is created with the claim of the process that holds its connection. One from an older gateway that
+ * nobody has claimed for this long was orphaned by a process that died before it could, in milliseconds.
  */
-const LEFT_MS = 3000;
-/** Runs that are known to be cancelled, or served; the oldest are forgotten first, the store knows them by then. */
-const MOST_KNOWN = 10_000;
+const ORPHANED_MS = 3000;
+/** How many cancelled, or served, runs are remembered; by the time the oldest are forgotten, the store knows them. */
+const MAX_KNOWN = 10_000;
 
 export interface DriveOptions {
-  /** Awaited first, while the claim is held; its signal aborts where the run is to end at once. */
-  room?(signal: AbortSignal): Promise<void>;
+  /** Awaited before the run starts, with its claim held; the signal aborts if the run should end at once. */
+  waitForRoom?(signal: AbortSignal): Promise<void>;
   beginning?: Beginning | undefined;
 }
 
@@ -38,28 +38,28 @@ interface ActiveRun {
 }
 
 /**
- * The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. How it finds them
+ * The runs that this process drives: renews their leases, stops them for a cancel, hands them over. How runs are found
  * is left to each kind of executor.
  */
 export abstract class ActiveRuns implements Executor {
   protected readonly capacity: Capacity;
-  /** Hears of it where claims cannot be renewed or looked for. */
+  /** Told whenever claims cannot be renewed or looked for. */
   protected readonly outage: StoreOutage;
   protected readonly options: ExecutorOptions;
   protected readonly stopping = new AbortController();
   readonly #runs = new Map<RunId, ActiveRun>();
-  /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
-  readonly #cancelled = new LRUCache<RunId, true>({ max: MOST_KNOWN });
+  /** Runs that are cancelled as far as this process knows, even if the store does not yet: if claimed again, they end. */
+  readonly #cancelled = new LRUCache<RunId, true>({ max: MAX_KNOWN });
   readonly #tick: AppendTick;
   readonly #startedAt: number;
-  /** Chat completions whose connections this process holds, until they have been driven. */
-  readonly #served = new LRUCache<RunId, true>({ max: MOST_KNOWN });
+  /** Chat completions whose connection this process holds, until they have been driven. */
+  readonly #served = new LRUCache<RunId, true>({ max: MAX_KNOWN });
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
-  /** Runs that are held and wait for room, by API key. */
+  /** How many runs are claimed here and wait for room, by API key. */
   readonly #waitingOf = new Map<string, number>();
   #waiting = 0;
-  #held = 0;
+  #heldPlaces = 0;
 
   constructor(options: ExecutorOptions) {
     this.options = options;
@@ -73,11 +73,11 @@ export abstract class ActiveRuns implements Executor {
   abstract wake(id: RunId): void;
   abstract stop(options: { graceMs: number }): Promise<void>;
 
-  /** Hears of each run that begins where it was submitted. */
-  protected driving(_id: RunId, _done: Promise<ExecutionResult>): void {}
+  /** Hook: called for each run that begins in the process it was submitted to. */
+  protected onBegun(_id: RunId, _done: Promise<ExecutionResult>): void {}
 
   get active(): number {
-    return this.#runs.size - this.#waiting + this.#held;
+    return this.#runs.size - this.#waiting + this.#heldPlaces;
   }
 
   get waiting(): number {
@@ -92,13 +92,11 @@ export abstract class ActiveRuns implements Executor {
     return this.active > 0 && this.capacity.overloaded;
   }
 
-  driven(id: RunId): RunLease | undefined {
+  leaseOf(id: RunId): RunLease | undefined {
     return this.#runs.get(id)?.lease;
   }
 
-  /**
-   * Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does.
-   */
+  /** Drives a claimed run until it has ended or this process lets go of it. A failure of the run does not reject. */
   async drive(claim: Claim, options: DriveOptions = {}): Promise<ExecutionResult> {
     const { store, log } = this.options;
     const { id } = claim.run;
@@ -107,9 +105,9 @@ export abstract class ActiveRuns implements Executor {
       await driven.lease.offer(claim);
       return await driven.done;
     }
-    const lease = new RunLease(claim, { store, log, failed: (thrown) => this.outage.failed(thrown) });
+    const lease = new RunLease(claim, { store, log, onRenewalFailed: (thrown) => this.outage.noteFailure(thrown) });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
-    if (this.#pausing) pause(lease);
+    if (this.#pausing) pauseUnlessChat(lease);
     lease.orphaned = this.#isOrphaned(claim);
     const run: ActiveRun = { lease, done: this.#executeIn(lease, options) };
     this.#runs.set(id, run);
@@ -125,52 +123,52 @@ export abstract class ActiveRuns implements Executor {
         clearInterval(this.#renewal);
         this.#renewal = undefined;
       }
-      this.capacity.left();
+      this.capacity.placeFreed();
     }
   }
 
-  /** The only reader of this chat completion is a connection to this process. */
-  serves(id: RunId): void {
+  /** Notes that the only reader of this chat completion is a connection to this process. */
+  markServed(id: RunId): void {
     this.#served.set(id, true);
   }
 
   reserve({ later = false } = {}): Reservation | undefined {
-    if (this.#pausing || !(later || this.capacity.startNow(this.active))) return undefined;
-    const place = later ? undefined : this.hold();
+    if (this.#pausing || !(later || this.capacity.tryStartNow(this.active))) return undefined;
+    const place = later ? undefined : this.holdPlace();
     return {
       claim: { leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
         const { id, keyId, api } = claim.run;
-        if (api === 'chat_completions') this.serves(id);
-        const room = (signal: AbortSignal) => this.capacity.room(keyId, () => this.active, signal);
-        this.driving(id, this.drive(claim, { beginning, ...(later && { room }) }));
+        if (api === 'chat_completions') this.markServed(id);
+        const room = (signal: AbortSignal) => this.capacity.waitForRoom(keyId, () => this.active, signal);
+        this.onBegun(id, this.drive(claim, { beginning, ...(later && { waitForRoom: room }) }));
       },
       [Symbol.dispose]: () => place?.[Symbol.dispose](),
     };
   }
 
-  /** Counts a run that has got its room and is not driven yet, until it is disposed of. */
-  hold(): Disposable {
-    this.#held++;
+  /** Counts a run that has room but is not driven yet, until disposed. */
+  holdPlace(): Disposable {
+    this.#heldPlaces++;
     return {
       [Symbol.dispose]: () => {
-        this.#held--;
-        this.capacity.left();
+        this.#heldPlaces--;
+        this.capacity.placeFreed();
       },
     };
   }
 
-  /** Claims a run; undefined where it is not to be had. */
+  /** Claims a run; undefined if it cannot be claimed. */
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
     return await this.options.store.claim(id, { leaseMs: LEASE_MS, force });
   }
 
-  /** Claims a run that may have had an owner; undefined also where that one may live. */
-  protected async claimLeft(id: RunId): Promise<Claim | undefined> {
+  /** Claims a run that may have had an owner; undefined also if that owner may still be alive. */
+  protected async claimAbandoned(id: RunId): Promise<Claim | undefined> {
     return this.outage.isOver ? await this.claim(id, { force: false }) : undefined;
   }
 
-  /** The next free run, claimed; `queued`: the next one that was not begun. */
+  /** Claims the next free run. `queued`: only among those that have not begun. */
   async claimNext(options: { queued?: boolean } = {}): Promise<Claim | undefined> {
     return await this.options.store.claimNext({ ...options, leaseMs: LEASE_MS });
   }
@@ -188,42 +186,42 @@ export abstract class ActiveRuns implements Executor {
     return run !== undefined;
   }
 
-  /** Renews a claim that may have been lost, and stops the run if it was. */
-  async confirm(id: RunId): Promise<void> {
+  /** Renews the claim of a run, which may have been lost; if so, stops the run. */
+  async renewLease(id: RunId): Promise<void> {
     await this.#runs.get(id)?.lease.renew();
   }
 
   /**
-   * Hands every run over at its next step boundary, near the end of `graceMs` wherever it is. A store that does not take
-   * the last events and the claim in time is not waited for: the claim runs out, and another instance goes on.
+   * Hands every run over at its next step boundary, or wherever it is near the end of `graceMs`. Does not wait for a store
+   * that is too slow to take the last events and the claim: the claim expires and another process continues.
    */
   async handOver({ graceMs }: { graceMs: number }): Promise<void> {
-    const last = Math.min(LEAVING_MS, graceMs / 8);
+    const releaseMs = Math.min(RELEASE_MS, graceMs / 8);
     this.#pausing = true;
-    for (const { lease } of this.#runs.values()) pause(lease);
+    for (const { lease } of this.#runs.values()) pauseUnlessChat(lease);
     const all = Promise.allSettled([...this.#runs.values()].map((run) => run.done));
     const grace = new AbortController();
-    await Promise.race([all, sleep(graceMs - last, { signal: grace.signal }).catch(() => {})]);
+    await Promise.race([all, sleep(graceMs - releaseMs, { signal: grace.signal }).catch(() => {})]);
     grace.abort();
     for (const { lease } of this.#runs.values()) lease.handOver();
     const { log } = this.options;
-    await withTimeout('handing over', Math.max(LEAVING_MS, last), () => all).catch(() =>
+    await withTimeout('handing over', Math.max(RELEASE_MS, releaseMs), () => all).catch(() =>
       log.warn({ runs: this.#runs.size }, 'the store was too slow to give runs back; their claims run out'),
     );
   }
 
-  async #executeIn(lease: RunLease, { room, beginning }: DriveOptions): Promise<ExecutionResult> {
+  async #executeIn(lease: RunLease, { waitForRoom: room, beginning }: DriveOptions): Promise<ExecutionResult> {
     if (room) {
-      this.#wait(lease.run.keyId, 1);
-      await room(lease.signal).finally(() => this.#wait(lease.run.keyId, -1));
+      this.#countWaiting(lease.run.keyId, 1);
+      await room(lease.signal).finally(() => this.#countWaiting(lease.run.keyId, -1));
     }
     return await this.#execute(lease, beginning);
   }
 
-  #wait(keyId: string, by: 1 | -1): void {
+  #countWaiting(keyId: string, by: 1 | -1): void {
     this.#waiting += by;
-    const own = this.waitingOf(keyId) + by;
-    if (own > 0) this.#waitingOf.set(keyId, own);
+    const waiting = this.waitingOf(keyId) + by;
+    if (waiting > 0) this.#waitingOf.set(keyId, waiting);
     else this.#waitingOf.delete(keyId);
   }
 
@@ -238,11 +236,11 @@ export abstract class ActiveRuns implements Executor {
     return result;
   }
 
-  /** Only of runs that are claimed for the first time; the execution recognises the others. */
+  /** Only decides for runs that are claimed for the first time; `Execution` recognises the others by their attempts. */
   #isOrphaned({ run }: Claim): boolean {
     const { id, api, createdAt } = run;
     if (api !== 'chat_completions' || this.#served.has(id)) return false;
-    return createdAt < this.#startedAt || this.options.clock.now() - createdAt > LEFT_MS;
+    return createdAt < this.#startedAt || this.options.clock.now() - createdAt > ORPHANED_MS;
   }
 
   #mayRun({ run }: RunLease): boolean {
@@ -257,7 +255,7 @@ export abstract class ActiveRuns implements Executor {
   }
 }
 
-/** A chat completion cannot be handed over: it has the whole grace time to end. */
-function pause(lease: RunLease): void {
+/** A chat completion cannot be handed over, so it gets the whole grace time to end. */
+function pauseUnlessChat(lease: RunLease): void {
   if (lease.run.api !== 'chat_completions') lease.pause();
 }

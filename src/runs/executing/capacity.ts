@@ -3,97 +3,97 @@ import { StartLine } from './start-line.ts';
 
 /** Starts of runs are counted over windows of this length, in milliseconds. */
 const WINDOW_MS = 100;
-/** By how many runs a process may grow in a window where there is room: what they cost shows in the next one. */
+/** How many runs a process may add per window while it keeps up; their load shows in the next window. */
 const GROWTH = 32;
-/** Where the process is busy but keeps up. */
+/** How many while it is busy but keeps up. */
 const BUSY_GROWTH = 2;
 const BUSY = { utilization: 0.9, lagMs: 50 } as const;
-/** How often those who wait for a start are looked at, in milliseconds. */
+/** How often waiting runs are checked for a start, in milliseconds. */
 const LOOK_MS = 50;
-/** Where it does not keep up, it may have half as many as in the window before. */
+/** A lag from which on a process does not keep up and halves its runs, in milliseconds. */
 const LATE_MS = 100;
-/** For how long runs were held back before new ones are refused, in milliseconds. */
+/** How long runs must be held back before the process counts as overloaded, in milliseconds. */
 const PATIENCE_MS = 2000;
-/** A run that started after less than that was served soon, in milliseconds. */
+/** A run that waited less than this was served soon, in milliseconds. */
 const SOON_MS = 1000;
 
 /**
- * How many runs this process drives: as many as it may, and no more than it can serve. Where it keeps up it may have as
- * many as it had in the window before, however short they are, and a few more; the others are held back, and stay
- * queued, for another instance or for later. The states follow from windows of time: room -> held back (a start was
- * denied) -> overloaded (for two seconds, and those that start have waited long) -> room (a window without a denial).
+ * Limits how many runs this process drives: at most `maxConcurrent`, and no more than it can serve. While it keeps up, it
+ * may have as many as in the previous window, however short they are, and a few more. The others are held back: they stay
+ * queued, for another process or for later. States: room -> held back (a start was denied) -> overloaded (held back for
+ * two seconds, and those that start have waited long) -> room (a window without a denial).
  */
 export class Capacity {
   readonly #max: number;
   readonly #load: LoadMeter;
   readonly #now: () => number;
   #windowAt = Number.NEGATIVE_INFINITY;
-  /** How many runs there may be in this window. */
+  /** How many runs may be active in this window. */
   #room = 0;
-  /** The most runs that there were in it. */
-  #most = 0;
+  /** The highest number of active runs in it. */
+  #peak = 0;
   #denied = false;
   #heldBackAt: number | undefined;
-  /** When a run started last that had not waited long. */
+  /** When a run last started that had not waited long. */
   #servedSoonAt = Number.NEGATIVE_INFINITY;
   readonly #line = new StartLine();
   #active: () => number = () => 0;
-  #soon: NodeJS.Immediate | undefined;
+  #serveSoon: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `now`: milliseconds that only grow. */
+  /** `now`: a monotonic clock in milliseconds. */
   constructor(options: { maxConcurrent: number; load: LoadMeter; now?: () => number }) {
     this.#max = options.maxConcurrent;
     this.#load = options.load;
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Whether one more run may start beside `active` ones. A process without runs may always. */
-  start(active: number): boolean {
+  /** Whether one more run may start beside `active` ones. An idle process may always start one. */
+  tryStart(active: number): boolean {
     if (active >= this.#max) return false;
-    this.#roll(active);
+    this.#rollWindow(active);
     if (active < this.#room || active === 0) {
-      this.#most = Math.max(this.#most, active + 1);
+      this.#peak = Math.max(this.#peak, active + 1);
       return true;
     }
-    this.#most = Math.max(this.#most, active);
+    this.#peak = Math.max(this.#peak, active);
     this.#denied = true;
     return false;
   }
 
-  /** Notes how long a run that starts has waited, in milliseconds. */
+  /** Notes how long a run waited before it started, in milliseconds. */
   served(waitedMs: number): void {
     if (waitedMs < SOON_MS) this.#servedSoonAt = this.#now();
   }
 
-  /** Whether a run may go on here that was under way elsewhere: it was let in long ago, and waits for nobody's load. */
-  resume(active: number): boolean {
+  /** Whether a run that was under way elsewhere may continue here: it was admitted long ago, whatever the load. */
+  canResume(active: number): boolean {
     return active < this.#max;
   }
 
-  /** Whether one more run may start before all that wait for it: only where none does. */
-  startFirst(active: number): boolean {
-    return this.#line.empty && this.start(active);
+  /** Whether one more run may start; not if others wait already. */
+  tryStartInTurn(active: number): boolean {
+    return this.#line.empty && this.tryStart(active);
   }
 
-  /** The same for one that has not waited elsewhere. */
-  startNow(active: number): boolean {
-    const starts = this.startFirst(active);
+  /** Like `tryStartInTurn`, for a run that has not waited elsewhere. */
+  tryStartNow(active: number): boolean {
+    const starts = this.tryStartInTurn(active);
     if (starts) this.served(0);
     return starts;
   }
 
   /**
-   * Waits for a start, `ms` at most or until the signal aborts: true where it may start. `owner`: the API key of a run
-   * that waits here; absent for a place that the queue of runs gets.
+   * Waits up to `ms` milliseconds, or until the signal aborts, for permission to start; resolves to whether it came.
+   * `owner`: the API key of a run that waits here; absent for a place that the shared queue of runs gets.
    */
-  async startWithin(
+  async waitToStart(
     ms: number,
     active: () => number,
     { owner, signal }: { owner?: string; signal?: AbortSignal } = {},
   ): Promise<boolean> {
     if (signal?.aborted) return false;
-    if (this.startFirst(active())) return true;
+    if (this.tryStartInTurn(active())) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const place = { owner, until: this.#now() + ms, settle: resolve };
     const leave = () => this.#line.leave(place);
@@ -105,30 +105,32 @@ export class Capacity {
   }
 
   /** Resolves when there is room for one more run of an API key, or when the signal aborts. */
-  async room(owner: string, active: () => number, signal: AbortSignal): Promise<void> {
-    const began = this.#now();
-    if (await this.startWithin(Number.POSITIVE_INFINITY, active, { owner, signal })) this.served(this.#now() - began);
+  async waitForRoom(owner: string, active: () => number, signal: AbortSignal): Promise<void> {
+    const startedAt = this.#now();
+    if (await this.waitToStart(Number.POSITIVE_INFINITY, active, { owner, signal }))
+      this.served(this.#now() - startedAt);
   }
 
-  /** A run has left its place: once all that goes with it is done, those that wait get it. */
-  left(): void {
+  /** A run no longer needs its place: after the current turn of the event loop, waiting runs get it. */
+  placeFreed(): void {
     if (this.#line.empty) return;
-    this.#soon ??= setImmediate(() => {
-      this.#soon = undefined;
+    this.#serveSoon ??= setImmediate(() => {
+      this.#serveSoon = undefined;
       this.#serve();
     });
   }
 
-  /** Lets those start that wait, where there is room. */
+  /** Starts waiting runs while there is room. */
   #serve(): void {
-    this.#line.leaveLate(this.#now());
-    for (let started = 0; !this.#line.empty && this.start(this.#active() + started); started++) this.#line.startNext();
+    this.#line.expire(this.#now());
+    for (let started = 0; !this.#line.empty && this.tryStart(this.#active() + started); started++)
+      this.#line.startNext();
     if (!this.#line.empty) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Whether what is queued cannot be served soon, so that more should go elsewhere. */
+  /** Whether queued runs cannot be served soon, so that new ones should go elsewhere. */
   get overloaded(): boolean {
     const now = this.#now();
     const heldBackAt = this.#heldBackSince(now);
@@ -136,28 +138,28 @@ export class Capacity {
     return isHeldBack && now - this.#servedSoonAt >= SOON_MS;
   }
 
-  /** Since when runs have been held back, as of `now`; undefined where they are not. */
+  /** Since when runs have been held back, as of `now`; undefined if they are not. */
   #heldBackSince(now: number): number | undefined {
     const passed = now - this.#windowAt;
     if (passed < WINDOW_MS) return this.#heldBackAt;
     return this.#denied && passed < PATIENCE_MS ? (this.#heldBackAt ?? this.#windowAt) : undefined;
   }
 
-  /** Begins the next window where it is time to, beside `active` runs. */
-  #roll(active: number): void {
+  /** Begins the next window if it is due, with `active` runs. */
+  #rollWindow(active: number): void {
     const now = this.#now();
     const passed = now - this.#windowAt;
     if (passed < WINDOW_MS) return;
     this.#heldBackAt = this.#heldBackSince(now);
     this.#denied = false;
-    this.#room = this.#roomAfter(passed < 2 * WINDOW_MS ? Math.max(this.#most, active) : active);
-    this.#most = active;
+    this.#room = this.#roomAfter(passed < 2 * WINDOW_MS ? Math.max(this.#peak, active) : active);
+    this.#peak = active;
     this.#windowAt = now;
   }
 
-  #roomAfter(most: number): number {
+  #roomAfter(peak: number): number {
     const { utilization, lagMs } = this.#load;
-    if (lagMs >= LATE_MS) return Math.floor(most / 2);
-    return most + (lagMs >= BUSY.lagMs || utilization >= BUSY.utilization ? BUSY_GROWTH : GROWTH);
+    if (lagMs >= LATE_MS) return Math.floor(peak / 2);
+    return peak + (lagMs >= BUSY.lagMs || utilization >= BUSY.utilization ? BUSY_GROWTH : GROWTH);
   }
 }

@@ -2,12 +2,12 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { ActiveRuns } from './active-runs.ts';
 
-/** How often free runs are looked for without being told, in milliseconds. */
-const LOOK_MS = 1000;
+/** How often the store is asked for free runs without a notification, in milliseconds. */
+const POLL_MS = 1000;
 
 /**
- * The executor of a single instance: it asks the store for free runs. It claims whatever is offered, up to
- * `maxConcurrent`: idle -> (woken, or a second passed) -> waiting for room and claiming until nothing is free -> idle.
+ * The executor for an embedded store: it asks the store for free runs and claims them, up to `maxConcurrent`:
+ * idle -> (woken, or a second passed) -> waiting for room and claiming until nothing is free -> idle.
  */
 export class LocalExecutor extends ActiveRuns {
   #wake = Promise.withResolvers<void>();
@@ -41,19 +41,19 @@ export class LocalExecutor extends ActiveRuns {
       try {
         await this.#claimAll();
       } catch (thrown) {
-        this.outage.failed(thrown);
+        this.outage.noteFailure(thrown);
         this.options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       const { promise, resolve } = this.#wake;
-      const look = setTimeout(resolve, LOOK_MS);
+      const timer = setTimeout(resolve, POLL_MS);
       if (!signal.aborted) await promise;
-      clearTimeout(look);
+      clearTimeout(timer);
     }
   }
 
   async #claimAll(): Promise<void> {
     while (await this.#room()) {
-      using _ = this.hold();
+      using _ = this.holdPlace();
       const claim = await this.claimNext({ queued: !this.outage.isOver });
       if (!claim) return;
       this.capacity.served(this.options.clock.now() - claim.run.createdAt);
@@ -61,14 +61,14 @@ export class LocalExecutor extends ActiveRuns {
     }
   }
 
-  /** Waits for room for a queued run; false if there is none to be had, or the gateway stops. */
+  /** Waits for room for a queued run; false if no run is queued, or the gateway stops. */
   async #room(): Promise<boolean> {
     const { signal } = this.stopping;
     if (signal.aborted) return false;
-    if (this.capacity.startFirst(this.active)) return true;
-    // A turn that nobody takes is one that others do not get.
+    if (this.capacity.tryStartInTurn(this.active)) return true;
+    // Wait in line only for a run that exists: a turn that is not used is lost to others.
     const free = await this.options.store.claimable({ limit: 1 });
     if (free.length === 0) return false;
-    return await this.capacity.startWithin(Number.POSITIVE_INFINITY, () => this.active, { signal });
+    return await this.capacity.waitToStart(Number.POSITIVE_INFINITY, () => this.active, { signal });
   }
 }

@@ -4,7 +4,7 @@ import type { LoadMeter } from '../load-meter.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 import { LocalExecutor } from './local-executor.ts';
 
-/** Over an embedded store, shared by workers or not, each process asks for runs; over Redis a queue deals them out. */
+/** Opens the executor for the store: with an embedded store each process asks for runs; over Redis a queue deals them out. */
 export async function openExecutor(
   { live, storage, load }: { live: LiveConfig; storage: Pick<Storage, 'openQueue'>; load: LoadMeter },
   common: Omit<ExecutorOptions, 'load' | 'maxConcurrent' | 'mayRun'>,
@@ -20,7 +20,7 @@ export async function openExecutor(
   let executor: Executor;
   if (storage.openQueue) {
     const connection = stack.use(await storage.openQueue());
-    // Loaded only where it is needed: it takes a tenth of a second.
+    // Loaded only when needed: it takes a tenth of a second.
     const { QueueExecutor } = await import('./queue-executor.ts');
     executor = new QueueExecutor({ ...options, connection });
   } else executor = new LocalExecutor(options);

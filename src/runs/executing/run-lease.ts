@@ -3,53 +3,53 @@ import type { Logger } from '../../base/logger.ts';
 import type { Claim, FencingToken, RunRecord, RunStore, SubmissionKey } from '../../store/run-store.ts';
 import type { ResponseFold } from '../reading/response-fold.ts';
 
-/** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
+/** How long a claim lasts without renewal, in milliseconds. Takeover follows within 6 s of a kill. */
 export const LEASE_MS = 4000;
 
-/** Why an execution is stopped: another instance goes on. */
+/** The reason for stopping an execution so that another instance can continue the run. */
 export class HandOver extends Error {
   override readonly name = 'HandOver';
 }
 
-/** The claim on a run was lost, or the store stayed away: nothing more can be written, another owner goes on. */
+/** The claim on a run was lost, or the store stayed away: nothing more can be written, another owner continues. */
 export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
 }
 
 /**
- * This instance's hold on a run that it claimed, from the claim to the end or the hand-over: who asks it to stop, for
- * what reason, and whether it may still write. `signal` aborts once, with the first reason:
+ * This process's claim on a run, from the claim to the end or the hand-over: who wants it to stop, for what reason, and
+ * whether it may still write. `signal` aborts once, with the first reason:
  * held -> cancelled | handed over (`HandOver`) | lost (`ClaimLostError`).
  */
 export class RunLease {
   readonly run: RunRecord;
   /** See `Claim`. */
   readonly attempts: number;
-  /** What is stored of the response, once the log was read. */
+  /** The response as stored so far; set once the log was read. */
   fold: ResponseFold | undefined;
-  /** Whether the run is still this instance's where a renewal was refused; set once the log was read. */
+  /** Checks whether the run is still ours after a renewal was refused; set once the log was read. */
   recheck: (() => Promise<boolean>) | undefined;
-  /** Whether the run's only reader went with the process that stored it: nothing is paid for it. */
+  /** Whether the run's only reader is gone with the process that created it: nothing is spent on it. */
   orphaned = false;
   /** See `Claim`. */
   readonly keys: readonly SubmissionKey[];
-  /** Another one than before where the run was claimed anew, because a failover had lost the claim. */
+  /** Changes if the run is claimed anew after a failover lost the claim. */
   token: FencingToken;
   #offered: Claim | undefined;
   readonly #store: Pick<RunStore, 'renew' | 'release'>;
   readonly #log: Logger;
-  readonly #failed: ((thrown: unknown) => void) | undefined;
+  readonly #onRenewalFailed: ((thrown: unknown) => void) | undefined;
   readonly #controller = new AbortController();
-  /** When the claim was last known to hold, by this process' own monotonic clock, in milliseconds. */
-  #heldAt = performance.now();
+  /** When the claim was last known to hold, by this process's monotonic clock, in milliseconds. */
+  #confirmedAt = performance.now();
   #cancelled = false;
   #pausing = false;
   #leaving = false;
 
-  /** `failed` hears why the claim could not be renewed. */
+  /** `onRenewalFailed` is told why the claim could not be renewed. */
   constructor(
     claim: Claim,
-    parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger; failed?(thrown: unknown): void },
+    parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger; onRenewalFailed?(thrown: unknown): void },
   ) {
     this.run = claim.run;
     this.token = claim.token;
@@ -57,13 +57,13 @@ export class RunLease {
     this.attempts = claim.attempts;
     this.#store = parts.store;
     this.#log = parts.log;
-    this.#failed = parts.failed;
+    this.#onRenewalFailed = parts.onRenewalFailed;
     if (claim.run.cancelRequested) this.cancel();
   }
 
   /**
-   * The store gave the run to this very process again: a failover lost the claim, and with it perhaps events that the
-   * owner still has.
+   * Called when the store gives this run to this same process again: a failover lost the claim, and perhaps events that
+   * the owner still has.
    */
   async offer(claim: Claim): Promise<void> {
     this.#offered = claim;
@@ -72,7 +72,7 @@ export class RunLease {
     if (this.takeOffered()) await this.#store.release(id, { token: claim.token });
   }
 
-  /** The claim that was offered and not taken yet. */
+  /** Takes the claim that was offered, if any. */
   takeOffered(): Claim | undefined {
     const offered = this.#offered;
     this.#offered = undefined;
@@ -93,18 +93,18 @@ export class RunLease {
     return this.#pausing;
   }
 
-  /** Whether this instance lets go of the run: then nothing waits for a store that is away. */
+  /** Whether this process is giving the run up, so that nothing waits for a store that is away. */
   get leaving(): boolean {
     return this.#leaving;
   }
 
-  /** A cancel was accepted, or is about to be: the work stops at once. */
+  /** Stops the work at once, because a cancel was accepted or is about to be. */
   cancel(): void {
     this.#cancelled = true;
     this.#controller.abort(new Error('the run was cancelled'));
   }
 
-  /** Asks to hand the run over at its next step boundary. */
+  /** Has the run handed over at its next step boundary. */
   pause(): void {
     this.#pausing = true;
   }
@@ -115,40 +115,40 @@ export class RunLease {
     this.#controller.abort(new HandOver('the gateway shuts down'));
   }
 
-  /** Nothing can be written any more. */
+  /** Stops the work because nothing can be written any more. */
   lose(reason: ClaimLostError): void {
     this.#controller.abort(reason);
   }
 
   /**
-   * To be called before anything that costs: a process that stood still, or that the store was cut off from, may find
-   * its claim run out, and the answer of an append that was made before still waiting for it.
-   * @throws the signal's reason where the claim was lost.
+   * Call before anything that costs money: a process that was frozen, or cut off from the store, may have lost its claim
+   * and still receive the answer to an append made before that.
+   * @throws the signal's reason if the claim was lost.
    */
   async confirm(): Promise<void> {
-    if (performance.now() - this.#heldAt > LEASE_MS / 2) await this.renew();
+    if (performance.now() - this.#confirmedAt > LEASE_MS / 2) await this.renew();
     this.signal.throwIfAborted();
   }
 
-  /** Renews the claim, and stops the run where it was lost or cancelled. A store that is away changes nothing. */
+  /** Renews the claim, and stops the run if it was lost or cancelled. A store that is away changes nothing. */
   async renew(): Promise<void> {
     const { id } = this.run;
-    const asked = performance.now();
+    const sentAt = performance.now();
     try {
       const renewed = await this.#store.renew(id, { token: this.token, leaseMs: LEASE_MS });
       if (renewed.result === 'ok') {
-        this.#heldAt = asked;
+        this.#confirmedAt = sentAt;
         if (renewed.cancel) this.cancel();
       } else if (!(await this.recheck?.())) {
         this.#controller.abort(new HandOver('the claim was lost'));
       }
     } catch (thrown) {
-      this.#failed?.(thrown);
+      this.#onRenewalFailed?.(thrown);
       this.#log.warn({ run: id, err: messageOf(thrown) }, 'claim could not be renewed');
     }
   }
 
-  /** Gives the claim back: the run is free at once. */
+  /** Releases the claim: the run is free at once. */
   async release(): Promise<void> {
     await this.#store.release(this.run.id, { token: this.token });
   }

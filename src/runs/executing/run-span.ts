@@ -4,15 +4,15 @@ import { readRequest } from '../stored/stored-request.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
 
 /**
- * Drives a run in a span of its own, in the trace of the request that submitted it. A run that several processes drive has
- * a span for each. `showsContents`: spans below it may show what is said.
+ * Drives a run in a span of its own, in the trace of the request that submitted it. If several processes drive the run,
+ * each has its span. `showsContents`: child spans may contain prompts and answers.
  */
 export async function inRunSpan(
   run: RunRecord,
   { showsContents }: { showsContents: boolean },
   drive: () => Promise<ExecutionResult>,
 ): Promise<ExecutionResult> {
-  const { trace, name, conversation } = readable(run);
+  const { trace, name, conversation } = spanDetails(run);
   const attributes = {
     'gen_ai.agent.name': run.model,
     'research_gateway.run.id': run.id,
@@ -28,8 +28,8 @@ export async function inRunSpan(
   });
 }
 
-/** What is stored of a newer gateway cannot be read: whoever drives the run finds that, too. */
-function readable(run: RunRecord) {
+/** A request stored by a newer gateway cannot be read; the error is left to whoever drives the run. */
+function spanDetails(run: RunRecord) {
   try {
     const { trace, conversation, request } = readRequest(run);
     return { trace, name: request.kind === 'proxy' ? 'run' : 'invoke_agent', conversation };
@@ -38,8 +38,8 @@ function readable(run: RunRecord) {
   }
 }
 
-/** Shows how a run ended in the span of its execution. */
-export function runEnded({ ended }: ExecutionOutcome): void {
+/** Records how a run ended in the active span. */
+export function recordRunEnd({ ended }: ExecutionOutcome): void {
   const span = activeSpan();
   if (!span || !ended) return;
   span.set({ 'research_gateway.run.status': ended.status });
@@ -47,8 +47,8 @@ export function runEnded({ ended }: ExecutionOutcome): void {
 }
 
 /**
- * What appends to the log of the run that is driven here now: what finishes a step, or the run, in a span of its own,
- * deltas without. They come from sockets, where nobody knows which run is meant.
+ * A wrapper for appends to the log of the current run: an append that finishes a step or the run gets a span, one of
+ * deltas does not. Taken once, because an append caused by a socket's data runs outside the context of the run.
  */
 export function storeSpans(): (batch: Append, append: () => Promise<AppendResult>) => Promise<AppendResult> {
   const run = activeSpan();

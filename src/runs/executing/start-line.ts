@@ -1,18 +1,18 @@
 export interface WaitingStart {
-  /** The API key of a run that waits in this process; undefined for a place that the queue of runs gets. */
+  /** The API key of a run that waits in this process; undefined for a place that the shared queue of runs gets. */
   owner: string | undefined;
-  /** When it waits no longer. */
+  /** When it stops waiting, on the caller's clock. */
   until: number;
   settle(started: boolean): void;
 }
 
 /**
- * Those that wait for a start, in turns: one from the queue, which has turns of its own, and one of those that wait here,
- * of the next API key. The runs of one key start in the order of coming.
+ * Decides who starts next, by turns: one place of the shared queue, which takes turns among keys itself, then one run that
+ * waits here, of the next API key. The runs of one key start in order of arrival.
  */
 export class StartLine {
   readonly #queue = new Set<WaitingStart>();
-  /** The key whose turn is next comes first. */
+  /** In order of turns: the next key comes first. */
   readonly #byOwner = new Map<string, Set<WaitingStart>>();
   #queueIsNext = true;
 
@@ -21,23 +21,23 @@ export class StartLine {
   }
 
   enter(place: WaitingStart): void {
-    const own = this.#placesOf(place);
-    own.add(place);
-    if (place.owner !== undefined) this.#byOwner.set(place.owner, own);
+    const places = this.#placesOf(place);
+    places.add(place);
+    if (place.owner !== undefined) this.#byOwner.set(place.owner, places);
   }
 
   leave(place: WaitingStart): void {
     if (this.#remove(place)) place.settle(false);
   }
 
-  /** Those whose time is over leave. */
-  leaveLate(now: number): void {
-    for (const own of [this.#queue, ...this.#byOwner.values()]) {
-      for (const place of own) if (place.until <= now) this.leave(place);
+  /** Removes those whose time is up. */
+  expire(now: number): void {
+    for (const places of [this.#queue, ...this.#byOwner.values()]) {
+      for (const place of places) if (place.until <= now) this.leave(place);
     }
   }
 
-  /** Lets the next one start. */
+  /** Starts the next one in line. */
   startNext(): void {
     const queued = this.#queue.values().next().value;
     const here = this.#byOwner.values().next().value?.values().next().value;
@@ -45,15 +45,15 @@ export class StartLine {
     if (!next) return;
     this.#remove(next);
     this.#queueIsNext = next.owner !== undefined;
-    this.#tookTurn(next.owner);
+    this.#moveToBack(next.owner);
     next.settle(true);
   }
 
-  #tookTurn(owner: string | undefined): void {
-    const own = owner === undefined ? undefined : this.#byOwner.get(owner);
-    if (owner === undefined || !own) return;
+  #moveToBack(owner: string | undefined): void {
+    const places = owner === undefined ? undefined : this.#byOwner.get(owner);
+    if (owner === undefined || !places) return;
     this.#byOwner.delete(owner);
-    this.#byOwner.set(owner, own);
+    this.#byOwner.set(owner, places);
   }
 
   #placesOf({ owner }: WaitingStart): Set<WaitingStart> {
@@ -61,9 +61,9 @@ export class StartLine {
   }
 
   #remove(place: WaitingStart): boolean {
-    const own = this.#placesOf(place);
-    const wasThere = own.delete(place);
-    if (place.owner !== undefined && own.size === 0) this.#byOwner.delete(place.owner);
+    const places = this.#placesOf(place);
+    const wasThere = places.delete(place);
+    if (place.owner !== undefined && places.size === 0) this.#byOwner.delete(place.owner);
     return wasThere;
   }
 }

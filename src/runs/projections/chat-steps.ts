@@ -8,14 +8,14 @@ import { planIn, planText, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { objectIn, searchQueries, textIn } from '../executing/log/call-items.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 
-/** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
+/** The reasoning and tool calls of a run as chat completions show them: reasoning steps, progress lines, search results. */
 
-/** Text of a page that stands for it, in UTF-16 code units. */
-const SNIPPET = 300;
-/** A line of progress, in UTF-16 code units. */
-const LINE = 300;
+/** Length of a page's snippet, in UTF-16 code units. */
+const MAX_SNIPPET = 300;
+/** Length of a progress line, in UTF-16 code units. */
+const MAX_LINE = 300;
 
-/** The step of an item, or undefined for a message. */
+/** The reasoning step of an item; undefined for items that have none, such as messages. */
 export function toReasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
   switch (item.type) {
     case 'reasoning':
@@ -33,7 +33,7 @@ export function toReasoningStep(item: OutputItem, index: number): ReasoningStep 
   }
 }
 
-/** The step of a call that stands in the log as OpenAI has it: with what that item says. */
+/** The step of a call that the log holds as an OpenAI item, with what that item tells. */
 function openAiStep(item: OpenAiCall, index: number): ReasoningStep {
   switch (item.type) {
     case 'web_search_call': {
@@ -78,7 +78,7 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
       return {
         index,
         type: 'fetch_url_content',
-        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: textIn(content).slice(0, SNIPPET) },
+        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: textIn(content).slice(0, MAX_SNIPPET) },
       };
     }
     case 'execute_python':
@@ -88,13 +88,13 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
   }
 }
 
-/** Chat completions know no plan: it is a thought there. */
+/** A plan as text: chat completions have no plans, so it becomes a thought. */
 function thoughtOfPlan({ arguments: args }: ToolCallItem): string {
   const plan = planIn(args);
   return plan ? planText(plan) : '';
 }
 
-/** A tool call as one line, for apps that show thoughts, as Markdown often, and know no steps. */
+/** A tool call as one line, for apps that show reasoning text, often as Markdown, but no steps. */
 export function progressLine(item: ToolCallItem): string {
   const args = objectIn(item.arguments);
   switch (item.name) {
@@ -114,16 +114,16 @@ export function progressLine(item: ToolCallItem): string {
   }
 }
 
-/** What the run's searches found and what it read, each URL once. */
+/** The results of the run's searches and the pages that it read, each URL once. */
 export function searchResults(output: readonly OutputItem[]): SearchResult[] {
   const found = new Map<string, SearchResult>();
   for (const item of output) {
-    for (const result of foundBy(item)) if (result.url !== '' && !found.has(result.url)) found.set(result.url, result);
+    for (const result of resultsIn(item)) if (result.url && !found.has(result.url)) found.set(result.url, result);
   }
   return [...found.values()];
 }
 
-function foundBy(item: OutputItem): SearchResult[] {
+function resultsIn(item: OutputItem): SearchResult[] {
   if (item.type === 'tool_call') return [...resultsOf(item), ...pageOf(item)];
   if (item.type !== 'web_search_call' || item.action.type !== 'search') return [];
   return item.action.sources.map(({ url }) => ({ title: '', url, snippet: '', source_id: null }));
@@ -145,12 +145,12 @@ function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchR
   return {
     title: textIn(title),
     url: textIn(url),
-    snippet: textIn(text).slice(0, SNIPPET),
+    snippet: textIn(text).slice(0, MAX_SNIPPET),
     source_id: typeof source_id === 'number' ? source_id : null,
   };
 }
 
 function line(what: string, about: string): string {
   const text = onOneLine(about);
-  return `${what}: ${markdownText(text.length > LINE ? `${text.slice(0, LINE).toWellFormed()}…` : text)}`;
+  return `${what}: ${markdownText(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE).toWellFormed()}…` : text)}`;
 }

@@ -15,11 +15,11 @@ export interface ChatStreamOptions {
   model: string;
   /** Unix seconds. */
   created: number;
-  /** Whether the usage stands in a further chunk, as `stream_options.include_usage` asks. */
+  /** Whether the usage goes into a chunk of its own, as `stream_options.include_usage` requests. */
   includeUsage?: boolean;
 }
 
-/** What all chunks of a stream say, and one that says a delta. */
+/** The fields that all chunks of a stream share, and a function that makes a chunk of a delta. */
 export function chunksOf({ id, created, model, includeUsage }: ChatStreamOptions) {
   const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
   const chunk = (
@@ -35,31 +35,31 @@ export function chunksOf({ id, created, model, includeUsage }: ChatStreamOptions
 
 /**
  * The chunks of a chat stream (docs/api.md, "Chat completions"): role, reasoning steps, content, and a last one with
- * `finish_reason`, usage and sources; on a failure it has a top-level `error`. Ends without a last chunk where the log
- * does.
+ * `finish_reason`, usage and sources; on a failure it has a top-level `error`. If the log ends early, there is no last
+ * chunk.
  */
 export async function* chatStream(
   batches: AsyncIterable<LogBatch>,
   options: ChatStreamOptions,
 ): AsyncGenerator<ChatChunk, void> {
   const { base, chunk } = chunksOf(options);
-  const shown = new ShownReasoning();
+  const reasoning = new ReasoningDeltas();
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {
     for (const event of decodeFrames(batch.frames)) {
-      const delta = event.type === 'response.output_text.delta' ? { content: event.delta } : shown.deltaOf(event);
+      const delta = event.type === 'response.output_text.delta' ? { content: event.delta } : reasoning.deltaOf(event);
       if (delta) yield chunk(delta);
       if (!isTerminal(event)) continue;
       const { response } = event;
       const usage = toChatUsage(response.usage);
       const separate = options.includeUsage === true && response.status !== 'failed';
-      yield { ...base, ...lastOf(response), usage: separate ? null : usage };
+      yield { ...base, ...lastChunk(response), usage: separate ? null : usage };
       if (separate) yield { ...base, choices: [], usage };
     }
   }
 }
 
-function lastOf(response: ResponseObject): Pick<ChatChunk, 'choices' | 'search_results' | 'citations' | 'warnings'> {
+function lastChunk(response: ResponseObject): Pick<ChatChunk, 'choices' | 'search_results' | 'citations' | 'warnings'> {
   const { annotations, ...sources } = chatSources(response);
   const finish_reason = finishReason(response);
   return {
@@ -69,16 +69,16 @@ function lastOf(response: ResponseObject): Pick<ChatChunk, 'choices' | 'search_r
   };
 }
 
-/** Thoughts and tool calls as deltas: as steps, and as text with thoughts in paragraphs and calls in lines. */
-class ShownReasoning {
+/** Turns reasoning and tool calls into deltas: as steps, and as text with a paragraph for each thought and a line for each call. */
+class ReasoningDeltas {
   /**
-   * The indexes of the steps: 0, 1, 2 in the order in which they are first shown. The Python SDK's helper puts each
-   * step at its index, and mixes steps or throws where one comes out of order: parallel calls end in any order.
+   * The indexes of the steps: 0, 1, 2, ... in the order in which they first appear. The Python SDK's helper puts each step
+   * at its index, and mixes steps up or throws if one comes out of order; parallel calls end in any order.
    */
-  readonly #places = new Map<number, number>();
-  /** The place in the output of the thought that the text ended with. */
+  readonly #indexes = new Map<number, number>();
+  /** The output index of the thought that the text last came from. */
   #thought: number | undefined;
-  /** Functions of the client's own that were called. */
+  /** How many of the client's functions were called. */
   #calls = 0;
   #last: 'nothing' | 'thought' | 'line' = 'nothing';
 
@@ -87,7 +87,7 @@ class ShownReasoning {
       case 'response.reasoning_text.delta': {
         const { output_index, delta } = event;
         const reasoning_content = `${this.#beforeThought(output_index)}${delta}`;
-        const step = { index: this.#placeOf(output_index), type: 'thinking' as const, thought: delta };
+        const step = { index: this.#indexOf(output_index), type: 'thinking' as const, thought: delta };
         return { reasoning_content, reasoning_steps: [step] };
       }
       case 'response.output_item.added':
@@ -97,7 +97,7 @@ class ShownReasoning {
         if (event.item.type === 'function_call')
           return { tool_calls: [{ index: this.#calls++, ...toToolCall(event.item) }] };
         if (event.item.type !== 'tool_call') return undefined;
-        const step = toReasoningStep(event.item, this.#placeOf(event.output_index));
+        const step = toReasoningStep(event.item, this.#indexOf(event.output_index));
         return step && { reasoning_steps: [step] };
       }
       default:
@@ -106,8 +106,8 @@ class ShownReasoning {
   }
 
   #beforeThought(outputIndex: number): string {
-    const goesOn = this.#last === 'thought' && this.#thought === outputIndex;
-    const before = goesOn || this.#last === 'nothing' ? '' : '\n\n';
+    const isSame = this.#last === 'thought' && this.#thought === outputIndex;
+    const before = isSame || this.#last === 'nothing' ? '' : '\n\n';
     this.#last = 'thought';
     this.#thought = outputIndex;
     return before;
@@ -119,9 +119,9 @@ class ShownReasoning {
     return before;
   }
 
-  #placeOf(outputIndex: number): number {
-    const place = this.#places.get(outputIndex) ?? this.#places.size;
-    this.#places.set(outputIndex, place);
-    return place;
+  #indexOf(outputIndex: number): number {
+    const index = this.#indexes.get(outputIndex) ?? this.#indexes.size;
+    this.#indexes.set(outputIndex, index);
+    return index;
   }
 }

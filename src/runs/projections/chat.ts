@@ -17,7 +17,7 @@ import { searchResults, toReasoningStep } from './chat-steps.ts';
 /** The chat completion object of an ended run; with `error` and `finish_reason: "error"` of a failed one. */
 export function toChatCompletion(response: ResponseObject): ChatCompletion {
   const { annotations, ...sources } = chatSources(response);
-  const { thoughts, tool_calls } = saidIn(response);
+  const { thoughts, tool_calls } = thoughtsAndCalls(response);
   const message = {
     role: 'assistant' as const,
     content: response.output_text,
@@ -29,8 +29,8 @@ export function toChatCompletion(response: ResponseObject): ChatCompletion {
   return completionOf(response, { message, logprobs: null }, sources);
 }
 
-/** What a model thought, and the functions of the client's that it called. */
-export function saidIn({ output }: ResponseObject): { thoughts: string; tool_calls: ChatToolCall[] } {
+/** A model's reasoning as text, and its calls of the client's functions. */
+export function thoughtsAndCalls({ output }: ResponseObject): { thoughts: string; tool_calls: ChatToolCall[] } {
   return {
     thoughts: output
       .filter((item) => item.type === 'reasoning')
@@ -40,11 +40,11 @@ export function saidIn({ output }: ResponseObject): { thoughts: string; tool_cal
   };
 }
 
-/** A message as the one choice of a chat completion, and what else that says. */
-export function completionOf<Message, Logprobs, More>(
+/** A chat completion with a message as its only choice, and further fields. */
+export function completionOf<Message, Logprobs, Extra>(
   response: ResponseObject,
   { message, logprobs }: { message: Message; logprobs: Logprobs },
-  more: More,
+  extra: Extra,
 ) {
   return {
     id: response.id.replace(/^resp_/, 'chatcmpl-'),
@@ -52,13 +52,13 @@ export function completionOf<Message, Logprobs, More>(
     created: response.created_at,
     model: response.model,
     choices: [{ index: 0 as const, message, finish_reason: finishReason(response), logprobs }],
-    ...more,
+    ...extra,
     usage: toChatUsage(response.usage),
     ...(response.status === 'failed' && response.error ? { error: response.error } : {}),
   };
 }
 
-/** What a completion, or the last chunk of a stream, says of its sources. */
+/** The sources of a completion, or of the last chunk of a stream. */
 export function chatSources({ output, warnings }: ResponseObject): {
   annotations: ChatAnnotation[];
   search_results: SearchResult[];
@@ -66,7 +66,7 @@ export function chatSources({ output, warnings }: ResponseObject): {
   warnings: Warning[];
 } {
   const message = output.findLast((item) => item.type === 'message');
-  const cited = eachSourceOnce(answerIn(message)?.annotations ?? []);
+  const cited = uniqueSources(answerIn(message)?.annotations ?? []);
   return {
     annotations: cited.map(({ type: _, file_id: __, filename: ___, ...url_citation }) => ({
       type: 'url_citation',
@@ -79,10 +79,10 @@ export function chatSources({ output, warnings }: ResponseObject): {
 }
 
 /**
- * Chat apps open `[n]` as the n-th annotation: each source once in the order of its number, then bare URLs. Behind them stand
- * the other values of a structured answer, each with its source.
+ * Chat apps open `[n]` as the n-th annotation, so each source comes once, in the order of its number, then bare URLs. The
+ * other values of a structured answer follow, each with its source.
  */
-function eachSourceOnce(annotations: readonly UrlCitation[]): UrlCitation[] {
+function uniqueSources(annotations: readonly UrlCitation[]): UrlCitation[] {
   const numbered = new Map<number, UrlCitation>();
   const bare = new Map<string, UrlCitation>();
   for (const annotation of annotations) {
@@ -106,10 +106,10 @@ export function finishReason(response: ResponseObject): ChatFinishReason {
   return reason === 'max_output_tokens' ? 'length' : 'stop';
 }
 
-/** A call of a function of the client's own. */
+/** A call of one of the client's functions. */
 export function toToolCall({ call_id, namespace, name, arguments: args }: FunctionCallItem): ChatToolCall {
-  const whole = namespace === undefined ? name : `${namespace}.${name}`;
-  return { id: call_id, type: 'function', function: { name: whole, arguments: args } };
+  const fullName = namespace === undefined ? name : `${namespace}.${name}`;
+  return { id: call_id, type: 'function', function: { name: fullName, arguments: args } };
 }
 
 export function toChatUsage(usage: Usage): ChatUsage {

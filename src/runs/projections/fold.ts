@@ -4,16 +4,16 @@ import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
 /**
- * The response object at a point of the log is the fold of its events up to there, and of nothing else. This is one
- * more event; `response` itself is changed.
+ * Folds one more event into a response and returns it; changes `response` in place. The response object at any point of a
+ * log is the fold of its events up to there, and of nothing else.
  */
 export function applyEvent(response: ResponseObject | undefined, event: UnnumberedEvent): ResponseObject | undefined {
   if ('response' in event) return event.response;
-  if (response) change(response, event);
+  if (response) foldInto(response, event);
   return response;
 }
 
-function change(response: ResponseObject, event: UnnumberedEvent): void {
+function foldInto(response: ResponseObject, event: UnnumberedEvent): void {
   const item = 'output_index' in event ? response.output[event.output_index] : undefined;
   switch (event.type) {
     case 'response.output_item.added':
@@ -50,12 +50,12 @@ function change(response: ResponseObject, event: UnnumberedEvent): void {
     case 'response.output_text.annotation.added':
       if (item?.type === 'message') answerIn(item)?.annotations.push(event.annotation);
       return;
-    // A text that is done is what its deltas said; how far a call of OpenAI's profile is stands in its item.
+    // The other events repeat what is folded already, or what the item will say when it is done.
     default:
   }
 }
 
-/** Events that add text. */
+/** The types of events that add text. */
 export type TextDelta =
   | 'response.reasoning_text.delta'
   | 'response.reasoning_summary_text.delta'

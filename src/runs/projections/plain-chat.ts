@@ -4,19 +4,19 @@ import { decodeFrames } from '../../protocol/frames.ts';
 import { messageWords, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { completionOf, finishReason, saidIn, toChatUsage, toToolCall } from './chat.ts';
+import { completionOf, finishReason, thoughtsAndCalls, toChatUsage, toToolCall } from './chat.ts';
 import { type ChatStreamOptions, chunksOf } from './chat-stream.ts';
 
-/** A response of a plain model as a chat completion (docs/api.md, "Chat completions of plain models"): as providers have it. */
+/** A response of a plain model as a chat completion, in the form that providers use (docs/api.md, "Chat completions of plain models"). */
 
 type Delta = ChatChunk['choices'][number]['delta'];
 
 /** The chat completion object of an ended response; with `error` and `finish_reason: "error"` of a failed one. */
 export function toPlainCompletion(response: ResponseObject) {
-  const { thoughts: thought, tool_calls } = saidIn(response);
+  const { thoughts: reasoning, tool_calls } = thoughtsAndCalls(response);
   const messages = response.output.filter((item) => item.type === 'message');
   const parts = messages.flatMap((item) => (isNote(item) ? [] : item.content));
-  const thoughts = [thought, ...messages.filter(isNote).map(messageWords)].filter((text) => text !== '').join('\n\n');
+  const thoughts = [reasoning, ...messages.filter(isNote).map(messageWords)].filter((text) => text !== '').join('\n\n');
   const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
   const isSilent = text === '' && (tool_calls.length > 0 || refusal !== '');
@@ -33,7 +33,7 @@ export function toPlainCompletion(response: ResponseObject) {
 
 /**
  * The chunks of its stream: role, thoughts, content, calls, and a last one with `finish_reason`; with `includeUsage` one
- * more with the usage. On a failure the last has a top-level `error`. Ends without a last chunk where the log does.
+ * more with the usage. On a failure the last has a top-level `error`. If the log ends early, there is no last chunk.
  */
 export async function* plainChatStream(
   batches: AsyncIterable<LogBatch>,
@@ -42,19 +42,19 @@ export async function* plainChatStream(
   const { base, chunk } = chunksOf(options);
   let calls = 0;
   const notes = new Set<string>();
-  let isThought = false;
+  let hasReasoning = false;
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {
     for (const event of decodeFrames(batch.frames)) {
       if (event.type === 'response.output_item.added' && isNote(event.item)) {
         notes.add(event.item.id);
-        if (isThought) yield chunk({ reasoning_content: '\n\n' });
+        if (hasReasoning) yield chunk({ reasoning_content: '\n\n' });
       }
-      const isOfNote = event.type === 'response.output_text.delta' && notes.has(event.item_id);
-      const delta = isOfNote ? { reasoning_content: event.delta } : deltaOf(event, calls);
-      isThought ||= delta?.reasoning_content !== undefined;
+      const isNoteDelta = event.type === 'response.output_text.delta' && notes.has(event.item_id);
+      const delta = isNoteDelta ? { reasoning_content: event.delta } : deltaOf(event, calls);
+      hasReasoning ||= delta?.reasoning_content !== undefined;
       if (delta?.tool_calls) calls++;
-      const isText = event.type === 'response.output_text.delta' && !isOfNote;
+      const isText = event.type === 'response.output_text.delta' && !isNoteDelta;
       if (delta) yield chunk(delta, isText ? { logprobs: logprobsOf(event.logprobs) } : {});
       if (!isTerminal(event)) continue;
       const { response } = event;
@@ -66,7 +66,7 @@ export async function* plainChatStream(
   }
 }
 
-/** What a model says before its answer, where its provider tells that apart: chats have thoughts for it. */
+/** Whether an item is commentary before the answer, if the provider tells them apart; in chats it becomes reasoning. */
 function isNote(item: OutputItem): boolean {
   return item.type === 'message' && item.phase === 'commentary';
 }

@@ -5,69 +5,69 @@ import { sourceDates } from './source-dates.ts';
 
 /** A source as a report lists it. */
 export interface ReportSource {
-  /** The number in the text; null for an address that stands in the text itself. */
+  /** The number in the text; null for a URL that appears in the text itself. */
   number: number | null;
   url: string;
   title: string;
-  /** The run read it, or was shown it in a search. */
+  /** Whether the run read it or saw it in a search. */
   verified: boolean;
-  /** When it was published, where a tool said so. */
+  /** When it was published, if a tool reported that. */
   date?: string;
-  /** The words of it that sentences rest on, each once. */
+  /** The passages that sentences of the report rest on, each once. */
   quotes: string[];
 }
 
-/** What a marker says of one source. */
+/** One source that a marker cites. */
 export interface Citation {
   source: number;
-  /** The words of it that carry what stands before the marker; null where none are known. */
+  /** The passage of the source that supports the text before the marker; null if none is known. */
   quote: string | null;
 }
 
 /** A finished run as a document (docs/api.md, "The report as a document"). */
 export interface Report {
   title: string;
-  /** What was asked; empty where the title says it. */
+  /** The question; empty if it is the title. */
   question: string;
-  /** What was asked, also where the title says it. */
+  /** The question, even if it is the title. */
   asked: string;
   /** Markdown, without the heading that became the title. */
   text: string;
   /** Ranges of `text` that cite sources, in UTF-16 code units, in the order of the text. */
   markers: { start: number; end: number; citations: Citation[] }[];
-  /** Blocks `vega-lite` of the text are charts. */
+  /** Whether `vega-lite` blocks of the text are charts. */
   charts: boolean;
   sources: ReportSource[];
   model: string;
   /** Unix seconds of its end. */
   endedAt: number;
-  /** What a reader should know about it: cut, failed, resting on nothing. */
+  /** What readers should know about the report: that it is cut, failed, or has no sources. */
   notes: string[];
   claims: Claims | null;
   usage: Usage;
 }
 
-/** The longest title, in characters. */
+/** The maximum length of a title, in characters. */
 const TITLE_LENGTH = 140;
 const HEADING = /^\s*#\s+([^\n]+)\n*/;
 
-/** A report from an ended run's response object and its input. Undefined where the run wrote no text. */
+/** The report of an ended run, from its response object and input. Undefined if the run wrote no text. */
 export function reportOf(response: ResponseObject, input: readonly JsonObject[]): Report | undefined {
   const part = messageText(response);
   if (part.text.trim() === '') return undefined;
-  const asked = questionIn(input);
+  const question = questionIn(input);
   const heading = HEADING.exec(part.text);
-  const cut = heading?.[0].length ?? 0;
-  const title = shorten(plain(heading?.[1] ?? asked) || 'Report');
-  const annotations = part.annotations.filter((annotation) => annotation.start_index >= cut);
+  const headingLength = heading?.[0].length ?? 0;
+  const title = shorten(plain(heading?.[1] ?? question) || 'Report');
+  const annotations = part.annotations.filter((annotation) => annotation.start_index >= headingLength);
   return {
     title,
-    question: asked === title ? '' : asked,
-    asked,
-    text: part.text.slice(cut),
+    question: question === title ? '' : question,
+    asked: question,
+    text: part.text.slice(headingLength),
     markers: markersIn(part.text, annotations).map(({ start, end, citations }) => ({
-      start: start - cut,
-      end: end - cut,
+      start: start - headingLength,
+      end: end - headingLength,
       citations,
     })),
     charts: response.charts === true,
@@ -85,7 +85,7 @@ function messageText(response: ResponseObject): { text: string; annotations: rea
   return answerIn(message) ?? { text: response.output_text, annotations: [] };
 }
 
-/** Markers that name several sources have one annotation for each, with the same range. */
+/** The citation markers of a text. A marker that names several sources has one annotation for each, with the same range. */
 function markersIn(text: string, annotations: readonly UrlCitation[]): Report['markers'] {
   const markers: Report['markers'] = [];
   for (const annotation of annotations) {
@@ -100,7 +100,7 @@ function markersIn(text: string, annotations: readonly UrlCitation[]): Report['m
   return markers;
 }
 
-/** Each source once: the numbered ones in the order of their numbers, then addresses in the text. */
+/** Each source once: the numbered ones in order, then URLs that appear in the text. */
 function sourcesIn(annotations: readonly UrlCitation[], dates: ReadonlyMap<number, string>): ReportSource[] {
   const sources = new Map<string, Omit<ReportSource, 'quotes'> & { quotes: Set<string> }>();
   for (const annotation of annotations) {
@@ -143,8 +143,8 @@ function notesOn(response: ResponseObject): string[] {
 
 /** The text of the last user message among input items. */
 function questionIn(input: readonly JsonObject[]): string {
-  const asked = input.findLast((item) => item.role === 'user');
-  const { content } = asked ?? {};
+  const message = input.findLast((item) => item.role === 'user');
+  const { content } = message ?? {};
   if (typeof content === 'string') return content.trim();
   if (!Array.isArray(content)) return '';
   const parts = content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : ''));
@@ -154,13 +154,13 @@ function questionIn(input: readonly JsonObject[]): string {
     .trim();
 }
 
-/** Letters that turn around what follows them, such as the address behind a title. */
-const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** Characters that change the direction of the text after them. */
+const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** One line without Markdown's marks. */
+/** Text on one line without Markdown syntax. */
 function plain(text: string): string {
   return text
-    .replace(DIRECTIONS, '')
+    .replace(BIDI_CONTROLS, '')
     .replace(/[`*_#]+/g, '')
     .replace(/\s+/g, ' ')
     .trim();

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 
-/** A day or a month, ISO 8601, with or without a time behind it. */
+/** A day or a month in ISO 8601, with or without a time after it. */
 const DATE = /^\d{4}-\d\d(?:-\d\d)?(?!\d)/;
 
 /**
- * When sources were published, by their number in the tool results, where those tell. What a page says of itself goes
- * before what a search said of it.
+ * When sources were published, by their id in the tool results, if those tell. A page's own date takes precedence over one
+ * from a search.
  */
 export function sourceDates(output: readonly OutputItem[]): Map<number, string> {
   const listed = new Map<number, string>();

@@ -15,7 +15,7 @@ const TASK_STATUS: Readonly<Record<RunStatus, TaskStatus>> = {
   cancelled: 'CANCELLED',
 };
 
-/** The entry of a list. Absent times are left out. */
+/** A task as lists show it. Times that are not known yet are left out. */
 export function toTaskEntry(run: RunSummary): TaskEntry {
   const iso = (ms: number) => new Date(ms).toISOString();
   const { startedAt, endedAt, status } = run;
@@ -30,8 +30,8 @@ export function toTaskEntry(run: RunSummary): TaskEntry {
 }
 
 /**
- * The whole task as JSON text. A proxy model's result is the provider's body, put in as it came: parsing and writing
- * it again would change big numbers.
+ * The whole task as JSON text. A proxy model's result is the provider's body, inserted as it came: parsing and writing it
+ * again would change big numbers.
  */
 export function taskJson(
   run: RunSummary,
@@ -40,7 +40,7 @@ export function taskJson(
   const entry = toTaskEntry(run);
   if (run.status === 'failed') return JSON.stringify({ ...entry, error: ended?.response.error ?? null });
   if (run.status !== 'completed' || !ended) return JSON.stringify(entry);
-  const whole = ended.isPlain ? toPlainCompletion : toChatCompletion;
-  const result = ended.proxyBody ?? JSON.stringify(whole(ended.response));
+  const completionOf = ended.isPlain ? toPlainCompletion : toChatCompletion;
+  const result = ended.proxyBody ?? JSON.stringify(completionOf(ended.response));
   return `${JSON.stringify(entry).slice(0, -1)},"result":${result}}`;
 }

@@ -15,8 +15,8 @@ import { readResearchRequest } from '../stored/stored-request.ts';
 import { isTurn } from './timeline.ts';
 
 /**
- * The prompt of a turn (docs/api.md, "The prompt of a turn"). `before`: the entries that the run goes on from.
- * @throws GatewayError `not_found` where there is no such turn, or its prompt is not kept.
+ * The prompt of a turn (docs/api.md, "The prompt of a turn"). `before`: the entries that the run continues from.
+ * @throws GatewayError `not_found` if there is no such turn, or its prompt is not stored.
  */
 export function turnPromptOf(
   run: RunRecord,
@@ -29,9 +29,9 @@ export function turnPromptOf(
   const state = ResearchState.of(entries.slice(0, entries.indexOf(entry)), request.earlierSources, before);
   const budget = budgetOf(model, request.effort, { maxMinutes: Number.POSITIVE_INFINITY });
   const fence = createFence(request.goesOn?.from ?? run.id);
-  const given = { request, model, budget, fence, state, startedAt: run.createdAt };
-  // The first turn holds the tools that were offered.
-  const prompt = promptOfTurn({ ...given, prompts: loadPrompts(), tools: new Map() }, entry);
+  const context = { request, model, budget, fence, state, startedAt: run.createdAt };
+  // The tools that were offered are in the transcript entry of the first turn.
+  const prompt = promptOfTurn({ ...context, prompts: loadPrompts(), tools: new Map() }, entry);
   if (!prompt) {
     const message = `The prompt of turn ${turn} is not kept: only those of research, and of an answer in one piece, are.`;
     throw new GatewayError('not_found', message);
@@ -43,11 +43,11 @@ export function turnPromptOf(
     ...(entry.lane !== undefined && { lane: entry.lane }),
     estimated_tokens: Math.round(prompt.estimate),
     tools: prompt.tools.map(({ name }) => name),
-    messages: prompt.messages.map((message) => shown(message, contents)),
+    messages: prompt.messages.map((message) => promptMessage(message, contents)),
   };
 }
 
-function shown(message: TurnMessage, contents: boolean): TurnPrompt['messages'][number] {
+function promptMessage(message: TurnMessage, contents: boolean): TurnPrompt['messages'][number] {
   const text = textAmong(message.content);
   const calls = message.role === 'assistant' ? message.tool_calls : undefined;
   return {

@@ -5,24 +5,24 @@ import { offsetAfter } from '../../store/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 
 export interface EndedLogsBounds {
-  /** Bytes of logs that are kept. */
+  /** Bytes of logs held in memory. */
   maxBytes: number;
-  /** Longer logs are streamed from the store piece by piece instead of being kept. */
+  /** Longer logs are streamed from the store piece by piece instead of being held in memory. */
   maxLogBytes: number;
-  /** Long logs that are remembered. */
-  mostLong: number;
+  /** How many ids of too-long logs are remembered. */
+  maxLongLogs: number;
 }
 
-const BOUNDS: EndedLogsBounds = { maxBytes: 64 * 1024 * 1024, maxLogBytes: 8 * 1024 * 1024, mostLong: 10_000 };
+const BOUNDS: EndedLogsBounds = { maxBytes: 64 * 1024 * 1024, maxLogBytes: 8 * 1024 * 1024, maxLongLogs: 10_000 };
 
 /**
- * Logs of ended runs that were read lately, each as one piece of memory shared by all its readers. An ended log never
- * changes; a run that was removed is not asked for, because its record is looked up first.
+ * A cache of the logs of ended runs, each in one buffer that all its readers share. An ended log never changes, and a
+ * removed run never gets here because its record is looked up first.
  */
 export class EndedLogs {
   readonly #store: Pick<RunStore, 'read'>;
   readonly #logs: LRUCache<RunId, Uint8Array>;
-  /** Logs that turned out too long to be kept: nobody begins to read them whole again. */
+  /** Logs that turned out too long to cache, so that nobody starts to read them whole again. */
   readonly #long: LRUCache<RunId, true>;
   readonly #loading = new Map<RunId, Promise<Uint8Array | undefined>>();
   readonly #bounds: EndedLogsBounds;
@@ -34,10 +34,10 @@ export class EndedLogs {
       maxSize: bounds.maxBytes,
       sizeCalculation: (log) => log.length + OWN_MEMORY_BYTES,
     });
-    this.#long = new LRUCache({ max: bounds.mostLong });
+    this.#long = new LRUCache({ max: bounds.maxLongLogs });
   }
 
-  /** Everything after `after`, or undefined where the log is too long to be kept. */
+  /** Everything after event `after`, or undefined if the log is too long to cache. */
   async after(run: RunRecord, after: number): Promise<LogBatch | undefined> {
     if (this.#long.has(run.id)) return undefined;
     const frames = this.#logs.get(run.id) ?? (await this.#load(run.id));
@@ -45,7 +45,7 @@ export class EndedLogs {
     return { first: after + 1, last: run.last, frames: frames.subarray(offsetAfter(frames, after)), end: true };
   }
 
-  /** One read of the store, however many readers come at once. */
+  /** Reads the store once, however many readers arrive at the same time. */
   #load(id: RunId): Promise<Uint8Array | undefined> {
     const loading = this.#loading.get(id) ?? this.#read(id).finally(() => this.#loading.delete(id));
     this.#loading.set(id, loading);

@@ -2,30 +2,30 @@ import { abortable, sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { dropUpTo } from '../../store/frames.ts';
 import type { LogBatch, LogHandlers, RunStore } from '../../store/run-store.ts';
-import { LiveTail, passingOn } from './live-tail.ts';
+import { deliverDirectly, LiveTail } from './live-tail.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
 
 /** Bytes read from the store at once. */
 const READ_BYTES = 512 * 1024;
-/** The store is read again after this long without news, in milliseconds: notifications may be lost. */
+/** Reads the store again after this long without a notification, in milliseconds: notifications may be lost. */
 const REREAD_MS = 1500;
-/** How long a run that a failover lost may be missing before its owner creates it again, in milliseconds. */
-const LOST_MS = 3000;
-const LOOK_MS = 200;
+/** How long a run may be missing after a failover before its owner creates it again, in milliseconds. */
+const MISSING_GRACE_MS = 3000;
+const MISSING_POLL_MS = 200;
 
 export interface FollowLogOptions {
   /** Sequence number of the last event that the reader has. */
   after: number;
   signal: AbortSignal;
-  /** Whether it is followed while the gateway stops, as long as its run goes on here. */
+  /** Keeps following while the gateway shuts down, for as long as this process drives the run. */
   untilStopped?: boolean;
-  /** Makes live batches cheaper; see `passingOn`. */
+  /** Takes live batches without a promise each; see `deliverDirectly`. */
   pass?: ((batch: LogBatch) => boolean) | undefined;
 }
 
 /**
- * The log of a run after `after`: what is stored, the cut-over, then live, until the terminal event. Written once
- * over the store contract. Waits while the store is away. Ends without a terminal event where the run was removed.
+ * Yields the log of a run after event `after`: catches up from the store, cuts over, then follows live until the
+ * terminal event. Waits while the store is away. Ends without a terminal event if the run was removed.
  * @throws the signal's reason.
  */
 export async function* followLog(
@@ -33,21 +33,21 @@ export async function* followLog(
   id: RunId,
   options: FollowLogOptions,
 ): AsyncGenerator<LogBatch, void> {
-  const { signal, pass } = options;
+  const { signal, pass: deliver } = options;
   const cursor = { last: options.after };
 
-  // Catch up: nothing is subscribed yet, a finished run never gets further.
+  // Catch up without a subscription: a finished run never gets past this.
   if (yield* readAll(store, id, cursor, signal)) return;
-  // The run was there a moment ago: only one that stays silent is asked for.
+  // A run whose log was just read exists: look it up only if it stays silent afterwards.
   let isKnown = cursor.last > options.after;
 
-  // Cut over: from here on every append is either still to be read or on its way to the tail.
+  // Cut over: from here on every append is either stored and not read yet, or on its way to the tail.
   const tail = new LiveTail();
-  const handlers = pass ? passingOn(tail, { cursor, pass }) : tail;
+  const handlers = deliver ? deliverDirectly(tail, { cursor, deliver }) : tail;
   using _ = await retryWhileStoreAway(() => subscribe(store, id, { handlers, signal }), signal);
   tail.onGap();
 
-  // Live: batches that continue the sequence are yielded; whatever does not fit is read from the store.
+  // Live: yield batches that continue the sequence, and read the store whenever one does not.
   for (;;) {
     signal.throwIfAborted();
     if (tail.ended) return;
@@ -69,7 +69,7 @@ export async function* followLog(
   }
 }
 
-/** Yields everything stored after the cursor. True once the terminal event was among it. */
+/** Yields everything stored after the cursor. Returns true if that included the terminal event. */
 async function* readAll(
   store: RunStore,
   id: RunId,
@@ -92,23 +92,23 @@ async function* readAll(
 }
 
 /**
- * Whether nothing follows event `last`: the run was removed, or the reader began past its end. Where a failover may
- * lose runs, one that is missing is given time to come back.
+ * Whether nothing follows event `last`: the run was removed, or the reader started past its end. If a failover of the
+ * store can lose runs, a missing one is given time to come back.
  */
 async function isGone(
   store: RunStore,
   id: RunId,
   { last, signal }: { last: number; signal: AbortSignal },
 ): Promise<boolean> {
-  for (let waited = 0; ; waited += LOOK_MS) {
+  for (let waited = 0; ; waited += MISSING_POLL_MS) {
     const run = await retryWhileStoreAway(() => store.get(id), signal);
     if (run) return run.endedAt !== null && run.last <= last;
-    if (!store.restore || waited >= LOST_MS) return true;
-    await sleep(LOOK_MS, { signal });
+    if (!store.restore || waited >= MISSING_GRACE_MS) return true;
+    await sleep(MISSING_POLL_MS, { signal });
   }
 }
 
-/** A subscription that is given back even if the reader left while it was being made. */
+/** Subscribes; the subscription is disposed even if the reader disconnects while it is being made. */
 async function subscribe(
   store: RunStore,
   id: RunId,

@@ -3,15 +3,15 @@ import type { LogBatch, LogHandlers } from '../../store/run-store.ts';
 /** Live bytes that wait for a slow reader before it is switched back to reading the store. */
 const MAX_BYTES = 256 * 1024;
 
-/** Batches that were announced and not yet taken. Too many of them are given up for a read. */
+/** Live batches that the reader has not taken yet. When too many wait, they are dropped and the store is read instead. */
 export class LiveTail implements LogHandlers {
   #batches: LogBatch[] = [];
   #bytes = 0;
   #wake: (() => void) | undefined;
-  #passedAt = Number.NEGATIVE_INFINITY;
-  /** Something is missing: the store has to be read. */
+  #deliveredAt = Number.NEGATIVE_INFINITY;
+  /** Whether batches are missing, so that the store has to be read. */
   gap = false;
-  /** The terminal event was passed on. */
+  /** Whether the terminal event was delivered. */
   ended = false;
 
   onBatch(batch: LogBatch): void {
@@ -29,7 +29,7 @@ export class LiveTail implements LogHandlers {
     this.#wake?.();
   }
 
-  /** What is announced from now on counts again. */
+  /** Starts collecting anew. */
   clear(): void {
     this.gap = false;
     this.#batches = [];
@@ -42,19 +42,19 @@ export class LiveTail implements LogHandlers {
     return batch;
   }
 
-  /** Whether the reader waits, with nothing before the next batch. */
+  /** Whether the reader waits and nothing comes before the next batch. */
   get isWaiting(): boolean {
     return this.#wake !== undefined && !this.gap && this.#batches.length === 0;
   }
 
-  /** A batch went to the reader without being taken: that is news, too. */
-  passed(batch: LogBatch): void {
-    this.#passedAt = performance.now();
+  /** Notes that a batch went to the reader directly: it counts as news for `wait`. */
+  delivered(batch: LogBatch): void {
+    this.#deliveredAt = performance.now();
     this.ended = batch.end;
     if (batch.end) this.#wake?.();
   }
 
-  /** True when there is something to do; false after `ms` without news. @throws the signal's reason. */
+  /** Resolves to true when there is something to do, to false after `ms` without news. @throws the signal's reason. */
   wait(ms: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
@@ -65,7 +65,7 @@ export class LiveTail implements LogHandlers {
       };
       const onAbort = () => finish(() => reject(signal.reason));
       const onSilence = () => {
-        const remaining = this.#passedAt + ms - performance.now();
+        const remaining = this.#deliveredAt + ms - performance.now();
         if (remaining <= 0) return finish(() => resolve(false));
         timer = setTimeout(onSilence, remaining);
       };
@@ -77,19 +77,19 @@ export class LiveTail implements LogHandlers {
 }
 
 /**
- * Handlers that give `pass` each live batch that continues the sequence while the reader waits, so that it costs no
- * promise. Where the reader cannot take it now, `pass` returns false, and the batch comes with the iteration.
+ * Handlers that hand a live batch straight to `deliver` while the reader waits for exactly that batch, which saves a
+ * promise for each. If the reader cannot take it now, `deliver` returns false and the batch goes through the iterator.
  */
-export function passingOn(
+export function deliverDirectly(
   tail: LiveTail,
-  { cursor, pass }: { cursor: { last: number }; pass(batch: LogBatch): boolean },
+  { cursor, deliver }: { cursor: { last: number }; deliver(batch: LogBatch): boolean },
 ): LogHandlers {
   return {
     onGap: () => tail.onGap(),
     onBatch(batch) {
-      if (!tail.isWaiting || batch.first !== cursor.last + 1 || !pass(batch)) return tail.onBatch(batch);
+      if (!tail.isWaiting || batch.first !== cursor.last + 1 || !deliver(batch)) return tail.onBatch(batch);
       cursor.last = batch.last;
-      tail.passed(batch);
+      tail.delivered(batch);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { NamedItem } from '../runs.ts';
 import { readInput } from '../stored/stored-request.ts';
 
-/** The items of a run that have these ids, as JSON. Its input and its response are read once, where they are named. */
+/** The items of a run that have these ids, as JSON. Input and response are read at most once, and only if an id needs them. */
 export async function* namedItems(
   run: RunRecord,
   ids: readonly string[],
@@ -14,10 +14,10 @@ export async function* namedItems(
   const { input, output } = Object.groupBy(ids, (id) =>
     'input' in (parseItemId(id)?.place ?? {}) ? 'input' : 'output',
   );
-  yield* foundAmong(input && (await inItsTurn(() => readInput(run))), new Set(input));
-  yield* foundAmong(output && (await response()).output, new Set(output));
+  yield* itemsWithIds(input && (await inItsTurn(() => readInput(run))), new Set(input));
+  yield* itemsWithIds(output && (await response()).output, new Set(output));
 }
 
-function* foundAmong(items: readonly { id?: unknown }[] = [], ids: ReadonlySet<unknown>): Generator<NamedItem> {
+function* itemsWithIds(items: readonly { id?: unknown }[] = [], ids: ReadonlySet<unknown>): Generator<NamedItem> {
   for (const item of items) if (ids.has(item.id)) yield { id: String(item.id), json: JSON.stringify(item) };
 }

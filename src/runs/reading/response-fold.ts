@@ -9,31 +9,31 @@ import { addText, applyEvent, type TextDelta } from '../projections/fold.ts';
 
 /** Bytes of a log that are read at once. */
 const READ_BYTES = 256 * 1024;
-/** How long folding may hold the event loop, in milliseconds. */
+/** How long folding may block the event loop, in milliseconds. */
 const SLICE_MS = 3;
 
-/** The response object of a run up to an event of its log, to be carried on as the log grows. */
+/** The response object of a run up to some event of its log; it can be caught up as the log grows. */
 export class ResponseFold {
-  /** Sequence number of the last event that is in it. */
+  /** Sequence number of the last event folded in. */
   last = 0;
-  /** Bytes of the log that are in it. */
+  /** Bytes of log folded in. */
   bytes = 0;
   #response: ResponseObject | undefined;
 
-  /** The response as it is now; later events do not change what was given. Undefined before the first event. */
+  /** A snapshot of the response, which later events do not change. Undefined before the first event. */
   get response(): ResponseObject | undefined {
     if (!this.#response) return undefined;
     return { ...this.#response, output: this.#response.output.map(copyOf) };
   }
 
-  /** Takes a log whose events come to this response without reading it. */
+  /** Starts from a log whose response is known already, without decoding it. */
   begin(response: ResponseObject, batch: LogBatch): void {
     this.#response = { ...response, output: [...response.output] };
     this.last = batch.last;
     this.bytes += batch.frames.length;
   }
 
-  /** Adds an event that the writer of the log made itself and still may hold. */
+  /** Adds an event that the log writer created, and whose objects it may still hold. */
   add(event: UnnumberedEvent): void {
     this.#response = applyEvent(this.#response, isolated(event));
     this.last++;
@@ -45,34 +45,32 @@ export class ResponseFold {
     this.last++;
   }
 
-  /**
-   * Adds what is stored behind it, and shows it to `see`; the event loop is given back every few milliseconds.
-   */
-  async readOn(store: Pick<RunStore, 'read'>, id: RunId, see?: (batch: LogBatch) => void): Promise<void> {
+  /** Adds what has been stored since, and hands each batch to `onBatch`. Yields to the event loop every few milliseconds. */
+  async catchUp(store: Pick<RunStore, 'read'>, id: RunId, onBatch?: (batch: LogBatch) => void): Promise<void> {
     for (;;) {
       const batches = await store.read(id, { after: this.last, maxBytes: READ_BYTES });
       if (batches.length === 0) return;
       for (const batch of batches) {
-        see?.(batch);
+        onBatch?.(batch);
         await this.#addBatch(batch);
       }
     }
   }
 
   async #addBatch(batch: LogBatch): Promise<void> {
-    let began = performance.now();
+    let sliceStart = performance.now();
     for (const event of eventsIn(batch.frames)) {
       this.#response = applyEvent(this.#response, event);
-      if (performance.now() - began < SLICE_MS) continue;
+      if (performance.now() - sliceStart < SLICE_MS) continue;
       await yieldToEventLoop();
-      began = performance.now();
+      sliceStart = performance.now();
     }
     this.last = batch.last;
     this.bytes += batch.frames.length;
   }
 }
 
-/** Items that grow are copied, so that what was given does not grow with them. */
+/** Copies an item that still grows, so that a snapshot does not grow with it. */
 function copyOf(item: ResponseObject['output'][number]): ResponseObject['output'][number] {
   if (!('status' in item) || item.status !== 'in_progress') return item;
   if (item.type === 'reasoning') {
@@ -87,7 +85,7 @@ function copyOfPart(part: MessagePart): MessagePart {
   return part.type === 'refusal' ? { ...part } : { ...part, logprobs: [...part.logprobs] };
 }
 
-/** An event whose objects nobody else changes: those of an item that has just begun. */
+/** The event with its own copies of objects that later events change: those of an item that has just begun. */
 function isolated(event: UnnumberedEvent): UnnumberedEvent {
   if ('response' in event) return { ...event, response: { ...event.response, output: [...event.response.output] } };
   if (event.type === 'response.output_item.added') return { ...event, item: copyOf(event.item) };

@@ -1,18 +1,18 @@
 import { abortable, sleep } from '../../base/abort.ts';
 import { isStoreAway } from '../../store/failure.ts';
 
-/** Pauses between questions to a store that is away, in milliseconds. */
-const PAUSE_MS = { first: 100, most: 1000 } as const;
+/** Pauses between attempts while the store is away, in milliseconds. */
+const PAUSE_MS = { first: 100, max: 1000 } as const;
 
 /**
- * The store's answer; while the store is away, it is asked again and again. For readers whose stream is open already:
- * it stays open, with heartbeats, until the store is back (docs/architecture.md, "Promises", 9).
+ * Calls the store and retries while it is away. For readers whose stream is open already: it stays open, with
+ * heartbeats, until the store is back (docs/architecture.md, "Promises", 9).
  * @throws the signal's reason, and every other failure of the store.
  */
-export async function retryWhileStoreAway<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let pause: number = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.most)) {
+export async function retryWhileStoreAway<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let pause: number = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.max)) {
     try {
-      return await abortable(ask(), signal);
+      return await abortable(call(), signal);
     } catch (thrown) {
       if (signal.aborted || !isStoreAway(thrown)) throw thrown;
     }

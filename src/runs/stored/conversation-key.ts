@@ -3,8 +3,8 @@ import type { RunRecord } from '../../store/run-store.ts';
 import { readPlainRequest, readRequest, readResearchRequest } from './stored-request.ts';
 
 /**
- * What the runs of one conversation have in common: its id, its cache key, or what it began with, which each follow-up
- * holds (docs/configuration.md, "Models", `sticky`). Undefined where the run belongs to none.
+ * A key shared by all runs of one conversation: its id, its cache key, or its opening messages, which every follow-up
+ * repeats (docs/configuration.md, "Models", `sticky`). Undefined if the run belongs to no conversation.
  */
 export function conversationKeyOf(run: RunRecord): string | undefined {
   const { conversation } = readRequest(run);

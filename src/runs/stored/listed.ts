@@ -4,14 +4,14 @@ import { type ResponseObject, responseListEntry } from '../../protocol/response.
 import type { RunSummary } from '../../store/run-store.ts';
 
 const { usage, incomplete_details, previous_response_id } = responseListEntry.shape;
-/** What lists say of a run that its record does not (`RunRecord.listed`). Earlier versions stored nothing of it. */
+/** What lists show of a run beyond its record (`RunRecord.listed`). Earlier versions did not store it. */
 const listed = z.looseObject({
   usage: usage.default(null),
   incomplete_details: incomplete_details.default(null),
   previous_response_id: previous_response_id.default(null),
 });
 
-/** As it is stored: with the run, and again with its end. */
+/** The stored form: written with the run, and again with its end. */
 export function listedOf({ status, usage, incomplete_details, previous_response_id }: ResponseObject): string {
   return JSON.stringify({
     ...(status !== 'in_progress' && { usage }),
@@ -20,9 +20,9 @@ export function listedOf({ status, usage, incomplete_details, previous_response_
   });
 }
 
-/** What was stored; what cannot be read counts as nothing. */
+/** Reads the stored form; defaults if it cannot be read. */
 export function readListed(run: Pick<RunSummary, 'listed'>): z.output<typeof listed> {
-  return listed.safeParse(parseJson(run.listed)).data ?? NOTHING;
+  return listed.safeParse(parseJson(run.listed)).data ?? DEFAULTS;
 }
 
-const NOTHING = listed.parse({});
+const DEFAULTS = listed.parse({});

@@ -8,30 +8,30 @@ import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { HeldLimits, RunRequest } from '../runs.ts';
-import { approvedCall, saidMessage, transcriptEntry } from './stored-transcript.ts';
+import { approvedCall, assistantMessage, transcriptEntry } from './stored-transcript.ts';
 
 /**
- * A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. Fields that
- * came after the first version have a default or are optional.
+ * A request as a record stores it: the input as submitted, and credentials of MCP servers encrypted. Fields added after
+ * the first version have a default or are optional.
  */
 export interface StoredRequest {
-  /** The first version wrote none. */
+  /** Absent in the first version. */
   v: number;
   input: JsonObject[];
   request: RunRequest;
-  /** Encrypted `RequestedMcpServer[]`, where the request attached any. */
+  /** The encrypted `RequestedMcpServer[]`, if the request attached any. */
   mcpServers?: string;
   held?: HeldLimits;
   trace?: TraceContext;
-  /** What its use is counted under. */
+  /** The tag that its usage is counted under. */
   tag?: string;
-  /** False: the run ends as it begins. */
+  /** False: the run ends at once, without calling the model. */
   generate?: false;
-  /** How long it is kept behind its end, in milliseconds, where that is not as long as all others. */
+  /** How long it is retained after its end, in milliseconds, if not for the configured time. */
   keepMs?: number;
-  /** The conversation that it takes part in, without prefix. */
+  /** The conversation that it joined, without prefix. */
   conversation?: string;
-  /** Its end is told: to the `RequestedWebhook` that this holds, encrypted, or where it is empty to the key's alone. */
+  /** Webhooks are notified of its end: the encrypted `RequestedWebhook`, or if empty, only the key's. */
   webhook?: string;
 }
 
@@ -45,7 +45,7 @@ const message = z.object({
     ]),
   ),
 });
-/** Of `RequestedMcpServer`. */
+/** The schema of `RequestedMcpServer`. */
 export const mcpServer = z.looseObject({
   name: z.string(),
   url: z.string(),
@@ -73,7 +73,7 @@ const format = z.discriminatedUnion('type', [
       strict: z.boolean().optional(),
       description: z.string().optional(),
     })
-    // What is undefined is not in JSON.
+    // JSON has no undefined: make the optional fields explicit.
     .transform(({ name, strict, description, ...rest }) => ({ ...rest, name, strict, description })),
 ]);
 
@@ -184,7 +184,7 @@ const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
       ),
     ]),
   }),
-  saidMessage,
+  assistantMessage,
   z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
 ]);
 const plain: z.ZodType<PlainRequest> = z.looseObject({
@@ -202,7 +202,7 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   sources: sources.optional(),
   mcpServers: z.array(mcpServer),
   approvals: approvals.optional(),
-  approved: z.looseObject({ message: saidMessage, requests: z.array(z.string()) }).optional(),
+  approved: z.looseObject({ message: assistantMessage, requests: z.array(z.string()) }).optional(),
   maxToolCalls: z.number().nullable(),
   toolChoice: turnToolChoice,
   oneCallAtOnce: z.boolean(),
@@ -231,7 +231,7 @@ const heldLimits = z.looseObject({
   monthCost: z.number().optional(),
 });
 
-export const stored: z.ZodType<StoredRequest> = z.looseObject({
+export const storedRequestSchema: z.ZodType<StoredRequest> = z.looseObject({
   v: z.int().positive().default(1),
   input: z.array(jsonObject),
   request: z.union([research, plain, z.looseObject({ kind: z.literal('proxy'), body: z.string() })]),
@@ -244,5 +244,5 @@ export const stored: z.ZodType<StoredRequest> = z.looseObject({
   conversation: z.string().optional(),
   webhook: z.string().optional(),
 });
-/** All that is looked at where a newer gateway wrote the rest. */
-export const version = z.looseObject({ v: z.int().positive().default(1) });
+/** Parsed first, because a newer gateway may have written the rest. */
+export const requestVersion = z.looseObject({ v: z.int().positive().default(1) });

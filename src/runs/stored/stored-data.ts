@@ -3,22 +3,21 @@ import { GatewayError } from '../../base/errors.ts';
 import { parseJson } from '../../base/json.ts';
 
 /**
- * The version of what this gateway writes into records: requests and transcripts. It counts up where an older gateway
- * could no longer make sense of them; fields that are added alone do not. 2: responses of plain models, and limits on
- * sources. 3: research whose transcript so far is kept beside it, custom tools with a grammar, files and audio in
- * messages of plain models, and credentials that a key of
- * the operator encrypts, too. Everything else is still written as version 1.
+ * The version of the requests and transcripts that this gateway writes. It goes up when an older gateway could no longer
+ * make sense of them, not when optional fields are added. 2: responses of plain models, and limits on sources. 3: research
+ * whose earlier transcript is stored beside it, custom tools with a grammar, files and audio in messages of plain models,
+ * and credentials that are also encrypted with the operator's key. Everything else is still written as version 1.
  */
 export const DATA_VERSION = 3;
 
-/** What is stored was written by a newer gateway, which has to go on with it: during a rolling update it is there. */
+/** Stored data was written by a newer gateway, which has to continue with it; during a rolling update there is one. */
 export class NewerDataError extends Error {
   override readonly name = 'NewerDataError';
 }
 
 /**
- * What a store gave back, parsed where it comes in: it may be another version's, or damaged.
- * @throws GatewayError `internal_error` naming what is wrong where, without its content.
+ * Parses what a store returned, which another version may have written, or which may be damaged.
+ * @throws GatewayError `internal_error` that names the place of the problem, without the content.
  */
 export function parseStored<T>(schema: ZodType<T>, text: string, what: string): T {
   const parsed = schema.safeParse(parseJson(text));

@@ -10,13 +10,13 @@ import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts'
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { HeldLimits, RunRequest, Submission } from '../runs.ts';
-import { mcpServer, type StoredRequest, stored, version } from './request-schema.ts';
+import { mcpServer, requestVersion, type StoredRequest, storedRequestSchema } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
-/** A request as it is stored. `cipher` encrypts credentials. */
+/** The stored form of a submission's request. `cipher` encrypts credentials. */
 export function storedRequest(
   submission: Submission,
-  { cipher, held, tells }: { cipher: CredentialCipher; held: HeldLimits; tells: boolean },
+  { cipher, held, notifies }: { cipher: CredentialCipher; held: HeldLimits; notifies: boolean },
 ): StoredRequest {
   const { request, input, trace, tag, conversation, keepMs, generate, webhook } = submission;
   const limits = Object.keys(held).length > 0 ? { held } : {};
@@ -24,23 +24,23 @@ export function storedRequest(
   const keep = { ...(keepMs !== undefined && { keepMs }), ...(generate === false && { generate }) };
   const servers = request.kind === 'proxy' ? [] : request.mcpServers;
   const isNew = keepMs !== undefined || generate === false;
-  const hasCredentials = servers.length > 0 || (tells && webhook !== undefined);
+  const hasCredentials = servers.length > 0 || (notifies && webhook !== undefined);
   const v = hasCredentials && cipher.isMixed ? DATA_VERSION : Math.max(isNew ? 2 : 1, versionFor(request));
-  const told = tells && { webhook: webhook ? cipher.encrypt(JSON.stringify(webhook)) : '' };
-  const common = { v, input, ...limits, ...(trace && { trace }), ...(tag && { tag }), ...keep, ...joined, ...told };
+  const notified = notifies && { webhook: webhook ? cipher.encrypt(JSON.stringify(webhook)) : '' };
+  const common = { v, input, ...limits, ...(trace && { trace }), ...(tag && { tag }), ...keep, ...joined, ...notified };
   if (request.kind === 'proxy' || servers.length === 0) return { ...common, request };
   const mcpServers = cipher.encrypt(JSON.stringify(servers));
   return { ...common, request: { ...request, mcpServers: [] }, mcpServers };
 }
 
-/** Whether its model gets files or audio as they are: before 3 a message had text and images alone. */
+/** Whether its messages hold files or audio: before version 3 they could hold only text and images. */
 function hasFiles({ messages }: PlainRequest): boolean {
   return messages.some(
     ({ content }) => Array.isArray(content) && content.some(({ type }) => type === 'file' || type === 'input_audio'),
   );
 }
 
-/** What a request needs of the gateway that goes on with it: others leave it alone. Before 2, limits on sources were ignored, and so was that only a plan is asked for. */
+/** The data version a gateway must know to drive this request. Version 1 ignored limits on sources and proposed plans. */
 function versionFor(request: RunRequest): number {
   if (request.kind === 'plain')
     return request.tools.some(({ grammar }) => grammar) || hasFiles(request) ? DATA_VERSION : 2;
@@ -53,19 +53,19 @@ function versionFor(request: RunRequest): number {
 
 const SINCE_2 = ['sources', 'report', 'verify', 'lanes', 'attempts', 'functions', 'approvals', 'goesOn'] as const;
 
-/** What the run holds of its key's limits. */
+/** What the run has reserved of its key's limits. */
 export function readHeld(run: RunRecord): HeldLimits {
   return readRequest(run).held ?? {};
 }
 
-/** Whether receivers are told of its end. */
-export function readTells(run: RunRecord): boolean {
+/** Whether webhook receivers are notified of the run's end. */
+export function notifiesWebhooks(run: RunRecord): boolean {
   return readRequest(run).webhook !== undefined;
 }
 
 /**
- * The receiver that the request named, if it did.
- * @throws Error where the API key that encrypted it is gone or has changed.
+ * The webhook receiver that the request named, if any.
+ * @throws Error if the API key that encrypted it is gone or has changed.
  */
 export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined): RequestedWebhook | undefined {
   const { webhook = '' } = readRequest(run);
@@ -74,7 +74,7 @@ export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined
   return parseStored(requestedWebhook, cipher.decrypt(webhook), 'webhook');
 }
 
-/** The input items as submitted, each with the id by which a later request can refer to it. */
+/** The input items as submitted, with the ids by which later requests can refer to them. */
 export function readInput(run: RunRecord): JsonObject[] {
   return readRequest(run).input.map((item, index) => {
     const prefix = INPUT_PREFIX[String(item.type)] ?? (typeof item.id === 'string' ? undefined : 'tc');
@@ -82,38 +82,38 @@ export function readInput(run: RunRecord): JsonObject[] {
   });
 }
 
-/** A reference keeps the id that it refers to, a call of another service its own; what has none gets one. */
+/** Items of these types get an id. Others keep the id that they came with, and get one only if they have none. */
 const INPUT_PREFIX: Readonly<Partial<Record<string, ItemPrefix>>> = {
   message: 'msg',
   tool_call: 'tc',
   reasoning: 'rs',
 };
 
-/** The request of a response that the gateway makes of a plain model, or undefined on any other run. */
+/** The request of a run of a plain model's response; undefined for any other run. */
 export function readPlainRequest(run: RunRecord): PlainRequest | undefined {
   const { request } = readRequest(run);
   return request.kind === 'plain' ? request : undefined;
 }
 
-/** Which loop drives the run, or `proxy` where none does. */
+/** Which loop drives the run; `proxy` if none does. */
 export function loopOf(run: RunRecord): RunRequest['kind'] {
   return readRequest(run).request.kind;
 }
 
-/** Whose items and events the run's log has; the service's own where undefined. */
+/** Whose item types and events the run's log uses; the gateway's own if undefined. */
 export function storedProfile(run: RunRecord): Profile | undefined {
   const { request } = readRequest(run);
   if (request.kind === 'plain') return 'openai';
   return request.kind === 'research' ? request.profile : undefined;
 }
 
-/** A research request without its MCP servers, or undefined on any other run. */
+/** A research request without its MCP servers; undefined for any other run. */
 export function readResearchRequest(run: RunRecord): ResearchRequest | undefined {
   const { request } = readRequest(run);
   return request.kind === 'research' ? request : undefined;
 }
 
-/** What items of its conversation have set, for the responses that follow it. */
+/** The settings made by items of the run's conversation, for the responses that follow it. */
 export function readSettings(run: RunRecord): ThreadSettings | undefined {
   const { request } = readRequest(run);
   return request.kind === 'proxy' ? undefined : request.settings;
@@ -121,7 +121,7 @@ export function readSettings(run: RunRecord): ThreadSettings | undefined {
 
 /**
  * The MCP servers that a request attached.
- * @throws Error where the API key that encrypted them is gone or has changed.
+ * @throws Error if the API key that encrypted their credentials is gone or has changed.
  */
 export function readMcpServers(run: RunRecord, cipher: CredentialCipher | undefined): RequestedMcpServer[] {
   const { mcpServers } = readRequest(run);
@@ -130,9 +130,9 @@ export function readMcpServers(run: RunRecord, cipher: CredentialCipher | undefi
   return parseStored(z.array(mcpServer), cipher.decrypt(mcpServers), 'list of MCP servers');
 }
 
-/** Requests that were read, for as long as their records are in use: a run asks for its own several times. */
+/** Parsed requests, for as long as their records are in use: a run reads its own several times. */
 const known = new WeakMap<RunRecord, StoredRequest>();
-/** Those read last, by run: what goes on from a run reads its record anew. */
+/** The latest parsed requests by run: whoever continues a run loads its record anew. */
 const recent = new LRUCache<RunRecord['id'], { text: string; request: StoredRequest }>({
   maxSize: 16 * 1024 ** 2,
   maxEntrySize: 1024 ** 2,
@@ -141,26 +141,26 @@ const recent = new LRUCache<RunRecord['id'], { text: string; request: StoredRequ
 
 /**
  * The request that a record holds.
- * @throws NewerDataError where a newer gateway wrote it.
- * @throws GatewayError `internal_error` where it cannot be read.
+ * @throws NewerDataError if a newer gateway wrote it.
+ * @throws GatewayError `internal_error` if it cannot be read.
  */
 export function readRequest(run: RunRecord): StoredRequest {
-  const read = known.get(run);
-  if (read) return read;
-  const before = recent.get(run.id);
-  const request = before?.text === run.request ? before.request : parse(run);
+  const cached = known.get(run);
+  if (cached) return cached;
+  const latest = recent.get(run.id);
+  const request = latest?.text === run.request ? latest.request : parse(run);
   rememberRequest(run, request);
   return request;
 }
 
-/** Keeps the request of a record, so that it need not be read again. */
+/** Caches the parsed request of a record. */
 export function rememberRequest(run: RunRecord, request: StoredRequest): void {
   known.set(run, request);
   recent.set(run.id, { text: run.request, request });
 }
 
 function parse(run: RunRecord): StoredRequest {
-  const { v } = parseStored(version, run.request, 'request');
+  const { v } = parseStored(requestVersion, run.request, 'request');
   if (v > DATA_VERSION) throw new NewerDataError(`the request is of version ${v}; this gateway knows ${DATA_VERSION}`);
-  return parseStored(stored, run.request, 'request');
+  return parseStored(storedRequestSchema, run.request, 'request');
 }

@@ -11,8 +11,8 @@ import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError, parseStored } from './stored-data.ts';
 
 /**
- * Entries of transcripts as stores hold them. Fields that came after the first version have a default or are optional;
- * ones that this version does not know are kept.
+ * Transcript entries as they are stored. Fields added after the first version have a default or are optional; fields that
+ * this version does not know are preserved.
  */
 
 const count = z.int().nonnegative();
@@ -27,8 +27,8 @@ const usage = z.looseObject({
 });
 
 const toolCall = z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() });
-/** What a model said in a turn. */
-export const saidMessage = z.looseObject({
+/** A model's message in a turn. */
+export const assistantMessage = z.looseObject({
   role: z.literal('assistant'),
   content: z.string(),
   tool_calls: z.array(toolCall).optional(),
@@ -91,14 +91,14 @@ const tool = z.looseObject({
   parameters: z.custom<JsonObject>(isObject),
 });
 
-/** An entry of a kind; one of a lane says so. */
+/** The schema of one kind of entry; `lane` is set in entries of a lane. */
 function entry<T extends string, Shape extends z.ZodRawShape>(t: T, shape: Shape) {
   return z.looseObject({ t: z.literal(t), lane: z.int().positive().optional(), ...shape });
 }
 
 const entries = z.discriminatedUnion('t', [
   entry('turn', {
-    message: saidMessage,
+    message: assistantMessage,
     usage,
     calls: z.array(plannedCall),
     functions: z.array(toolCall).optional(),
@@ -190,13 +190,13 @@ const entries = z.discriminatedUnion('t', [
   entry('answered', {
     usage,
     cut: incompleteReason.nullable(),
-    message: saidMessage.optional(),
+    message: assistantMessage.optional(),
   }),
   entry('approved', { calls: z.array(approvedCall) }),
   entry('warned', { warnings: z.array(warning) }),
 ]);
 
-/** One of them. */
+/** The schema of any entry. */
 export const transcriptEntry: z.ZodType<TranscriptEntry> = entries;
 /** The kinds of entries that this version knows. */
 const KINDS: ReadonlySet<string> = new Set(entries.options.map(({ shape }) => shape.t.value));
@@ -208,8 +208,8 @@ export async function readTranscript(store: RunStore, id: RunId): Promise<Transc
 }
 
 /**
- * @throws NewerDataError where an entry is of a kind that this version does not know.
- * @throws GatewayError `internal_error` where one cannot be read.
+ * @throws NewerDataError if an entry is of a kind that this version does not know.
+ * @throws GatewayError `internal_error` if an entry cannot be read.
  */
 export async function parseTranscript(texts: readonly string[]): Promise<TranscriptEntry[]> {
   const entries: TranscriptEntry[] = [];
@@ -226,20 +226,20 @@ function parseEntry(text: string): TranscriptEntry {
 const proxyResult = z.looseObject({
   t: z.literal('proxy_result'),
   body: z.string(),
-  // Absent or null in transcripts of older versions, where the provider had not told.
+  // Absent or null in transcripts of older versions if the provider had not reported it.
   tokens: count.nullish().transform((tokens) => tokens ?? 0),
   cost: z
     .number()
     .nonnegative()
     .nullish()
     .transform((cost) => cost ?? 0),
-  // Absent where an earlier version wrote it: it counted tokens in all.
+  // Absent in transcripts of earlier versions, which stored only the total of tokens.
   used: z
     .object({ inputTokens: count, cachedTokens: count, outputTokens: count, reasoningTokens: count, cost: z.number() })
     .optional(),
 });
 
-/** The provider's answer to a proxy task, as its transcript holds it, and what it was. */
+/** Parses the provider's answer to a proxy task from its transcript entry. */
 export function parseProxyResult(text: string): ProxyAnswer {
   const { body, tokens, cost, used } = parseStored(proxyResult, text, 'answer of a provider');
   return { body, used: used ?? { ...nothingUsed(), inputTokens: tokens, cost } };

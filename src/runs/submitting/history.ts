@@ -17,57 +17,54 @@ import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { readPlainRequest, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
-/** Sources that a follow-up takes over at most: the latest of a long chain. */
+/** How many sources a follow-up inherits at most: the latest of a long chain. */
 const MAX_SOURCES = 200;
-/** Key facts of one page, in UTF-16 code units. */
+/** Length of one page's key facts, in UTF-16 code units. */
 const FACTS_LENGTH = 800;
-/** What of one page is looked through for them, in UTF-16 code units. */
+/** How much of a page is searched for key facts, in UTF-16 code units. */
 const PAGE_LENGTH = 200_000;
-/** Messages that a follow-up takes over at most, and their length together, in UTF-16 code units. */
+/** How many messages a follow-up inherits at most, and their total length in UTF-16 code units. */
 const MAX_MESSAGES = 2000;
 const MAX_LENGTH = 4_000_000;
 
 /**
- * What a follow-up of a completed run takes over. Each stored request holds its own history already, so a chain is
- * followed in one step and outlives the deletion of its earlier runs.
+ * What a follow-up of a completed run inherits. Each stored request already holds its own history, so one step is enough
+ * for a whole chain, which also survives the deletion of its earlier runs.
  */
-export async function takenOver(
+export async function followUpContext(
   { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
   answer: string,
 ): Promise<TakenOver> {
   const request = readResearchRequest(run);
   if (!request) {
-    return {
-      history: latest((await conversationUpTo(store, run, async () => ({ output_text: answer }))).flatMap(toldInWords)),
-      earlierSources: [],
-      askedBack: false,
-    };
+    const messages = await conversationUpTo(store, run, async () => ({ output_text: answer }));
+    return { history: latestMessages(messages.flatMap(asResearchMessages)), earlierSources: [], askedBack: false };
   }
   const isAnswered = readRequest(run).generate !== false;
   const answered: ConversationMessage[] = isAnswered
     ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
     : [];
-  const before = await carried.before(request);
+  const before = await carried.entriesBefore(request);
   const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, before);
-  const about = keywords(`${questionOf(request)} ${answer}`);
+  const topic = keywords(`${questionOf(request)} ${answer}`);
   const earlier = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
-  const facts = await readPages(state, about);
+  const facts = await keyFactsOfPages(state, topic);
   const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
-    const read = facts.get(id) ?? earlier.get(id);
-    return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
+    const known = facts.get(id) ?? earlier.get(id);
+    return { url, title, snippet, ...(known === undefined ? {} : { facts: known }) };
   });
   return {
-    history: latest([...request.history, ...request.conversation, ...answered]),
+    history: latestMessages([...request.history, ...request.conversation, ...answered]),
     earlierSources: sources.slice(-MAX_SOURCES),
-    // A plan that was proposed in answer to a question is no research: `clarify` is false where one was answered.
+    // A plan proposed after a clarifying question is no research either: `clarify` is false once one was answered.
     askedBack: state.question !== undefined || (request.plan === 'propose' && request.clarify === false),
   };
 }
 
 /**
- * The conversation up to and with the answer of a run, as a plain model is sent it: what its provider wants back stays.
- * `response` is asked for where the transcript does not tell the answer, as that of a run that was removed meanwhile.
+ * The conversation up to and including the answer of a run, as it is sent to a plain model, with what its provider wants
+ * back. `response` is called if the transcript does not have the answer, for example because the run was removed.
  */
 export async function conversationUpTo(
   store: RunStore,
@@ -91,8 +88,8 @@ export async function conversationUpTo(
   return isAnswered ? [...messages, { role: 'assistant', content }] : messages;
 }
 
-/** The calls that a response asks approval for, the last of its conversation, by the ids of their requests. */
-export async function askedIn(
+/** The calls in the last message that a response asks approval for, by the ids of their requests. */
+export async function pendingApprovals(
   run: RunRecord,
   { output, messages }: { output(): Promise<readonly OutputItem[]>; messages: readonly TurnMessage[] },
 ): Promise<Map<string, string>> {
@@ -105,7 +102,7 @@ export async function askedIn(
   return new Map(calls.flatMap((call, n) => (requests[n] ? [[requests[n].id, call.id]] : [])));
 }
 
-/** A message of a conversation as providers are sent it. */
+/** A message of a conversation as it is sent to providers. */
 export function asTurnMessage({
   role,
   content,
@@ -129,29 +126,29 @@ function asUserPart(part: PlainPart): UserPart {
   }
 }
 
-/** What was said to and by a plain model, for a research model: calls and results are told in words, as data. */
-function toldInWords(message: TurnMessage): ConversationMessage[] {
-  const said = (role: ConversationMessage['role'], text: string): ConversationMessage[] =>
+/** A plain model's message for a research model; tool calls and results become fenced text. */
+function asResearchMessages(message: TurnMessage): ConversationMessage[] {
+  const messageOf = (role: ConversationMessage['role'], text: string): ConversationMessage[] =>
     text === '' ? [] : [{ role, content: [{ type: 'text', text }] }];
   switch (message.role) {
     case 'tool':
-      return said('assistant', `(Earlier tool result) ${fencePlainly(message.content)}`);
+      return messageOf('assistant', `(Earlier tool result) ${fencePlainly(message.content)}`);
     case 'assistant': {
       const calls = (message.tool_calls ?? []).map(
         ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fencePlainly(args)}`,
       );
-      return said('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
+      return messageOf('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
     }
     case 'system':
-      return said('system', message.content);
+      return messageOf('system', message.content);
     case 'user': {
-      if (typeof message.content === 'string') return said('user', message.content);
+      if (typeof message.content === 'string') return messageOf('user', message.content);
       return [{ role: 'user', content: message.content.map(asContentPart) }];
     }
   }
 }
 
-/** A research model reads documents as text, which nobody has of one that went to its model as it was. */
+/** A research model reads documents as text, which does not exist for a file that was sent to its model as it was. */
 function asContentPart(part: UserPart): ContentPart {
   switch (part.type) {
     case 'text':
@@ -165,17 +162,17 @@ function asContentPart(part: UserPart): ContentPart {
   }
 }
 
-function latest(messages: readonly ConversationMessage[]): ConversationMessage[] {
+function latestMessages(messages: readonly ConversationMessage[]): ConversationMessage[] {
   let length = 0;
-  const tooMuch = messages.findLastIndex((message) => {
+  const tooMany = messages.findLastIndex((message) => {
     length += JSON.stringify(message.content).length;
     return length > MAX_LENGTH;
   });
-  return messages.slice(Math.max(tooMuch + 1, messages.length - MAX_MESSAGES));
+  return messages.slice(Math.max(tooMany + 1, messages.length - MAX_MESSAGES));
 }
 
-/** What was read of each source, reduced to key facts, by source id: a follow-up uses it without fetching again. */
-async function readPages(state: ResearchState, about: ReadonlySet<string>): Promise<Map<number, string>> {
+/** The key facts of each page that was read, by source id: a follow-up uses them without fetching again. */
+async function keyFactsOfPages(state: ResearchState, topic: ReadonlySet<string>): Promise<Map<number, string>> {
   const texts = new Map<number, string[]>();
   for (const { result } of findingsOf(state.entries, state)) {
     const page = parseJson(result.result);
@@ -188,9 +185,9 @@ async function readPages(state: ResearchState, about: ReadonlySet<string>): Prom
     const text = parts.join('\n').slice(0, PAGE_LENGTH);
     facts.set(
       id,
-      step('ranking what was read', () => keyFacts(text, { about, maxLength: FACTS_LENGTH })),
+      step('ranking what was read', () => keyFacts(text, { about: topic, maxLength: FACTS_LENGTH })),
     );
-    // Hundreds of pages at once would hold up everybody.
+    // Hundreds of pages in one go would block the event loop.
     await yieldToEventLoop();
   }
   return facts;

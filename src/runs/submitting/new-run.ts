@@ -7,7 +7,7 @@ import { firstFrames } from '../executing/log/event-frames.ts';
 import type { Submission } from '../runs.ts';
 import { listedOf } from '../stored/listed.ts';
 
-/** The response object of `response.created`: a submission as it was before anything came of it. */
+/** The response object of `response.created`: the submission, before anything has happened. */
 export function createdResponse(
   run: { id: RunId; createdAt: number },
   submission: Pick<
@@ -17,23 +17,23 @@ export function createdResponse(
 ): ResponseObject {
   const { request, conversation } = submission;
   const research = request.kind === 'research' ? request : undefined;
-  const asked = request.kind === 'proxy' ? undefined : request;
+  const modelRequest = request.kind === 'proxy' ? undefined : request;
   return newResponse({
     id: publicId('responses', run.id),
     created_at: toSeconds(run.createdAt),
     model: submission.model,
     background: submission.background,
     metadata: submission.metadata,
-    instructions: asked?.instructions ?? null,
+    instructions: modelRequest?.instructions ?? null,
     previous_response_id: submission.previousResponseId,
     ...(conversation && { conversation: { id: publicConversationId(conversation.id) } }),
-    max_output_tokens: asked?.maxOutputTokens ?? null,
+    max_output_tokens: modelRequest?.maxOutputTokens ?? null,
     max_tool_calls: research?.maxToolCalls ?? null,
-    temperature: asked?.temperature ?? 1,
-    top_p: asked?.topP ?? 1,
+    temperature: modelRequest?.temperature ?? 1,
+    top_p: modelRequest?.topP ?? 1,
     tool_choice: research?.toolChoice ?? 'auto',
-    text: { format: asked?.format ?? { type: 'text' } },
-    reasoning: { effort: research?.effort ?? 'medium', summary: asked?.reasoningSummary ?? null },
+    text: { format: modelRequest?.format ?? { type: 'text' } },
+    reasoning: { effort: research?.effort ?? 'medium', summary: modelRequest?.reasoningSummary ?? null },
     store: submission.api !== 'unstored',
     ...(research?.charts && { charts: true }),
     ...submission.shown,
@@ -41,8 +41,8 @@ export function createdResponse(
 }
 
 /**
- * A submission as the store takes it, the record and the first two events of the log (docs/api.md, "Events"), and the
- * response that they tell of.
+ * A submission as the store takes it, with the record and the first two events of the log (docs/api.md, "Events"), and the
+ * response in those events.
  */
 export function newRun(
   id: RunId,

@@ -189,7 +189,7 @@ describe('the runs that an instance drives', () => {
     assert.equal(await driven.drive(left), 'ended');
     assert.equal(await driven.status(left), 'failed');
     assert.equal(driven.chat.requests.length, before);
-    driven.active.serves(own.id);
+    driven.active.markServed(own.id);
     for (const run of [own, response]) {
       await driven.drive(run);
       assert.equal(await driven.status(run), 'completed');

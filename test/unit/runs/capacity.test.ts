@@ -13,7 +13,7 @@ describe('the capacity of a process', () => {
     /** How many of 100 may start now beside those that run. */
     const starts = (active = 1) => {
       let started = 0;
-      for (let n = 0; n < 100; n++) if (capacity.start(active + started)) started++;
+      for (let n = 0; n < 100; n++) if (capacity.tryStart(active + started)) started++;
       return started;
     };
     return { load, clock, capacity, starts };
@@ -30,12 +30,12 @@ describe('the capacity of a process', () => {
 
   it('holds nobody back for runs that end as fast as others start, however busy it is', () => {
     const { load, clock, capacity } = setUp();
-    for (let active = 0; active < 4; active++) assert.equal(capacity.start(active), true);
+    for (let active = 0; active < 4; active++) assert.equal(capacity.tryStart(active), true);
     load.utilization = 1;
     for (let ms = 0; ms < 5000; ms += 5) {
       clock.now += 5;
       // One of the four has ended; two where a window begins.
-      assert.equal(capacity.start(ms % 100 === 0 ? 2 : 3), true, `after ${ms} ms`);
+      assert.equal(capacity.tryStart(ms % 100 === 0 ? 2 : 3), true, `after ${ms} ms`);
     }
     assert.equal(capacity.overloaded, false);
   });
@@ -57,15 +57,15 @@ describe('the capacity of a process', () => {
   it('lets a process without runs start one, whatever else it does', () => {
     const { load, capacity } = setUp();
     load.lagMs = 1000;
-    assert.equal(capacity.start(1), false);
-    assert.equal(capacity.start(0), true);
+    assert.equal(capacity.tryStart(1), false);
+    assert.equal(capacity.tryStart(0), true);
   });
 
   it('never lets more run than it may', () => {
     const { clock, capacity } = setUp(3);
-    assert.equal(capacity.start(2), true);
+    assert.equal(capacity.tryStart(2), true);
     for (let ms = 0; ms < 3000; ms += 50) {
-      assert.equal(capacity.start(3), false);
+      assert.equal(capacity.tryStart(3), false);
       clock.now += 50;
     }
     assert.equal(capacity.overloaded, false, 'their number is no load');
@@ -76,21 +76,21 @@ describe('the capacity of a process', () => {
     load.lagMs = 150;
     for (let ms = 0; ms < 2000; ms += 100) {
       assert.equal(capacity.overloaded, false, `after ${ms} ms`);
-      capacity.start(1);
+      capacity.tryStart(1);
       clock.now += 100;
     }
-    capacity.start(1);
+    capacity.tryStart(1);
     clock.now += 100;
     assert.equal(capacity.overloaded, true);
     capacity.served(100);
     assert.equal(capacity.overloaded, false, 'who waits is served soon');
     capacity.served(5000);
     clock.now += 1000;
-    capacity.start(1);
+    capacity.tryStart(1);
     assert.equal(capacity.overloaded, true);
     load.lagMs = 0;
     clock.now += 100;
-    assert.equal(capacity.start(1), true);
+    assert.equal(capacity.tryStart(1), true);
     clock.now += 100;
     assert.equal(capacity.overloaded, false);
   });
@@ -100,7 +100,7 @@ describe('the capacity of a process', () => {
     function startsAt(load: { utilization: number; lagMs: number }, active: number): number {
       const setting = setUp();
       Object.assign(setting.load, load);
-      setting.capacity.start(active - 1);
+      setting.capacity.tryStart(active - 1);
       setting.clock.now += 100;
       return setting.starts(active);
     }
@@ -113,7 +113,7 @@ describe('the capacity of a process', () => {
       assert.equal(startsAt({ utilization: 1, lagMs: 99 }, 20), 2);
       assert.equal(startsAt({ utilization: 0, lagMs: 100 }, 20), 0);
       const late = setUp();
-      late.capacity.start(19);
+      late.capacity.tryStart(19);
       late.load.lagMs = 100;
       late.clock.now += 100;
       assert.equal(late.starts(9), 1, 'half of 20');
@@ -123,9 +123,9 @@ describe('the capacity of a process', () => {
       const { clock, capacity, starts } = setUp();
       assert.equal(starts(1), 32);
       clock.now += 99;
-      assert.equal(capacity.start(33), false);
+      assert.equal(capacity.tryStart(33), false);
       clock.now += 1;
-      assert.equal(capacity.start(33), true);
+      assert.equal(capacity.tryStart(33), true);
     });
 
     it('follow from the window before, not from one long ago', () => {
@@ -135,18 +135,18 @@ describe('the capacity of a process', () => {
       assert.equal(starts(1), 64, 'as many as there were, and 32');
       clock.now += 200;
       assert.equal(starts(1), 32);
-      assert.equal(capacity.start(0), true);
+      assert.equal(capacity.tryStart(0), true);
     });
 
     it('refuse after two seconds of holding back, unless somebody was served within one', () => {
       const { load, clock, capacity } = setUp();
       load.lagMs = 100;
-      capacity.start(1);
+      capacity.tryStart(1);
       const began = clock.now;
       while (clock.now < began + 2000) {
         assert.equal(capacity.overloaded, false, `after ${clock.now - began} ms`);
         clock.now += 50;
-        capacity.start(1);
+        capacity.tryStart(1);
       }
       assert.equal(capacity.overloaded, true);
       capacity.served(1000);
@@ -156,7 +156,7 @@ describe('the capacity of a process', () => {
       for (let ms = 0; ms < 1000; ms += 50) {
         assert.equal(capacity.overloaded, false);
         clock.now += 50;
-        capacity.start(1);
+        capacity.tryStart(1);
       }
       assert.equal(capacity.overloaded, true);
     });
@@ -165,8 +165,8 @@ describe('the capacity of a process', () => {
   it('lets go on what was under way elsewhere, up to the most', () => {
     const { load, capacity } = setUp(3);
     load.lagMs = 1000;
-    assert.equal(capacity.resume(2), true);
-    assert.equal(capacity.resume(3), false);
+    assert.equal(capacity.canResume(2), true);
+    assert.equal(capacity.canResume(3), false);
   });
 
   it('starts no more of those that wait than there are places', async () => {
@@ -176,10 +176,10 @@ describe('the capacity of a process', () => {
     let started = 0;
     const leaving = new AbortController();
     const waiting = Array.from({ length: 4 }, async () => {
-      if (await capacity.startWithin(60_000, () => active - room + started, { signal: leaving.signal })) started++;
+      if (await capacity.waitToStart(60_000, () => active - room + started, { signal: leaving.signal })) started++;
     });
     room = 2;
-    capacity.left();
+    capacity.placeFreed();
     await Promise.race(waiting);
     await turnOfLoop();
     assert.equal(started, 2);
@@ -192,28 +192,28 @@ describe('the capacity of a process', () => {
     const holdBack = () => {
       load.lagMs = 100;
       for (let ms = 0; ms < 2100; ms += 50) {
-        capacity.start(1);
+        capacity.tryStart(1);
         clock.now += 50;
       }
       assert.equal(capacity.overloaded, true);
     };
     holdBack();
-    assert.equal(capacity.startNow(1), false);
+    assert.equal(capacity.tryStartNow(1), false);
     assert.equal(capacity.overloaded, true, 'nobody was served');
     const left = new AbortController();
-    const leaving = capacity.room('a', () => 1, left.signal);
+    const leaving = capacity.waitForRoom('a', () => 1, left.signal);
     left.abort();
     await leaving;
     assert.equal(capacity.overloaded, true, 'nobody was served');
     let active = 1;
-    const served = capacity.room('a', () => active, new AbortController().signal);
+    const served = capacity.waitForRoom('a', () => active, new AbortController().signal);
     active = 0;
-    capacity.left();
+    capacity.placeFreed();
     await served;
     assert.equal(capacity.overloaded, false);
     clock.now += 1000;
     holdBack();
-    assert.equal(capacity.startNow(0), true);
+    assert.equal(capacity.tryStartNow(0), true);
     assert.equal(capacity.overloaded, false);
   });
 
@@ -222,14 +222,14 @@ describe('the capacity of a process', () => {
     mock.timers.enable({ apis: ['setInterval'] });
     const { capacity } = setUp(1);
     let active = 1;
-    const waiting = capacity.startWithin(60_000, () => active);
-    assert.equal(capacity.startFirst(0), false, 'somebody waits');
-    assert.equal(capacity.startNow(0), false);
+    const waiting = capacity.waitToStart(60_000, () => active);
+    assert.equal(capacity.tryStartInTurn(0), false, 'somebody waits');
+    assert.equal(capacity.tryStartNow(0), false);
     active = 0;
-    capacity.left();
+    capacity.placeFreed();
     assert.equal(await waiting, true);
     mock.timers.reset();
-    assert.equal(capacity.startNow(0), true, 'nobody waits any more');
+    assert.equal(capacity.tryStartNow(0), true, 'nobody waits any more');
   });
 
   it('lets who leaves go, with nobody before or after it harmed', async () => {
@@ -238,7 +238,7 @@ describe('the capacity of a process', () => {
     const leaving = new AbortController();
     const order: string[] = [];
     const wait = async (name: string, options: { owner?: string; signal?: AbortSignal }) => {
-      const started = await capacity.startWithin(60_000, () => active, options);
+      const started = await capacity.waitToStart(60_000, () => active, options);
       order.push(`${name} ${started}`);
       if (started) active++;
     };
@@ -251,11 +251,11 @@ describe('the capacity of a process', () => {
     await all[1];
     for (let n = 0; n < 2; n++) {
       active = 0;
-      capacity.left();
+      capacity.placeFreed();
       await all[n === 0 ? 0 : 2];
     }
     assert.deepEqual(order, ['a2 false', 'a1 true', 'b1 true']);
-    const aborted = await capacity.startWithin(60_000, () => 0, { signal: leaving.signal });
+    const aborted = await capacity.waitToStart(60_000, () => 0, { signal: leaving.signal });
     assert.equal(aborted, false);
   });
 
@@ -264,15 +264,15 @@ describe('the capacity of a process', () => {
     let active = 1;
     const order: string[] = [];
     const wait = async (name: string, owner?: string) => {
-      await capacity.startWithin(60_000, () => active, owner === undefined ? {} : { owner });
+      await capacity.waitToStart(60_000, () => active, owner === undefined ? {} : { owner });
       order.push(name);
       active = 0;
-      capacity.left();
+      capacity.placeFreed();
     };
     const names = ['queue 1', 'queue 2', 'queue 3', 'a 1', 'a 2', 'a 3', 'b 1'];
     const all = names.map((name) => wait(name, name.startsWith('queue') ? undefined : name.slice(0, 1)));
     active = 0;
-    capacity.left();
+    capacity.placeFreed();
     await Promise.all(all);
     assert.deepEqual(order, ['queue 1', 'a 1', 'queue 2', 'b 1', 'queue 3', 'a 2', 'a 3']);
   });
@@ -282,7 +282,7 @@ describe('the capacity of a process', () => {
     load.lagMs = 150;
     const order: number[] = [];
     const waiting = [1, 2, 3].map(async (n) => {
-      const started = await capacity.startWithin(n === 2 ? 100 : 60_000, () => 1);
+      const started = await capacity.waitToStart(n === 2 ? 100 : 60_000, () => 1);
       if (started) order.push(n);
       return started;
     });

@@ -42,7 +42,7 @@ describe('the logs of ended runs that are kept in memory', () => {
   });
 
   it('take no more than their bound: the oldest go', async () => {
-    const logs = new EndedLogs(store, { maxBytes: 100 * KIB, maxLogBytes: 50 * KIB, mostLong: 10 });
+    const logs = new EndedLogs(store, { maxBytes: 100 * KIB, maxLogBytes: 50 * KIB, maxLongLogs: 10 });
     const runs: RunRecord[] = [];
     for (let n = 0; n < 6; n++) {
       const run = await runOf(30 * KIB);
@@ -56,7 +56,7 @@ describe('the logs of ended runs that are kept in memory', () => {
   });
 
   it('are no long ones, and of those no more is read than shows that they are', async () => {
-    const logs = new EndedLogs(store, { maxBytes: 100 * KIB, maxLogBytes: 50 * KIB, mostLong: 2 });
+    const logs = new EndedLogs(store, { maxBytes: 100 * KIB, maxLogBytes: 50 * KIB, maxLongLogs: 2 });
     const runs = [await runOf(60 * KIB), await runOf(60 * KIB), await runOf(60 * KIB)];
     for (const run of runs) assert.equal(await logs.after(run, 0), undefined);
     for (const run of runs.slice(1)) assert.equal(await logs.after(run, 0), undefined);

@@ -215,11 +215,11 @@ describe('a claim that may have been lost', () => {
     await Promise.all(started.map(({ promise }) => promise));
     assert.ok(await inner.claim(lost.id, { leaseMs: 5000, force: true }));
     assert.ok(active);
-    await active.confirm(lost.id);
-    await active.confirm(held.id);
+    await active.renewLease(lost.id);
+    await active.renewLease(held.id);
     assert.ok(renewed.includes(lost.id) && renewed.includes(held.id), 'the store was asked');
     await driving[0];
     assert.equal(active.active, 1);
-    assert.ok(active.driven(held.id));
+    assert.ok(active.leaseOf(held.id));
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LiveTail, passingOn } from '../../../src/runs/reading/live-tail.ts';
+import { deliverDirectly, LiveTail } from '../../../src/runs/reading/live-tail.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { frames } from '../../contract/run-store-fixture.ts';
 
@@ -11,9 +11,9 @@ describe('passing live batches on', () => {
   let passed: number[];
   let takes: boolean;
   const handlers = () =>
-    passingOn(tail, {
+    deliverDirectly(tail, {
       cursor,
-      pass: ({ last }) => {
+      deliver: ({ last }) => {
         if (takes) passed.push(last);
         return takes;
       },

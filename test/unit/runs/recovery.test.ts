@@ -172,7 +172,7 @@ describe('a run whose instances die', function () {
       while (ends.length <= n) await turnOfLoop();
       const taken = await store.claim(run.id, { leaseMs: 60_000, force: true });
       ends[n]?.();
-      while (harness.executor.driven(run.id)) await turnOfLoop();
+      while (harness.executor.leaseOf(run.id)) await turnOfLoop();
       await store.release(run.id, { token: taken?.token ?? '' });
     }
     const response = await responseOf(await readAll(harness.runs, run));

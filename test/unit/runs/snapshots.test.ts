@@ -85,7 +85,7 @@ describe('the snapshot of a running run', () => {
   /** What the log itself says. */
   async function folded(run: RunRecord): Promise<ResponseObject | undefined> {
     const fold = new ResponseFold();
-    await fold.readOn(inner, run.id);
+    await fold.catchUp(inner, run.id);
     return fold.response;
   }
 

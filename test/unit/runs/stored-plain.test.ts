@@ -74,7 +74,7 @@ describe('what is stored of files that a plain model gets as they are', () => {
       return storedRequest({ request, input: [] } as never, {
         cipher: { isMixed: false } as never,
         held: {},
-        tells: false,
+        notifies: false,
       }).v;
     };
     assert.equal(stored({ type: 'text', text: 'Look' }), 2);

@@ -9,17 +9,17 @@ describe('the times of a run', () => {
   it('go with the next entry of its transcript, those that are close together as one', () => {
     const times = new EventTimes();
     for (let at = 0; at <= 1000; at += 20) times.note(at / 20 + 1, at);
-    assert.deepEqual(times.giveTo([]), []);
-    const [first, last = ''] = times.giveTo(['{"t":"a"}', '{"t":"b"}']);
+    assert.deepEqual(times.attachTo([]), []);
+    const [first, last = ''] = times.attachTo(['{"t":"a"}', '{"t":"b"}']);
     assert.equal(first, '{"t":"a"}');
     assert.deepEqual(JSON.parse(last), { t: 'b', times: [1, 11, 21, 31, 41, 51].map((n) => [n, (n - 1) * 20]) });
-    assert.deepEqual(times.giveTo(['{"t":"c"}']), ['{"t":"c"}'], 'each is told once');
+    assert.deepEqual(times.attachTo(['{"t":"c"}']), ['{"t":"c"}'], 'each is told once');
   });
 
   it('are bounded, however long a step takes', () => {
     const times = new EventTimes();
     for (let n = 1; n <= 100_000; n += 1) times.note(n, n * 1000);
-    const [entry = ''] = times.giveTo(['{"t":"a"}']);
+    const [entry = ''] = times.attachTo(['{"t":"a"}']);
     assert.ok(entry.length < 200_000, `${entry.length}`);
     assert.match(entry, /\[100000,100000000\]\]\}$/);
   });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
 import { CredentialCipher } from '../../../src/base/secrets/encrypt.ts';
-import { readTells, readWebhook } from '../../../src/runs/stored/stored-request.ts';
+import { notifiesWebhooks, readWebhook } from '../../../src/runs/stored/stored-request.ts';
 import type { RunRecord } from '../../../src/store/run-store.ts';
 import {
   afterAttempt,
-  askedAgain,
   type Delivery,
   newDelivery,
-  nextOf,
+  nextAttemptAt,
   readDeliveries,
+  restartDelivery,
 } from '../../../src/webhooks/delivery.ts';
 import { newRun } from '../../contract/run-store-fixture.ts';
 
@@ -36,15 +36,15 @@ describe('whom a run tells', () => {
 
   it('is read as the first version stored it', () => {
     const run = newRecord(record);
-    assert.equal(readTells(run), true);
+    assert.equal(notifiesWebhooks(run), true);
     assert.deepEqual(readWebhook(run, cipher), { url: 'https://example.com/hook?a=b', secret: 'a secret of a client' });
     assert.throws(() => readWebhook(run, undefined), /key ann/);
   });
 
   it('is the receiver of its key alone where the request names none, and nobody where it says nothing', () => {
     const ofKey = newRecord({ ...record, request: REQUEST.replace(/"webhook":".*"/, '"webhook":""') });
-    assert.deepEqual([readTells(ofKey), readWebhook(ofKey, cipher)], [true, undefined]);
-    assert.equal(readTells(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
+    assert.deepEqual([notifiesWebhooks(ofKey), readWebhook(ofKey, cipher)], [true, undefined]);
+    assert.equal(notifiesWebhooks(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
   });
 });
 
@@ -80,7 +80,7 @@ describe('a delivery', () => {
 
   it('that is asked for again begins anew, and keeps the last of what was', () => {
     let delivery: Delivery = newDelivery(0);
-    for (let n = 0; n < 30; n++) delivery = afterAttempt(askedAgain(delivery, n), at(n, 500));
+    for (let n = 0; n < 30; n++) delivery = afterAttempt(restartDelivery(delivery, n), at(n, 500));
     assert.equal(delivery.attempts.length, 20);
     assert.equal(delivery.attempts.at(-1)?.at, 29);
     assert.equal(delivery.nextAt, 29 + 5000);
@@ -89,8 +89,8 @@ describe('a delivery', () => {
   it('is due with the first of its receivers', () => {
     const delivered = afterAttempt(newDelivery(0), at(0, 200));
     const waiting = afterAttempt(newDelivery(0), at(0, 500));
-    assert.equal(nextOf({ request: delivered, key: waiting }), 5000);
-    assert.equal(nextOf({ request: delivered }), undefined);
+    assert.equal(nextAttemptAt({ request: delivered, key: waiting }), 5000);
+    assert.equal(nextAttemptAt({ request: delivered }), undefined);
   });
 
   it('is read as the first version stored it', () => {
@@ -99,7 +99,7 @@ describe('a delivery', () => {
       '"key":{"status":"delivered","attempts":[{"at":13,"status":204,"error":null}],"failures":0,"nextAt":null}}';
     const read = readDeliveries(stored);
     assert.equal(JSON.stringify(read), stored);
-    assert.equal(nextOf(read ?? {}), 5012);
+    assert.equal(nextAttemptAt(read ?? {}), 5012);
     assert.equal(readDeliveries('{"request":{"status":"odd"}}'), undefined);
   });
 });

@@ -8,26 +8,26 @@ import type { RunRecord } from '../../../store/run-store.ts';
 import { loopOf, readPlainRequest, readResearchRequest, storedProfile } from '../../stored/stored-request.ts';
 import { type ReasoningStyle, textOfReasoning } from '../log/reasoning-events.ts';
 
-/** What of an execution depends on the loop that drives the run. */
+/** The parts of an execution that depend on which loop drives the run. */
 
-/** How its log tells of a run. */
-export function shownBy(run: RunRecord, response: ResponseObject) {
-  const encrypts = readPlainRequest(run)?.encryptedReasoning ?? false;
-  return { profile: storedProfile(run), style: reasoningStyle(run, response), encrypts };
+/** How the log of a run presents its items and its reasoning. */
+export function presentationOf(run: RunRecord, response: ResponseObject) {
+  const encryptsReasoning = readPlainRequest(run)?.encryptedReasoning ?? false;
+  return { profile: storedProfile(run), reasoningStyle: reasoningStyleOf(run, response), encryptsReasoning };
 }
 
 /**
- * Thoughts of a plain model are shown as its provider shows them, whatever the profile (docs/api.md, "Responses of
+ * Reasoning of a plain model appears as its provider sends it, whatever the profile (docs/api.md, "Responses of
  * plain models").
  */
-function reasoningStyle(run: RunRecord, { reasoning }: ResponseObject): ReasoningStyle {
+function reasoningStyleOf(run: RunRecord, { reasoning }: ResponseObject): ReasoningStyle {
   if (loopOf(run) === 'research' && storedProfile(run) === 'openai') return 'summary';
   return reasoning.summary === null ? 'text' : 'text and summary';
 }
 
 /**
- * What closes the item that a crash left open, if it did, with what its turn cost by estimate. A message is not closed: the
- * loop goes on with it.
+ * The step for an item that a crash left open, if any, with the estimated cost of its turn. It closes reasoning; a message
+ * stays open, and the loop continues it.
  */
 export function closingStep(
   run: RunRecord,
@@ -40,7 +40,7 @@ export function closingStep(
   return { type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) };
 }
 
-/** The tokens of the first request of a run, estimated. */
+/** The estimated tokens of a run's first request. */
 function firstTokens(run: RunRecord): number {
   const plain = readPlainRequest(run);
   const research = readResearchRequest(run);

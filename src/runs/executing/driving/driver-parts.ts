@@ -14,43 +14,43 @@ import type { RunMetrics } from '../../metrics.ts';
 import type { AdmittedRun, EndedRun } from '../../runs.ts';
 import type { RunDriver } from './run-driver.ts';
 
-/** What the tools of a run are opened with. */
+/** The options for opening the tools of a run. */
 interface RunToolRequest extends Omit<ToolRequest, 'own' | 'readFile'> {
   /** Where `file_search` searches, if it is among the built-in tools. */
   fileSearch?: FileSearch | undefined;
-  /** Whose files may be read. */
+  /** The user whose files may be read. */
   user: string;
 }
 
-/** What the driver is made of: the parts of the floors below, given by the composition root. */
+/** The parts that a driver needs, given by the composition root. */
 export interface DriverParts {
   config: Pick<LiveConfig, 'current' | 'keyById'>;
   prompts: Prompts;
   schemas: SchemaChecker;
   clock: Clock;
-  /** For spans of time; one that nothing corrects where absent. */
-  steady?: Clock;
+  /** A monotonic clock for durations; defaults to the process's own. */
+  monotonicClock?: Clock;
   log: Logger;
   chatModel: Upstream['chatModel'];
   openTools(request: RunToolRequest): Promise<OpenedTools>;
   proxy: RunDriver['proxy'];
-  /** Makes what clients keep of thoughts, and of threads that were summed up. */
+  /** Encrypts the reasoning and the summaries that clients keep and send back. */
   sealed: SealedContents;
   cipherOf(keyId: string): CredentialCipher | undefined;
-  metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
-  /** Awaited before a run goes on that did not begin where it was submitted. */
-  begins?(run: AdmittedRun): Promise<void>;
-  /** Called with what a run has used so far, before what follows from it is stored. */
-  used?(run: EndedRun): void;
-  /** Called for every run that this instance ended. */
-  ended?(
+  metrics?: Pick<RunMetrics, 'executionEnded' | 'toolCall' | 'cost'>;
+  /** Awaited before this process continues a run that it did not create. */
+  beforeResume?(run: AdmittedRun): Promise<void>;
+  /** Called with a run's usage so far, before the step that caused it is stored. */
+  onUsage?(run: EndedRun): void;
+  /** Called for every run that this process ended. */
+  onRunEnded?(
     run: EndedRun & {
       model: string;
       tag: string | undefined;
       status: TerminalStatus;
       error: ErrorCode | undefined;
-      /** Receivers are told. */
-      tells: boolean;
+      /** Whether webhook receivers are notified. */
+      notifies: boolean;
     },
   ): void;
 }

@@ -9,8 +9,8 @@ import type { RunDriver } from './run-driver.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
 
 /**
- * Drives responses of plain models that the gateway makes (docs/api.md, "Responses of plain models"), by the
- * configuration of now.
+ * Drives responses that the gateway makes of plain models (docs/api.md, "Responses of plain models"), with the current
+ * configuration.
  */
 export function drivePlain(parts: DriverParts): RunDriver['plain'] {
   return async function* ({ run, state, answerSoFar, live, signal, shouldPause }) {
@@ -25,11 +25,11 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     const [route] = key?.routes[run.model] ?? model.routes;
     state.useMoney({ currency: config.server.currency, price: route?.price });
     const { hosted, toolChoice } = request;
-    const told: Warning[] = [];
+    const newWarnings: Warning[] = [];
     const log = parts.log.child({ run: run.id });
     await using opened = await openRunTools(parts, run, {
       builtin: toolChoice === 'none' ? [] : (hosted?.builtin ?? []),
-      asked: hosted,
+      requested: hosted,
       sources: request.sources,
       conversation: toolChoice === 'none' ? [] : request.messages,
       configuredMcp: false,
@@ -37,7 +37,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       signal,
       log,
     });
-    // A start does not load it.
+    // Imported late, so that starting the gateway does not load it.
     const { plainResponse } = await import('../../../plain/loop.ts');
     const steps = plainResponse({
       id: run.id,
@@ -49,7 +49,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         runId: run.id,
         conversation: () => conversationKeyOf(run),
         onUsed: (usage) => state.spending.saw(usage),
-        onWarning: (warning) => addWarning(told, warning),
+        onWarning: (warning) => addWarning(newWarnings, warning),
       }),
       tools: opened.tools,
       onToolCall: (call) => parts.metrics?.toolCall(call),
@@ -72,9 +72,10 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     const servers = serversOf(opened.tools.values());
     if (servers.length > 0) yield { type: 'mcp_servers', servers };
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+    const isNew = (warning: Warning) => !hasWarning(state.warnings, warning);
     for (;;) {
       const next = await steps.next();
-      const warnings = told.length === 0 ? told : told.splice(0).filter((one) => !hasWarning(state.warnings, one));
+      const warnings = newWarnings.length === 0 ? newWarnings : newWarnings.splice(0).filter(isNew);
       if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
       if (next.done) return next.value;
       yield next.value;

@@ -18,51 +18,51 @@ import type { Tool } from '../../../tools/tool.ts';
 import { highestPrice } from '../../../upstream/price.ts';
 import type { TurnUsage } from '../../../upstream/turn.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
-import { readHeld, readRequest, readResearchRequest, readTells } from '../../stored/stored-request.ts';
-import { runEnded } from '../run-span.ts';
+import { notifiesWebhooks, readHeld, readRequest, readResearchRequest } from '../../stored/stored-request.ts';
+import { recordRunEnd } from '../run-span.ts';
 import type { DriverParts } from './driver-parts.ts';
 import { drivePlain } from './plain-driver.ts';
 import type { RunDriver } from './run-driver.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
 
-/** What drives runs of every kind, and tells of their begin and end. */
+/** Creates the driver of runs of every kind. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
     plain: drivePlain(parts),
     research: driveResearch(parts),
-    async begins(run) {
-      await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
+    async beforeResume(run) {
+      await parts.beforeResume?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
     },
-    used(run, used) {
-      parts.used?.({ id: run.id, keyId: run.keyId, held: readHeld(run), used });
+    onUsage(run, used) {
+      parts.onUsage?.({ id: run.id, keyId: run.keyId, held: readHeld(run), used });
     },
-    left({ run, result, ended }) {
-      runEnded({ run, result, ended });
+    afterExecution({ run, result, ended }) {
+      recordRunEnd({ run, result, ended });
       const { id, keyId, model } = run;
       if (ended) {
-        const stored = { held: readHeld(run), tag: readRequest(run).tag, tells: readTells(run) };
-        parts.ended?.({ id, keyId, model, ...stored, ...ended });
+        const stored = { held: readHeld(run), tag: readRequest(run).tag, notifies: notifiesWebhooks(run) };
+        parts.onRunEnded?.({ id, keyId, model, ...stored, ...ended });
         const { cost } = ended.used;
         if (cost > 0) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       }
-      parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
+      parts.metrics?.executionEnded(run, { result, status: ended?.status, now: parts.clock.now() });
     },
   };
 }
 
-/** Drives research runs, by the configuration of now. */
+/** Drives research runs, with the current configuration. */
 function driveResearch(parts: DriverParts): RunDriver['research'] {
   return async function* ({ run, state, answerSoFar, live, signal, shouldPause }) {
     const request = readResearchRequest(run);
     if (!request) throw new Error('the run holds no research request');
     const { model, key } = lookUp(parts, run);
-    // Kept from the first time on; a start does not load it.
+    // Imported late, so that starting the gateway does not load it.
     const { research } = await import('../../../research/loop.ts');
     const log = parts.log.child({ run: run.id });
     await using opened = await openRunTools(parts, run, {
       builtin: builtinTools(model, request),
-      asked: request.tools ?? undefined,
+      requested: request.tools ?? undefined,
       sources: request.sources,
       conversation: request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation],
       configuredMcp: request.toolChoice !== 'none' && request.tools === null,
@@ -70,7 +70,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       signal,
       log,
     });
-    const told = unreachableServers(opened.tools.values());
+    const knownWarnings = unreachableServers(opened.tools.values());
     const query = {
       modelName: run.model,
       model,
@@ -78,7 +78,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       runId: run.id,
       conversation: () => conversationKeyOf(run),
       onWarning(warning: Warning) {
-        if (concerns(request, warning)) addWarning(told, warning);
+        if (concerns(request, warning)) addWarning(knownWarnings, warning);
       },
       onUsed: (usage: TurnUsage) => state.spending.saw(usage),
     };
@@ -88,9 +88,9 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
     const { currency } = parts.config.current().server;
     state.useMoney({ currency, price: routes[0]?.price });
     const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
-    const most = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
+    const maxCost = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
     const steps = research({
-      purse: new Purse({ most, price: highestPrice(routes) }, state),
+      purse: new Purse({ most: maxCost, price: highestPrice(routes) }, state),
       readerPrice: highestPrice(readerRoutes),
       id: run.id,
       request,
@@ -106,7 +106,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       state,
       answerSoFar,
       startedAt: run.createdAt,
-      clock: parts.steady ?? steadyClock,
+      clock: parts.monotonicClock ?? steadyClock,
       log,
       live,
       signal,
@@ -114,11 +114,12 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       onToolCall: (call) => parts.metrics?.toolCall(call),
     });
     if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
-    // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
+    // Add the warnings in this loop rather than in a generator of its own, which would cost each delta some microseconds.
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+    const isNew = (warning: Warning) => !hasWarning(state.warnings, warning);
     for (;;) {
       const next = await steps.next();
-      const warnings = told.length === 0 ? told : told.filter((warning) => !hasWarning(state.warnings, warning));
+      const warnings = knownWarnings.length === 0 ? knownWarnings : knownWarnings.filter(isNew);
       if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
       if (next.done) return next.value;
       yield next.value;
@@ -141,7 +142,7 @@ function toolsOf(run: {
   return new Map(offered).set(ask.name, ask);
 }
 
-/** Whether a warning is about something that the client asked for. */
+/** Whether a warning is about something that the client requested. */
 function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boolean {
   return param !== 'max_output_tokens' || maxOutputTokens !== null;
 }
@@ -168,7 +169,7 @@ function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfi
   return { model, key: parts.config.keyById(run.keyId) };
 }
 
-/** The request may only narrow what the model's configuration offers. */
+/** The built-in tools of a run: the request may only narrow what the model's configuration offers. */
 function builtinTools(model: ResearchModelConfig, request: ResearchRequest): string[] {
   if (request.toolChoice === 'none') return [];
   const { tools } = request;

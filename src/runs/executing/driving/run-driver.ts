@@ -7,45 +7,45 @@ import type { RunRecord, TerminalStatus } from '../../../store/run-store.ts';
 import type { Used } from '../../../upstream/used.ts';
 import type { ProxyRequest } from '../../runs.ts';
 
-/** Where a loop goes on, and whom it tells. */
+/** Where a loop starts from, and where its live steps go. */
 export interface LoopOptions {
   run: RunRecord;
   state: ResearchState;
-  /** An answer that was begun, as its reader has it. */
+  /** The answer so far, as readers have it. */
   answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
   live: LiveSteps;
   signal: AbortSignal;
   shouldPause(): boolean;
 }
 
-/** What the execution of runs needs from the parts above and beside it. */
+/** Drives runs of each kind, and is told of their usage and end. */
 export interface RunDriver {
-  /** The research loop of a run, ready to go on from `state`. */
+  /** The research loop of a run, continuing from `state`. */
   research(options: LoopOptions): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
-  /** The same of a response of a plain model. */
+  /** The loop of a plain model's response, continuing from `state`. */
   plain(options: LoopOptions): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
   proxy(options: {
     run: RunRecord;
     request: ProxyRequest;
-    /** Given what tells how much the call has used so far, also where it fails. */
-    metered(used: () => Used): void;
+    /** Called with a function that reads the call's usage so far, which works even after it failed. */
+    setUsageReader(readUsage: () => Used): void;
     signal: AbortSignal;
   }): Promise<string>;
-  /** Awaited before a run that this process did not create is driven. @throws NewerDataError, and nothing else. */
-  begins?(run: RunRecord): Promise<void>;
-  /** Called with what a run has used so far, before what follows from it is stored. */
-  used?(run: RunRecord, used: Used): void;
-  /** Called when an execution has left its run. */
-  left?(outcome: ExecutionOutcome): void;
+  /** Awaited before this process drives a run that it did not create. @throws only NewerDataError. */
+  beforeResume?(run: RunRecord): Promise<void>;
+  /** Called with a run's usage so far, before the step that caused it is stored. */
+  onUsage?(run: RunRecord, used: Used): void;
+  /** Called when an execution no longer drives its run. */
+  afterExecution?(outcome: ExecutionOutcome): void;
 }
 
-/** How an execution left its run; `ended` where it wrote the end. */
+/** How an execution finished; `ended` is set if it wrote the end of its run. */
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
   ended: { status: TerminalStatus; used: Used; error: ErrorCode | undefined } | undefined;
 }
 
-/** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
+/** `ended`: the run has ended; `released`: the claim was released for another owner; `lost`: another owner has it. */
 export type ExecutionResult = 'ended' | 'released' | 'lost';

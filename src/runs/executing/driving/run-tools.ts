@@ -10,25 +10,25 @@ import type { OpenedTools } from '../../../tools/toolbox.ts';
 import { readMcpServers, readRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 
-/** A message of a conversation, of whatever kind of run. */
-interface SaidMessage {
+/** A message of a conversation, of any kind of run. */
+interface ConversationMessage {
   role: string;
   content: Parameters<typeof textAmong>[0];
 }
 
-/** What a run's request says of the tools that run here. */
+/** What a run's request says about the tools that the gateway executes. */
 interface ToolOptions {
   /** Names of built-in tools. */
   builtin: readonly string[];
-  /** How they are used; undefined: as the model's configuration says. */
-  asked: BuiltinTools | undefined;
-  /** Where they may search and read; undefined: as `asked` says. */
+  /** The request's options for them; undefined: as the model's configuration says. */
+  requested: BuiltinTools | undefined;
+  /** Where they may search and read; undefined: as `requested` says. */
   sources?: RequestedSources | undefined;
-  /** The conversation so far: documents in it that are too long are searched and opened. */
-  conversation: readonly SaidMessage[];
+  /** The conversation so far: documents that are too long for it are searched and opened. */
+  conversation: readonly ConversationMessage[];
   /** Whether the configured MCP servers are offered too. */
   configuredMcp: boolean;
-  /** Whether the MCP servers of the request are. */
+  /** Whether the MCP servers of the request are offered. */
   requestedMcp: boolean;
   signal: AbortSignal;
   log: Logger;
@@ -37,19 +37,19 @@ interface ToolOptions {
 export async function openRunTools(
   parts: Pick<DriverParts, 'openTools' | 'cipherOf'>,
   run: RunRecord,
-  { builtin, asked, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
+  { builtin, requested, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<OpenedTools> {
   const mcpServers = requestedMcp ? await requestedServers(parts, run, signal) : [];
   const files = longDocuments(conversation);
-  const searches = files.length > 0 || asked?.fileSearch !== undefined;
-  // A request without tools that read pages gets one for its documents, and for nothing else.
-  const opensFiles = files.length > 0 && !builtin.some((name) => PAGES.has(name));
+  const searches = files.length > 0 || requested?.fileSearch !== undefined;
+  // A request without a tool that opens pages gets one, restricted to the attached documents.
+  const opensFiles = files.length > 0 && !builtin.some((name) => PAGE_TOOLS.has(name));
   return await parts.openTools({
     builtin: [...builtin, ...(searches ? ['file_search'] : []), ...(opensFiles ? ['fetch_url_content'] : [])],
-    ...(opensFiles ? NO_PAGES : (sources ?? { allowedDomains: asked?.allowedDomains ?? [] })),
-    country: asked?.country,
-    contextSize: asked?.searchContextSize,
-    fileSearch: searches ? { stores: [], ...asked?.fileSearch, files } : undefined,
+    ...(opensFiles ? NO_HOSTS : (sources ?? { allowedDomains: requested?.allowedDomains ?? [] })),
+    country: requested?.country,
+    contextSize: requested?.searchContextSize,
+    fileSearch: searches ? { stores: [], ...requested?.fileSearch, files } : undefined,
     configuredMcp,
     mcpServers,
     user: run.user,
@@ -58,29 +58,30 @@ export async function openRunTools(
   });
 }
 
-/** A key that was just made is known to every instance within two seconds (docs/keys.md), in milliseconds. */
-const KNOWN_MS = 2500;
-const LOOK_MS = 100;
+/** How long to wait for a new API key, in milliseconds: every instance knows it within two seconds (docs/keys.md). */
+const KEY_PROPAGATION_MS = 2500;
+const KEY_POLL_MS = 100;
 
-/** @throws Error where the API key that encrypted them is gone; the signal's reason. */
+/** @throws Error if the API key that encrypted the credentials is gone; the signal's reason. */
 async function requestedServers(
   { cipherOf }: Pick<DriverParts, 'cipherOf'>,
   run: RunRecord,
   signal: AbortSignal,
 ): Promise<RequestedMcpServer[]> {
-  const isNew = () => readRequest(run).mcpServers !== undefined && !cipherOf(run.keyId);
-  for (let waited = 0; isNew() && waited < KNOWN_MS; waited += LOOK_MS) await sleep(LOOK_MS, { signal });
+  const isKeyUnknown = () => readRequest(run).mcpServers !== undefined && !cipherOf(run.keyId);
+  for (let waited = 0; isKeyUnknown() && waited < KEY_PROPAGATION_MS; waited += KEY_POLL_MS)
+    await sleep(KEY_POLL_MS, { signal });
   return readMcpServers(run, cipherOf(run.keyId));
 }
 
-const PAGES: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content']);
-/** No host has such a name (RFC 2606); an empty list would allow all. */
-const NO_PAGES = { allowedDomains: ['none.invalid'] };
+const PAGE_TOOLS: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content']);
+/** Allows no host: `.invalid` never resolves (RFC 2606), while an empty list would allow every host. */
+const NO_HOSTS = { allowedDomains: ['none.invalid'] };
 
 /** Files that the user attached and whose text is too long for the conversation. */
-function longDocuments(conversation: readonly SaidMessage[]): string[] {
-  const said = conversation.filter(({ role }) => role === 'user').map(({ content }) => textAmong(content));
-  const documents = said.flatMap(attachedIn).filter(({ isWhole }) => !isWhole);
+function longDocuments(conversation: readonly ConversationMessage[]): string[] {
+  const texts = conversation.filter(({ role }) => role === 'user').map(({ content }) => textAmong(content));
+  const documents = texts.flatMap(attachedIn).filter(({ isWhole }) => !isWhole);
   return [...new Set(documents.flatMap(({ url }) => fileIdIn(url) ?? []))];
 }
 

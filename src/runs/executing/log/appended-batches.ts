@@ -1,37 +1,37 @@
 import { offsetAfter } from '../../../store/frames.ts';
 import type { Append, FencingToken } from '../../../store/run-store.ts';
 
-/** Bytes of acknowledged batches that are kept, in case a failover loses them. */
+/** Bytes of acknowledged batches that are retained in case a failover loses them. */
 const MAX_BYTES = 256 * 1024;
-/** Batches of deltas are joined to blocks of this size, in bytes: each kept alone, they would cost the collector more than their making. */
+/** Batches of deltas are joined into blocks of this size, in bytes: many small buffers burden the garbage collector. */
 const BLOCK_BYTES = 8 * 1024;
 
-/** Batches without transcript entries, one behind the other. */
+/** Consecutive batches without transcript entries. */
 interface Block {
   token: FencingToken;
   first: number;
   last: number;
   frames: Buffer;
-  /** Bytes of `frames` that are used. */
+  /** How many bytes of `frames` are in use. */
   length: number;
 }
 
-type Kept = Append | Block;
+type RetainedBatch = Append | Block;
 
 /** The last batches that the store acknowledged, to be sent again after a failover that lost them. */
 export class AppendedBatches {
-  #kept: Kept[] = [];
+  #retained: RetainedBatch[] = [];
   #bytes = 0;
 
   add(batch: Append): void {
-    if (batch.transcript || batch.end || batch.count === 0) this.#kept.push(batch);
+    if (batch.transcript || batch.end || batch.count === 0) this.#retained.push(batch);
     else this.#join(batch);
     this.#bytes += batch.frames.length;
-    while (this.#bytes > MAX_BYTES && this.#kept.length > 1) this.#bytes -= lengthOf(this.#kept.shift());
+    while (this.#bytes > MAX_BYTES && this.#retained.length > 1) this.#bytes -= lengthOf(this.#retained.shift());
   }
 
   #join({ token, first, count, frames }: Append): void {
-    const block = this.#kept.at(-1);
+    const block = this.#retained.at(-1);
     const last = first + count - 1;
     const fits = block && 'length' in block && block.last === first - 1 && block.token === token;
     if (fits && block.length + frames.length <= block.frames.length) {
@@ -42,25 +42,25 @@ export class AppendedBatches {
     }
     const bytes = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, frames.length));
     bytes.set(frames);
-    this.#kept.push({ token, first, last, frames: bytes, length: frames.length });
+    this.#retained.push({ token, first, last, frames: bytes, length: frames.length });
   }
 
   /**
-   * Batches that hold exactly the events `first` to `last`, and those between them that hold transcript entries alone;
-   * undefined where they are not all kept.
+   * The batches with exactly the events `first` to `last`, including those between that have only transcript entries.
+   * Undefined if some of them are no longer retained.
    */
   from(first: number, last: number): Append[] | undefined {
-    const found: Append[] = [];
-    for (const kept of this.#kept) {
-      const batch = 'length' in kept ? cutBlock(kept, first, last) : kept;
-      if (batch && batch.first >= first && batch.first <= last + 1) found.push(batch);
+    const batches: Append[] = [];
+    for (const retained of this.#retained) {
+      const batch = 'length' in retained ? sliceBlock(retained, first, last) : retained;
+      if (batch && batch.first >= first && batch.first <= last + 1) batches.push(batch);
     }
-    return found[0]?.first === first ? found : undefined;
+    return batches[0]?.first === first ? batches : undefined;
   }
 }
 
 /** The part of a block that holds events from `first` to `last`. */
-function cutBlock(block: Block, first: number, last: number): Append | undefined {
+function sliceBlock(block: Block, first: number, last: number): Append | undefined {
   if (block.last < first || block.first > last) return undefined;
   const from = Math.max(first, block.first);
   const used = block.frames.subarray(0, block.length);
@@ -68,7 +68,7 @@ function cutBlock(block: Block, first: number, last: number): Append | undefined
   return { token: block.token, first: from, count: block.last - from + 1, frames };
 }
 
-function lengthOf(kept: Kept | undefined): number {
-  if (!kept) return 0;
-  return 'length' in kept ? kept.length : kept.frames.length;
+function lengthOf(batch: RetainedBatch | undefined): number {
+  if (!batch) return 0;
+  return 'length' in batch ? batch.length : batch.frames.length;
 }

@@ -13,11 +13,11 @@ import type {
 } from '../../../protocol/openai-items.ts';
 import type { EndedCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
 import { fileIdIn } from '../../../tools/attached-file.ts';
-import { begunItem, itemDone, type ToldItem, wholeItem } from './told-item.ts';
+import { beginItem, itemDone, type LogItem, wholeItem } from './log-item.ts';
 
 /**
- * How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (docs/api.md, "The profile of OpenAI",
- * `profile`).
+ * How tool calls appear in a log: as `tool_call` items, or as OpenAI's own item types (docs/api.md, "The profile of
+ * OpenAI", `profile`).
  */
 
 export type CallItem = ToolCallItem | OpenAiCall;
@@ -34,53 +34,53 @@ const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([
 ]);
 
 /**
- * The places of calls in an output by their numbers, of which the first `before` stand in earlier ones; of these `first` are
- * made here, before all others.
+ * The output index of each tool call, by the call's number. Calls below `earlier` belong to earlier responses, except
+ * the `approved` ones, which this response makes before all others.
  */
-export function placesOfCalls(
+export function callIndexes(
   output: readonly OutputItem[],
-  { hidden, before, first }: { hidden: ReadonlySet<number>; before: number; first: readonly number[] },
+  { hidden, earlier, approved }: { hidden: ReadonlySet<number>; earlier: number; approved: readonly number[] },
 ): number[] {
-  const places: number[] = [];
-  const approved = first.values();
-  let call = before;
+  const indexes: number[] = [];
+  const approvals = approved.values();
+  let call = earlier;
   for (const [index, item] of output.entries()) {
     if (!isCallItem(item) || item.lane !== undefined) continue;
-    const { value } = approved.next();
+    const { value } = approvals.next();
     while (value === undefined && hidden.has(call)) call++;
-    places[value ?? call++] = index;
+    indexes[value ?? call++] = index;
   }
-  return places;
+  return indexes;
 }
 
-/** Calls of a lane that have ended, by the places of their items from `first` on: all as begun, then all as ended. */
-export function* endedCalls(
+/** The items of a lane's finished calls, with output indexes from `first` on: all of them begin, then all of them end. */
+export function* laneCallItems(
   calls: readonly EndedCall[],
-  { lane, first, ...of }: { profile: Profile | undefined; run: RunId; first: number; lane: number },
-): Generator<[index: number, told: ToldItem<CallItem>]> {
-  const begun = calls.map((call, at) => beginCall(call, { ...of, index: first + at }));
-  for (const [at, { item, events }] of begun.entries()) {
-    const told = events.map((event) =>
+  { lane, first, ...options }: { profile: Profile | undefined; run: RunId; first: number; lane: number },
+): Generator<[index: number, recorded: LogItem<CallItem>]> {
+  const open = calls.map((call, at) => beginCall(call, { ...options, index: first + at }));
+  for (const [at, { item, events }] of open.entries()) {
+    const laneEvents = events.map((event) =>
       event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
     );
-    yield [first + at, { item, events: told }];
+    yield [first + at, { item, events: laneEvents }];
   }
   for (const [at, call] of calls.entries()) {
-    const item = begun[at]?.item;
+    const item = open[at]?.item;
     if (item) yield [first + at, endCall({ ...item, lane }, { index: first + at, ...call })];
   }
 }
 
-/** A call that begins as item `index` of its run. */
+/** A call that begins at `index` of the output. */
 export function beginCall(
   call: StartedCall,
   { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
-): ToldItem<CallItem> {
+): LogItem<CallItem> {
   const id = (prefix: 'tc' | 'ws' | 'fs' | 'ci' | 'mcp') => itemId(prefix, run, { output: index });
   if (profile === undefined) {
     const { name, arguments: args } = call;
     const item: ToolCallItem = { id: id('tc'), type: 'tool_call', name, arguments: args, status: 'in_progress' };
-    return begunItem(index, item);
+    return beginItem(index, item);
   }
   const args = objectIn(call.arguments);
   switch (call.name) {
@@ -97,33 +97,33 @@ export function beginCall(
   }
 }
 
-/** The same call when it is done. */
+/** An open call once its result is there. */
 export function endCall(
   open: CallItem,
   { index, status, result }: { index: number; status: 'completed' | 'failed'; result: string },
-): ToldItem<CallItem> {
-  const item = ended(open, { status, result });
+): LogItem<CallItem> {
+  const item = withResult(open, { status, result });
   const events: UnnumberedEvent[] = [];
   const place = { output_index: index, item_id: item.id };
   if (item.type === 'mcp_call') events.push({ type: `response.mcp_call.${status}`, ...place });
-  // OpenAI has no event for one that failed: its item says so.
+  // OpenAI has no event for a call that failed: its item says so.
   else if (item.type !== 'tool_call' && status === 'completed')
     events.push({ type: `response.${item.type}.completed`, ...place });
   events.push(itemDone(index, item));
   return { item, events };
 }
 
-/** A tool of an MCP server is offered as `<server>.<tool>`. */
+/** Splits the name under which a tool of an MCP server is offered, `<server>.<tool>`. */
 export function serverNames(offered: string): { server_label: string; name: string } {
   const dot = offered.indexOf('.');
   return { server_label: offered.slice(0, Math.max(0, dot)), name: offered.slice(dot + 1) };
 }
 
-/** The tools of an MCP server, as a run of OpenAI's profile begins with them. */
+/** The item that lists an MCP server's tools, at the start of a run of OpenAI's profile. */
 export function listedTools(
   { label, tools, error }: ListedServer,
   { run, index }: { run: RunId; index: number },
-): ToldItem<McpListTools> {
+): LogItem<McpListTools> {
   const item: McpListTools = {
     id: itemId('mcpl', run, { output: index }),
     type: 'mcp_list_tools',
@@ -131,10 +131,10 @@ export function listedTools(
     tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
     ...(error !== undefined && { error }),
   };
-  const { error: _, ...begun } = item;
+  const { error: _, ...initial } = item;
   const outcome = error === undefined ? 'completed' : 'failed';
   return wholeItem(index, item, {
-    shown: { ...begun, tools: [] },
+    initial: { ...initial, tools: [] },
     events: (place) => [
       { type: 'response.mcp_list_tools.in_progress', ...place },
       { type: `response.mcp_list_tools.${outcome}`, ...place },
@@ -145,30 +145,30 @@ export function listedTools(
 function beginSearch(
   action: WebSearchCall['action'],
   { id, index }: { id: string; index: number },
-): ToldItem<WebSearchCall> {
-  return searching(index, { id, type: 'web_search_call', status: 'in_progress', action });
+): LogItem<WebSearchCall> {
+  return searchItem(index, { id, type: 'web_search_call', status: 'in_progress', action });
 }
 
-function beginFileSearch(queries: string[], { id, index }: { id: string; index: number }): ToldItem<FileSearchCall> {
-  return searching(index, { id, type: 'file_search_call', status: 'in_progress', queries, results: null });
+function beginFileSearch(queries: string[], { id, index }: { id: string; index: number }): LogItem<FileSearchCall> {
+  return searchItem(index, { id, type: 'file_search_call', status: 'in_progress', queries, results: null });
 }
 
-function searching<T extends WebSearchCall | FileSearchCall>(index: number, item: T): ToldItem<T> {
+function searchItem<T extends WebSearchCall | FileSearchCall>(index: number, item: T): LogItem<T> {
   const events = (place: { output_index: number; item_id: string }): UnnumberedEvent[] => [
     { type: `response.${item.type}.in_progress`, ...place },
     { type: `response.${item.type}.searching`, ...place },
   ];
-  return begunItem(index, item, { events });
+  return beginItem(index, item, { events });
 }
 
 function beginCode(
   code: string,
   { id, container, index }: { id: string; container: string; index: number },
-): ToldItem<CodeInterpreterCall> {
-  const begun = { id, type: 'code_interpreter_call', status: 'in_progress', container_id: container } as const;
-  const item: CodeInterpreterCall = { ...begun, code, outputs: [] };
-  return begunItem(index, item, {
-    shown: { ...item, code: '' },
+): LogItem<CodeInterpreterCall> {
+  const base = { id, type: 'code_interpreter_call', status: 'in_progress', container_id: container } as const;
+  const item: CodeInterpreterCall = { ...base, code, outputs: [] };
+  return beginItem(index, item, {
+    initial: { ...item, code: '' },
     events: (place) => [
       { type: 'response.code_interpreter_call.in_progress', ...place },
       { type: 'response.code_interpreter_call_code.delta', ...place, delta: code },
@@ -178,7 +178,7 @@ function beginCode(
   });
 }
 
-function beginMcp(call: StartedCall, { id, index }: { id: string; index: number }): ToldItem<McpCall> {
+function beginMcp(call: StartedCall, { id, index }: { id: string; index: number }): LogItem<McpCall> {
   const item: McpCall = {
     id,
     type: 'mcp_call',
@@ -189,8 +189,8 @@ function beginMcp(call: StartedCall, { id, index }: { id: string; index: number 
     error: null,
     approval_request_id: call.approval ?? null,
   };
-  return begunItem(index, item, {
-    shown: { ...item, arguments: '' },
+  return beginItem(index, item, {
+    initial: { ...item, arguments: '' },
     events: (place) => [
       { type: 'response.mcp_call.in_progress', ...place },
       { type: 'response.mcp_call_arguments.delta', ...place, delta: call.arguments },
@@ -199,7 +199,7 @@ function beginMcp(call: StartedCall, { id, index }: { id: string; index: number 
   });
 }
 
-function ended(item: CallItem, { status, result }: { status: 'completed' | 'failed'; result: string }): CallItem {
+function withResult(item: CallItem, { status, result }: { status: 'completed' | 'failed'; result: string }): CallItem {
   switch (item.type) {
     case 'tool_call':
       return { ...item, result, status };
@@ -229,7 +229,7 @@ function sourcesIn(result: string): { type: 'url'; url: string }[] {
   );
 }
 
-/** What `file_search` found. */
+/** The passages that `file_search` found. */
 function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
   const { results } = objectIn(result);
   return (Array.isArray(results) ? results : []).flatMap((found) => {
@@ -247,24 +247,24 @@ function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
   });
 }
 
-/** Attributes of a file, which some clients want in any case. */
+/** The attributes of a file; `{}` if it has none, because some clients require the field. */
 function attributesIn(value: unknown): Record<string, string | number | boolean> {
   const entries = isJsonObject(value) ? Object.entries(value) : [];
   return Object.fromEntries(
-    entries.flatMap(([name, one]): [string, string | number | boolean][] =>
-      typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean' ? [[name, one]] : [],
+    entries.flatMap(([name, item]): [string, string | number | boolean][] =>
+      typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean' ? [[name, item]] : [],
     ),
   );
 }
 
-/** A citation as OpenAI has it: of a file of the user's by its id. One without a number stays that of an address. */
+/** A citation as OpenAI has it: a numbered one of a user's file names the file's id. */
 export function asOpenAi(citation: UrlCitation): UrlCitation {
   const file_id = fileIdIn(citation.url);
   if (file_id === undefined || citation.index === null) return citation;
   return { ...citation, type: 'file_citation', file_id, filename: citation.title };
 }
 
-/** What a program wrote, and what it came to. */
+/** What a program printed and returned, or its error. */
 function logsIn(result: string): string {
   const { stdout, stderr, result: value, error } = objectIn(result);
   const parts = [stdout, stderr, value, isObject(error) ? messageIn(result) : error];
@@ -280,12 +280,12 @@ function messageIn(result: string): string {
   return isObject(error) && typeof error.message === 'string' ? error.message : result;
 }
 
-/** The text that a value is, else none. */
+/** The value if it is a string, else ''. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The JSON object that a text holds; an empty one where it holds something else. */
+/** The JSON object that a text holds; `{}` if it holds anything else. */
 export function objectIn(text: string): JsonObject {
   const value = parseJson(text);
   return isJsonObject(value) ? value : {};

@@ -3,25 +3,25 @@ import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { TokenLogprob } from '../../../protocol/items.ts';
 import type { TextDelta } from '../../projections/fold.ts';
 
-/** Events as the log has them: a frame each, whose bytes never change again. */
+/** Events as the log holds them: one SSE frame each, whose bytes never change. */
 
-/** Deltas of one item that arrived together become one event. */
+/** Deltas of one item that arrived together and become one event. */
 export interface PendingDelta {
   type: TextDelta;
   itemId: string;
   outputIndex: number;
   delta: string;
-  /** Of an answer whose request asked for them. */
+  /** If the request asked for them. */
   logprobs?: TokenLogprob[] | undefined;
 }
 
-/** The payload of an event after `sequence_number`, from its first key to the closing brace: one text, or parts of one. */
+/** The JSON of an event after `sequence_number`, from its first key to the closing brace, in one or more pieces. */
 export function payloadTexts(payload: object): string[] {
-  const [first = '', ...more] = 'response' in payload ? jsonTexts(payload) : [JSON.stringify(payload)];
-  return [first.slice(1), ...more];
+  const [first = '', ...others] = 'response' in payload ? jsonTexts(payload) : [JSON.stringify(payload)];
+  return [first.slice(1), ...others];
 }
 
-/** `rest`: see `payloadTexts`. */
+/** The frame of an event, in pieces. `rest`: see `payloadTexts`. */
 export function eventFrame({ type, rest }: { type: string; rest: readonly string[] }, number: number): string[] {
   return [`event: ${type}\ndata: {"type":"${type}","sequence_number":${number},`, ...rest, '\n\n'];
 }
@@ -33,7 +33,7 @@ export function deltaFrame(delta: PendingDelta, number: number): string {
   return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"${part}":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
 }
 
-/** Frames 1, 2, ... of events, joined: how a new log begins. */
+/** The frames of a new log's first events, joined. */
 export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
   return joinedBytes(
     events.flatMap(({ type, ...payload }, index) => eventFrame({ type, rest: payloadTexts(payload) }, index + 1)),

@@ -14,37 +14,38 @@ import { AppendedBatches } from './appended-batches.ts';
 import { deltaFrame, eventFrame, type PendingDelta, payloadTexts } from './event-frames.ts';
 import { EventTimes } from './event-times.ts';
 
-/** Bytes waiting to be appended before the writer asks its source to stop. */
+/** How many characters may wait to be appended before the writer asks its source to stop. */
 const MAX_BACKLOG = 1024 * 1024;
-/** A store that is silent for longer than this stops the source too, in milliseconds. */
+/** A store that takes longer than this to answer stops the source too, in milliseconds. */
 const SILENT_MS = 2000;
-/** A log that is cut so often while it is mended is given up. */
-const MOST_REFUSALS = 20;
-/** Pauses between repeats of an append whose outcome is unknown, in milliseconds. */
-const RETRY_MS = { first: 50, most: 2000 } as const;
+/** How many times an append may find the log shortened before the writer gives up. */
+const MAX_REFUSALS = 20;
+/** Pauses between retries of an append whose outcome is unknown, in milliseconds. */
+const RETRY_MS = { first: 50, max: 2000 } as const;
 
 export interface LogWriterOptions {
   store: Pick<RunStore, 'append'>;
-  /** Hears of an accepted cancel, and when nothing more can be written. */
+  /** Told of an accepted cancel, and when nothing more can be written. */
   lease: RunLease;
   /** Sequence number of the last event in the log. */
   last: number;
+  /** How many entries the transcript has. */
   entries: number;
-  /** How long a store may be away before the claim is dropped, in milliseconds. */
+  /** How long the store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
   clock: Clock;
   /** When to append; shared by the runs of this process. */
   tick: AppendTick;
-  /** Carried on with every event that is stored. */
+  /** Gets every event once it is stored. */
   fold?: ResponseFold;
   /**
-   * Gets the run back where the store does not know its owner any more: the last event that the store has then, or
-   * undefined where the run is lost to another owner. Absent: it is.
+   * Tries to get the run back when the store no longer knows its owner. Resolves to the last event that the store has
+   * then, or to undefined if another owner has the run. Absent: the run is lost.
    */
   regain?(appended: AppendedBatches): Promise<number | undefined>;
-  /** Whether what the store has acknowledged is its own to keep: no failover takes it back, so it is not kept here. */
-  losesNothing?: boolean;
+  /** Whether no failover can lose an acknowledged append, so that none has to be retained here. */
+  isDurable?: boolean;
 }
 
 interface PendingEvent {
@@ -55,9 +56,9 @@ interface PendingEvent {
 }
 
 /**
- * Writes the log of one claimed run: one append in flight, the next takes all that piled up (docs/architecture.md, "The
- * executor"). Events are serialised when they are pushed, numbered when a batch is cut; a batch in flight is never cut
- * again, and one whose outcome is unknown is repeated with the same bytes.
+ * Writes the log of one claimed run. One append is in flight at a time, the next one takes everything that piled up
+ * meanwhile (docs/architecture.md, "The executor"). Events are serialised when they are pushed and numbered when their
+ * batch is cut; a batch whose outcome is unknown is retried with the same bytes.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions;
@@ -66,24 +67,24 @@ export class LogWriter {
   readonly #inSpan = storeSpans();
   #pending: (PendingEvent | PendingDelta)[] = [];
   #transcript: string[] = [];
-  /** Those of the batch in flight, as they were pushed. */
+  /** The transcript entries of the batch in flight, without times. */
   #cutEntries: readonly string[] = [];
-  /** Whether one of these entries finishes a step. */
+  /** Whether one of the waiting entries finishes a step. */
   #progress = false;
   #end: Append['end'];
   #backlog = 0;
   #last: number;
   #entries: number;
   #flushing: Promise<void> | undefined;
-  #appendBegan: number | undefined;
+  #appendStartedAt: number | undefined;
   #lost: ClaimLostError | undefined;
   #cancelledAtEnd = false;
-  /** The terminal event is stored: the run has no claim any more, and needs none. */
+  /** Whether the terminal event is stored: the run no longer has a claim, and needs none. */
   #ended = false;
   #rechecking = false;
-  /** How often the batch in flight was refused although it could be written. */
-  #refused = 0;
-  /** How many of the waiting events came before those of the end; see `beginEnd`. */
+  /** How many times the batch in flight was refused because the log had become shorter. */
+  #refusals = 0;
+  /** How many waiting events came before those of the end; see `beginEnd`. */
   #beforeEnd = 0;
 
   constructor(options: LogWriterOptions) {
@@ -100,9 +101,9 @@ export class LogWriter {
     this.#grow(rest.reduce((sum, text) => sum + text.length, 0));
   }
 
-  /** Adds text to an item; joined with what is still waiting for the same item. */
+  /** Adds text to an item; joined with a delta of the same item that still waits. */
   pushDelta(delta: PendingDelta): void {
-    const previous = this.#waitingDelta(delta);
+    const previous = this.#joinableDelta(delta);
     const { logprobs } = delta;
     if (!previous) this.#pending.push({ ...delta, ...(logprobs && { logprobs: [...logprobs] }) });
     else {
@@ -113,17 +114,17 @@ export class LogWriter {
     this.#grow(delta.delta.length + logprobSize(logprobs ?? []));
   }
 
-  /** What a delta can be joined with: a thought that is shown in two ways has two that wait. */
-  #waitingDelta({ itemId, type }: PendingDelta): PendingDelta | undefined {
-    for (const back of [-1, -2]) {
-      const previous = this.#pending.at(back);
+  /** The waiting delta that this one can be joined with. Reasoning shown as text and as a summary has two that wait. */
+  #joinableDelta({ itemId, type }: PendingDelta): PendingDelta | undefined {
+    for (const index of [-1, -2]) {
+      const previous = this.#pending.at(index);
       if (!previous || !('delta' in previous) || previous.itemId !== itemId) return undefined;
       if (previous.type === type) return previous;
     }
     return undefined;
   }
 
-  /** Adds a transcript entry to the batch of the events that show it. `progress`: it finishes a step. */
+  /** Adds a transcript entry to the batch of the events that it belongs to. `progress`: it finishes a step. */
   pushTranscript(entry: unknown, { progress }: { progress: boolean }): void {
     const text = JSON.stringify(entry);
     this.#transcript.push(text);
@@ -133,11 +134,11 @@ export class LogWriter {
 
   /** Whether the source should stop until `ready`. */
   get congested(): boolean {
-    const silent = this.#appendBegan !== undefined && performance.now() - this.#appendBegan > SILENT_MS;
-    return this.#backlog > MAX_BACKLOG || silent;
+    const isSilent = this.#appendStartedAt !== undefined && performance.now() - this.#appendStartedAt > SILENT_MS;
+    return this.#backlog > MAX_BACKLOG || isSilent;
   }
 
-  /** Resolves when there is room again. @throws ClaimLostError */
+  /** Resolves when the writer is no longer congested. @throws ClaimLostError */
   async ready(): Promise<void> {
     if (this.#lost) throw this.#lost;
     if (this.congested) await this.flush();
@@ -149,14 +150,14 @@ export class LogWriter {
     if (this.#lost) throw this.#lost;
   }
 
-  /** What is pushed from here on belongs to the end, which `end` has to bring without waiting in between. */
+  /** Everything pushed from here on belongs to the end; `end` must follow without an await in between. */
   beginEnd(): void {
     this.#beforeEnd = this.#pending.length;
   }
 
   /**
-   * Appends the terminal event in one batch with everything that waits. `cancelled`: a cancel was accepted before, nothing
-   * since `beginEnd` was written and the run must be ended as cancelled.
+   * Appends the terminal event in one batch with everything that waits. `cancelled`: a cancel was accepted first, so nothing
+   * since `beginEnd` was written and the run must end as cancelled.
    * @throws ClaimLostError
    */
   async end(event: UnnumberedEvent, end: NonNullable<Append['end']>): Promise<'ended' | 'cancelled'> {
@@ -169,8 +170,8 @@ export class LogWriter {
   }
 
   /**
-   * Appends nothing, which tells whether the run is still this owner's, and gets it back where it can be. One that this
-   * owner has ended is: the store may have told that its claim is gone before it told that the end is there.
+   * Makes an empty append to find out whether the run still belongs to this owner, and gets it back if possible. True for a
+   * run that this owner has ended: the claim may have been reported gone before the append of the end was acknowledged.
    */
   async recheck(): Promise<boolean> {
     this.#rechecking = true;
@@ -194,10 +195,10 @@ export class LogWriter {
         this.#rechecking = false;
         await this.#options.tick.next(this);
         const events = this.#pending;
-        const batch = this.#cut();
+        const batch = this.#cutBatch();
         const answer = await this.#append(batch);
-        if (this.#accept(batch, answer)) this.#carryOn(events);
-        else this.#keep(events.slice(0, this.#beforeEnd));
+        if (this.#accept(batch, answer)) this.#updateFold(events);
+        else this.#requeue(events.slice(0, this.#beforeEnd));
       }
     } catch (thrown) {
       this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
@@ -206,13 +207,13 @@ export class LogWriter {
     }
   }
 
-  /** Of a refused end: what was there before it is written without. */
-  #keep(events: readonly (PendingEvent | PendingDelta)[]): void {
+  /** After a refused end: puts back what was pushed before `beginEnd`, to be written without the end. */
+  #requeue(events: readonly (PendingEvent | PendingDelta)[]): void {
     this.#pending.unshift(...events);
     this.#transcript.unshift(...this.#cutEntries);
   }
 
-  #carryOn(events: readonly (PendingEvent | PendingDelta)[]): void {
+  #updateFold(events: readonly (PendingEvent | PendingDelta)[]): void {
     const { fold } = this.#options;
     if (!fold) return;
     for (const pending of events) {
@@ -221,7 +222,7 @@ export class LogWriter {
     }
   }
 
-  #cut(): Append {
+  #cutBatch(): Append {
     const first = this.#last + 1;
     const texts: string[] = [];
     let number = first;
@@ -230,7 +231,7 @@ export class LogWriter {
       else for (const text of eventFrame(pending, number++)) texts.push(text);
     }
     if (this.#pending.length + this.#transcript.length > 0) this.#times.note(number - 1, this.#options.clock.now());
-    const transcript = this.#times.giveTo(this.#transcript);
+    const transcript = this.#times.attachTo(this.#transcript);
     const batch: Append = {
       token: this.#options.lease.token,
       first,
@@ -249,75 +250,75 @@ export class LogWriter {
     return batch;
   }
 
-  /** What became of a batch in the end. An append that goes well costs one promise, the store's. */
+  /** Appends a batch, with retries. An append that succeeds at once costs no promise beyond the store's. */
   #append(batch: Append): Promise<AppendResult> {
     const { store, lease } = this.#options;
-    this.#appendBegan = performance.now();
+    this.#appendStartedAt = performance.now();
     const append = () => store.append(lease.run.id, batch);
-    return this.#inSpan(batch, append).then(this.#answered(batch), (thrown) => this.#repeat(batch, thrown));
+    return this.#inSpan(batch, append).then(this.#onAnswer(batch), (thrown) => this.#retry(batch, thrown));
   }
 
-  #answered(batch: Append) {
+  #onAnswer(batch: Append) {
     return (answer: AppendResult) => {
-      if (answer.result === 'gap') return this.#sendAgain(batch, answer.last);
+      if (answer.result === 'gap') return this.#resend(batch, answer.last);
       if (answer.result === 'fenced' || answer.result === 'missing') return this.#regain(batch, answer);
-      this.#appendBegan = undefined;
-      this.#refused = 0;
+      this.#appendStartedAt = undefined;
+      this.#refusals = 0;
       return answer;
     };
   }
 
-  /** A failover may have lost the claim, or the whole run. */
+  /** Tries to recover from a failover that lost the claim, or the whole run. */
   async #regain(batch: Append, answer: AppendResult): Promise<AppendResult> {
     const last = await this.#options.regain?.(this.#appended);
-    return last === undefined ? answer : await this.#sendAgain(batch, last);
+    return last === undefined ? answer : await this.#resend(batch, last);
   }
 
-  /** A failover lost appends that were acknowledged: they are sent again, then this one. */
-  async #sendAgain(batch: Append, last: number): Promise<AppendResult> {
+  /** Sends appends again that were acknowledged and then lost by a failover, then this one. */
+  async #resend(batch: Append, last: number): Promise<AppendResult> {
     const { lease, log } = this.#options;
     const { token } = lease;
     const before = batch.first - 1;
     const lost = this.#appended.from(last + 1, before) ?? (last === before ? [] : undefined);
-    if (!lost || this.#refused++ > MOST_REFUSALS)
+    if (!lost || this.#refusals++ > MAX_REFUSALS)
       throw new ClaimLostError(`the log ends at ${last}, before what can be sent again`);
     if (lost.length > 0) log.warn({ run: lease.run.id, last }, 'the store lost appends, sending them again');
-    for (const earlier of lost) made(await this.#append({ ...earlier, token }));
+    for (const earlier of lost) expectAppended(await this.#append({ ...earlier, token }));
     return await this.#append({ ...batch, token });
   }
 
-  /** Repeats an append whose outcome is unknown, with the same bytes, until the store answers. */
-  async #repeat(batch: Append, first: unknown): Promise<AppendResult> {
+  /** Retries an append whose outcome is unknown, with the same bytes, until the store answers. */
+  async #retry(batch: Append, firstError: unknown): Promise<AppendResult> {
     const { store, lease, graceMs, log } = this.#options;
-    const began = this.#appendBegan ?? performance.now();
-    let thrown = first;
-    for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.most)) {
-      if (performance.now() - began > graceMs || lease.leaving) {
-        throw new ClaimLostError('the store stayed away', { cause: thrown });
+    const startedAt = this.#appendStartedAt ?? performance.now();
+    let lastError = firstError;
+    for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.max)) {
+      if (performance.now() - startedAt > graceMs || lease.leaving) {
+        throw new ClaimLostError('the store stayed away', { cause: lastError });
       }
-      log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'append failed, repeating it');
+      log.warn({ run: lease.run.id, err: messageOf(lastError) }, 'append failed, repeating it');
       await delay(pause);
       try {
-        return await this.#answered(batch)(await store.append(lease.run.id, batch));
-      } catch (again) {
-        if (again instanceof ClaimLostError) throw again;
-        thrown = again;
+        return await this.#onAnswer(batch)(await store.append(lease.run.id, batch));
+      } catch (thrown) {
+        if (thrown instanceof ClaimLostError) throw thrown;
+        lastError = thrown;
       }
     }
   }
 
-  /** Whether the batch is in the log: an end is not where a cancel came first. @throws ClaimLostError */
+  /** Whether the batch was written; an end is not if a cancel was accepted first. @throws ClaimLostError */
   #accept(batch: Append, answer: AppendResult): boolean {
     if (answer.result === 'cancelled') {
       this.#cancelledAtEnd = true;
       return false;
     }
-    const { cancel } = made(answer);
+    const { cancel } = expectAppended(answer);
     this.#last = batch.first + batch.count - 1;
     this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
     this.#cutEntries = [];
     this.#ended = batch.end !== undefined;
-    if (!this.#options.losesNothing && (batch.count > 0 || batch.transcript)) this.#appended.add(batch);
+    if (!this.#options.isDurable && (batch.count > 0 || batch.transcript)) this.#appended.add(batch);
     if (cancel) this.#options.lease.cancel();
     return true;
   }
@@ -330,8 +331,8 @@ export class LogWriter {
   }
 }
 
-/** The answer to an append that was made. @throws ClaimLostError where it was not. */
-function made(answer: AppendResult): Extract<AppendResult, { result: 'ok' | 'duplicate' }> {
+/** Narrows the answer to a successful append. @throws ClaimLostError if it was refused. */
+function expectAppended(answer: AppendResult): Extract<AppendResult, { result: 'ok' | 'duplicate' }> {
   if (answer.result === 'ok' || answer.result === 'duplicate') return answer;
   throw new ClaimLostError(`the log refused an append: ${answer.result}`);
 }

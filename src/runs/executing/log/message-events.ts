@@ -10,15 +10,15 @@ import {
   type TokenLogprob,
   type UrlCitation,
 } from '../../../protocol/items.ts';
-import { begunItem, itemDone, type ToldItem } from './told-item.ts';
+import { beginItem, itemDone, type LogItem } from './log-item.ts';
 
-/** How the message of an answer stands in a log. */
+/** How the message of an answer appears in a log. */
 
 /** The message that is being written. */
 export interface OpenMessage {
   index: number;
   item: MessageItem;
-  /** It says that the model will not answer. */
+  /** Whether it is a refusal. */
   refuses: boolean;
   text: string;
   annotations: UrlCitation[];
@@ -30,15 +30,15 @@ function partOf({ refuses, text, annotations, logprobs }: Omit<OpenMessage, 'ind
 }
 
 /** A message without text, and the events that open it and its part. */
-export function openedMessage(
+export function openMessage(
   run: RunId,
   { index, refuses, phase }: { index: number; refuses: boolean; phase?: MessagePhase | undefined },
 ): { open: OpenMessage; events: UnnumberedEvent[] } {
   const id = itemId('msg', run, { output: index });
-  const named = { id, type: 'message', role: 'assistant', ...(phase && { phase }) } as const;
-  const item: MessageItem = { ...named, status: 'in_progress', content: [] };
+  const base = { id, type: 'message', role: 'assistant', ...(phase && { phase }) } as const;
+  const item: MessageItem = { ...base, status: 'in_progress', content: [] };
   const part = partOf({ refuses, text: '', annotations: [], logprobs: [] });
-  const { events } = begunItem(index, item, {
+  const { events } = beginItem(index, item, {
     events: ({ item_id, output_index }) => [
       { type: 'response.content_part.added', item_id, output_index, content_index: 0, part },
     ],
@@ -46,14 +46,14 @@ export function openedMessage(
   return { open: { index, item, refuses, text: '', annotations: [], logprobs: [] }, events };
 }
 
-/** A message that a crash left open, to be gone on with. */
-export function reopenedMessage(item: MessageItem, index: number): OpenMessage {
+/** A message that a crash left open, to be continued. */
+export function reopenMessage(item: MessageItem, index: number): OpenMessage {
   const { annotations = [], logprobs = [] } = answerIn(item) ?? {};
   const refuses = item.content[0]?.type === 'refusal';
   return { index, item, refuses, text: messageWords(item), annotations: [...annotations], logprobs: [...logprobs] };
 }
 
-export function closedMessage(open: OpenMessage, status: 'completed' | 'incomplete'): ToldItem<MessageItem> {
+export function closeMessage(open: OpenMessage, status: 'completed' | 'incomplete'): LogItem<MessageItem> {
   const { index, refuses, text, logprobs } = open;
   const part = partOf(open);
   const item: MessageItem = { ...open.item, status, content: [part] };
@@ -70,7 +70,7 @@ export function closedMessage(open: OpenMessage, status: 'completed' | 'incomple
   };
 }
 
-/** The first probabilities that take no more than `room` characters. */
+/** As many leading logprobs as fit into `room` characters. */
 export function fittingLogprobs(logprobs: readonly TokenLogprob[], room: number): TokenLogprob[] {
   let size = 0;
   const end = logprobs.findIndex((token) => {

@@ -1,11 +1,11 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CompactionItem, ReasoningItem } from '../../../protocol/items.ts';
-import { itemDone, type ToldItem, wholeItem } from './told-item.ts';
+import { itemDone, type LogItem, wholeItem } from './log-item.ts';
 
 /**
- * How thoughts stand in a log: as text, as text and as a summary beside it where the request asked for one
- * (`reasoning.summary`), or as a summary alone, as in the API of OpenAI (`profile: openai`).
+ * How reasoning appears in a log: as text, as text with the same text as a summary if the request asked for one
+ * (`reasoning.summary`), or only as a summary, as in OpenAI's API (`profile: openai`).
  */
 export type ReasoningStyle = 'text' | 'text and summary' | 'summary';
 
@@ -14,7 +14,7 @@ interface Place {
   output_index: number;
 }
 
-/** The deltas that show a thought. */
+/** The delta events of each style. */
 export const REASONING_DELTAS = {
   text: ['response.reasoning_text.delta'],
   'text and summary': ['response.reasoning_text.delta', 'response.reasoning_summary_text.delta'],
@@ -26,7 +26,7 @@ export function textOfReasoning({ content, summary }: ReasoningItem): string {
   return content[0]?.text ?? summary[0]?.text ?? '';
 }
 
-export function openedParts(style: ReasoningStyle, place: Place): UnnumberedEvent[] {
+export function openParts(style: ReasoningStyle, place: Place): UnnumberedEvent[] {
   const content = { ...place, content_index: 0, part: { type: 'reasoning_text' as const, text: '' } };
   const summary = { ...place, summary_index: 0 as const, part: { type: 'summary_text' as const, text: '' } };
   const events: UnnumberedEvent[] = [];
@@ -35,7 +35,7 @@ export function openedParts(style: ReasoningStyle, place: Place): UnnumberedEven
   return events;
 }
 
-export function closedItem(
+export function closeReasoning(
   style: ReasoningStyle,
   open: {
     index: number;
@@ -44,13 +44,13 @@ export function closedItem(
     status: 'completed' | 'incomplete';
     encrypted?: string | undefined;
   },
-): ToldItem<ReasoningItem> {
+): LogItem<ReasoningItem> {
   const { index, text, status, encrypted } = open;
   const part = { type: 'reasoning_text' as const, text };
-  const summed = { type: 'summary_text' as const, text };
+  const summaryPart = { type: 'summary_text' as const, text };
   const item: ReasoningItem = {
     ...open.item,
-    summary: style === 'text' ? [] : [summed],
+    summary: style === 'text' ? [] : [summaryPart],
     content: style === 'summary' ? [] : [part],
     ...(encrypted !== undefined && { encrypted_content: encrypted }),
     status,
@@ -65,26 +65,26 @@ export function closedItem(
   }
   if (style !== 'text') {
     events.push({ type: 'response.reasoning_summary_text.done', ...summary, text });
-    events.push({ type: 'response.reasoning_summary_part.done', ...summary, part: summed });
+    events.push({ type: 'response.reasoning_summary_part.done', ...summary, part: summaryPart });
   }
   events.push(itemDone(index, item));
   return { item, events };
 }
 
-/** The item of a thought that its provider does not show, and its events. */
-export function hiddenThought(run: RunId, { index, encrypted }: WrittenItem): ToldItem<ReasoningItem> {
+/** A reasoning item whose text the provider does not reveal. */
+export function hiddenReasoningLogItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<ReasoningItem> {
   const id = itemId('rs', run, { output: index });
-  const shown: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
-  return wholeItem(index, { ...shown, encrypted_content: encrypted, status: 'completed' }, { shown });
+  const initial: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+  return wholeItem(index, { ...initial, encrypted_content: encrypted, status: 'completed' }, { initial });
 }
 
-/** The item that stands for what was summed up, and its events. */
-export function compaction(run: RunId, { index, encrypted }: WrittenItem): ToldItem<CompactionItem> {
+/** The item that replaces the part of a thread that was summarised. */
+export function compactionLogItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<CompactionItem> {
   const id = itemId('cmp', run, { output: index });
   return wholeItem(index, { id, type: 'compaction', encrypted_content: encrypted });
 }
 
-interface WrittenItem {
+interface EncryptedItem {
   index: number;
   encrypted: string;
 }

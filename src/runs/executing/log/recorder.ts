@@ -17,114 +17,113 @@ import {
   asOpenAi,
   beginCall,
   type CallItem,
+  callIndexes,
   endCall,
-  endedCalls,
   isCallItem,
+  laneCallItems,
   listedTools,
-  placesOfCalls,
 } from './call-items.ts';
 import { clientCallItems } from './client-calls.ts';
+import type { LogItem } from './log-item.ts';
 import type { LogWriter } from './log-writer.ts';
-import { closedMessage, fittingLogprobs, type OpenMessage, openedMessage, reopenedMessage } from './message-events.ts';
+import { closeMessage, fittingLogprobs, type OpenMessage, openMessage, reopenMessage } from './message-events.ts';
 import {
-  closedItem,
-  compaction,
-  hiddenThought,
-  openedParts,
+  closeReasoning,
+  compactionLogItem,
+  hiddenReasoningLogItem,
+  openParts,
   REASONING_DELTAS,
   type ReasoningStyle,
   textOfReasoning,
 } from './reasoning-events.ts';
-import type { ToldItem } from './told-item.ts';
 
 export interface RecorderOptions {
   runId: RunId;
   writer: LogWriter;
   /** The items so far. */
   output: readonly OutputItem[];
-  /** Whose items and events the log has; the service's own where undefined. */
+  /** Whose item types and events the log uses; the gateway's own if undefined. */
   profile: Profile | undefined;
-  /** How thoughts are shown. */
-  style: ReasoningStyle;
-  /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
-  encrypts: boolean;
-  /** The calls so far, by their numbers. */
-  made: ReadonlyMap<number, { name: string; client?: true; asks?: true; lane?: number | undefined }>;
-  /** How many of them belong to earlier responses. */
-  before: number;
-  /** Of them, those that this one makes before all others. */
-  first: readonly number[];
+  reasoningStyle: ReasoningStyle;
+  /** Keeps reasoning open until its turn is complete: only then does the provider send what it wants back. */
+  encryptsReasoning: boolean;
+  /** The calls so far, by number. */
+  calls: ReadonlyMap<number, { name: string; client?: true; asks?: true; lane?: number | undefined }>;
+  /** How many of the calls belong to earlier responses. */
+  earlierCalls: number;
+  /** Those among the earlier calls that this response makes before all others, because they were approved. */
+  approvedCalls: readonly number[];
 }
 
-/** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
+/** How much reasoning a run records, in UTF-16 code units: a model that reasons without end would fill the log. */
 const MAX_REASONING = 4 * 1024 * 1024;
-/** What probabilities of tokens may take in all, in characters: they stand in the log several times. */
+/** How much logprobs of a run may take, in characters: the log repeats them several times. */
 const MAX_LOGPROBS = 4 * 1024 * 1024;
-const LEFT_OUT = '\n\n(Further thoughts are left out.)';
+const TRUNCATION_NOTE = '\n\n(Further thoughts are left out.)';
 
 /**
- * Turns the steps of a run into events of docs/api.md, "Events" and keeps the output as it grows. Items that a crash
+ * Turns the steps of a run into events (docs/api.md, "Events") and tracks the output as it grows. Items that a crash
  * left open come in with `output`; an open message is continued in place.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #writer: LogWriter;
   readonly #output: OutputItem[];
-  /** Index in the output of each tool call, by its number in the run. */
+  /** The output index of each tool call, by its number in the run. */
   readonly #callIndexes: number[];
   /** Calls that have no item. */
   readonly #hidden = new Set<number>();
-  /** UTF-16 code units of all reasoning so far. */
-  #reasoned = 0;
+  /** Length of all reasoning so far, in UTF-16 code units. */
+  #reasoningLength = 0;
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
-  /** Characters of all probabilities so far. */
-  #probabilities = 0;
+  /** Length of all logprobs so far, in characters. */
+  #logprobsLength = 0;
   #message: OpenMessage | undefined;
 
   constructor(options: RecorderOptions) {
-    const { before, first } = options;
+    const { earlierCalls: earlier, approvedCalls: approved } = options;
     this.#options = options;
     this.#writer = options.writer;
     this.#output = [...options.output];
-    // Calls of lanes are told once they are done: nothing more comes of them.
-    for (const [call, made] of options.made)
-      if (made.lane !== undefined || this.#isHidden(made)) this.#hidden.add(call);
-    for (const call of first) this.#hidden.delete(call);
-    this.#callIndexes = placesOfCalls(this.#output, { hidden: this.#hidden, before, first });
+    // Calls of lanes are recorded only when done, so no result follows for them.
+    for (const [number, call] of options.calls)
+      if (call.lane !== undefined || this.#isHidden(call)) this.#hidden.add(number);
+    for (const call of approved) this.#hidden.delete(call);
+    this.#callIndexes = callIndexes(this.#output, { hidden: this.#hidden, earlier, approved });
     this.#output.forEach((item, index) => {
-      if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
+      if (item.type === 'reasoning') this.#reasoningLength += textOfReasoning(item).length;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
         this.#reasoning = { index, item, text: textOfReasoning(item) };
       }
       if (item.type === 'message' && item.status === 'in_progress') {
-        this.#message = reopenedMessage(item, index);
+        this.#message = reopenMessage(item, index);
       }
-      if (item.type === 'message') this.#probabilities += logprobSize(answerIn(item)?.logprobs ?? []);
+      if (item.type === 'message') this.#logprobsLength += logprobSize(answerIn(item)?.logprobs ?? []);
     });
   }
 
-  /** What a model asks its user is its answer, and OpenAI has no item for a plan. */
+  /** Calls without an item here: a question to the user becomes the answer, and OpenAI has no item for a plan. */
   #isHidden({ name, client, asks }: { name: string; client?: true; asks?: true }): boolean {
     return client || asks || name === ASK_USER || (this.#options.profile !== undefined && name === UPDATE_PLAN);
   }
 
-  /** Remembers the items as they are; the function given back restores them where later events were refused. */
+  /** Saves the current items; the returned function restores them if the store refuses later events. */
   checkpoint(): () => void {
     const output = [...this.#output];
     const reasoning = this.#reasoning;
     const message = this.#message;
-    const reasoned = this.#reasoned;
-    const probabilities = this.#probabilities;
+    const reasoningLength = this.#reasoningLength;
+    const logprobsLength = this.#logprobsLength;
     return () => {
-      this.#reasoned = reasoned;
-      this.#probabilities = probabilities;
+      this.#reasoningLength = reasoningLength;
+      this.#logprobsLength = logprobsLength;
       this.#output.splice(0, this.#output.length, ...output);
       this.#reasoning = reasoning;
       this.#message = message;
     };
   }
 
-  /** The answer so far, as its reader has it; text '' where none was begun. */
+  /** The answer so far, as readers have it; `text` is '' if it has not begun. */
   get answer(): { text: string; annotations: readonly UrlCitation[]; phase: MessagePhase | undefined } {
     const { text = '', annotations = [], item } = this.#message ?? {};
     return { text, annotations, phase: item?.phase };
@@ -146,12 +145,12 @@ export class Recorder {
       case 'function_calls':
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
-        for (const told of clientCallItems(step.calls, { run: this.#options.runId, index: this.#output.length })) {
-          this.#tell(told, this.#output.length);
+        for (const recorded of clientCallItems(step.calls, { run: this.#options.runId, index: this.#output.length })) {
+          this.#emit(recorded, this.#output.length);
         }
         break;
       case 'lane_turn':
-        this.#tellLaneTurn(step);
+        this.#emitLaneTurn(step);
         break;
       case 'tool_result':
         this.#endCall(step);
@@ -163,7 +162,7 @@ export class Recorder {
         this.#listServers(step.servers);
         break;
       case 'compaction':
-        this.#tellWhole(compaction, step.encrypted);
+        this.#emitWhole(compactionLogItem, step.encrypted);
         break;
       case 'note':
         break;
@@ -175,18 +174,18 @@ export class Recorder {
   endReasoning(status: 'completed' | 'incomplete', encrypted?: string): void {
     if (!this.#reasoning) return;
     const { index } = this.#reasoning;
-    this.#tell(closedItem(this.#options.style, { ...this.#reasoning, status, encrypted }), index);
+    this.#emit(closeReasoning(this.#options.reasoningStyle, { ...this.#reasoning, status, encrypted }), index);
     this.#reasoning = undefined;
   }
 
   /** Closes the open message, if any. */
   endMessage(status: 'completed' | 'incomplete'): void {
     if (!this.#message) return;
-    this.#tell(closedMessage(this.#message, status), this.#message.index);
+    this.#emit(closeMessage(this.#message, status), this.#message.index);
     this.#message = undefined;
   }
 
-  /** Closes whatever is open on a run that failed or was cancelled (docs/api.md, "Events"). */
+  /** Closes whatever is open in a run that failed or was cancelled (docs/api.md, "Events"). */
   closeOpenItems(error: ErrorObject): void {
     this.endReasoning('incomplete');
     const result = JSON.stringify({ error: { message: error.message, code: error.code } });
@@ -201,8 +200,8 @@ export class Recorder {
     return [...this.#output];
   }
 
-  #addReasoning(whole: string, ofLane: { lane?: number } = {}): void {
-    const delta = this.#within(whole);
+  #addReasoning(text: string, ofLane: { lane?: number } = {}): void {
+    const delta = this.#capReasoning(text);
     if (delta === '') return;
     if (!this.#reasoning) {
       const index = this.#output.length;
@@ -211,41 +210,41 @@ export class Recorder {
       this.#output.push(item);
       this.#reasoning = { index, item, text: '' };
       this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
-      for (const event of openedParts(this.#options.style, { item_id: id, output_index: index }))
+      for (const event of openParts(this.#options.reasoningStyle, { item_id: id, output_index: index }))
         this.#writer.push(event);
     }
     const open = this.#reasoning;
     open.text += delta;
-    for (const type of REASONING_DELTAS[this.#options.style])
+    for (const type of REASONING_DELTAS[this.#options.reasoningStyle])
       this.#writer.pushDelta({ type, itemId: open.item.id, outputIndex: open.index, delta });
   }
 
   #endThought({ status, encrypted }: { status: 'completed' | 'incomplete'; encrypted?: string | undefined }): void {
     if (encrypted !== undefined && !this.#reasoning) {
       this.endMessage('completed');
-      this.#tellWhole(hiddenThought, encrypted);
+      this.#emitWhole(hiddenReasoningLogItem, encrypted);
     } else this.endReasoning(status, encrypted);
   }
 
-  /** What of a thought is still told. */
-  #within(delta: string): string {
-    if (this.#reasoned >= MAX_REASONING) return '';
-    const left = MAX_REASONING - this.#reasoned;
-    this.#reasoned += delta.length;
-    return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
+  /** The part of a delta that still fits into `MAX_REASONING`. */
+  #capReasoning(delta: string): string {
+    if (this.#reasoningLength >= MAX_REASONING) return '';
+    const room = MAX_REASONING - this.#reasoningLength;
+    this.#reasoningLength += delta.length;
+    return delta.length < room ? delta : delta.slice(0, room).toWellFormed() + TRUNCATION_NOTE;
   }
 
   #addAnswer({ delta, annotations = [], logprobs, refuses, phase }: Extract<Step, { type: 'answer' }>): void {
     if (delta === '' && annotations.length === 0) return;
-    if (!this.#options.encrypts) this.endReasoning('completed');
+    if (!this.#options.encryptsReasoning) this.endReasoning('completed');
     if (phase !== undefined && phase !== this.#message?.item.phase) this.endMessage('completed');
     if (!this.#message) {
-      const { open, events } = openedMessage(this.#options.runId, {
+      const { open, events } = openMessage(this.#options.runId, {
         index: this.#output.length,
         refuses: refuses ?? false,
         phase,
       });
-      this.#tell({ item: open.item, events }, open.index);
+      this.#emit({ item: open.item, events }, open.index);
       this.#message = open;
     }
     const open = this.#message;
@@ -256,7 +255,7 @@ export class Recorder {
         itemId: open.item.id,
         outputIndex: open.index,
         delta,
-        ...(logprobs && { logprobs: this.#told(open, logprobs) }),
+        ...(logprobs && { logprobs: this.#capLogprobs(open, logprobs) }),
       });
     }
     if (open.refuses) return;
@@ -264,13 +263,14 @@ export class Recorder {
       this.#addAnnotation(open, this.#options.profile === undefined ? annotation : asOpenAi(annotation));
   }
 
-  /** What of probabilities is still told. */
-  #told(open: OpenMessage, logprobs: readonly TokenLogprob[]): TokenLogprob[] {
-    const told = fittingLogprobs(logprobs, MAX_LOGPROBS - this.#probabilities);
-    // Behind those that are left out nothing is told.
-    this.#probabilities = told.length < logprobs.length ? MAX_LOGPROBS : this.#probabilities + logprobSize(told);
-    open.logprobs.push(...told);
-    return told;
+  /** The logprobs that still fit into `MAX_LOGPROBS`. */
+  #capLogprobs(open: OpenMessage, logprobs: readonly TokenLogprob[]): TokenLogprob[] {
+    const fitting = fittingLogprobs(logprobs, MAX_LOGPROBS - this.#logprobsLength);
+    // Once some are left out, all later ones are, too.
+    const isCut = fitting.length < logprobs.length;
+    this.#logprobsLength = isCut ? MAX_LOGPROBS : this.#logprobsLength + logprobSize(fitting);
+    open.logprobs.push(...fitting);
+    return fitting;
   }
 
   #addAnnotation(open: OpenMessage, annotation: UrlCitation): void {
@@ -281,55 +281,55 @@ export class Recorder {
 
   #startCall(started: StartedCall): void {
     if (this.#isHidden(started)) return void this.#hidden.add(started.call);
-    // One that waited for its approval was hidden until now.
+    // A call that waited for its approval was hidden until now.
     this.#hidden.delete(started.call);
     const index = this.#output.length;
     this.#callIndexes[started.call] = index;
-    this.#tell(beginCall(started, { profile: this.#options.profile, run: this.#options.runId, index }), index);
+    this.#emit(beginCall(started, { profile: this.#options.profile, run: this.#options.runId, index }), index);
   }
 
-  #tellLaneTurn({ lane, thought, calls }: Extract<Step, { type: 'lane_turn' }>): void {
+  #emitLaneTurn({ lane, thought, calls }: Extract<Step, { type: 'lane_turn' }>): void {
     this.endReasoning('completed');
     this.#addReasoning(thought, { lane });
     this.endReasoning('completed');
     const first = this.#output.length;
-    const shown = calls.filter((call) => !this.#isHidden(call));
-    for (const [at, told] of endedCalls(shown, {
+    const visible = calls.filter((call) => !this.#isHidden(call));
+    for (const [index, recorded] of laneCallItems(visible, {
       profile: this.#options.profile,
       run: this.#options.runId,
       first,
       lane,
     }))
-      this.#tell(told, at);
+      this.#emit(recorded, index);
   }
 
-  #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
-    if (this.#hidden.has(done.call)) return;
-    const index = this.#callIndexes[done.call];
+  #endCall(ended: { call: number; status: 'completed' | 'failed'; result: string }): void {
+    if (this.#hidden.has(ended.call)) return;
+    const index = this.#callIndexes[ended.call];
     const item = index === undefined ? undefined : this.#output[index];
-    if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${done.call} was never started`);
-    this.#closeCall(index, item, done);
+    if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${ended.call} was never started`);
+    this.#closeCall(index, item, ended);
   }
 
-  #closeCall(index: number, item: CallItem, done: { status: 'completed' | 'failed'; result: string }): void {
-    this.#tell(endCall(item, { index, status: done.status, result: done.result }), index);
+  #closeCall(index: number, item: CallItem, ended: { status: 'completed' | 'failed'; result: string }): void {
+    this.#emit(endCall(item, { index, status: ended.status, result: ended.result }), index);
   }
 
-  #tellWhole(tell: typeof compaction | typeof hiddenThought, encrypted: string): void {
+  #emitWhole(itemOf: typeof compactionLogItem | typeof hiddenReasoningLogItem, encrypted: string): void {
     const index = this.#output.length;
-    this.#tell(tell(this.#options.runId, { index, encrypted }), index);
+    this.#emit(itemOf(this.#options.runId, { index, encrypted }), index);
   }
 
-  /** Servers are listed once, before everything else. */
+  /** Lists MCP servers, once and before everything else. */
   #listServers(servers: readonly ListedServer[]): void {
     if (this.#options.profile === undefined || this.#output.length > 0) return;
     for (const server of servers) {
       const index = this.#output.length;
-      this.#tell(listedTools(server, { run: this.#options.runId, index }), index);
+      this.#emit(listedTools(server, { run: this.#options.runId, index }), index);
     }
   }
 
-  #tell({ item, events }: ToldItem<OutputItem>, index: number): void {
+  #emit({ item, events }: LogItem<OutputItem>, index: number): void {
     this.#output[index] = item;
     for (const event of events) this.#writer.push(event);
   }

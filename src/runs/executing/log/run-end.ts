@@ -14,7 +14,7 @@ interface RunEnd {
   warnings: Warning[];
   claims: Claims | null;
   usage: Usage;
-  /** Null where the run was cancelled before it began. */
+  /** Null if the run was cancelled before it began. */
   startedAt: number | null;
   completedAt: number;
 }

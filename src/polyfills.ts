@@ -1,11 +1,11 @@
 /**
- * What older Nodes lack of JavaScript, for the built package: the two stacks of `using`, `RegExp.escape`, and
- * `getOrInsertComputed` of maps. Entries import this first. Nothing is touched where the runtime has its own.
+ * Polyfills for the built package on older versions of Node: the two disposable stacks, `RegExp.escape`, and
+ * `getOrInsertComputed` of maps. Entry points import this first. What the runtime has already is left alone.
  */
 
 type Undo = () => unknown;
 
-/** What both stacks share: what is to be undone, the last first. */
+/** The base of both stacks: what to undo, last in, first out. */
 class UndoStack {
   #undo: Undo[] = [];
   #disposed = false;
@@ -24,7 +24,7 @@ class UndoStack {
     return value;
   }
 
-  /** What is left to undo, in order; the stack is disposed from here on. */
+  /** Marks the stack as disposed and returns what is left to undo, in order. */
   protected take(): Undo[] {
     this.#disposed = true;
     return this.#undo.splice(0).reverse();
@@ -95,13 +95,13 @@ class AsyncStack extends UndoStack implements AsyncDisposableStack {
   }
 }
 
-/** One error as it is; of several the last one on top, as `SuppressedError` has them. */
+/** Throws a single error as it is; several become nested errors with the last one outermost, like `SuppressedError`. */
 function throwAll(errors: readonly unknown[]): void {
   if (errors.length === 0) return;
   throw errors.reduce((suppressed, error) => Object.assign(new Error('Disposal failed.'), { error, suppressed }));
 }
 
-/** A text as a pattern that matches it alone, outside of character classes. */
+/** Escapes a text so that a pattern matches it literally, outside of character classes. */
 function escapePattern(text: string): string {
   return text.replace(/[\^$\\.*+?()[\]{}|/]/g, '\\$&');
 }

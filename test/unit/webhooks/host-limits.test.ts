@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
-import { Hosts } from '../../../src/webhooks/hosts.ts';
+import { HostLimits } from '../../../src/webhooks/host-limits.ts';
 
 const waiting = () => ({ run: newRunId(), until: Number.POSITIVE_INFINITY });
 
 describe('hosts of webhooks', () => {
   it('get 32 runs at a time, keep 256 more, and leave room for others', () => {
-    const hosts = new Hosts();
+    const hosts = new HostLimits();
     const begun = Array.from({ length: 400 }, () => hosts.begin(['dead'], waiting()));
     const places = begun.filter((place) => typeof place === 'object');
     assert.equal(places.length, 32);
@@ -24,7 +24,7 @@ describe('hosts of webhooks', () => {
   });
 
   it('keep 4096 runs, however many of them there are', () => {
-    const hosts = new Hosts();
+    const hosts = new HostLimits();
     let kept = 0;
     for (let n = 0; n < 20; n++) {
       for (let run = 0; run < 300; run++) if (hosts.begin([`host ${n}`], waiting()) === 'waits') kept++;
@@ -33,7 +33,7 @@ describe('hosts of webhooks', () => {
   });
 
   it('forget runs that are no longer this instance’s alone', () => {
-    const hosts = new Hosts();
+    const hosts = new HostLimits();
     const places = Array.from({ length: 32 }, () => hosts.begin(['one'], waiting()));
     assert.equal(hosts.begin(['one'], { run: newRunId(), until: 0 }), 'waits');
     for (const place of places) if (typeof place === 'object') place[Symbol.dispose]();

@@ -11,12 +11,12 @@ import { readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
 /**
- * The research of a run with what the calls that it waits for are answered with (docs/api.md, "Functions of research
- * models"). Undefined where it waits for none, or `param` is absent and the answers do not fit.
- * @param output gives the output of its response, `isThere` throws where it was removed.
- * @throws GatewayError as `isThere`; `invalid_parameter` for an answer that is missing, and for one of no call.
+ * Prepares the research of a run to continue with answers to the calls that it waits for (docs/api.md, "Functions of
+ * research models"). Undefined if it waits for none, or if `param` is absent and the answers do not match.
+ * @param output gives the output of the run's response; `isThere` throws if the run was removed.
+ * @throws GatewayError as `isThere`; `invalid_parameter` for a missing answer, and for one that belongs to no call.
  */
-export async function goOn(
+export async function resumeResearch(
   { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
   {
@@ -27,45 +27,45 @@ export async function goOn(
 ): Promise<GoingOn | undefined> {
   const request = readResearchRequest(run);
   if (!request?.functions && !request?.approvals) return undefined;
-  const before = await carried.before(request);
-  const own = (await readTranscript(store, run.id)).flatMap(goingOn);
-  // A transcript that was removed meanwhile reads as an empty one.
+  const earlierEntries = await carried.entriesBefore(request);
+  const ownEntries = (await readTranscript(store, run.id)).flatMap(carriedEntry);
+  // The transcript of a run that was removed meanwhile reads as empty.
   await isThere();
-  const state = ResearchState.of(own, request.earlierSources, before);
-  const open = waitingFor(run.id, state.waitingCalls(), request.approvals ? await output() : []);
-  if (open.size === 0) refuseStray(answered);
-  if (open.size === 0 || !fits(open, answered)) return undefined;
-  const approved = [...open].flatMap(([id, { call, name }]) =>
+  const state = ResearchState.of(ownEntries, request.earlierSources, earlierEntries);
+  const waiting = waitingFor(run.id, state.waitingCalls(), request.approvals ? await output() : []);
+  if (waiting.size === 0) refuseStray(answered);
+  if (waiting.size === 0 || !checkAnswers(waiting, answered)) return undefined;
+  const approved = [...waiting].flatMap(([id, { call, name }]) =>
     answered.approvals.get(id) ? [{ call, request: id, name }] : [],
   );
-  const results = [...open].flatMap(([id, made]) =>
-    answered.approvals.get(id) ? [] : [resultOf(made, answered.outputs.get(id), state)],
+  const results = [...waiting].flatMap(([id, call]) =>
+    answered.approvals.get(id) ? [] : [resultOf(call, answered.outputs.get(id), state)],
   );
-  const said = answered.said.map((shown): TranscriptEntry => ({ t: 'note', guard: 'user', ...shown }));
+  const notes = answered.said.map((message): TranscriptEntry => ({ t: 'note', guard: 'user', ...message }));
   const { history, earlierSources, conversation, instructions, functions } = request;
-  const answers = [...results, ...said];
-  refuseManyImages([...before, ...own, ...answers]);
+  const answers = [...results, ...notes];
+  refuseTooManyImages([...earlierEntries, ...ownEntries, ...answers]);
   const goesOn = {
     ...(answered.isStored
-      ? { ...(await carried.keep(run, request, own)), entries: answers }
-      : { from: request.goesOn?.from ?? run.id, entries: [...before, ...own, ...answers] }),
+      ? { ...(await carried.save(run, request, ownEntries)), entries: answers }
+      : { from: request.goesOn?.from ?? run.id, entries: [...earlierEntries, ...ownEntries, ...answers] }),
     ...(approved.length > 0 && { approved }),
   };
   return { history, earlierSources, conversation, instructions, functions, goesOn };
 }
 
-/** What is gone on from is read whole, again and again. */
-function refuseManyImages(entries: readonly TranscriptEntry[]): void {
+/** The whole transcript is read again with every continuation, so its images are limited. */
+function refuseTooManyImages(entries: readonly TranscriptEntry[]): void {
   let characters = 0;
   for (const entry of entries) {
     if ('images' in entry) for (const url of entry.images ?? []) characters += url.length;
   }
-  if (characters <= MOST_IMAGES) return;
+  if (characters <= MAX_IMAGES) return;
   const message = 'The images of this research are more than it may hold: begin a new one.';
   throw new GatewayError('invalid_parameter', message, { param: 'input' });
 }
 
-/** Calls by the ids that their answers name: of functions those of the calls, else those of the requests. */
+/** Calls that wait, by the id that their answer names: the call's for a function, the request's for an approval. */
 function waitingFor(
   run: RunId,
   calls: readonly ExecutableCall[],
@@ -73,15 +73,15 @@ function waitingFor(
 ): Map<string, ExecutableCall> {
   const requests = output.flatMap(({ type, id }) => (type === 'mcp_approval_request' ? [id] : [])).values();
   return new Map(
-    calls.map((made) => {
-      const request = made.asks && requests.next().value;
-      return [request || itemId('call', run, { output: made.call }), made];
+    calls.map((call) => {
+      const request = call.asks && requests.next().value;
+      return [request || itemId('call', run, { output: call.call }), call];
     }),
   );
 }
 
-/** An entry as the next response has it: how this one ended, and the bound on its own calls, are left behind. */
-function goingOn(entry: TranscriptEntry): TranscriptEntry[] {
+/** An entry as the next response sees it: without how this one ended and without the limit on its own calls. */
+function carriedEntry(entry: TranscriptEntry): TranscriptEntry[] {
   if (entry.t === 'answered' || entry.t === 'warned') return [];
   if (entry.t === 'joined' && entry.cut === 'max_tool_calls') {
     const { cut: _, ...joined } = entry;
@@ -92,47 +92,47 @@ function goingOn(entry: TranscriptEntry): TranscriptEntry[] {
   return [turn];
 }
 
-function fits(
-  open: ReadonlyMap<string, ExecutableCall>,
+function checkAnswers(
+  waiting: ReadonlyMap<string, ExecutableCall>,
   { outputs, repeated, approvals, param }: Pick<FunctionOutputs, 'outputs' | 'repeated' | 'approvals' | 'param'>,
 ): boolean {
-  const [missing, call] = [...open].find(([id, { asks }]) => !(asks ? approvals : outputs).has(id)) ?? [];
+  const [missing, call] = [...waiting].find(([id, { asks }]) => !(asks ? approvals : outputs).has(id)) ?? [];
   if (param === undefined) return missing === undefined;
-  if (call?.asks) throw wrong(param, `there is no mcp_approval_response for the request ${missing}`);
-  if (missing !== undefined) throw wrong(param, `there is no output for the call ${missing}`);
-  const unknown = [...outputs.keys()].find((id) => !open.has(id));
+  if (call?.asks) throw inputError(param, `there is no mcp_approval_response for the request ${missing}`);
+  if (missing !== undefined) throw inputError(param, `there is no output for the call ${missing}`);
+  const unknown = [...outputs.keys()].find((id) => !waiting.has(id));
   if (unknown !== undefined) throw unknownCall(param, unknown);
-  if (repeated !== undefined) throw wrong(param, `there are several outputs of the call ${repeated}`);
+  if (repeated !== undefined) throw inputError(param, `there are several outputs of the call ${repeated}`);
   return true;
 }
 
-/** Where no call waits, an output belongs to a call of the same input. */
+/** If no call waits, every output must belong to a call of the same input. */
 function refuseStray({ outputs, called, param }: Pick<FunctionOutputs, 'outputs' | 'called' | 'param'>): void {
   const stray = param === undefined ? undefined : outputs.keys().find((id) => !called.has(id));
   if (param !== undefined && stray !== undefined) throw unknownCall(param, stray);
 }
 
 function unknownCall(param: string, id: string): GatewayError {
-  return wrong(param, `there is no call ${id.slice(0, 80)} that this is the output of`);
+  return inputError(param, `there is no call ${id.slice(0, 80)} that this is the output of`);
 }
 
-function wrong(param: string, message: string): GatewayError {
+function inputError(param: string, message: string): GatewayError {
   return fieldError('invalid_parameter', param, `${message}.`);
 }
 
-/** The most of an output that is kept, in UTF-16 code units: as of any tool. */
+/** How much of an output is stored, in UTF-16 code units: as much as for any tool. */
 const MAX_OUTPUT = 120_000;
-/** Images that a research may hold in all its requests, in UTF-16 code units of their addresses. */
-const MOST_IMAGES = 64 * 1024 ** 2;
+/** Total length of the image URLs in a research, in UTF-16 code units. */
+const MAX_IMAGES = 64 * 1024 ** 2;
 
-/** An output as the result of a tool. One that names where it is from, `{"url", "title"?, "content"}`, is a source. */
+/** An output as a tool result. One that names its origin, `{"url", "title"?, "content"}`, also becomes a source. */
 function resultOf(
   { call }: ExecutableCall,
   { text: output, images }: Shown = { text: '' },
   state: ResearchState,
 ): ResultEntry {
-  const shown = images && images.length > 0 && { images };
-  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0, ...shown };
+  const attached = images && images.length > 0 && { images };
+  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0, ...attached };
   const value = parseJson(output);
   const url = isObject(value) && typeof value.url === 'string' ? URL.parse(value.url) : null;
   if (!isObject(value) || typeof value.content !== 'string' || !url || !/^https?:$/.test(url.protocol)) {
@@ -147,7 +147,7 @@ function resultOf(
   return { ...base, result: JSON.stringify({ source_id, url: url.href, title, content }), sources };
 }
 
-/** The run that the last of some calls, or of requests for approval, names, if any. */
+/** The run that the last of these ids of calls or approval requests names, if any. */
 export function runOfCalls(callIds: Iterable<string>): RunId | undefined {
   let run: RunId | undefined;
   for (const id of callIds) run = /^(?:call|mcpr)_/.test(id) ? (parseItemId(id)?.run ?? run) : run;

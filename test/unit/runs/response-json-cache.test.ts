@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
-import { ResponseTexts } from '../../../src/runs/reading/response-texts.ts';
+import { ResponseJsonCache } from '../../../src/runs/reading/response-json-cache.ts';
 
 describe('responses as they were answered last', () => {
   const [one, two, three] = [newRunId(), newRunId(), newRunId()];
@@ -14,7 +14,7 @@ describe('responses as they were answered last', () => {
   });
 
   it('are made once for each version', async () => {
-    const texts = new ResponseTexts();
+    const texts = new ResponseJsonCache();
     const first = await texts.get(one, '1', make('a'));
     assert.equal(await texts.get(one, '1', make('again')), first);
     assert.equal(String(await texts.get(one, '2', make('b'))), 'b');
@@ -25,7 +25,7 @@ describe('responses as they were answered last', () => {
 
   it('take no more memory than they may: what was not asked for longest goes', async () => {
     // What each takes besides its bytes is counted: there is room for four.
-    const texts = new ResponseTexts(4 * 502);
+    const texts = new ResponseJsonCache(4 * 502);
     await texts.get(one, '1', make('11'));
     await texts.get(two, '1', make('22'));
     await texts.get(three, '1', make('33'));
@@ -40,7 +40,7 @@ describe('responses as they were answered last', () => {
 
   it('are not kept where one would push many out', async () => {
     const long = 'x'.repeat(1001);
-    const texts = new ResponseTexts(4000);
+    const texts = new ResponseJsonCache(4000);
     await texts.get(one, '1', make('11'));
     await texts.get(two, '1', make(long));
     await texts.get(two, '1', make(long));
@@ -49,7 +49,7 @@ describe('responses as they were answered last', () => {
   });
 
   it('hold no block of memory that others share', async () => {
-    const kept = await new ResponseTexts().get(one, '1', make('a'));
+    const kept = await new ResponseJsonCache().get(one, '1', make('a'));
     assert.equal(kept.buffer.byteLength, kept.length);
   });
 });

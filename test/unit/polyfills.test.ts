@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 
-const POLYFILLS = new URL('../../src/older-node.ts', import.meta.url).href;
+const POLYFILLS = new URL('../../src/polyfills.ts', import.meta.url).href;
 
 /** What a runtime does, told as JSON; in it the globals are those of the runtime, or ours. */
 const SCENARIO = `

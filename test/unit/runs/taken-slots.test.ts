@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { TakenPlaces } from '../../../src/runs/submitting/taken-places.ts';
+import { TakenSlots } from '../../../src/runs/submitting/taken-slots.ts';
 
 describe('places of submissions that are taken', () => {
   const place = { hash: 'a0', ttlMs: 120_000 };
   let now: number;
-  let places: TakenPlaces;
+  let places: TakenSlots;
   beforeEach(() => {
     now = 1_795_000_000_000;
-    places = new TakenPlaces({ now: () => now });
+    places = new TakenSlots({ now: () => now });
   });
 
   it('are believed to be for a minute', () => {
