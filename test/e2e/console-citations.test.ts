@@ -87,7 +87,7 @@ describe('citations, claims and the outline of a report', function () {
     await page.keyboard.press('Escape');
     await card.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Source 3: Source number 3 (not found)' }).hover();
-    await card.getByText('No words of this source were found for this.').waitFor();
+    await card.getByText('No matching words were found in this source.').waitFor();
     await page.getByRole('heading', { name: QUESTION }).hover();
     await card.waitFor({ state: 'detached' });
     await console.assertHarmless();
