@@ -84,8 +84,8 @@ describe('asking in the console', function () {
       .and(plan.getByLabel('Part 2', { exact: true }))
       .waitFor();
     await page.keyboard.type('Fish');
-    const sent = await asked(page, 'Research by this plan');
-    assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
+    const sent = await asked(page, 'Start the research');
+    assert.equal(sent.input, 'Follow this plan instead:\n\n1. Age\n2. Fish');
     assert.match(sent.previous_response_id, /^resp_/);
     const { reasoning, research, tools, max_tool_calls: calls, instructions } = sent;
     const kept = {

@@ -43,13 +43,13 @@ export function PlanToApprove({ plan, onGo }) {
     )}</ol>
     <${Failure} error=${error} />
     <div class="actions">
-      <button type="submit" class="button primary" disabled=${busy || wanted.length === 0}><span>${busy ? 'Sending…' : 'Research by this plan'}</span></button>
+      <button type="submit" class="button primary" disabled=${busy || wanted.length === 0}><span>${busy ? 'Sending…' : 'Start the research'}</span></button>
       <${Button} icon="ask" onClick=${add}>Add a part<//>
     </div>
   </form>`;
 }
 
 function messageOf(wanted, proposed) {
-  if (wanted.join('\n') === proposed.join('\n')) return 'Go by this plan.';
-  return `Go by this plan instead:\n\n${wanted.map((text, at) => `${at + 1}. ${text}`).join('\n')}`;
+  if (wanted.join('\n') === proposed.join('\n')) return 'Follow this plan.';
+  return `Follow this plan instead:\n\n${wanted.map((text, at) => `${at + 1}. ${text}`).join('\n')}`;
 }
