@@ -115,7 +115,7 @@ function claimAround(element) {
     .join('')
     .replace(/\s+/g, ' ')
     .trim();
-  const sentences = before.match(/[^.!?。！？]+[.!?。！？]*/gu) ?? [];
+  const sentences = before.match(/(?:[^.!?。！？]|[.!?](?=\S))+[.!?。！？]*/gu) ?? [];
   const last = sentences.at(-1)?.trim() ?? '';
   return last.length > 12 ? last : before.slice(wordStart(before, before.length - 240));
 }
