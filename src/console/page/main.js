@@ -21,10 +21,10 @@ function Console() {
   const main = useRef(null);
   // Focus the heading of a new view, so that screen readers start there.
   const key = keyOf(view);
-  const shown = useRef(key);
+  const lastKey = useRef(key);
   useEffect(() => {
-    if (shown.current === key) return;
-    shown.current = key;
+    if (lastKey.current === key) return;
+    lastKey.current = key;
     main.current?.querySelector('h1')?.focus({ preventScroll: true });
   }, [key]);
   const skip = (event) => {

@@ -157,7 +157,7 @@ function Circuits({ provider }) {
 /** The overview, refreshed while the page is visible. */
 function useOverview() {
   const { client } = app.value;
-  const [shown, setShown] = useState({ overview: null, error: null, metrics: { now: '', before: '', seconds: 1 } });
+  const [loaded, setLoaded] = useState({ overview: null, error: null, metrics: { now: '', before: '', seconds: 1 } });
   const read = useRef(performance.now());
   usePolling(async () => {
     if (document.hidden) return REFRESH_MS;
@@ -166,11 +166,11 @@ function useOverview() {
       const now = performance.now();
       const seconds = (now - read.current) / 1000;
       read.current = now;
-      setShown(({ metrics }) => ({ overview, error: null, metrics: { now: text, before: metrics.now, seconds } }));
+      setLoaded(({ metrics }) => ({ overview, error: null, metrics: { now: text, before: metrics.now, seconds } }));
     } catch (error) {
-      setShown((before) => ({ ...before, error }));
+      setLoaded((before) => ({ ...before, error }));
     }
     return REFRESH_MS;
   }, []);
-  return shown;
+  return loaded;
 }

@@ -59,8 +59,8 @@ async function read(client, id) {
 
 /** The question and how many attachments precede it. */
 function questionIn(items) {
-  const asked = items.findLast(({ role }) => role === 'user');
-  const content = asked?.content;
+  const question = items.findLast(({ role }) => role === 'user');
+  const content = question?.content;
   if (typeof content === 'string') return { text: content, files: 0 };
   const parts = Array.isArray(content) ? content : [];
   const texts = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : []));

@@ -53,19 +53,19 @@ const PAUSE_MS = 500;
 
 /** A value that changes at most every `PAUSE_MS`, or `atOnce`. */
 function useThrottled(value, { atOnce }) {
-  const [shown, setShown] = useState(value);
+  const [visible, setVisible] = useState(value);
   const latest = useRef(value);
   const timer = useRef(0);
   latest.current = value;
   useEffect(() => {
-    if (value === shown || timer.current !== 0) return;
+    if (value === visible || timer.current !== 0) return;
     timer.current = setTimeout(() => {
       timer.current = 0;
-      setShown(latest.current);
+      setVisible(latest.current);
     }, PAUSE_MS);
   });
   useEffect(() => () => clearTimeout(timer.current), []);
-  return atOnce ? value : shown;
+  return atOnce ? value : visible;
 }
 
 function renderCards({ state, onOpen, limit }) {

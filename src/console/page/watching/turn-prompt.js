@@ -29,7 +29,7 @@ function Messages({ of: { messages, tools, estimated_tokens: size } }) {
 
 function Message({ of: { role, text, calls = [], estimated_tokens: size } }) {
   const about = html`<span class="mark">${role}</span> <span class="quiet">${number(size)} tokens</span> ${calls.map((call, at) => html`<code key=${at} dir="auto">${call.name}</code> `)}`;
-  const said = [text, ...calls.map((call) => call.arguments)].filter(Boolean);
-  if (said.length === 0) return html`<li>${about}</li>`;
-  return html`<li><details><summary>${about}</summary>${said.map((part, at) => html`<pre key=${at} dir="auto" tabindex="0">${part}</pre>`)}</details></li>`;
+  const texts = [text, ...calls.map((call) => call.arguments)].filter(Boolean);
+  if (texts.length === 0) return html`<li>${about}</li>`;
+  return html`<li><details><summary>${about}</summary>${texts.map((part, at) => html`<pre key=${at} dir="auto" tabindex="0">${part}</pre>`)}</details></li>`;
 }

@@ -13,7 +13,7 @@ export function useTimeline(session, wanted = true) {
   const { id, state } = session;
   const { client } = app.value;
   const cached = client.timelines;
-  const [shown, setShown] = useState({ timeline: cached.get(id) ?? null, error: null, at: 0 });
+  const [loaded, setLoaded] = useState({ timeline: cached.get(id) ?? null, error: null, at: 0 });
   const current = useRef(id);
   current.current = id;
   const done = state.items.filter((item) => item?.done).length;
@@ -27,18 +27,18 @@ export function useTimeline(session, wanted = true) {
         const timeline = await client.responses.part(id, 'timeline');
         if (ended) cached.set(id, timeline);
         if (cached.size > MAX_CACHED) cached.delete(cached.keys().next().value);
-        if (current.current === id) setShown((before) => (before.at > at ? before : { timeline, error: null, at }));
+        if (current.current === id) setLoaded((before) => (before.at > at ? before : { timeline, error: null, at }));
       } catch (error) {
         if (current.current !== id) return;
-        setShown((before) => ({ ...before, error, at }));
+        setLoaded((before) => ({ ...before, error, at }));
         if (isMounted) timer = setTimeout(read, RETRY_MS);
       }
     };
-    let timer = setTimeout(read, Math.max(0, shown.at + PAUSE_MS - Date.now()));
+    let timer = setTimeout(read, Math.max(0, loaded.at + PAUSE_MS - Date.now()));
     return () => {
       isMounted = false;
       clearTimeout(timer);
     };
   }, [id, wanted, done, ended]);
-  return shown;
+  return loaded;
 }

@@ -39,10 +39,10 @@ export function rowsOf({ items, timeline, now }) {
 
 function turnRow(turn, { index, timed }) {
   const { kind, lane, started_ms: start, ended_ms: end } = turn;
-  const shown = timed.filter(
+  const turnItems = timed.filter(
     ({ item, start: began }) => began >= start && began <= end && (lane === undefined || item.lane === lane),
   );
-  const first = shown.reduce((least, { start: began }) => Math.min(least, began), end);
+  const first = turnItems.reduce((least, { start: began }) => Math.min(least, began), end);
   return {
     key: `turn ${index}`,
     kind: 'turn',
