@@ -19,7 +19,7 @@ const LIBRARIES: Readonly<Record<string, { file: string; notice: string }>> = {
   },
 };
 
-/** The page's own files; charts and formulas are drawn in it by what draws them in documents. */
+/** The page's own files, and the modules that draw charts and formulas in documents, which it shares. */
 const FOLDERS: Readonly<Record<string, string>> = {
   '': './page',
   'chart/': '../protocol/chart/draw',
@@ -37,8 +37,8 @@ export interface ConsoleOptions {
   wellKnownKey(): string | undefined;
 }
 
-/** A year, as long as caches keep anything. */
-const FOR_EVER = 'public, max-age=31536000, immutable';
+/** For files whose address contains their version. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 interface PageFile {
   type: string;
@@ -51,18 +51,18 @@ interface Page {
   /** Names this state of the files: below `console/<version>/` they never change. */
   version: string;
   files: ReadonlyMap<string, PageFile>;
-  /** The page itself, by how many folders below `/console` it is asked for. */
+  /** The page itself for addresses of each depth below `/console`. */
   views: readonly PageFile[];
 }
 
-/** Addresses of the page below its own, as `page/address.js` writes them: it shows there what they name. */
-const VIEW =
+/** Paths of views, as `page/address.js` writes them. Each serves the page itself. */
+const VIEW_PATH =
   /^(?:(?:runs|tasks)(?:\/[\w-]{1,200})?|compare\/[\w-]{1,200}\/[\w-]{1,200}|documents(?:\/[\w-]{1,200})?|operate(?:\/(?:keys|usage|config|audit))?)$/;
 
 /**
- * `GET /console` (docs/console.md): static files, read and compressed once, when they are first asked for. The page
- * is a client of the public API like any other; keys reach it only through its user. It names its files by version, so
- * that a browser asks for each of them once; the page itself is asked for each time.
+ * `GET /console` (docs/console.md): static files, read and compressed on the first request. The page is a client of the
+ * public API like any other; only its user gives it a key. The addresses of its files contain their version, so a browser
+ * loads each once; the page itself is revalidated each time.
  */
 export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
   let loading: Promise<Page> | undefined;
@@ -81,14 +81,14 @@ export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
   router.use(async (req, res, next) => {
     if (req.method !== 'GET' && req.method !== 'HEAD') return next();
     const [, version, name = ''] = /^\/(?:(v-[\w-]+)\/)?(.*)$/.exec(req.path) ?? [];
-    // The page's own links are relative to its address without a slash at the end, so that it works under any prefix.
+    // The page's links are relative to its address without a final slash, so that it works under any prefix.
     if (req.path === '/' && req.originalUrl.split('?', 1)[0]?.endsWith('/')) return res.redirect(308, '../console');
     const page = await load();
     const file = version === undefined ? (viewOf(page, name) ?? page.files.get(name)) : page.files.get(name);
     if (!file) return next();
     const zipped = req.acceptsEncodings('gzip') !== false;
-    // A page of another version still gets its files, as they are now.
-    const cacheControl = version === page.version ? FOR_EVER : 'no-cache';
+    // A page of another version still gets the current files.
+    const cacheControl = version === page.version ? IMMUTABLE : 'no-cache';
     res.set({ 'cache-control': cacheControl, etag: file.etag, vary: 'accept-encoding' });
     if (req.headers['if-none-match'] === file.etag) return res.status(304).end();
     const body = zipped ? file.zipped : file.body;
@@ -103,8 +103,8 @@ export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
 }
 
 /**
- * Nothing but what comes from here runs, is shown or is reached; text becomes markup nowhere (trusted types),
- * because the page builds its elements one by one. No HSTS and no upgrade to https: the gateway speaks plain http.
+ * The page may run, show and reach only what this gateway serves, and text never becomes markup (trusted types): the page
+ * builds its elements one by one. No HSTS and no upgrade to https, because the gateway speaks plain http.
  */
 function consoleHeaders(): RequestHandler {
   return helmet({
@@ -123,7 +123,7 @@ function consoleHeaders(): RequestHandler {
         formAction: ["'none'"],
         frameAncestors: ["'none'"],
         requireTrustedTypesFor: ["'script'"],
-        // The address of the one worker.
+        // Creates the address of the only worker.
         trustedTypes: ['console-worker'],
       },
     },
@@ -140,7 +140,7 @@ async function loadPage(): Promise<Page> {
   }
   for (const [name, { file, notice }] of Object.entries(LIBRARIES)) {
     const code = await readFile(fileURLToPath(import.meta.resolve(file)), 'utf8');
-    // Its source map is not served: without the line, developer tools do not ask for it.
+    // The source map is not served; without this line developer tools would request it.
     const bare = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
     files.set(name, await pageFile(name, Buffer.from(`/* ${notice} */\n${bare}`)));
   }
@@ -151,15 +151,15 @@ async function loadPage(): Promise<Page> {
   files.set('style.css', await pageFile('style.css', Buffer.from(style)));
   const etags = [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { etag }]) => `${name} ${etag}`);
   const version = `v-${digest(etags.join('\n'))}`;
-  const whole = completed(index, { version, files });
-  const views = ['', '../', '../../', '../../../'].map((up) => whole.replaceAll('"console/', `"${up}console/`));
+  const complete = assembleIndex(index, { version, files });
+  const views = ['', '../', '../../', '../../../'].map((up) => complete.replaceAll('"console/', `"${up}console/`));
   return { version, files, views: await Promise.all(views.map((view) => pageFile('index.html', Buffer.from(view)))) };
 }
 
-/** Links are relative, so that the page works under any prefix: each depth has its own. */
+/** The page for a path. Its links are relative so that it works under any prefix, so each depth has its own. */
 function viewOf({ views }: Page, name: string): PageFile | undefined {
   if (name === '') return views[0];
-  return VIEW.test(name) ? views[name.split('/').length] : undefined;
+  return VIEW_PATH.test(name) ? views[name.split('/').length] : undefined;
 }
 
 async function pageFile(name: string, body: Buffer): Promise<PageFile> {
@@ -171,9 +171,9 @@ function digest(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 20);
 }
 
-/** Modules that are loaded when they are wanted: the worker's, and the operator's pages. */
-const LATER = /^(?:report\/worker|operate|documents)\//;
-const OF_WORKER: ReadonlySet<string> = new Set(['lib/marked.js', 'formula/formulas.js']);
+/** Modules that are not preloaded: those of the worker, of the operator's pages and of documents. */
+const LAZY_MODULES = /^(?:report\/worker|operate|documents)\//;
+const WORKER_MODULES: ReadonlySet<string> = new Set(['lib/marked.js', 'formula/formulas.js']);
 
 const STYLE_LINK = /^ *<link rel="stylesheet" href="console\/([^"]+)">\n/gm;
 
@@ -182,16 +182,16 @@ function styleLinks(index: string): string[] {
 }
 
 /**
- * The page as browsers get it: its style sheets as one, without which nothing is drawn, and its modules named in
- * advance, so that they are loaded at once instead of one after the other.
+ * The page as browsers get it: with one style sheet, because they block drawing, and with its modules preloaded, so that they
+ * load in parallel instead of one after the other.
  */
-function completed(index: string, { version, files }: Omit<Page, 'views'>): string {
-  // The Markdown reader and what it needs are the worker's, which loads them itself.
-  const own = (name: string) => name.endsWith('.js') && !LATER.test(name) && !OF_WORKER.has(name);
-  const modules = [...files.keys()].filter(own).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
+function assembleIndex(index: string, { version, files }: Omit<Page, 'views'>): string {
+  // The worker loads the Markdown parser and its modules itself.
+  const eager = (name: string) => name.endsWith('.js') && !LAZY_MODULES.test(name) && !WORKER_MODULES.has(name);
+  const links = [...files.keys()].filter(eager).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
   const style = '  <link rel="stylesheet" href="console/style.css">\n';
   return index
     .replace(STYLE_LINK, '')
-    .replace('</head>', `${style}${modules.join('')}</head>`)
+    .replace('</head>', `${style}${links.join('')}</head>`)
     .replaceAll('"console/', `"console/${version}/`);
 }

@@ -88,7 +88,7 @@ describe('the console for everybody', function () {
     await using console = await open({ reducedMotion: 'reduce' });
     const { page } = console;
     await page.getByText('Tools, limits and format').click();
-    await page.getByRole('button', { name: 'Add a server' }).click();
+    await page.getByRole('button', { name: 'Add an MCP server' }).click();
     await assertAccessible(page, 'ask');
     await askOn(page, QUESTION);
     await untilStatus(page, 'completed');
@@ -114,7 +114,7 @@ describe('the console for everybody', function () {
       if (tab.source === '^Waterfall') await page.getByText('waiting for the model').waitFor();
       if (tab.source === '^Waterfall') {
         await page.getByRole('button', { name: 'Prompt of Turn 1' }).click();
-        await page.getByText('Texts are shown where').waitFor();
+        await page.getByText('Texts are shown only if').waitFor();
       }
       await assertAccessible(page, `run, ${tab}`);
     }
@@ -126,23 +126,23 @@ describe('the console for everybody', function () {
     await assertAccessible(page, 'documents');
     await page.getByLabel('Name of a new collection').fill('Contracts');
     await page.keyboard.press('Enter');
-    await page.getByText('Nothing in it yet').waitFor();
+    await page.getByText('No documents yet').waitFor();
     await assertAccessible(page, 'a collection');
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete it?' }).click();
+    await page.getByRole('button', { name: 'Delete? Its documents stay.' }).click();
     await page.getByRole('link', { name: 'Operate' }).click();
     await page.getByRole('cell', { name: 'demo' }).waitFor();
     await assertAccessible(page, 'operate');
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByRole('button', { name: /^local/ }).click();
     await page.getByText('change it there').waitFor();
-    await page.getByLabel('What it gets of').selectOption({ index: 1 });
-    await page.getByText('may be used').waitFor();
+    await page.getByLabel('Access to').selectOption({ index: 1 });
+    await page.getByText('allowed', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
     await assertAccessible(page, 'keys');
     await page.getByLabel('Id').fill('of-axe');
     await page.keyboard.press('Enter');
-    await page.getByRole('group', { name: 'The new secret' }).waitFor();
+    await page.getByRole('group', { name: 'New secret' }).waitFor();
     await page.getByRole('button', { name: /^of-axe/ }).click();
     await page.getByRole('button', { name: 'Rotate' }).waitFor();
     await assertAccessible(page, 'a new key');
@@ -166,13 +166,13 @@ describe('the console for everybody', function () {
     const { page } = console;
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
     const light = await background();
-    await page.getByRole('button', { name: 'Colours: auto' }).click();
-    await page.getByRole('button', { name: 'Colours: light' }).click();
-    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    await page.getByRole('button', { name: 'Theme: auto' }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
+    await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
     const dark = await background();
     assert.notEqual(dark, light);
     await page.reload();
-    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
     assert.equal(await background(), dark);
   });
 
@@ -223,7 +223,7 @@ describe('the console for everybody', function () {
     await press('End');
     await untilStatus(page, 'completed');
     await page.evaluate('document.activeElement.blur()');
-    await tabTo(/^Skip to the content$/);
+    await tabTo(/^Skip to content$/);
     await press('Enter');
     await page.evaluate('document.activeElement.blur()');
     await tabTo(/^Runs$/);
@@ -238,7 +238,7 @@ describe('the console for everybody', function () {
     const { page } = console;
     await assertNothingSticksOut(page, 'ask');
     await page.getByText('Tools, limits and format').click();
-    await page.getByRole('button', { name: 'Add a server' }).click();
+    await page.getByRole('button', { name: 'Add an MCP server' }).click();
     await assertNothingSticksOut(page, 'ask with its options');
     const german =
       'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft und Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz?';

@@ -111,7 +111,7 @@ describe('addresses of the console', function () {
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs/${run}`);
     await signIn(page, BOB);
-    await heading(page, 'This run is not there').waitFor();
+    await heading(page, 'This run does not exist').waitFor();
     await page.getByRole('link', { name: 'All runs' }).click();
     await page.getByText('No runs yet').waitFor();
     await console.assertHarmless();

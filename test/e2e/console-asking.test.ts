@@ -68,7 +68,7 @@ describe('asking in the console', function () {
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
     await page.getByLabel('Show me the plan first').check();
     await page.getByLabel('Effort').selectOption('low');
-    await page.getByLabel('All that the model has').uncheck();
+    await page.getByLabel('All of the model’s tools').uncheck();
     await page.getByLabel('Tool calls', { exact: true }).fill('7');
     await page.getByLabel('Instructions', { exact: true }).fill('In metres.');
     await page.getByLabel('Draw charts in the report').check();
@@ -84,8 +84,8 @@ describe('asking in the console', function () {
       .and(plan.getByLabel('Part 2', { exact: true }))
       .waitFor();
     await page.keyboard.type('Fish');
-    const sent = await asked(page, 'Research by this plan');
-    assert.equal(sent.input, 'Go by this plan instead:\n\n1. Age\n2. Fish');
+    const sent = await asked(page, 'Start the research');
+    assert.equal(sent.input, 'Follow this plan instead:\n\n1. Age\n2. Fish');
     assert.match(sent.previous_response_id, /^resp_/);
     const { reasoning, research, tools, max_tool_calls: calls, instructions } = sent;
     const kept = {
@@ -101,7 +101,7 @@ describe('asking in the console', function () {
       'what was asked for holds for the research, too',
     );
     await page.getByText('It is deep.').first().waitFor();
-    await page.getByRole('link', { name: 'follows another run' }).waitFor();
+    await page.getByRole('link', { name: 'follow-up to an earlier run' }).waitFor();
     await console.assertHarmless();
   });
 
@@ -109,9 +109,9 @@ describe('asking in the console', function () {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
-    await page.getByLabel('Ask me back where it helps').check();
+    await page.getByLabel('Ask me if something is unclear').check();
     assert.deepEqual((await asked(page, 'Research')).research, { clarify: true });
-    await page.getByRole('heading', { name: 'The run asks back' }).waitFor();
+    await page.getByRole('heading', { name: 'The run has a question' }).waitFor();
     await page.getByText('Which lake?').waitFor();
     await page.getByLabel('Your answer').fill('Baikal');
     assert.equal((await asked(page, 'Answer')).input, 'Baikal');
@@ -140,8 +140,8 @@ describe('asking in the console', function () {
     await page.getByText('No collections yet').waitFor();
     const name = HOSTILE_TEXTS[3] ?? '';
     await page.getByLabel('Name of a new collection').fill(name);
-    await page.getByRole('button', { name: 'Make it' }).click();
-    await page.getByText('Nothing in it yet').waitFor();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('No documents yet').waitFor();
     const files = [
       { name: 'lake <img src=x>.txt', mimeType: 'text/plain', buffer: Buffer.from('The lake is 1642 metres deep.') },
       { name: 'broken.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7\nno document at all') },
@@ -151,13 +151,13 @@ describe('asking in the console', function () {
     const list = page.getByRole('list', { name: 'Documents' });
     assert.match(await list.innerText(), /broken\.pdf\s*failed\s*\S+[\s\S]*lake <img src=x>\.txt\s*completed/);
     await assertFits(page);
-    await page.getByLabel('Search in these documents').fill('how deep is the lake');
+    await page.getByLabel('Search these documents').fill('how deep is the lake');
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     const passages = page.getByRole('list', { name: 'Passages' });
     await passages.getByText('1642 metres deep').waitFor();
     await page.reload();
     await page.getByRole('button', { name: 'Delete broken.pdf' }).click();
-    await page.getByRole('button', { name: 'Delete it everywhere?' }).click();
+    await page.getByRole('button', { name: 'Delete everywhere?' }).click();
     await page.getByText('1 document', { exact: true }).waitFor();
     const id = new URL(page.url()).pathname.split('/').at(-1);
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
@@ -166,10 +166,10 @@ describe('asking in the console', function () {
     await page.getByText('It is deep.').first().waitFor();
     await page.goBack();
     await page.getByRole('button', { name: /^Delete lake/ }).click();
-    await page.getByRole('button', { name: 'Delete it everywhere?' }).click();
-    await page.getByText('Nothing in it yet').waitFor();
+    await page.getByRole('button', { name: 'Delete everywhere?' }).click();
+    await page.getByText('No documents yet').waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByRole('button', { name: 'Delete it? Its documents stay.' }).click();
+    await page.getByRole('button', { name: 'Delete? Its documents stay.' }).click();
     await page.getByText('No collections yet').waitFor();
     await console.assertHarmless();
   });

@@ -14,7 +14,7 @@ const WORDS = 'The median heat pump was replaced after 17.5 years of service.';
 const filler = (what: string) => `${`${what} is written about at some length here. `.repeat(60)}\n\n`;
 const ANSWER = `# Heat pumps
 
-They last 17 years [1]. Salt shortens that [2], and so does cycling [3]. Some are older [4].
+They last 17.5 years on average [1]. Salt shortens that [2], and so does cycling [3]. Some are older [4].
 
 ## What shortens it
 
@@ -87,7 +87,7 @@ describe('citations, claims and the outline of a report', function () {
     await page.keyboard.press('Escape');
     await card.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Source 3: Source number 3 (not found)' }).hover();
-    await card.getByText('No words of this source were found for this.').waitFor();
+    await card.getByText('No matching words were found in this source.').waitFor();
     await page.getByRole('heading', { name: QUESTION }).hover();
     await card.waitFor({ state: 'detached' });
     await console.assertHarmless();
@@ -120,7 +120,7 @@ describe('citations, claims and the outline of a report', function () {
     const dialog = page.getByRole('dialog');
     await dialog.getByText(WORDS).waitFor();
     const said = await dialog.innerText();
-    assert.match(said, /2025-03-01[\s\S]*They last 17 years[\s\S]*The source says\s+quoted/);
+    assert.match(said, /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/);
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'detached' });
     // Numbers of other citations are no words of the sentence.
@@ -169,12 +169,12 @@ describe('citations, claims and the outline of a report', function () {
   it('what is copied out of a report takes its citations along', async () => {
     await using console = await open({ viewport: DESK, permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
-    await page.getByText('They last 17 years').selectText();
+    await page.getByText('They last 17.5 years on average').selectText();
     await page.keyboard.press('ControlOrMeta+c');
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     assert.match(
       copied,
-      /^They last 17 years \[1\]\. Salt shortens that \[2\], and so does cycling \[3\]\. Some are older \[4\]\./,
+      /^They last 17.5 years on average \[1\]\. Salt shortens that \[2\], and so does cycling \[3\]\. Some are older \[4\]\./,
     );
     assert.match(copied, /\n\n\[1\] Source number 1\. https:\/\/example\.org\/1\n\[2\] Source number 2\./);
     await console.assertHarmless();

@@ -46,13 +46,13 @@ describe('the console over a bad connection', function () {
     await askOn(page, QUESTION);
     await page.locator('.entry[data-kind=call]').first().waitFor();
     proxy.cut();
-    await page.getByText('The connection is lost').waitFor();
+    await page.getByText('Connection lost').waitFor();
     const before = await eventsSeen(page);
     // It is shown for a moment only.
-    const again = page.getByText('Connected again').waitFor();
+    const again = page.getByText('Reconnected').waitFor();
     proxy.restore();
     await page
-      .getByRole('button', { name: 'Now' })
+      .getByRole('button', { name: 'Retry now' })
       .click({ timeout: 2000 })
       .catch(() => {});
     await again;
@@ -154,7 +154,7 @@ describe('signing in to the console', function () {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     assert.doesNotMatch(String(await page.evaluate(`JSON.stringify({ ...sessionStorage })`)), /sk-/);
-    await page.getByLabel('Keep it until this tab is closed').uncheck();
+    await page.getByLabel('Remember it until this tab is closed').uncheck();
     await signIn(page, OWN_KEY);
     await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
     assert.doesNotMatch(String(await page.evaluate(`JSON.stringify({ ...sessionStorage })`)), /sk-/);

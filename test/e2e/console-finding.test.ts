@@ -45,7 +45,7 @@ describe('finding runs in the console', function () {
     return console;
   };
   const questions = (page: Page) => page.getByRole('tabpanel').getByRole('link');
-  const search = (page: Page) => page.getByRole('searchbox', { name: 'Search in questions and tags' });
+  const search = (page: Page) => page.getByRole('searchbox', { name: 'Search questions and tags' });
 
   it('runs stand by day, follow-ups under their question, with what they took and cost', async () => {
     await using console = await open(DESK);
@@ -80,21 +80,21 @@ describe('finding runs in the console', function () {
     await page.goto(`${gateway.url}/console/runs`);
     await search(page).fill('LICENCES allow');
     // This one has no title: what was asked is read from its input.
-    await page.getByText('1 of 4 runs fit.').waitFor();
+    await page.getByText('1 of 4 runs match.').waitFor();
     assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
     assert.ok(page.url().endsWith('/console/runs#q=LICENCES+allow'), page.url());
     await page.reload();
-    await page.getByText('1 of 4 runs fit.').waitFor();
+    await page.getByText('1 of 4 runs match.').waitFor();
     await search(page).fill('nightly');
     await questions(page).getByText('nightly batch').waitFor();
     assert.match(await questions(page).innerText(), /^What is tea\?/);
     await search(page).fill('nothing like it');
-    await page.getByText('Nothing fits').waitFor();
+    await page.getByText('No matches').waitFor();
     await search(page).fill('');
     await questions(page).nth(3).waitFor();
     await page.getByLabel('From', { exact: true }).fill('2026-11-21');
     await page.getByLabel('To', { exact: true }).fill('2026-11-22');
-    await page.getByText('1 of 4 runs fit.').waitFor();
+    await page.getByText('1 of 4 runs match.').waitFor();
     assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
     assert.ok(page.url().endsWith('/console/runs#from=2026-11-21&to=2026-11-22'), page.url());
     await assertFits(page);
@@ -128,9 +128,9 @@ describe('finding runs in the console', function () {
     await page.goto(`${gateway.url}/console/runs#q=needles`);
     await page.getByText('Slow down.').waitFor();
     assert.equal(refused, 1, 'what failed is not asked for again at once');
-    await page.getByText('0 of 520 runs fit; older ones were not searched.').waitFor();
-    await page.getByRole('button', { name: 'Search older ones' }).click();
-    await page.getByText('1 of 730 runs fit.').waitFor();
+    await page.getByText('0 of 520 runs match; older ones were not searched.').waitFor();
+    await page.getByRole('button', { name: 'Search older runs' }).click();
+    await page.getByText('1 of 730 runs match.').waitFor();
     assert.match(await questions(page).innerText(), /^The one about needles/);
     await console.assertHarmless();
   });
@@ -163,7 +163,7 @@ describe('finding runs in the console', function () {
     await questions(page).nth(3).waitFor();
     await search(page).focus();
     await page.keyboard.type('tea');
-    await page.getByText('1 of 4 runs fit.').waitFor();
+    await page.getByText('1 of 4 runs match.').waitFor();
     const seen: string[] = [];
     while (seen.length < 24 && !/^What is tea/.test(seen.at(-1) ?? '')) {
       await page.keyboard.press('Tab');
@@ -177,7 +177,7 @@ describe('finding runs in the console', function () {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'What is tea?', level: 1 }).waitFor();
     await page.goBack();
-    await page.getByText('1 of 4 runs fit.').waitFor();
+    await page.getByText('1 of 4 runs match.').waitFor();
     await console.assertHarmless();
   });
 
@@ -205,7 +205,7 @@ describe('finding runs in the console', function () {
       .waitFor();
     await assertFits(page);
     await search(page).fill('<script>');
-    await page.getByText(/of \d+ runs fit\.$/).waitFor();
+    await page.getByText(/of \d+ runs match\.$/).waitFor();
     await console.assertHarmless();
   });
 });

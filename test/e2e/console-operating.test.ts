@@ -52,28 +52,28 @@ describe('operating in the console', function () {
     const form = page.getByRole('form', { name: 'New key' });
     await form.getByLabel('Id').fill(id);
     await form.getByLabel('Team').fill('no such team');
-    await form.getByRole('button', { name: 'Make the key' }).click();
+    await form.getByRole('button', { name: 'Create key' }).click();
     await form.getByRole('alert').getByText('field team').waitFor();
     await form.getByLabel('Team').fill('sales');
     await form.getByLabel('Requests per minute').fill('50');
-    await form.getByLabel('bring MCP servers').check();
-    await form.getByRole('button', { name: 'Make the key' }).click();
-    const shown = page.getByRole('group', { name: 'The new secret' });
+    await form.getByLabel('Bring MCP servers').check();
+    await form.getByRole('button', { name: 'Create key' }).click();
+    const shown = page.getByRole('group', { name: 'New secret' });
     const secret = await secretIn(shown);
-    await shown.getByRole('button', { name: 'Copy the secret' }).click();
+    await shown.getByRole('button', { name: 'Copy secret' }).click();
     await shown.getByRole('button', { name: 'Copied' }).waitFor();
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret);
     assert.equal(await status(secret), 200);
     await assertFits(page);
-    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await shown.getByRole('button', { name: 'I have saved it' }).click();
     assert.ok(!(await page.content()).includes(secret), 'the secret is nowhere in the page');
 
     const key = keyNamed(page, id);
     await key.getByRole('button', { name: new RegExp(`^${id}`) }).click();
     await key.getByText('requests per minute').waitFor();
     assert.match(await key.innerText(), /team sales[\s\S]*[01] of 50[\s\S]*team cost per month[\s\S]*0 of 200/);
-    await key.getByLabel('What it gets of').selectOption('deep');
-    const explained = key.getByText('may be used', { exact: true });
+    await key.getByLabel('Access to').selectOption('deep');
+    const explained = key.getByText('allowed', { exact: true });
     await explained.waitFor();
     await page.route('**/explain?*', (route) => route.fulfill({ status: 503, json: { error: { message: 'Away.' } } }));
     await key.getByRole('button', { name: 'Change' }).click();
@@ -89,16 +89,16 @@ describe('operating in the console', function () {
     await key.getByText('Away.').waitFor();
     assert.equal(await explained.count(), 0, 'what the key got before its change is not shown');
 
-    await key.getByLabel('The old secret').selectOption('is taken for a day');
+    await key.getByLabel('The old secret').selectOption('works for a day');
     await key.getByRole('button', { name: 'Rotate' }).click();
     const rotated = await secretIn(shown);
     assert.notEqual(rotated, secret);
     assert.deepEqual([await status(secret), await status(rotated)], [200, 200]);
-    await shown.getByRole('button', { name: 'I have kept it' }).click();
-    await key.getByText('the secret of before is taken until').waitFor();
+    await shown.getByRole('button', { name: 'I have saved it' }).click();
+    await key.getByText('the old secret works until').waitFor();
 
     await key.getByRole('button', { name: 'Revoke' }).click();
-    await key.getByRole('button', { name: 'Revoke it for good?' }).click();
+    await key.getByRole('button', { name: 'Revoke permanently?' }).click();
     await key.waitFor({ state: 'detached' });
     assert.equal(await status(rotated), 401);
     await page.getByRole('link', { name: 'Audit' }).click();
@@ -125,14 +125,14 @@ describe('operating in the console', function () {
     const { page } = console;
     const key = keyNamed(page, 'own');
     await key.getByRole('button', { name: /^own/ }).click();
-    await key.getByLabel('The old secret').selectOption('ends at once');
+    await key.getByLabel('The old secret').selectOption('stops working at once');
     // As in a tab that is not in sight: what waits for the next frame comes late.
     await page.evaluate('globalThis.requestAnimationFrame = () => 0');
     await key.getByRole('button', { name: 'Rotate' }).click();
-    const shown = page.getByRole('group', { name: 'The new secret' });
+    const shown = page.getByRole('group', { name: 'New secret' });
     await key.getByRole('alert').getByText('The API key is not known').waitFor();
     assert.equal(await status(await secretIn(shown)), 200);
-    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await shown.getByRole('button', { name: 'I have saved it' }).click();
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
@@ -173,8 +173,8 @@ describe('operating in the console', function () {
     await key.getByText('requests per minute').waitFor();
     assert.match(await key.innerText(), /\d of 1,000/);
     assert.equal(await key.getByRole('button', { name: 'Revoke' }).count(), 0);
-    await key.getByLabel('What it gets of').selectOption('deep');
-    await key.getByText('may be used').waitFor();
+    await key.getByLabel('Access to').selectOption('deep');
+    await key.getByText('allowed', { exact: true }).waitFor();
     await key.getByRole('row', { name: /^1 demo demo built in no credential/ }).waitFor();
     await key.getByText(/^Tools: web_search by local/).waitFor();
     assert.doesNotMatch(await console.page.locator('main').innerText(), /sk-/);
@@ -195,10 +195,10 @@ describe('operating in the console', function () {
     const { page } = console;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    await page.getByRole('heading', { name: 'Not for this key' }).waitFor();
+    await page.getByRole('heading', { name: 'No access with this key' }).waitFor();
     for (const view of ['operate', 'operate/keys', 'operate/usage', 'operate/config', 'operate/audit']) {
       await page.goto(`${gateway.url}/console/${view}`);
-      await page.getByRole('heading', { name: 'Not for this key' }).waitFor();
+      await page.getByRole('heading', { name: 'No access with this key' }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'Operate' }).count(), 0);
     }
     assert.deepEqual(
@@ -215,7 +215,7 @@ describe('operating in the console', function () {
     await page.locator(':focus').and(page.getByLabel('Id')).waitFor();
     await page.keyboard.type('by-keyboard');
     await page.keyboard.press('Enter');
-    const shown = page.getByRole('group', { name: 'The new secret' });
+    const shown = page.getByRole('group', { name: 'New secret' });
     const secret = await secretIn(shown);
     await page.locator(':focus').and(shown).waitFor();
     await page.keyboard.press('Tab');

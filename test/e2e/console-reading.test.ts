@@ -89,7 +89,7 @@ describe('reading in the console', function () {
     assert.ok(first && second && last && first.x > second.x && second.x > last.x);
     await page.getByText('incomplete: budget used up', { exact: true }).waitFor();
     assert.equal(await page.getByText('completed', { exact: true }).count(), 0);
-    await page.getByText('The research ended with its budget').waitFor();
+    await page.getByText('The research used up its budget').waitFor();
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.getByRole('link', { name: /^How long do heat pumps last.*incomplete: budget used up/s }).waitFor();
     await console.assertHarmless();

@@ -66,8 +66,8 @@ describe('watching in the console', function () {
     await page.getByText(/^waiting for the model [\d.]+ s$/).waitFor();
     await rows.getByRole('button', { name: 'Prompt of Turn 1' }).click();
     const prompt = page.getByRole('region', { name: 'Prompt of Turn 1' });
-    await prompt.getByText(/^2 messages, some [\d,]+ tokens\. Tools: /).waitFor();
-    await prompt.getByText('Texts are shown where').waitFor();
+    await prompt.getByText(/^2 messages, about [\d,]+ tokens\. Tools: /).waitFor();
+    await prompt.getByText('Texts are shown only if').waitFor();
     assert.match(
       (await prompt.getByRole('listitem').allInnerTexts()).join('|'),
       /^system [\d,]+ tokens *\|user \d+ tokens/,
@@ -82,7 +82,7 @@ describe('watching in the console', function () {
     await page.locator('.prose').getByText('Written by the demo model').waitFor();
     const whole = await page.locator('.prose').innerText();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('At the pace that the run had.').waitFor();
+    await page.getByText('At the pace of the run.').waitFor();
     await page.getByRole('slider', { name: 'Event' }).fill('8');
     await untilStatus(page, 'in_progress');
     await page.locator('.waiting-thought').waitFor();
@@ -118,7 +118,7 @@ describe('watching in the console', function () {
     await side.getByText('Plan 1 of 2 done').first().click();
     await side.getByText('Three makers').waitFor();
     assert.deepEqual(
-      await Promise.all(['done', 'under way', 'dropped'].map((name) => side.getByRole('img', { name }).count())),
+      await Promise.all(['done', 'in progress', 'dropped'].map((name) => side.getByRole('img', { name }).count())),
       [1, 1, 1],
     );
     await page.getByRole('tab', { name: /^Report/ }).press('ArrowRight');

@@ -93,10 +93,10 @@ describe('the console', function () {
     const word = await exported('Word');
     assert.match(word.name, /\.docx$/);
     assert.match(word.text, /^PK/);
-    const sections = await exported('JSON, the report');
+    const sections = await exported('JSON (report)');
     assert.match(sections.name, /^how-does-a-client-resume-a-dropped-stream-.*\.json$/);
     assert.equal(JSON.parse(sections.text).sources[0].index, 1);
-    const json = await exported('JSON, the whole run');
+    const json = await exported('JSON (whole run)');
     assert.equal(JSON.parse(json.text).status, 'completed');
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
@@ -113,7 +113,7 @@ describe('the console', function () {
     await page.getByRole('button', { name: 'Follow up' }).click();
     await page.getByRole('heading', { name: 'And what happens at the end of a stream?' }).waitFor();
     await untilStatus(page, 'completed');
-    await page.getByRole('link', { name: 'follows another run' }).click();
+    await page.getByRole('link', { name: 'follow-up to an earlier run' }).click();
     await page.getByRole('heading', { name: QUESTION }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: /^And what happens/ }).waitFor();
@@ -124,9 +124,9 @@ describe('the console', function () {
     assert.match(await entries.first().innerText(), /^How does a client resume/);
     assert.match(await entries.nth(1).innerText(), /^And what happens at the end of a stream\?/);
     const before = await entries.count();
-    await page.getByLabel('State').selectOption('failed');
-    await page.getByText('Nothing fits').waitFor();
-    await page.getByLabel('State').selectOption('completed');
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByText('No matches').waitFor();
+    await page.getByLabel('Status').selectOption('completed');
     await page.getByLabel('Model').selectOption('deep');
     await entries.first().waitFor();
     await entries.nth(0).getByRole('checkbox').check();
@@ -165,24 +165,24 @@ describe('the console', function () {
     ]);
     await page.getByText('leaf.png').waitFor();
     await page.getByText('Tools, limits and format').click();
-    await page.getByLabel('All that the model has').uncheck();
+    await page.getByLabel('All of the model’s tools').uncheck();
     await page.getByLabel('Python').check();
     await page.getByLabel('Tool calls', { exact: true }).fill('7');
-    await page.getByLabel('Tokens of the report').fill('900');
+    await page.getByLabel('Report tokens').fill('900');
     await page.getByLabel('Cost', { exact: true }).fill('0.5');
     await page.getByLabel('Draw charts in the report').check();
     await page.getByLabel('Only these sites').fill('tea.example, leaf.example');
     await page.getByLabel('Published since').fill('2024-05-01');
-    await page.getByLabel('Lanes side by side').fill('3');
+    await page.getByLabel('Parallel lanes').fill('3');
     await page.getByLabel('Instructions').fill('Be short.');
-    await page.getByLabel('JSON schema of the answer').fill('{ "type": ');
-    await page.getByRole('button', { name: 'Add a server' }).click();
+    await page.getByLabel('JSON schema for the answer').fill('{ "type": ');
+    await page.getByRole('button', { name: 'Add an MCP server' }).click();
     await page.getByLabel('Name', { exact: true }).fill('wiki');
     await page.getByLabel('Address').fill('https://wiki.example/mcp');
     await page.getByLabel('Token', { exact: true }).fill('secret');
     await page.getByRole('button', { name: 'Research', exact: true }).click();
-    await page.getByRole('alert').getByText('The JSON schema is not JSON').waitFor();
-    await page.getByLabel('JSON schema of the answer').fill('{ "type": "object" }');
+    await page.getByRole('alert').getByText('The JSON schema is not valid JSON').waitFor();
+    await page.getByLabel('JSON schema for the answer').fill('{ "type": "object" }');
     const [request] = await Promise.all([
       page.waitForRequest((sent) => sent.method() === 'POST' && sent.url().endsWith('/v1/responses')),
       page.getByRole('button', { name: 'Research', exact: true }).click(),
@@ -235,7 +235,7 @@ describe('the console', function () {
     // They carry no title: what was asked is read from their input.
     await page.getByText('Question number 23 of many').waitFor();
     assert.equal(await page.locator('.entry-line').count(), 20);
-    await page.getByRole('button', { name: 'Older' }).click();
+    await page.getByRole('button', { name: 'Load older' }).click();
     await page.getByText('Question number 1 of many').waitFor();
     const titles = await page.locator('.entry-question').allInnerTexts();
     const many = titles.filter((title) => title.startsWith('Question number'));

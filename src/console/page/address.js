@@ -3,7 +3,7 @@ export const GATEWAY = new URL('../..', import.meta.url);
 
 const HOME = new URL('console', GATEWAY).pathname;
 
-/** The path of each view below the console's own, and how it is read: anything else names nothing. */
+/** How each view becomes a path below the console's own, and back. */
 const VIEWS = {
   ask: { path: () => [], at: /^$/ },
   run: { path: ({ id }) => ['runs', id], at: /^runs\/(?<id>[\w-]{1,200})$/ },
@@ -17,7 +17,7 @@ const VIEWS = {
   operate: { path: ({ page }) => ['operate', page], at: /^operate(?:\/(?<page>keys|usage|config|audit))?$/ },
 };
 
-/** The address of a view: what it is about as a path, where in it as a fragment, which no server sees. Never a key. */
+/** The address of a view: its subject as a path, the place in it as a fragment, which no server sees. Never a key. */
 export function addressOf(view) {
   const parts = VIEWS[view.name].path(view).filter((part) => part !== undefined);
   const path = parts.map((part) => encodeURIComponent(String(part).toWellFormed()));
@@ -26,7 +26,7 @@ export function addressOf(view) {
   return [HOME, ...path].join('/') + (fragment === '' ? '' : `#${fragment}`);
 }
 
-/** The view at an address; where it names none, the first. `place`: what its fragment says, as texts. */
+/** The view at an address, or the first one if it names none. `place`: the values of its fragment, as texts. */
 export function viewAt({ pathname, hash }) {
   const path = pathname.startsWith(`${HOME}/`) ? pathname.slice(HOME.length + 1) : '';
   const place = Object.fromEntries(new URLSearchParams(hash.slice(1)));

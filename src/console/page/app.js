@@ -9,7 +9,7 @@ const THEME = 'theme';
 /** Runs whose events are kept in this page. */
 const MAX_RUNS = 6;
 
-/** What all views share. What is shown stands in the address; keys stand in the page's memory alone. */
+/** State that all views share. What is shown is also in the address; keys are never there. */
 export const app = new Store({
   /** `out` or `in`. */
   signedIn: 'out',
@@ -19,73 +19,73 @@ export const app = new Store({
   admin: undefined,
   wellKnownKey: '',
   refusal: null,
-  /** A secret is shown that nobody sees again: a key that ended, perhaps the page's own, must not take it away. */
+  /** Whether a new secret is on screen for its only time: a 401, perhaps because the page's own key was rotated, must not hide it. */
   holdsSecret: false,
-  view: shownAt(location, history.state),
+  view: viewFrom(location, history.state),
   theme: localStorage.getItem(THEME) ?? 'auto',
 });
 
 const runs = new Map();
 
-/** What was asked for is not in the address: the history remembers it. */
-function shownAt(address, state) {
+/** The request of a run is not in the address: the state of the history holds it. */
+function viewFrom(address, state) {
   const view = viewAt(address);
   return state?.asked ? { ...view, asked: state.asked } : view;
 }
 
-/** Finds a key: the one this tab kept, else the one that is no secret while the gateway accepts it. */
+/** Signs in with the key that this tab stored, else with the well-known key while the gateway accepts it. */
 export async function start() {
-  addEventListener('popstate', ({ state }) => app.set({ view: shownAt(location, state) }));
+  addEventListener('popstate', ({ state }) => app.set({ view: viewFrom(location, state) }));
   answerOtherTabs(() => sessionStorage.getItem(KEY));
   applyTheme();
   const hints = await startHints().catch(() => ({}));
   app.set({ wellKnownKey: hints.api_key ?? '' });
-  // Whoever signed out wants another key.
-  const wanted = !history.state?.signedOut;
-  const kept = sessionStorage.getItem(KEY) ?? (wanted && !hints.api_key ? await askOtherTabs() : null);
-  const key = kept ?? (wanted ? hints.api_key : null);
+  // After signing out the user wants another key.
+  const mayReuse = !history.state?.signedOut;
+  const stored = sessionStorage.getItem(KEY) ?? (mayReuse && !hints.api_key ? await askOtherTabs() : null);
+  const key = stored ?? (mayReuse ? hints.api_key : null);
   if (!key) return app.set({ signedIn: 'out' });
-  await signIn(key, { keep: kept !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
+  await signIn(key, { keep: stored !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
 }
 
-/** `keep`: until this tab is closed; else until it is loaded again. @throws ApiError where the key is refused. */
+/** `keep`: remember the key until this tab is closed, not only until it is reloaded. @throws ApiError if the key is refused. */
 export async function signIn(key, { keep }) {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new ApiError({
       code: 'invalid_api_key',
-      message: 'This is no API key: it has letters that keys do not have.',
+      message: 'This is not an API key: it contains characters that keys never have.',
     });
   const client = new Client(key, {
     onDenied: (error) => {
-      if (app.value.client === client && !app.value.holdsSecret) leave(error);
+      if (app.value.client === client && !app.value.holdsSecret) forgetKey(error);
     },
   });
   const { data } = await client.read('v1/models');
   if (keep) sessionStorage.setItem(KEY, key);
   else sessionStorage.removeItem(KEY);
   app.set({ signedIn: 'in', client, models: data, refusal: null, admin: undefined });
-  const isAdmin = (admin) => app.value.client === client && app.set({ admin });
+  const setAdmin = (admin) => app.value.client === client && app.set({ admin });
   client.read('admin/overview').then(
-    () => isAdmin(true),
-    (error) => isAdmin(error.status !== 404),
+    () => setAdmin(true),
+    (error) => setAdmin(error.status !== 404),
   );
 }
 
 export function signOut() {
   history.replaceState({ signedOut: true }, '', addressOf({ name: 'ask' }));
-  leave(null);
+  forgetKey(null);
   app.set({ view: { name: 'ask' } });
 }
 
-/** Forgets the key. What was shown stays in the address: the next key shows it again. */
-function leave(refusal) {
+/** The view stays in the address, so that the next key shows it again. */
+function forgetKey(refusal) {
   sessionStorage.removeItem(KEY);
   for (const session of runs.values()) session.stop();
   runs.clear();
   app.set({ signedIn: 'out', client: null, models: [], admin: undefined, holdsSecret: false, refusal });
 }
 
-/** Shows another view, whose address stands in the history. */
+/** Shows another view and puts its address into the history. */
 export function go(view, { replace = false } = {}) {
   const state = view.asked ? { asked: view.asked } : null;
   if (replace) history.replaceState(state, '', addressOf(view));
@@ -94,7 +94,7 @@ export function go(view, { replace = false } = {}) {
   scrollTo(0, 0);
 }
 
-/** Says where in the view its reader is now: a tab, a source, a filter. */
+/** Puts the reader's place in the view into the address: a tab, a source, a filter. */
 export function move(change) {
   const { view } = app.value;
   const moved = { ...view, place: { ...view.place, ...change } };
@@ -102,21 +102,21 @@ export function move(change) {
   app.set({ view: moved });
 }
 
-/** The run with this id as the page follows it; the ones not looked at for longest are left. */
+/** The session that follows this run. Only the latest `MAX_RUNS` sessions are kept. */
 export function runOf(id) {
   const known = runs.get(id);
   runs.delete(id);
   const session = known ?? new RunSession({ client: app.value.client, id });
   runs.set(id, session);
   if (runs.size > MAX_RUNS) {
-    const [oldest, left] = runs.entries().next().value;
-    left.stop();
+    const [oldest, unused] = runs.entries().next().value;
+    unused.stop();
     runs.delete(oldest);
   }
   return session;
 }
 
-/** Forgets what was read of a run, so that it is read again. */
+/** Drops what was read of a run, so that it is read again. */
 export function forget(id) {
   runs.get(id)?.stop();
   runs.delete(id);
@@ -133,10 +133,10 @@ function applyTheme() {
 }
 
 /** Submits a run and shows it. @throws ApiError. */
-export async function ask(body, { once }) {
-  const response = await app.value.client.submit(body, { once });
+export async function ask(body, { idempotencyKey }) {
+  const response = await app.value.client.submit(body, { idempotencyKey });
   const { max_cost, tools, tool_choice } = body;
-  // A plan is shown, and a question asked back, once.
+  // Follow-ups neither propose a plan nor ask the user again.
   const { plan, clarify, ...research } = body.research ?? {};
   const asked = { max_cost, tools, tool_choice, ...(Object.keys(research).length > 0 && { research }) };
   go({ name: 'run', id: response.id, asked });

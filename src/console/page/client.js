@@ -1,13 +1,13 @@
 import { GATEWAY } from './address.js';
 import { eventsIn } from './sse.js';
 
-/** An answer that is not a stream takes no longer, in milliseconds. */
+/** Time limit of an answer that is not a stream, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 const UPLOAD_TIMEOUT_MS = 600_000;
-/** Nothing is drawn before the hints are there, or given up. */
+/** The page draws nothing until its start hints are there, or this is over. */
 const HINTS_MS = 5000;
 
-/** What the gateway refused, in its own words. `code` is `unreachable` where no answer came. */
+/** An error in the gateway's own words; `code` is `unreachable` if no answer came. */
 export class ApiError extends Error {
   name = 'ApiError';
 
@@ -17,7 +17,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What lies below one address of the API, and what can be done with it. Answers are read as JSON. */
+/** One resource of the API, such as `v1/responses`. Answers are parsed as JSON. */
 class Resource {
   #path;
   #ask;
@@ -47,12 +47,12 @@ class Resource {
     return this.#ask(this.#pathOf(id), { method: 'DELETE' });
   }
 
-  /** What belongs to one of them, such as its `timeline`. */
+  /** A part of one of its items, such as the `timeline` of a response. */
   part(id, name, query) {
     return this.#ask(withQuery(`${this.#pathOf(id)}/${name}`, query));
   }
 
-  /** Does something with one of them, such as `cancel`. */
+  /** Posts an action on one of its items, such as `cancel`. */
   act(id, verb, body) {
     return this.#ask(`${this.#pathOf(id)}/${verb}`, { method: 'POST', body });
   }
@@ -67,7 +67,7 @@ class Resource {
  * address.
  */
 export class Client {
-  /** What was read with this key, by the ids of runs: another one must not see it. */
+  /** Caches by run id. They belong to this key: a user who signs in with another one must not see them. */
   questions = new Map();
   timelines = new Map();
   #key;
@@ -84,9 +84,9 @@ export class Client {
     this.#onDenied = onDenied;
   }
 
-  /** Submits a run in the background; `once` makes a repeat after an unknown outcome harmless. */
-  submit(body, { once }) {
-    return this.responses.create({ ...body, background: true }, { headers: { 'idempotency-key': once } });
+  /** Submits a run in the background; `idempotencyKey` makes a repeat after an unknown outcome harmless. */
+  submit(body, { idempotencyKey }) {
+    return this.responses.create({ ...body, background: true }, { headers: { 'idempotency-key': idempotencyKey } });
   }
 
   /** Events after `after`, in arrays, until the run or the connection ends. */
@@ -100,13 +100,13 @@ export class Client {
   /** The report as `{name, blob}`. */
   async report(id, format) {
     const answer = await this.#fetch(`v1/responses/${encodeURIComponent(id)}/report?format=${format}`);
-    const said = answer.headers.get('content-disposition') ?? '';
-    const own = /filename\*=UTF-8''([^;]+)/i.exec(said)?.[1];
-    const name = own ? decodeURIComponent(own) : /filename="([^"]+)"/i.exec(said)?.[1];
+    const disposition = answer.headers.get('content-disposition') ?? '';
+    const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
+    const name = encoded ? decodeURIComponent(encoded) : /filename="([^"]+)"/i.exec(disposition)?.[1];
     return { name: name ?? `report.${format}`, blob: await answer.blob() };
   }
 
-  /** A document of the user's own, for requests to name. */
+  /** Uploads a document, which requests may then name by its id. */
   upload(file) {
     const body = new FormData();
     body.append('purpose', 'user_data');
@@ -123,7 +123,7 @@ export class Client {
     return await (await this.#fetch('metrics')).text();
   }
 
-  /** What stands at an address of the API. */
+  /** Reads a path of the API. */
   read(path, query) {
     return this.#json(withQuery(path, query));
   }
@@ -158,13 +158,13 @@ export class Client {
       throw new ApiError({ code: 'unreachable', message: 'The gateway cannot be reached.' }, { cause });
     }
     if (answer.ok) return answer;
-    const error = await refusal(answer);
+    const error = await errorOf(answer);
     if (error.status === 401) this.#onDenied(error);
     throw error;
   }
 }
 
-/** What the page knows before anybody has signed in: the key that is no secret, while the gateway accepts it. */
+/** What the page knows before a sign-in: the well-known key, while the gateway accepts it. */
 export async function startHints() {
   const answer = await fetch(new URL('console/start.json', GATEWAY), {
     cache: 'no-store',
@@ -174,10 +174,10 @@ export async function startHints() {
   return answer.ok ? await answer.json() : {};
 }
 
-async function refusal(answer) {
+async function errorOf(answer) {
   const requestId = answer.headers.get('x-request-id') ?? '';
   const { error } = await answer.json().catch(() => ({}));
-  const message = error?.message ?? `The gateway answered ${answer.status}.`;
+  const message = error?.message ?? `The gateway answered with status ${answer.status}.`;
   return new ApiError({
     code: error?.code ?? 'unknown',
     param: error?.param ?? null,
@@ -188,6 +188,6 @@ async function refusal(answer) {
 }
 
 function withQuery(path, query = {}) {
-  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`;
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }

@@ -8,8 +8,11 @@ const ago = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' 
 
 export const number = (value) => whole.format(value);
 
-/** Large numbers in few letters: `12.4K`. */
+/** Large numbers in short form: `12.4K`. */
 export const compact = (value) => (Math.abs(value) < 10_000 ? whole.format(value) : short.format(value));
+
+/** A number of things: `1 call`, `2 calls`. */
+export const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 export const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
@@ -38,7 +41,7 @@ export function when(ms) {
   return day.format(ms);
 }
 
-/** The same under the heading of its day, in Unix milliseconds of any moment of it: the day is not said again. */
+/** Like `when`, under the heading of a day (any moment of it in Unix milliseconds), which is not repeated. */
 export function whenOn(ms, dayShown) {
   const isOfDay = new Date(ms).toDateString() === new Date(dayShown).toDateString();
   return isOfDay && Date.now() - ms > 86_400_000 ? time.format(ms) : when(ms);
@@ -46,10 +49,10 @@ export function whenOn(ms, dayShown) {
 
 export const exactly = (ms) => day.format(ms);
 
-/** With its seconds, for what follows one another quickly. */
+/** With seconds, for events in quick succession. */
 export const toTheSecond = (ms) => second.format(ms);
 
-/** The day or month of a source, as it says it; times of day say nothing of a publication. */
+/** The day or month of a source as it gives it, without a time of day. */
 export function published(text) {
   return /^\d{4}-\d\d(-\d\d)?(?=$|T)/.exec(text)?.[0] ?? line(text, 40);
 }
@@ -62,7 +65,7 @@ export function bytes(count) {
   return `${number(at === 0 ? count : Math.round((count / 1000 ** at) * 10) / 10)} ${UNITS[at]}`;
 }
 
-/** An amount as its currency writes it; an unknown currency is named. */
+/** An amount in the notation of its currency; an unknown currency is appended. */
 export function money({ total, currency }) {
   const digits = total !== 0 && Math.abs(total) < 0.1 ? 4 : 2;
   try {
@@ -73,7 +76,7 @@ export function money({ total, currency }) {
   }
 }
 
-/** One line of a text, cut at `length` letters. */
+/** One line of a text, cut at `length` characters. */
 export function line(text, length = 160) {
   const flat = text
     .slice(0, length * 4)
@@ -82,7 +85,7 @@ export function line(text, length = 160) {
   return flat.length > length ? `${flat.slice(0, length - 1).trimEnd()}…` : flat;
 }
 
-/** The part of an address that people know it by. */
+/** An address as people read it: host and path. */
 export function placeOf(url) {
   if (url.startsWith('corpus:///')) return `documents / ${safeDecode(url.slice(10))}`;
   if (!URL.canParse(url)) return line(url, 80);
@@ -99,7 +102,7 @@ function safeDecode(text) {
   }
 }
 
-/** The address, if a browser may open it. Anything else than the web is only shown. */
+/** The address if it is a web address that may be opened, else undefined. */
 export function openable(url) {
   return /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
 }

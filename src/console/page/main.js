@@ -19,12 +19,12 @@ function Console() {
   const signedIn = useStore(app, (value) => value.signedIn);
   const view = useStore(app, (value) => value.view);
   const main = useRef(null);
-  // A new view is read from its start, also by those who do not see it.
+  // Focus the heading of a new view, so that screen readers start there.
   const key = keyOf(view);
-  const shown = useRef(key);
+  const lastKey = useRef(key);
   useEffect(() => {
-    if (shown.current === key) return;
-    shown.current = key;
+    if (lastKey.current === key) return;
+    lastKey.current = key;
     main.current?.querySelector('h1')?.focus({ preventScroll: true });
   }, [key]);
   const skip = (event) => {
@@ -34,13 +34,13 @@ function Console() {
   if (signedIn === 'out') return html`<main id="main" class="alone"><${SignIn} /></main>`;
   const View = VIEWS[view.name] ?? Ask;
   return html`
-    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <${Header} view=${view.name} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${key} ...${view} /></main>
   `;
 }
 
-/** A view of other things starts anew. */
+/** A view of something else is mounted anew. */
 function keyOf({ name, id, page, left, right }) {
   return [name, id, page, left, right].join(' ');
 }
@@ -70,13 +70,13 @@ function Header({ view }) {
   </header>`;
 }
 
-const NEXT = { auto: 'light', light: 'dark', dark: 'auto' };
-const LOOK = { auto: 'auto', light: 'sun', dark: 'moon' };
+const NEXT_THEME = { auto: 'light', light: 'dark', dark: 'auto' };
+const THEME_ICON = { auto: 'auto', light: 'sun', dark: 'moon' };
 
 function Theme() {
   const theme = useStore(app, (value) => value.theme);
-  const label = `Colours: ${theme}`;
-  return html`<${Button} kind="bare" icon=${LOOK[theme]} aria-label=${label} title=${label} onClick=${() => setTheme(NEXT[theme])} />`;
+  const label = `Theme: ${theme}`;
+  return html`<${Button} kind="bare" icon=${THEME_ICON[theme]} aria-label=${label} title=${label} onClick=${() => setTheme(NEXT_THEME[theme])} />`;
 }
 
 export function Brand() {
@@ -84,11 +84,11 @@ export function Brand() {
 }
 
 await start();
-// Where the page is now changes with what it shows; where its picture is does not.
+// The address of the page changes with the view, so the icon needs an absolute one.
 document.querySelector('link[rel="icon"]').href = new URL('icon.svg', import.meta.url);
 const home = document.getElementById('app');
-// What stood there until now is not the page's own: it would stay beside it.
+// Preact would keep the placeholder header beside its own.
 home.replaceChildren();
 render(html`<${Console} />`, home);
-// Seen by whoever measures how long it took.
+// Marks the loading time for measurements.
 requestAnimationFrame(() => performance.mark('ready'));

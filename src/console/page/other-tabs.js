@@ -1,9 +1,9 @@
 /**
- * A link that is opened in a new tab finds an empty storage there: the tab asks the console's other tabs for the key that
- * they keep. A channel reaches this origin only, whose pages can send requests with that key anyway.
+ * A new tab has an empty session storage, so it asks the console's other tabs for the key that they keep. The channel reaches
+ * only this origin, whose pages can send requests with that key anyway.
  */
 const CHANNEL = 'research-gateway-console';
-/** Tabs answer at once; where there are none, signing in waits no longer, in milliseconds. */
+/** Tabs answer at once: without an answer in this time there are none. In milliseconds. */
 const WAIT_MS = 150;
 
 /** The key that another tab keeps, or null. */

@@ -1,9 +1,9 @@
-/** A frame longer than this is no event of a run, in characters. */
+/** The longest frame of an event, in characters. */
 const MAX_FRAME = 256 * 1024 * 1024;
 
 /**
- * The events of a server-sent stream, in arrays as they arrive: a hand-made reader instead of EventSource, which cannot
- * send the key as a header. `onBytes` hears of everything that arrives, heartbeats too.
+ * The events of a server-sent stream, in arrays as they arrive. EventSource cannot send the key in a header, so this reads the
+ * stream itself. `onBytes` is called whenever anything arrives, heartbeats included.
  */
 export async function* eventsIn(body, { onBytes = () => {} } = {}) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

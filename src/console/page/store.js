@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from './lib/preact.js';
 
-/** One value that views read and listen to. */
+/** A value that views read and subscribe to. */
 export class Store {
   #value;
   #listeners = new Set();
@@ -18,21 +18,21 @@ export class Store {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls `listener` after each change; gives what stops it. */
+  /** Calls `listener` after each change. Returns a function that unsubscribes it. */
   listen(listener) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 }
 
-/** The part of a store that a view shows; the view is drawn again when that part changes. */
+/** The selected part of a store; the view is drawn again when that part changes. */
 export function useStore(store, select) {
   const [selected, setSelected] = useState(() => select(store.value));
   useLayoutEffect(() => {
-    const look = () => setSelected(() => select(store.value));
-    // What came between drawing and listening.
-    look();
-    return store.listen(look);
+    const update = () => setSelected(() => select(store.value));
+    // The store may have changed since the view was drawn.
+    update();
+    return store.listen(update);
   }, [store]);
   return selected;
 }

@@ -1,23 +1,23 @@
-/** A word that is longer is cut: Chinese has no blanks. In characters. */
-const LONGEST = 40;
+/** Longer words are cut, because Chinese has no blanks. In characters. */
+const MAX_WORD = 40;
 
-/** The first place from `at` on where a word begins. */
+/** The first position from `at` on where a word begins. */
 export function wordStart(text, at) {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;
-  const blank = text.slice(at - 1, at + LONGEST).search(/\s/);
+  const blank = text.slice(at - 1, at + MAX_WORD).search(/\s/);
   return blank === -1 ? wholeLetter(text, at) : at + blank;
 }
 
-/** The last place up to `at` where a word ends. */
+/** The last position up to `at` where a word ends. */
 export function wordEnd(text, at) {
   if (at >= text.length) return text.length;
-  const from = Math.max(0, at - LONGEST);
+  const from = Math.max(0, at - MAX_WORD);
   const blank = text.slice(from, at + 1).search(/\s\S*$/);
   return blank === -1 ? wholeLetter(text, at) : from + blank;
 }
 
-/** Not between the two halves of a letter. */
+/** Moves a position that is between the two halves of a surrogate pair. */
 function wholeLetter(text, at) {
   return /[\udc00-\udfff]/.test(text[at]) ? at + 1 : at;
 }
@@ -36,12 +36,12 @@ const LETTERS = /\p{L}/gu;
 const ADDRESSES = /\]\([^()\s]*\)|\bhttps?:\/\/\S+/g;
 const RIGHT_TO_LEFT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
-/** Letters that tell the direction of a table or a list. */
-const LOOKED_AT = 300;
+/** How many letters decide the direction of a table or a list. */
+const MAX_LETTERS = 300;
 
 /**
- * `rtl` or `ltr`, as most of a text's letters are written. A browser's own `auto` goes by the first letter alone, and does
- * not look into cells and entries that have a direction themselves.
+ * `rtl` or `ltr`, as most letters of a text. A browser's own `auto` uses only the first letter, and ignores cells and entries
+ * with a direction of their own.
  */
 export function directionOf(text) {
   let right = 0;
@@ -49,7 +49,7 @@ export function directionOf(text) {
   for (const [letter] of text.replace(ADDRESSES, ' ').matchAll(LETTERS)) {
     if (RIGHT_TO_LEFT.test(letter)) right += 1;
     seen += 1;
-    if (seen === LOOKED_AT) break;
+    if (seen === MAX_LETTERS) break;
   }
   return right * 2 > seen ? 'rtl' : 'ltr';
 }

@@ -6,7 +6,7 @@ import { syntheticRun } from '../../support/synthetic-run.ts';
 /** The console's modules are plain JavaScript for browsers; these need nothing of one. */
 const load = (name: string) => import(fileURLToPath(new URL(`../../../src/console/page/run/${name}`, import.meta.url)));
 const { RunState } = await load('fold.js');
-const { passageFor } = await load('sources.js');
+const { findPassage } = await load('sources.js');
 
 const call = (name: string, args: object, result: object, status = 'completed') => ({
   id: `tc_${name}`,
@@ -220,11 +220,11 @@ describe('the state of a run that the console shows', () => {
       snippet: '',
     };
     assert.equal(
-      passageFor('In China, tea was drunk long before coffee.', source).quote,
+      findPassage('In China, tea was drunk long before coffee.', source).quote,
       'Tea was drunk in China long before that.',
     );
-    assert.equal(passageFor('中国的茶有数千年历史', source).quote, '茶在中国已有数千年的历史。');
-    assert.equal(passageFor('Xylophones', source), undefined);
-    assert.equal(passageFor('Tea', { content: '', snippet: '' }), undefined);
+    assert.equal(findPassage('中国的茶有数千年历史', source).quote, '茶在中国已有数千年的历史。');
+    assert.equal(findPassage('Xylophones', source), undefined);
+    assert.equal(findPassage('Tea', { content: '', snippet: '' }), undefined);
   });
 });

@@ -1,11 +1,10 @@
 import { app, go } from '../app.js';
-import { bytes, when } from '../format.js';
+import { bytes, counted, when } from '../format.js';
 import { html, useState } from '../lib/preact.js';
-import { usePages } from '../parts/asking.js';
 import { Button, Empty, Failure, WideField } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
+import { usePages } from '../parts/request-hooks.js';
 import { useTitle } from '../parts/title.js';
-import { documents } from './collection.js';
 
 /** The collections of the key's user. */
 export function Collections() {
@@ -20,13 +19,13 @@ export function Collections() {
   };
   return html`<section class="list">
     <header class="list-head"><h1 tabindex="-1">Documents</h1></header>
-    <p class="quiet">Collections of your own documents: they are read once, searched, and asked with their pages cited.</p>
+    <p class="quiet">Collections of your own documents: search them, or ask about them and get their pages cited.</p>
     <form class="list-tools" aria-label="New collection" onSubmit=${create}>
       <${WideField} label="Name of a new collection" maxlength="256" value=${name} onText=${setName} />
-      <button type="submit" class="button primary" disabled=${name.trim() === ''}><span>Make it</span></button>
+      <button type="submit" class="button primary" disabled=${name.trim() === ''}><span>Create</span></button>
     </form>
     <${Failure} error=${error} onRetry=${read} />
-    ${collections?.length === 0 && html`<${Empty} title="No collections yet">Make one, and put documents into it.<//>`}
+    ${collections?.length === 0 && html`<${Empty} title="No collections yet">Create one and add documents.<//>`}
     ${
       collections?.length > 0 &&
       html`<ul class="entries">${collections.map(
@@ -34,7 +33,7 @@ export function Collections() {
           <${Link} class="entry-open" to=${{ name: 'documents', id: collection.id }}>
             <span class="entry-question" dir="auto">${collection.name || collection.id}</span>
             <span class="entry-about-line">
-              <span>${documents(collection.file_counts.total)}</span>
+              <span>${counted(collection.file_counts.total, 'document')}</span>
               <span class="entry-number">${bytes(collection.usage_bytes)}</span>
               <time>${when(collection.created_at * 1000)}</time>
             </span>
@@ -42,6 +41,6 @@ export function Collections() {
         </div></li>`,
       )}</ul>`
     }
-    ${older && html`<p class="more"><${Button} onClick=${older}>Older<//></p>`}
+    ${older && html`<p class="more"><${Button} onClick=${older}>Load older<//></p>`}
   </section>`;
 }

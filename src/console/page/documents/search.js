@@ -1,7 +1,7 @@
 import { app } from '../app.js';
 import { html, useState } from '../lib/preact.js';
-import { useAttempt } from '../parts/asking.js';
 import { Failure, WideField } from '../parts/controls.js';
+import { useAttempt } from '../parts/request-hooks.js';
 
 /** Finds passages of a collection. */
 export function Search({ id }) {
@@ -15,11 +15,11 @@ export function Search({ id }) {
   };
   return html`<section>
     <form class="list-tools" role="search" onSubmit=${search}>
-      <${WideField} type="search" label="Search in these documents" maxlength="1000" value=${query} onText=${setQuery} />
+      <${WideField} type="search" label="Search these documents" maxlength="1000" value=${query} onText=${setQuery} />
       <button type="submit" class="button" disabled=${query.trim() === ''}><span>Search</span></button>
     </form>
     <${Failure} error=${error} />
-    ${found?.length === 0 && html`<p class="quiet" role="status">Nothing was found.</p>`}
+    ${found?.length === 0 && html`<p class="quiet" role="status">Nothing found.</p>`}
     ${
       found?.length > 0 &&
       html`<ol class="passages" aria-label="Passages">${found.map(

@@ -1,6 +1,6 @@
 import { statusOf } from '../run/reasons.js';
 
-/** The two interfaces whose runs are listed, in one form. */
+/** The two interfaces that list runs, in one form. */
 export const KINDS = {
   runs: {
     statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
@@ -33,7 +33,7 @@ function fromResponse(response) {
     id,
     ...statusOf(response),
     model,
-    // Of an open run, and of what an earlier version stored, it is not known.
+    // Unknown for open runs and for those that an earlier version stored.
     cost: usage?.cost ?? null,
     tokens: usage?.total_tokens ?? null,
     previous: previous ?? null,

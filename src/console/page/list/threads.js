@@ -1,10 +1,10 @@
 const day = new Intl.DateTimeFormat('en', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 
 /**
- * Entries, newest first, as threads: a question with the follow-ups to it, in the order they were asked. A thread stands
- * where its newest entry stood. What the console did not ask itself names the run that it follows, no thread.
+ * Groups entries, newest first, into threads: a question with its follow-ups in the order they were asked. A thread takes the
+ * place of its newest entry. Runs of other clients name the run that they follow, not the thread.
  */
-export function threadsOf(entries) {
+export function groupThreads(entries) {
   const keys = new Map();
   for (const { id, thread, previous } of entries.toReversed()) {
     keys.set(id, thread ?? keys.get(previous) ?? previous ?? id);
@@ -13,8 +13,8 @@ export function threadsOf(entries) {
   return [...threads].map(([key, found]) => ({ key, newest: found[0].created, entries: found.toReversed() }));
 }
 
-/** Threads by the day of their newest entry: `{day, threads}`, in the reader's time zone. */
-export function daysOf(threads, now = Date.now()) {
+/** Groups threads by the day of their newest entry, in the reader's time zone: `{day, threads}`. */
+export function groupByDay(threads, now = Date.now()) {
   const days = Map.groupBy(threads, ({ newest }) => dayOf(newest, now));
   return [...days].map(([name, found]) => ({ day: name, threads: found }));
 }
@@ -27,7 +27,7 @@ function dayOf(ms, now) {
   return name === day.format(yesterday) ? 'Yesterday' : name;
 }
 
-/** When a day begins in the reader's time zone, in Unix milliseconds; undefined where the text names none. `plus`: days later. */
+/** The start of a day in the reader's time zone, in Unix milliseconds; undefined if the text is not a day. `plus`: days later. */
 export function dayStart(text, plus = 0) {
   const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text ?? '') ?? [];
   if (year === undefined) return undefined;
@@ -35,8 +35,8 @@ export function dayStart(text, plus = 0) {
   return Number.isNaN(start.getTime()) ? undefined : start.getTime();
 }
 
-/** Whether every word that is looked for stands in one of the texts. */
-export function fits(query, texts) {
+/** Whether every word of the query is in one of the texts. */
+export function matchesQuery(query, texts) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const all = texts.join('\n').toLowerCase();
   return words.every((word) => all.includes(word));

@@ -1,28 +1,28 @@
 import { app } from '../app.js';
 import { useEffect, useRef, useState } from '../lib/preact.js';
 
-const PAGE = 20;
+const PAGE_SIZE = 20;
 const REFRESH_MS = 4000;
 
 const NOTHING = { entries: undefined, hasMore: false, error: null };
 
-/** The first page, read again while the page is looked at, and older pages on demand. */
+/** The first page of a list, refreshed while the console is visible, and older pages on demand. */
 export function useList(kind, filter) {
   const { client } = app.value;
   const [list, setList] = useState(NOTHING);
   const [loading, setLoading] = useState(false);
-  /** Counts what was asked for: an answer to what is no longer asked is nobody's. */
-  const asked = useRef({ list: 0, page: 0 });
-  const query = (after, limit = PAGE) => ({ limit, after, ...filter });
+  /** Counts requests, so that answers to outdated ones are dropped. */
+  const latest = useRef({ list: 0, page: 0 });
+  const query = (after, limit = PAGE_SIZE) => ({ limit, after, ...filter });
 
   const load = async () => {
-    const own = { list: asked.current.list, page: ++asked.current.page };
-    const isWanted = () => own.list === asked.current.list && own.page === asked.current.page;
+    const own = { list: latest.current.list, page: ++latest.current.page };
+    const isCurrent = () => own.list === latest.current.list && own.page === latest.current.page;
     try {
       const { data, has_more: hasMore } = await kind.list(client, query());
-      if (isWanted()) setList((before) => withFirstPage(before, { data, hasMore }));
+      if (isCurrent()) setList((before) => withFirstPage(before, { data, hasMore }));
     } catch (error) {
-      if (isWanted()) setList((before) => ({ ...before, error }));
+      if (isCurrent()) setList((before) => ({ ...before, error }));
     }
   };
   useEffect(() => {
@@ -34,35 +34,36 @@ export function useList(kind, filter) {
     }, REFRESH_MS);
     return () => {
       clearInterval(timer);
-      asked.current.list += 1;
+      latest.current.list += 1;
     };
   }, [kind, filter.status, filter.model]);
-  const more = async (limit) => {
-    const own = asked.current.list;
+  const loadMore = async (limit) => {
+    const own = latest.current.list;
     setLoading(true);
     try {
       const { data, has_more: hasMore } = await kind.list(client, query(list.entries.at(-1).id, limit));
-      if (own !== asked.current.list) return;
+      if (own !== latest.current.list) return;
       setList((before) => ({ entries: [...before.entries, ...data], hasMore, error: null }));
     } catch (error) {
-      if (own === asked.current.list) setList((before) => ({ ...before, error }));
+      if (own === latest.current.list) setList((before) => ({ ...before, error }));
     }
     setLoading(false);
   };
-  /** What was done to an entry, on whichever page it stands; `now`: absent where it is gone. */
-  const changed = (id, now) => {
-    const put = (entry) => (entry.id !== id ? [entry] : now ? [now] : []);
-    setList((before) => ({ ...before, entries: before.entries?.flatMap(put) }));
+  /** Replaces an entry on any page, or removes it if `updated` is absent. */
+  const replaceEntry = (id, updated) => {
+    const replace = (entry) => (entry.id !== id ? [entry] : updated ? [updated] : []);
+    setList((before) => ({ ...before, entries: before.entries?.flatMap(replace) }));
   };
-  return { entries: list.entries, error: list.error, loading, load, changed, more: list.hasMore ? more : undefined };
+  const { entries, error, hasMore } = list;
+  return { entries, error, loading, load, replaceEntry, loadMore: hasMore ? loadMore : undefined };
 }
 
-/** Older pages stay; the first is the newest truth. */
+/** Replaces the first page and keeps older pages. */
 function withFirstPage(before, { data, hasMore }) {
   const fresh = new Set(data.map(({ id }) => id));
   const known = before.entries ?? [];
   const place = known.findIndex(({ id }) => id === data.at(-1)?.id);
-  // Where they do not meet, others stand between them that nobody has read.
+  // If the new page does not reach the known entries, there are unread ones in between.
   const behind = place === -1 ? [] : known.slice(place + 1);
   const kept = hasMore ? behind.filter(({ id }) => !fresh.has(id)) : [];
   return { entries: [...data, ...kept], hasMore: kept.length > 0 ? before.hasMore : hasMore, error: null };

@@ -1,8 +1,8 @@
 import { app } from '../app.js';
 import { toTheSecond } from '../format.js';
 import { html } from '../lib/preact.js';
-import { usePages } from '../parts/asking.js';
 import { Button, Empty, Failure } from '../parts/controls.js';
+import { usePages } from '../parts/request-hooks.js';
 import { Table } from './table.js';
 
 /** Who changed what, and who was refused, newest first. */
@@ -19,7 +19,7 @@ export function Audit() {
   ]);
   return html`<h2>Audit</h2>
     <${Failure} error=${error} onRetry=${read} />
-    ${records?.length === 0 && html`<${Empty} title="Nothing was changed yet" />`}
-    ${rows.length > 0 && html`<${Table} label="Audit" columns=${['When', 'What', 'Of', 'By', 'From', 'Detail']} rows=${rows} />`}
-    ${older && html`<p class="more"><${Button} onClick=${older}>Older<//></p>`}`;
+    ${records?.length === 0 && html`<${Empty} title="No changes yet" />`}
+    ${rows.length > 0 && html`<${Table} label="Audit" columns=${['Time', 'Action', 'Target', 'By', 'Address', 'Detail']} rows=${rows} />`}
+    ${older && html`<p class="more"><${Button} onClick=${older}>Load older<//></p>`}`;
 }

@@ -1,18 +1,18 @@
 import { app } from '../app.js';
 import { html } from '../lib/preact.js';
-import { useAnswer } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
+import { useRequest } from '../parts/request-hooks.js';
 
-/** Settings that are shown open at first. */
+/** Sections that are open at first. */
 const OPEN = new Set(['models', 'providers', 'runs', 'server']);
 
-/** The configuration that holds now, with secrets masked. */
+/** The configuration in force, with secrets masked. */
 export function Config() {
   const { client } = app.value;
-  const { found, error, read } = useAnswer(() => client.read('admin/config'), []);
+  const { found, error, read } = useRequest(() => client.read('admin/config'), []);
   const config = found?.config;
-  return html`<div class="list-head"><h2>Configuration</h2><${Button} icon="replay" onClick=${read}>Read again<//></div>
-    <p class="quiet">As it holds now, with its defaults; times in milliseconds, sizes in bytes where the name says so. Secrets, and texts that may be some, are ***.</p>
+  return html`<div class="list-head"><h2>Configuration</h2><${Button} icon="replay" onClick=${read}>Reload<//></div>
+    <p class="quiet">As it is in force now, with its defaults; times in milliseconds, sizes in bytes if the name says so. Secrets, and texts that may be secrets, are ***.</p>
     <${Failure} error=${error} onRetry=${read} />
     ${config && html`<div class="config">${Object.entries(config).map(([name, value]) => html`<details key=${name} open=${OPEN.has(name)}><summary>${name}</summary><${Setting} value=${value} /></details>`)}</div>`}`;
 }

@@ -1,30 +1,30 @@
 import { app } from '../app.js';
-import { exactly } from '../format.js';
+import { counted, exactly } from '../format.js';
 import { html, useState } from '../lib/preact.js';
-import { useAnswer, useAttempt } from '../parts/asking.js';
 import { Button, Choice, ConfirmButton, Failure } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
+import { useAttempt, useRequest } from '../parts/request-hooks.js';
 import { Explain } from './explain.js';
 import { KeyForm } from './key-form.js';
 import { Limits } from './limits.js';
 
-/** How long the secret of before is taken, too, in seconds. */
+/** How long the old secret still works, in seconds. */
 const OVERLAPS = [
-  ['0', 'ends at once'],
-  ['3600', 'is taken for an hour'],
-  ['86400', 'is taken for a day'],
-  ['604800', 'is taken for a week'],
-  ['2592000', 'is taken for 30 days'],
+  ['0', 'stops working at once'],
+  ['3600', 'works for an hour'],
+  ['86400', 'works for a day'],
+  ['604800', 'works for a week'],
+  ['2592000', 'works for 30 days'],
 ];
 
-/** One key: what it is in a line, and opened what it used and what can be done with it. */
+/** One key in a line; opened, with its use of limits and its actions. */
 export function KeyEntry({ of: key, open, onToggle, onChanged, onRotate, onRevoke }) {
   const { id, user, team, source } = key;
   const about = [
     user && user !== id && `user ${user}`,
     team && `team ${team}`,
-    key.models ? `${key.models.length} models` : 'all models',
-    key.admin && 'operates',
+    key.models ? counted(key.models.length, 'model') : 'all models',
+    key.admin && 'admin',
     key.mcp_servers && 'MCP',
     key.expires_at && `until ${String(key.expires_at).slice(0, 10)}`,
   ].filter(Boolean);
@@ -41,7 +41,7 @@ export function KeyEntry({ of: key, open, onToggle, onChanged, onRotate, onRevok
 
 function KeyDetails({ of: key, onChanged, onRotate, onRevoke }) {
   const { client } = app.value;
-  const { found, error } = useAnswer(() => client.keys.get(key.id), [key]);
+  const { found, error } = useRequest(() => client.keys.get(key.id), [key]);
   const used = found?.used;
   const [changing, setChanging] = useState(false);
   const [overlap, setOverlap] = useState('3600');
@@ -52,17 +52,17 @@ function KeyDetails({ of: key, onChanged, onRotate, onRevoke }) {
   };
   return html`<div class="key-details">
     <${Failure} error=${refusal ?? error} />
-    ${used?.length === 0 && html`<p class="quiet">It has no limits.</p>`}
+    ${used?.length === 0 && html`<p class="quiet">No limits.</p>`}
     ${used?.length > 0 && html`<${Limits} limits=${used} />`}
     <p class="run-about">
-      ${key.created_at && html`<span>made ${exactly(key.created_at * 1000)}</span>`}
-      ${key.rotated_until && html`<span>the secret of before is taken until ${exactly(key.rotated_until * 1000)}</span>`}
+      ${key.created_at && html`<span>created ${exactly(key.created_at * 1000)}</span>`}
+      ${key.rotated_until && html`<span>the old secret works until ${exactly(key.rotated_until * 1000)}</span>`}
       ${key.models && html`<span dir="auto">may use ${key.models.join(', ')}</span>`}
       ${key.allow_from && html`<span dir="auto">from ${key.allow_from.join(', ')}</span>`}
       ${key.tags?.length > 0 && html`<span dir="auto">tagged ${key.tags.join(', ')}</span>`}
     </p>
     <${Explain} of=${key} />
-    ${key.source === 'file' && html`<p class="quiet">It stands in the configuration file: change it there.</p>`}
+    ${key.source === 'file' && html`<p class="quiet">This key is in the configuration file: change it there.</p>`}
     ${key.source === 'store' && changing && html`<${KeyForm} of=${key} onSubmit=${change} onCancel=${() => setChanging(false)} />`}
     ${
       key.source === 'store' &&
@@ -73,7 +73,7 @@ function KeyDetails({ of: key, onChanged, onRotate, onRevoke }) {
           <${Button} icon="replay" onClick=${() => attempt(() => onRotate(key.id, Number(overlap)))}>Rotate<//>
           <${Choice} label="The old secret" value=${overlap} options=${OVERLAPS} onChoose=${setOverlap} />
         </span>
-        <${ConfirmButton} icon="trash" question="Revoke it for good?" onConfirm=${() => attempt(() => onRevoke(key.id))}>Revoke<//>
+        <${ConfirmButton} icon="trash" question="Revoke permanently?" onConfirm=${() => attempt(() => onRevoke(key.id))}>Revoke<//>
       </div>`
     }
   </div>`;

@@ -1,14 +1,14 @@
 import { capital } from '../format.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
-import { useAttempt } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
+import { useAttempt } from '../parts/request-hooks.js';
 
-/** Settings that are one word, and those that are several; with what holds where they are empty. */
+/** Settings with one value, and with several: label, and what an empty field means. */
 const TEXTS = { user: ['User', 'the id'], team: ['Team', 'none'] };
 const LISTS = {
   models: ['Models', 'all'],
   tags: ['Tags', 'none'],
-  allow_from: ['Networks', 'all, or such as 10.1.2.0/24'],
+  allow_from: ['Networks', 'all, or for example 10.1.2.0/24'],
 };
 const LIMITS = [
   'requests_per_minute',
@@ -19,7 +19,7 @@ const LIMITS = [
   'cost_per_month',
 ];
 
-/** A key to make, or one to change: then only what is another is sent. */
+/** The form for a new key, or to change one. A change sends only the fields that differ. */
 export function KeyForm({ of: key, onSubmit, onCancel }) {
   const [fields, setFields] = useState(() => fieldsOf(key ?? {}));
   const { attempt, busy, error } = useAttempt();
@@ -31,7 +31,7 @@ export function KeyForm({ of: key, onSubmit, onCancel }) {
     html`<label class="field">${label} <input dir="auto" autocomplete="off" spellcheck="false" placeholder=${placeholder} value=${fields[name]} onInput=${typed(name)} /></label>`;
   const send = async () => {
     const wrong = form.current.querySelector('input:invalid');
-    if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: this cannot be read.`);
+    if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: not a valid value.`);
     await onSubmit(key ? changesOf(fieldsOf(key), fields) : newKeyOf(fields));
   };
   const submit = (event) => {
@@ -40,26 +40,26 @@ export function KeyForm({ of: key, onSubmit, onCancel }) {
   };
   return html`<form class="key-form" noValidate ref=${form} aria-label=${key ? `Change ${key.id}` : 'New key'} onSubmit=${submit}>
     <div class="options-grid">
-      ${!key && text('id', 'Id', 'the gateway’s choice')}
+      ${!key && text('id', 'Id', 'chosen by the gateway')}
       ${Object.entries({ ...TEXTS, ...LISTS }).map(([name, words]) => text(name, ...words))}
       <label class="field">Expires <input type="date" value=${fields.expires_at} onInput=${typed('expires_at')} /></label>
       <fieldset class="wide limits-fields"><legend>Limits</legend>
         ${LIMITS.map((name) => html`<label class="field" key=${name}>${capital(name.replaceAll('_', ' '))} <input type="number" min="0" step="any" placeholder="none" value=${fields[name]} onInput=${typed(name)} /></label>`)}
       </fieldset>
-      <fieldset class="wide choices"><legend>May</legend>
-        <label class="check"><input type="checkbox" checked=${fields.admin} onChange=${checked('admin')} /> operate the gateway</label>
-        <label class="check"><input type="checkbox" checked=${fields.mcp_servers} onChange=${checked('mcp_servers')} /> bring MCP servers</label>
+      <fieldset class="wide choices"><legend>Permissions</legend>
+        <label class="check"><input type="checkbox" checked=${fields.admin} onChange=${checked('admin')} /> Operate the gateway</label>
+        <label class="check"><input type="checkbox" checked=${fields.mcp_servers} onChange=${checked('mcp_servers')} /> Bring MCP servers</label>
       </fieldset>
     </div>
     <${Failure} error=${error} />
     <div class="actions">
-      <button type="submit" class="button primary" disabled=${busy}><span>${key ? 'Save' : 'Make the key'}</span></button>
+      <button type="submit" class="button primary" disabled=${busy}><span>${key ? 'Save' : 'Create key'}</span></button>
       <${Button} onClick=${onCancel}>Cancel<//>
     </div>
   </form>`;
 }
 
-/** A key's settings as they stand in fields. */
+/** A key's settings as the texts of the fields. */
 function fieldsOf({ limits = {}, ...key }) {
   return {
     id: '',
@@ -74,7 +74,7 @@ function fieldsOf({ limits = {}, ...key }) {
 
 const each = (names, read) => Object.fromEntries(Object.keys(names).map((name) => [name, read(name)]));
 
-/** What fields say, null where they are empty: a setting goes back to its default. */
+/** The settings in the fields. An empty field is null, which resets a setting to its default. */
 function settingsOf(fields) {
   const list = (name) => {
     const values = fields[name].split(/[\s,]+/).filter(Boolean);

@@ -1,27 +1,27 @@
 import { app } from '../app.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
-import { useAttempt } from '../parts/asking.js';
 import { Button, Empty, Failure } from '../parts/controls.js';
+import { useAttempt } from '../parts/request-hooks.js';
 import { KeyEntry } from './key-entry.js';
 import { KeyForm } from './key-form.js';
 import { Secret } from './secret.js';
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
-/** The keys of the file and of the store; those of the store can be changed. */
+/** The keys of the file, and of the store, which can be changed. */
 export function Keys() {
   const { client } = app.value;
-  /** `after`: the last key of the store that was read; those that were made meanwhile stand behind it. */
+  /** `after`: the last key of the store that was read. Keys made since are listed after it. */
   const [list, setList] = useState({ keys: undefined, hasMore: false, after: undefined });
   const { attempt, error } = useAttempt();
   const [making, setMaking] = useState(false);
-  /** `{id, secret}`: shown until its reader says that it is kept. */
-  const [shown, setShown] = useState(null);
+  /** `{id, secret}`: shown until the user confirms that it is saved. */
+  const [secret, setSecret] = useState(null);
   const [open, setOpen] = useState(null);
   const heading = useRef(null);
   const read = ({ keys = [], after } = {}) =>
     attempt(async () => {
-      const { data, has_more: hasMore } = await client.keys.list({ limit: PAGE, after });
+      const { data, has_more: hasMore } = await client.keys.list({ limit: PAGE_SIZE, after });
       const read = new Set(data.map(({ id }) => id));
       const last = data.findLast(({ source }) => source === 'store')?.id ?? after;
       setList({ keys: [...keys.filter(({ id }) => !read.has(id)), ...data], hasMore, after: last });
@@ -33,12 +33,12 @@ export function Keys() {
   const create = async (body) => {
     const { secret, ...key } = await client.keys.create(body);
     setMaking(false);
-    setShown({ id: key.id, secret });
+    setSecret({ id: key.id, secret });
     setList((before) => ({ ...before, keys: [...(before.keys ?? []).filter(({ id }) => id !== key.id), key] }));
   };
   const rotate = async (id, overlap) => {
     const { secret, ...key } = await client.keys.act(id, 'rotate', { overlap_seconds: overlap });
-    setShown({ id, secret });
+    setSecret({ id, secret });
     replace(key);
   };
   const revoke = async (id) => {
@@ -48,7 +48,7 @@ export function Keys() {
   };
   return html`<div class="list-head"><h2 tabindex="-1" ref=${heading}>Keys</h2>
       ${!making && html`<${Button} icon="ask" onClick=${() => setMaking(true)}>New key<//>`}</div>
-    ${shown && html`<${Secret} key=${shown.secret} ...${shown} onKept=${() => setShown(null)} />`}
+    ${secret && html`<${Secret} key=${secret.secret} ...${secret} onSaved=${() => setSecret(null)} />`}
     ${making && html`<${KeyForm} onSubmit=${create} onCancel=${() => setMaking(false)} />`}
     <${Failure} error=${error} onRetry=${() => read()} />
     ${keys?.length === 0 && html`<${Empty} title="No keys" />`}
@@ -66,5 +66,5 @@ export function Keys() {
         />`,
       )}</ul>`
     }
-    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(list)}>More<//></p>`}`;
+    ${hasMore && html`<p class="more"><${Button} onClick=${() => read(list)}>Load more<//></p>`}`;
 }

@@ -1,4 +1,4 @@
-/** Sum of a metric's values over its labels in Prometheus text; 0 where it is missing. */
+/** The sum of a metric over its labels in Prometheus text; 0 if it is missing. */
 export function gauge(text, name) {
   let sum = 0;
   for (const [, value] of text.matchAll(new RegExp(`^${name}(?:\\{[^\\n]*\\})? ([\\d.e+-]+)$`, 'gm')))
@@ -6,7 +6,7 @@ export function gauge(text, name) {
   return sum;
 }
 
-/** How much a counter grew a second between two readings. */
+/** How much a counter grew per second between two readings. */
 export function rateBetween({ now, before, seconds }, name) {
   if (now === '' || before === '') return 0;
   return Math.max(0, Math.round(((gauge(now, name) - gauge(before, name)) / seconds) * 10) / 10);

@@ -1,8 +1,8 @@
 import { app } from '../app.js';
-import { compact, duration, exactly, number, when } from '../format.js';
+import { compact, counted, duration, exactly, number, when } from '../format.js';
 import { html, useRef, useState } from '../lib/preact.js';
-import { useLooking } from '../parts/asking.js';
 import { Failure } from '../parts/controls.js';
+import { usePolling } from '../parts/request-hooks.js';
 import { Meter } from '../run/meters.js';
 import { FirstTokens } from './first-tokens.js';
 import { Limits } from './limits.js';
@@ -10,10 +10,10 @@ import { gauge, rateBetween } from './metrics.js';
 import { Table } from './table.js';
 
 const REFRESH_MS = 3000;
-/** Budgets are shown at once where there are no more models than this. */
+/** With more models than this, budgets are closed at first. */
 const FEW_MODELS = 4;
 
-/** Instances, queue, providers, keys and failures. Nothing can be changed here. */
+/** Instances, queue, providers, keys and failures; read-only. */
 export function Overview() {
   const { overview, error, metrics } = useOverview();
   if (!overview) return html`<${Failure} error=${error} />`;
@@ -24,11 +24,11 @@ export function Overview() {
         ${error ? html`<span class="bad">not updated since ${when(overview.time * 1000)}</span>` : html`<span>live</span>`}</p>
     ${reasons.length > 0 && html`<ul class="notes">${reasons.map((reason) => html`<li key=${reason} data-bad="true"><p>${reason}</p></li>`)}</ul>`}
     <dl class="meters">
-      <${Meter} name="Running" value=${number(runs.in_progress)} about=${`of ${number(runs.max_concurrent)} an instance`} />
+      <${Meter} name="Running" value=${number(runs.in_progress)} about=${`of ${number(runs.max_concurrent)} per instance`} />
       <${Meter} name="Waiting" value=${number(runs.queued)} about=${`of ${number(runs.max_queued)}`} />
-      <${Meter} name="Streams" value=${number(gauge(metrics.now, 'gateway_sse_streams'))} about="open here" />
-      <${Meter} name="Requests" value=${`${compact(rateBetween(metrics, 'gateway_http_requests_total'))}/s`} about="this instance" />
-      <${Meter} name="Memory" value=${`${number(Math.round(gauge(metrics.now, 'process_resident_memory_bytes') / 1024 ** 2))} MB`} about="this instance" />
+      <${Meter} name="Streams" value=${number(gauge(metrics.now, 'gateway_sse_streams'))} about="on this instance" />
+      <${Meter} name="Requests" value=${`${compact(rateBetween(metrics, 'gateway_http_requests_total'))}/s`} about="on this instance" />
+      <${Meter} name="Memory" value=${`${number(Math.round(gauge(metrics.now, 'process_resident_memory_bytes') / 1024 ** 2))} MB`} about="on this instance" />
     </dl>
     <div class="panels">
       <${Panel} title="Instances" count=${instances.length}>
@@ -43,7 +43,7 @@ export function Overview() {
         )} />
       <//>
       <${Panel} title="Providers" count=${providers.length}>
-        <${Table} columns=${['Provider', 'State', 'Now', 'Failed', 'p50', 'p95']} numbers=${2} rows=${providers.map(
+        <${Table} columns=${['Provider', 'State', 'Active', 'Failed', 'p50', 'p95']} numbers=${2} rows=${providers.map(
           (provider) => [
             provider.name,
             html`<${Circuits} provider=${provider} />`,
@@ -67,7 +67,7 @@ export function Overview() {
             : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} numbers=${2} rows=${failed.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
               ${
                 failures.latest.length > 0 &&
-                html`<details><summary>The latest ${failures.latest.length}${several ? ' of the process that answers' : ''}</summary>
+                html`<details><summary>Latest ${failures.latest.length}${several ? ' of the answering process' : ''}</summary>
                 <${Table} columns=${['When', 'Where', 'Code', 'Model', 'Key or provider']} rows=${failures.latest.map((failure) => [exactly(failure.at * 1000), failure.where, failure.code + (failure.status ? ` (${failure.status})` : ''), failure.model, failure.key || failure.provider])} />
               </details>`
               }`
@@ -95,7 +95,7 @@ export function Overview() {
 }
 
 function keyRow({ id, user, models, mcp_servers: mcp, admin, limits }) {
-  const may = [models === null ? 'all models' : `${models.length} models`, mcp && 'MCP', admin && 'operate'];
+  const may = [models === null ? 'all models' : counted(models.length, 'model'), mcp && 'MCP', admin && 'operate'];
   return [
     user === id ? id : html`<span dir="auto">${id}</span> <span class="quiet" dir="auto">of ${user}</span>`,
     may.filter(Boolean).join(', '),
@@ -108,7 +108,7 @@ function Budgets({ budgets }) {
   const cost = budgets.some((budget) => budget.cost !== null);
   const columns = ['Model', 'Effort', 'Turns', 'Calls', 'Tokens', 'Minutes', ...(cost ? ['Cost'] : [])];
   const rows = budgets.map((budget, at) => [
-    // Said once to those who see the rows under each other.
+    // A repeated model is visible to screen readers only.
     html`<span class=${budget.model === budgets[at - 1]?.model ? 'sr' : undefined} dir="auto">${budget.model}</span>`,
     html`${budget.effort}${budget.default ? html` <span class="mark">default</span>` : ''}`,
     number(budget.turns),
@@ -119,10 +119,10 @@ function Budgets({ budgets }) {
   ]);
   const table = html`<${Table} columns=${columns} rows=${rows} numbers=${2} />`;
   if (budgets.length <= FEW_MODELS * 3) return table;
-  return html`<details><summary>All of them</summary>${table}</details>`;
+  return html`<details><summary>Show all</summary>${table}</details>`;
 }
 
-/** Failures by code over all processes that tell of theirs; the one that answers has its own at once. */
+/** Failures by code over all processes. The answering process has its own up to date. */
 function failuresOfAll({ instance, instances, failures }) {
   const others = instances.filter(({ id }) => id !== instance).flatMap((other) => other.failures);
   const groups = Map.groupBy([...failures.by_code, ...others], ({ where, code }) => `${where} ${code}`);
@@ -146,31 +146,31 @@ function Panel({ title, count, children }) {
 function Circuits({ provider }) {
   const broken = provider.models.filter(({ circuit }) => circuit !== 'closed');
   if (provider.paused_ms > 0)
-    return html`<span class="status" data-status="in_progress">waits ${duration(provider.paused_ms)}</span>`;
+    return html`<span class="status" data-status="in_progress">paused ${duration(provider.paused_ms)}</span>`;
   if (broken.length === 0) return html`<span class="status" data-status="completed">healthy</span>`;
   return broken.map(
     ({ model, circuit, retry_in_ms }) =>
-      html`<span class="status" data-status=${circuit === 'open' ? 'failed' : 'in_progress'} key=${model}>${model}: ${circuit}${retry_in_ms > 0 ? `, again in ${duration(retry_in_ms)}` : ''}</span>`,
+      html`<span class="status" data-status=${circuit === 'open' ? 'failed' : 'in_progress'} key=${model}>${model}: ${circuit}${retry_in_ms > 0 ? `, retry in ${duration(retry_in_ms)}` : ''}</span>`,
   );
 }
 
-/** The overview, read again while the page is looked at. */
+/** The overview, refreshed while the page is visible. */
 function useOverview() {
   const { client } = app.value;
-  const [shown, setShown] = useState({ overview: null, error: null, metrics: { now: '', before: '', seconds: 1 } });
+  const [loaded, setLoaded] = useState({ overview: null, error: null, metrics: { now: '', before: '', seconds: 1 } });
   const read = useRef(performance.now());
-  useLooking(async () => {
+  usePolling(async () => {
     if (document.hidden) return REFRESH_MS;
     try {
       const [overview, text] = await Promise.all([client.read('admin/overview'), client.metrics().catch(() => '')]);
       const now = performance.now();
       const seconds = (now - read.current) / 1000;
       read.current = now;
-      setShown(({ metrics }) => ({ overview, error: null, metrics: { now: text, before: metrics.now, seconds } }));
+      setLoaded(({ metrics }) => ({ overview, error: null, metrics: { now: text, before: metrics.now, seconds } }));
     } catch (error) {
-      setShown((before) => ({ ...before, error }));
+      setLoaded((before) => ({ ...before, error }));
     }
     return REFRESH_MS;
   }, []);
-  return shown;
+  return loaded;
 }

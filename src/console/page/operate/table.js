@@ -1,6 +1,6 @@
 import { html } from '../lib/preact.js';
 
-/** A table that scrolls by itself where it is wider than its place. `numbers`: from this column on there are numbers. */
+/** A table that scrolls if it is too wide. `numbers`: columns from this one on hold numbers. */
 export function Table({ columns, rows, label = columns[0], numbers = columns.length }) {
   const align = (index) => (index >= numbers ? 'end' : undefined);
   return html`<div class="table" role="region" aria-label=${label} tabindex="0"><table>

@@ -10,13 +10,13 @@ const TEXT_NAME = /\.(txt|md|markdown|csv|tsv|json|ya?ml|xml|html?|log|ts|tsx|js
 const DOCUMENT_NAME = /\.(pdf|docx?|xlsx?|pptx?|odt|ods|odp|epub|rtf)$/i;
 
 /**
- * Files that go with a question: texts as text, pictures for models that read them, documents as the gateway's files.
- * `onChange` gets what changes them; `reading`: files that are being read.
+ * Files to send with a question: texts as text, pictures for models that can see them, documents as uploads.
+ * `onChange` gets a function of the list; `reading`: files that are being read.
  */
 export function Attachments({ files, onChange, reading, onAdd }) {
   const remove = (file) => {
     onChange((before) => before.filter((other) => other !== file));
-    // Nobody else knows of it.
+    // No request names it yet.
     if (file.fileId) app.value.client.files.remove(file.fileId).catch(() => {});
   };
   return html`<div class="attachments">
@@ -26,7 +26,7 @@ export function Attachments({ files, onChange, reading, onAdd }) {
         <button type="button" aria-label=${`Remove ${file.name}`} onClick=${() => remove(file)}><${Icon} name="cross" /></button>
       </span>`,
     )}
-    <${Waiting} files=${reading} doing="read" />
+    <${Waiting} files=${reading} doing="Reading" />
     <${FilePicker} kind="link" label="Attach a file" onFiles=${onAdd} />
   </div>`;
 }
@@ -39,7 +39,7 @@ export function partsOf(files) {
   });
 }
 
-/** What is sent of a file with a question. @throws Error that says what can be attached. */
+/** Reads or uploads a file to attach. @throws Error that says what can be attached. */
 export async function readFile(file) {
   if (/^image\/(png|jpeg|webp|gif)$/.test(file.type)) {
     if (file.size > MAX_IMAGE) throw new Error(`${file.name} is larger than 5 MB.`);
@@ -51,7 +51,7 @@ export async function readFile(file) {
     return { name: file.name, fileId: id };
   }
   if (!file.type.startsWith('text/') && !TEXT_NAME.test(file.name)) {
-    throw new Error(`${file.name} is no kind that can be read: attach a document, text, CSV, JSON, code, PNG or JPEG.`);
+    throw new Error(`${file.name} cannot be attached: choose a document, text, CSV, JSON, code or a picture.`);
   }
   if (file.size > MAX_TEXT) throw new Error(`${file.name} is larger than 1 MB.`);
   return { name: file.name, text: await file.text() };

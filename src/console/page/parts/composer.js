@@ -1,12 +1,12 @@
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
-import { useAttempt, useOnce } from './asking.js';
 import { Attachments, partsOf, readFile } from './attachments.js';
 import { Choice, Failure } from './controls.js';
 import { useFiles } from './file-picker.js';
 import { Icon } from './icons.js';
 import { McpServers } from './mcp-servers.js';
+import { useAttempt, useIdempotencyKey } from './request-hooks.js';
 
-const EFFORTS = [['', "model's own"], 'low', 'medium', 'high'];
+const EFFORTS = [['', 'model default'], 'low', 'medium', 'high'];
 const TOOLS = [
   { type: 'web_search', label: 'Search and read' },
   { type: 'code_interpreter', label: 'Python' },
@@ -15,11 +15,11 @@ const TOOLS = [
 const LIMITS = ['max_tool_calls', 'max_output_tokens', 'max_cost'];
 const TITLE_LENGTH = 200;
 
-const FRESH = {
+const DEFAULTS = {
   effort: '',
   ownTools: true,
   tools: ['web_search'],
-  /** Tools that nothing here chooses, as they were asked for: a collection that is searched. */
+  /** Tools of the request that this form has no field for, such as a search in a collection. */
   others: [],
   instructions: '',
   schema: '',
@@ -35,10 +35,9 @@ const FRESH = {
 };
 
 /**
- * A question with all that may go with it. `previous`: the id of the response that it follows; `thread`: of the one that
- * began it.
- * `given`: what a request said that the options begin with.
- * @param onSubmit `(body, {once})`, rejects with an ApiError.
+ * The form for a question and its options. `previous`: the id of the response that it follows; `thread`: of the one that
+ * began the thread; `given`: the request whose options it starts with.
+ * @param onSubmit `(body, {idempotencyKey})`, rejects with an ApiError.
  */
 export function Composer({
   models,
@@ -54,7 +53,7 @@ export function Composer({
 }) {
   const [text, setText] = useState(initial);
   const [model, setModel] = useState(chosen ?? models[0]?.id);
-  const [options, setOptions] = useState(() => ({ ...FRESH, ...optionsOf(given) }));
+  const [options, setOptions] = useState(() => ({ ...DEFAULTS, ...optionsOf(given) }));
   const [servers, setServers] = useState([]);
   const [files, setFiles] = useState([]);
   const form = useRef(null);
@@ -67,7 +66,7 @@ export function Composer({
   useEffect(() => grow(field.current), [text]);
   const change = (name) => (value) => setOptions({ ...options, [name]: value });
 
-  const read = () => {
+  const readForm = () => {
     const wrong = form.current.querySelector('input:invalid');
     if (wrong?.validity.badInput) throw new Error(`${wrong.labels[0].textContent.trim()}: expected a number.`);
     return bodyOf({ text, model, previous, thread, options, servers, files });
@@ -79,20 +78,20 @@ export function Composer({
   };
   const { waiting: reading, add } = useFiles(attach, { onProblem: setError });
   const isEmpty = text.trim() === '' || reading.length > 0;
-  const onceFor = useOnce();
+  const idempotencyKeyFor = useIdempotencyKey();
   const send = async () => {
-    const body = read();
-    await onSubmit(body, { once: onceFor(JSON.stringify(body)) });
+    const body = readForm();
+    await onSubmit(body, { idempotencyKey: idempotencyKeyFor(JSON.stringify(body)) });
   };
   const submit = (event) => {
     event.preventDefault();
     if (!busy && !isEmpty) void attempt(send);
   };
-  const keys = (event) => {
+  const onKeys = (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event);
   };
 
-  return html`<form class="composer" noValidate ref=${form} data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
+  return html`<form class="composer" noValidate ref=${form} data-compact=${compact} onSubmit=${submit} onKeyDown=${onKeys}>
     <label class="sr" for="question">${answers ? 'Your answer' : compact ? 'Follow-up question' : 'Question'}</label>
     <textarea
       id="question"
@@ -130,7 +129,7 @@ function Options({ options, change }) {
   return html`<div class="options-grid">
     <fieldset>
       <legend>Tools</legend>
-      <label class="check"><input type="checkbox" checked=${options.ownTools} onChange=${(event) => change('ownTools')(event.currentTarget.checked)} /> All that the model has</label>
+      <label class="check"><input type="checkbox" checked=${options.ownTools} onChange=${(event) => change('ownTools')(event.currentTarget.checked)} /> All of the model’s tools</label>
       ${TOOLS.map(
         ({ type, label }) => html`<label class="check" key=${type}
           ><input type="checkbox" disabled=${options.ownTools} checked=${options.ownTools || options.tools.includes(type)} onChange=${toggle(type)} /> ${label}</label
@@ -138,29 +137,29 @@ function Options({ options, change }) {
       )}
     </fieldset>
     <fieldset>
-      <legend>Before it begins</legend>
+      <legend>Research</legend>
       <label class="check"><input type="checkbox" checked=${options.propose} onChange=${(event) => change('propose')(event.currentTarget.checked)} /> Show me the plan first</label>
-      <label class="check"><input type="checkbox" checked=${options.clarify} onChange=${(event) => change('clarify')(event.currentTarget.checked)} /> Ask me back where it helps</label>
+      <label class="check"><input type="checkbox" checked=${options.clarify} onChange=${(event) => change('clarify')(event.currentTarget.checked)} /> Ask me if something is unclear</label>
       <label class="check"><input type="checkbox" checked=${options.charts} onChange=${(event) => change('charts')(event.currentTarget.checked)} /> Draw charts in the report</label>
     </fieldset>
     <fieldset class="wide in-a-row">
       <legend>Sources</legend>
-      <label class="field">Only these sites <input dir="auto" placeholder="all, or such as nature.com" value=${options.sites} onInput=${typed('sites')} /></label>
+      <label class="field">Only these sites <input dir="auto" placeholder="all, or for example nature.com" value=${options.sites} onInput=${typed('sites')} /></label>
       <label class="field">Published since <input type="date" value=${options.after} onInput=${typed('after')} /></label>
-      <label class="field">Lanes side by side <input type="number" min="1" max="8" step="1" placeholder="one" value=${options.lanes} onInput=${typed('lanes')} /></label>
+      <label class="field">Parallel lanes <input type="number" min="1" max="8" step="1" placeholder="one" value=${options.lanes} onInput=${typed('lanes')} /></label>
     </fieldset>
     <fieldset class="wide in-a-row">
       <legend>Limits</legend>
       <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.max_tool_calls} onInput=${typed('max_tool_calls')} /></label>
-      <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.max_output_tokens} onInput=${typed('max_output_tokens')} /></label>
+      <label class="field">Report tokens <input type="number" min="1" step="1" placeholder="model default" value=${options.max_output_tokens} onInput=${typed('max_output_tokens')} /></label>
       <label class="field">Cost <input type="number" min="0" step="any" placeholder="no limit" value=${options.max_cost} onInput=${typed('max_cost')} /></label>
     </fieldset>
-    <label class="field wide">Instructions <textarea rows="3" dir="auto" placeholder="Said before the question, for example what kind of report you need" value=${options.instructions} onInput=${typed('instructions')}></textarea></label>
-    <label class="field wide">JSON schema of the answer <textarea rows="3" class="code" spellcheck="false" placeholder=${'{ "type": "object", "properties": { … } }'} value=${options.schema} onInput=${typed('schema')}></textarea></label>
+    <label class="field wide">Instructions <textarea rows="3" dir="auto" placeholder="Added before the question, for example the kind of report you need" value=${options.instructions} onInput=${typed('instructions')}></textarea></label>
+    <label class="field wide">JSON schema for the answer <textarea rows="3" class="code" spellcheck="false" placeholder=${'{ "type": "object", "properties": { … } }'} value=${options.schema} onInput=${typed('schema')}></textarea></label>
   </div>`;
 }
 
-/** The options that show what a request says. */
+/** The options of the form for a request. */
 function optionsOf({ reasoning, instructions, ...body }) {
   const schema = body.text?.format?.schema;
   const { charts = false, lanes, sources } = body.research ?? {};
@@ -189,7 +188,7 @@ function bodyOf({ text, model, previous, thread, options, servers, files }) {
   const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
   if (previous) {
     body.previous_response_id = previous;
-    // Lists do not say what a run follows: its metadata tells them.
+    // Lists do not say which thread a run belongs to: its metadata does.
     body.metadata.thread = thread;
   }
   if (effort !== '') body.reasoning = { effort };
@@ -234,11 +233,11 @@ function parsed(schema) {
   try {
     return JSON.parse(schema);
   } catch (cause) {
-    throw new Error(`The JSON schema is not JSON: ${cause.message}`, { cause });
+    throw new Error(`The JSON schema is not valid JSON: ${cause.message}`, { cause });
   }
 }
 
-/** As tall as its text, up to half of the window. */
+/** Makes the field as tall as its text, up to half of the window. */
 function grow(field) {
   field.style.height = 'auto';
   field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight / 2)}px`;

@@ -2,7 +2,7 @@ import { html, useEffect, useRef, useState } from '../lib/preact.js';
 import { reasonInShort } from '../run/reasons.js';
 import { Icon } from './icons.js';
 
-/** A status as a word and a colour; `reason`: why a report is not whole. */
+/** A status as a word and a colour; `reason`: why a report is incomplete. */
 export function Status({ status, reason = null }) {
   const name = String(status).toLowerCase();
   const about = reason === null ? '' : `: ${reasonInShort(reason)}`;
@@ -21,8 +21,8 @@ export function Button({ icon, children, kind = 'plain', ...rest }) {
   </button>`;
 }
 
-/** A button that asks once more before it does what cannot be undone. */
-export function ConfirmButton({ children, question = 'Sure?', onConfirm, ...rest }) {
+/** A button that asks for confirmation before it does what cannot be undone. */
+export function ConfirmButton({ children, question = 'Are you sure?', onConfirm, ...rest }) {
   const [asking, setAsking] = useState(false);
   useEffect(() => {
     if (!asking) return;
@@ -30,7 +30,7 @@ export function ConfirmButton({ children, question = 'Sure?', onConfirm, ...rest
     return () => clearTimeout(timer);
   }, [asking]);
   const press = (event) => {
-    // The second click of a double click answers nothing.
+    // The second click of a double click is not a confirmation.
     if (event.detail > 1) return;
     setAsking(!asking);
     if (asking) onConfirm();
@@ -41,7 +41,7 @@ export function ConfirmButton({ children, question = 'Sure?', onConfirm, ...rest
   <//>`;
 }
 
-/** A label and what can be chosen: `options` are values, or `[value, word]`. */
+/** A labelled select. `options` are values, or `[value, word]`. */
 export function Choice({ label, value, options, onChoose, kind = 'inline' }) {
   return html`<label class=${kind}>${label} <select value=${value} onChange=${(event) => onChoose(event.currentTarget.value)}>
     ${options.map((option) => {
@@ -51,20 +51,20 @@ export function Choice({ label, value, options, onChoose, kind = 'inline' }) {
   </select></label>`;
 }
 
-/** Days from and to, which stand in the address. */
-export function Days({ from, to, onMove }) {
+/** A range of days. */
+export function DateRange({ from, to, onMove }) {
   const day = (name) => (event) => onMove({ [name]: event.currentTarget.value });
   return html`<label class="inline">From <input type="date" value=${from} max=${to} onChange=${day('from')} /></label>
     <label class="inline">To <input type="date" value=${to} min=${from} onChange=${day('to')} /></label>`;
 }
 
-/** A field whose name stands in it while it is empty. */
+/** A wide field with its label as the placeholder. */
 export function WideField({ label, onText, ...rest }) {
   return html`<label class="list-search"><span class="sr">${label}</span>
     <input placeholder=${label} dir="auto" ...${rest} onInput=${(event) => onText(event.currentTarget.value)} /></label>`;
 }
 
-/** A failure in the gateway's own words, with what helps to find it again. */
+/** An error in the gateway's own words, with its code, field and request id. */
 export function Failure({ error, onRetry }) {
   if (!error) return null;
   const { message, code, param, requestId } = error;
@@ -85,12 +85,12 @@ export function Empty({ title, children }) {
 }
 
 /**
- * Tabs after the ARIA pattern: one is in the tab order, arrows move between them.
+ * Tabs of the ARIA pattern: one is in the tab order, arrow keys move between them.
  * @param tabs `{id, label, count?}`.
  */
 export function Tabs({ tabs, selected, onSelect, label, panel }) {
   const list = useRef(null);
-  // Where there is no room for all of them, the selected one is in the middle, also when counts get longer.
+  // If there is no room for all tabs, keep the selected one in the middle, also when counts get longer.
   const lengths = tabs.map(({ label: name, count = '' }) => `${name}${count}`.length).join();
   useEffect(() => {
     const tab = list.current.querySelector('[aria-selected=true]');
@@ -98,18 +98,18 @@ export function Tabs({ tabs, selected, onSelect, label, panel }) {
     const { offsetLeft: start, clientWidth: width } = list.current;
     list.current.scrollLeft = tab.offsetLeft - start - (width - tab.offsetWidth) / 2;
   }, [selected, lengths]);
-  const keys = (event) => {
-    // A tab may be hidden where the window is wide enough to show its panel beside the others.
-    const shown = [...list.current.querySelectorAll('[role=tab]')].filter((tab) => tab.offsetParent !== null);
-    const at = shown.findIndex((tab) => tab.id === `tab-${selected}`);
+  const onKeys = (event) => {
+    // A wide window shows some panels beside the others and hides their tabs.
+    const visible = [...list.current.querySelectorAll('[role=tab]')].filter((tab) => tab.offsetParent !== null);
+    const at = visible.findIndex((tab) => tab.id === `tab-${selected}`);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? shown.length - 1 : step && at + step;
-    if (to === undefined || !shown[to]) return;
+    const to = event.key === 'Home' ? 0 : event.key === 'End' ? visible.length - 1 : step && at + step;
+    if (to === undefined || !visible[to]) return;
     event.preventDefault();
-    onSelect(shown[to].id.slice('tab-'.length));
-    shown[to].focus();
+    onSelect(visible[to].id.slice('tab-'.length));
+    visible[to].focus();
   };
-  return html`<div class="tabs" role="tablist" aria-label=${label} ref=${list} onKeyDown=${keys}>
+  return html`<div class="tabs" role="tablist" aria-label=${label} ref=${list} onKeyDown=${onKeys}>
     ${tabs.map(
       ({ id, label: name, count }) => html`<button
         type="button"
@@ -130,7 +130,7 @@ export function Tabs({ tabs, selected, onSelect, label, panel }) {
 /** A menu that opens under its button: a popover, which the browser closes. `entries`: `{label, icon, onPick}`. */
 export function Menu({ label, icon, entries, kind }) {
   const list = useRef(null);
-  const keys = (event) => {
+  const onKeys = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Tab') list.current.hidePopover();
     if (!step) return;
@@ -142,7 +142,7 @@ export function Menu({ label, icon, entries, kind }) {
     list.current.hidePopover();
     onPick();
   };
-  return html`<div class="menu" onKeyDown=${keys}>
+  return html`<div class="menu" onKeyDown=${onKeys}>
     <${Button} icon=${icon} kind=${kind} aria-haspopup="menu" popovertarget="menu">${label}<//>
     <div class="menu-list" role="menu" aria-label=${label} id="menu" popover="auto" ref=${list}>
       ${entries.map(

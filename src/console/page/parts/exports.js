@@ -1,4 +1,4 @@
-/** Gives a file to the browser's downloads. */
+/** Downloads a file. */
 export function save({ name, blob }) {
   const address = URL.createObjectURL(blob);
   const link = document.createElement('a');
@@ -14,7 +14,7 @@ export function jsonFile(response) {
   return { name: `${response.id}.json`, blob: new Blob([text], { type: 'application/json' }) };
 }
 
-/** Puts text on the clipboard, also where the page is not served securely. */
+/** Puts text on the clipboard, also on pages that are not served over https. */
 export async function copy(text) {
   if (navigator.clipboard && isSecureContext) return await navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
@@ -22,7 +22,7 @@ export async function copy(text) {
   field.className = 'sr';
   document.body.append(field);
   field.select();
-  const done = document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   field.remove();
-  if (!done) throw new Error('The browser does not let this page copy. Download the report instead.');
+  if (!isCopied) throw new Error('The browser does not let this page copy. Download the report instead.');
 }

@@ -1,7 +1,7 @@
 import { html, useRef, useState } from '../lib/preact.js';
 import { Button } from './controls.js';
 
-/** Works on files one after the other: `add(files)`. `waiting`: those under way. */
+/** Handles files one after the other: `add(files)`. `waiting`: those that are not done. */
 export function useFiles(work, { onProblem }) {
   const [waiting, setWaiting] = useState([]);
   const add = async (chosen) => {
@@ -15,15 +15,15 @@ export function useFiles(work, { onProblem }) {
   return { waiting, add };
 }
 
-/** Files that something is `doing` with, such as `read`. */
+/** Files in progress. `doing` says what happens to them, such as `Reading`. */
 export function Waiting({ files, doing }) {
   return files.map(
     (file) =>
-      html`<span class="chip" role="status" key=${file.name + file.size}><span dir="auto">${file.name}</span> is being ${doing}…</span>`,
+      html`<span class="chip" role="status" key=${file.name + file.size}>${doing} <span dir="auto">${file.name}</span>…</span>`,
   );
 }
 
-/** A button to choose files with. */
+/** A button that opens the file dialog. */
 export function FilePicker({ label, kind, onFiles }) {
   const picker = useRef(null);
   const chosen = ({ currentTarget: field }) => {

@@ -36,7 +36,7 @@ const PATHS = {
   more: 'M5 10h.01M10 10h.01M15 10h.01',
 };
 
-/** A decorative picture; the text beside it, or the button's label, says what it means. */
+/** A decorative icon; the text beside it, or the button's label, says what it means. */
 export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d=${PATHS[name]} /></svg>`;
 }

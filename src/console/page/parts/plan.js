@@ -1,22 +1,22 @@
 import { html, useRef, useState } from '../lib/preact.js';
-import { useAttempt } from './asking.js';
 import { Button, Failure } from './controls.js';
+import { useAttempt } from './request-hooks.js';
 
-/** Whether a run ended with a plan that it has not begun to work on: it waits for its user to agree. */
+/** Whether a run ended with a proposed plan, which waits for the user's approval. */
 export function isProposal({ response, sources, message }) {
   const items = response?.plan?.items ?? [];
   const isOpen = items.length > 0 && items.every(({ status }) => status === 'open');
   return isOpen && sources.size === 0 && (message?.text ?? '').startsWith(`1. ${items[0].text.slice(0, 20)}`);
 }
 
-/** Whether a run asked its user something instead of researching. The API says so in no field. */
-export function asksBack({ response, sources, calls, message }) {
+/** Whether a run asked its user something instead of researching. No field of the API says so. */
+export function isQuestion({ response, sources, calls, message }) {
   const text = (message?.text ?? '').trim();
   const short = text.length < 1000 && !response?.plan;
   return short && sources.size === 0 && calls === 0 && /[?？؟]\W{0,3}$/u.test(text);
 }
 
-/** A plan that can be changed before the research goes by it. `onGo`: gets what is said to the run. */
+/** A plan that the user may change before the research follows it. `onGo` gets the message to the run. */
 export function PlanToApprove({ plan, onGo }) {
   const proposed = plan.items.map(({ text }) => text);
   const [items, setItems] = useState(() => proposed.map((text, key) => ({ key, text })));
@@ -27,14 +27,14 @@ export function PlanToApprove({ plan, onGo }) {
   const wanted = items.map(({ text }) => text.trim()).filter(Boolean);
   const go = (event) => {
     event.preventDefault();
-    void attempt(() => onGo(saidOf(wanted, proposed)));
+    void attempt(() => onGo(messageOf(wanted, proposed)));
   };
   const add = () => {
     setItems([...items, { key: next.current++, text: '' }]);
     requestAnimationFrame(() => list.current?.querySelector('li:last-child input')?.focus());
   };
   return html`<form class="plan" aria-label="Plan" onSubmit=${go}>
-    <p class="quiet">Nothing was looked up yet. Change the plan if you want, then let the run go by it.</p>
+    <p class="quiet">Nothing has been researched yet. Change the plan if you like, then start the research.</p>
     <ol ref=${list}>${items.map(
       ({ key, text }, at) => html`<li key=${key}>
         <input dir="auto" aria-label=${`Part ${at + 1}`} value=${text} maxlength="400" onInput=${(event) => change(key, event.currentTarget.value)} />
@@ -43,13 +43,13 @@ export function PlanToApprove({ plan, onGo }) {
     )}</ol>
     <${Failure} error=${error} />
     <div class="actions">
-      <button type="submit" class="button primary" disabled=${busy || wanted.length === 0}><span>${busy ? 'Sending…' : 'Research by this plan'}</span></button>
+      <button type="submit" class="button primary" disabled=${busy || wanted.length === 0}><span>${busy ? 'Sending…' : 'Start the research'}</span></button>
       <${Button} icon="ask" onClick=${add}>Add a part<//>
     </div>
   </form>`;
 }
 
-function saidOf(wanted, proposed) {
-  if (wanted.join('\n') === proposed.join('\n')) return 'Go by this plan.';
-  return `Go by this plan instead:\n\n${wanted.map((text, at) => `${at + 1}. ${text}`).join('\n')}`;
+function messageOf(wanted, proposed) {
+  if (wanted.join('\n') === proposed.join('\n')) return 'Follow this plan.';
+  return `Follow this plan instead:\n\n${wanted.map((text, at) => `${at + 1}. ${text}`).join('\n')}`;
 }

@@ -8,7 +8,7 @@ const DIRECTIONS = /[\u{200e}\u{200f}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
 /** Names the page while this view is shown: in the tab, in the history, in bookmarks. */
 export function useTitle(text) {
   useEffect(() => {
-    const own = line(text.replace(DIRECTIONS, ''), 100);
-    document.title = own === '' ? NAME : `${own} · ${NAME}`;
+    const name = line(text.replace(DIRECTIONS, ''), 100);
+    document.title = name === '' ? NAME : `${name} · ${NAME}`;
   }, [text]);
 }

@@ -1,26 +1,25 @@
 import { Component, html, useLayoutEffect, useRef, useState } from '../lib/preact.js';
 import { RowOffsets } from './row-offsets.js';
 
-/** Rows outside of the window that are drawn all the same, in pixels. */
+/** How far beyond the visible part rows are drawn, in pixels. */
 const MARGIN = 400;
-/** The same above rows that are followed: who scrolls up gets more at once. */
-const BEHIND = 100;
-/** Nearer to the end than this, new rows are followed, in pixels. */
+/** The same above the visible part while new rows are followed: scrolling up draws more at once. */
+const MARGIN_ABOVE = 100;
+/** New rows are followed while the reader is nearer to the end than this, in pixels. */
 const AT_END = 48;
 
 /**
- * A list of any length of which only what can be seen is drawn. Rows may have any height; heights are guessed until a
- * row was drawn. While the reader is at the end, new rows are followed. A frame costs what changed in it: rows that
- * stayed the same are not drawn again, however many there are.
- * @param draw `(index) => element` of a row; @param rowAt `(index) => {key, kind}`: rows of a kind are about as high;
- * @param dependsOn `(index) => values` that a row is drawn from; @param estimate the first row's height in pixels;
- * @param follow whether rows still come.
+ * A list of any length that draws only its visible rows. Rows may have any height, which is estimated until they are drawn.
+ * While the reader is at the end, new rows are followed. Rows that did not change are not drawn again.
+ * @param draw `(index) => element` of a row; @param rowAt `(index) => {key, kind}`: rows of a kind have similar heights;
+ * @param dependsOn `(index) => values` that the row is drawn from; @param estimate the first row's height in pixels;
+ * @param follow whether more rows may come.
  */
 export function VirtualList({ count, draw, rowAt, dependsOn, estimate, label, follow = false }) {
   const box = useRef(null);
-  const kept = useRef(null);
-  kept.current ??= { offsets: new RowOffsets(estimate), atEnd: follow, top: 0, height: 800, drawn: [0, 0], total: 0 };
-  const list = kept.current;
+  const state = useRef(null);
+  state.current ??= { offsets: new RowOffsets(estimate), atEnd: follow, top: 0, height: 800, drawn: [0, 0], total: 0 };
+  const list = state.current;
   const { offsets } = list;
   const [, redraw] = useState(0);
   const observer = useRef(null);
@@ -48,10 +47,10 @@ export function VirtualList({ count, draw, rowAt, dependsOn, estimate, label, fo
   offsets.update(count, rowAt);
   const following = follow && list.atEnd;
   const top = following ? Math.max(0, offsets.total - list.height) : list.top;
-  const [first, end] = offsets.between(top - (following ? BEHIND : MARGIN), top + list.height + MARGIN);
+  const [first, end] = offsets.between(top - (following ? MARGIN_ABOVE : MARGIN), top + list.height + MARGIN);
   list.drawn = [first, end];
 
-  // Before the browser lays the page out, so that it does so once; only where the end has moved.
+  // Scroll before the browser lays out the page, so that it does so once, and only if the end has moved.
   useLayoutEffect(() => {
     const { total } = offsets;
     if (!following || list.total === total) return;
@@ -60,11 +59,11 @@ export function VirtualList({ count, draw, rowAt, dependsOn, estimate, label, fo
     list.top = box.current.scrollTop;
   });
 
-  const scrolled = () => {
-    // A list that is being taken away may still be told that it scrolled.
+  const onScroll = () => {
+    // A list that is being removed may still get scroll events.
     if (!box.current) return;
     const { scrollTop, scrollHeight, clientHeight } = box.current;
-    // Rows that grew are followed too: only who scrolled up has left the end.
+    // Growing rows are followed, too: only scrolling up leaves the end.
     const wentUp = scrollTop < list.top - 1;
     list.atEnd = scrollHeight - scrollTop - clientHeight < AT_END || (list.atEnd && !wentUp);
     list.top = scrollTop;
@@ -79,14 +78,14 @@ export function VirtualList({ count, draw, rowAt, dependsOn, estimate, label, fo
       html`<${Row} key=${key} id=${key} observer=${observer} place=${index} count=${follow ? -1 : count} depends=${dependsOn(index)} draw=${draw} />`,
     );
   }
-  return html`<div class="virtual" ref=${box} onScroll=${scrolled} tabindex="0" role="list" aria-label=${label} data-full=${offsets.total > list.height}>
+  return html`<div class="virtual" ref=${box} onScroll=${onScroll} tabindex="0" role="list" aria-label=${label} data-full=${offsets.total > list.height}>
     <div style=${{ height: `${offsets.startOf(first)}px` }} aria-hidden="true"></div>
     ${rows}
     <div style=${{ height: `${offsets.total - offsets.startOf(end)}px` }} aria-hidden="true"></div>
   </div>`;
 }
 
-/** One row, drawn again when something changed that it is drawn from. */
+/** One row, drawn again only when one of its `depends` changed. */
 class Row extends Component {
   shouldComponentUpdate({ place, count, depends }) {
     const { props } = this;

@@ -1,7 +1,7 @@
 import { drawChart } from '../chart/draw-chart.js';
 import { h } from '../lib/preact.js';
 
-/** A block of code as a chart, which the gateway has checked; undefined where it is none. */
+/** A code block as a chart, which the gateway has checked; undefined if it is not one. */
 export function chart({ raw }, key) {
   const body = /^```vega-lite\n([\s\S]*)\n```\s*$/.exec(raw)?.[1];
   if (body === undefined) return undefined;
@@ -12,7 +12,7 @@ export function chart({ raw }, key) {
   }
 }
 
-/** Shapes as elements, one by one: no text becomes markup. */
+/** Builds elements from shapes one by one, so that no text becomes markup. */
 function element({ tag, attributes, children }, key) {
   const inside = children.map((child, index) => (typeof child === 'string' ? child : element(child, index)));
   return h(tag, { ...attributes, key }, inside);

@@ -3,10 +3,10 @@ import { html, useEffect, useLayoutEffect, useRef } from '../lib/preact.js';
 import { supportOf } from './support.js';
 
 const ID = 'citation-card';
-/** Between a citation and its card, in pixels. */
+/** The distance between a citation and its card, in pixels. */
 const GAP = 6;
 
-/** What a source says, beside the citation that the pointer or the focus is on. `shown`: `{annotation, element}`. */
+/** What the source says, beside the hovered or focused citation. `shown`: `{annotation, element}`. */
 export function CitationCard({ shown, sourceOf, onHold, onLeave, onClose }) {
   const card = useRef(null);
   const { annotation, element } = shown;
@@ -20,7 +20,7 @@ export function CitationCard({ shown, sourceOf, onHold, onLeave, onClose }) {
   useEffect(() => {
     const keys = (event) => event.key === 'Escape' && onClose();
     addEventListener('keydown', keys);
-    // It stands where its citation was.
+    // The card does not move with its citation.
     addEventListener('resize', onClose);
     return () => {
       removeEventListener('keydown', keys);
@@ -29,7 +29,7 @@ export function CitationCard({ shown, sourceOf, onHold, onLeave, onClose }) {
   }, []);
   const words = annotation.cited_text;
   return html`<div class="citation-card" role="tooltip" id=${ID} ref=${card} onPointerEnter=${onHold} onPointerLeave=${onLeave}>
-    ${words ? html`<blockquote dir="auto">${line(words, 600)}</blockquote>` : html`<p class="quiet">No words of this source were found for this.</p>`}
+    ${words ? html`<blockquote dir="auto">${line(words, 600)}</blockquote>` : html`<p class="quiet">No matching words were found in this source.</p>`}
     <p class="citation-title" dir="auto">${line(annotation.title || placeOf(annotation.url), 140)}</p>
     <p class="citation-about">
       <span class="url" dir="auto">${placeOf(annotation.url)}</span>
@@ -40,13 +40,13 @@ export function CitationCard({ shown, sourceOf, onHold, onLeave, onClose }) {
   </div>`;
 }
 
-/** Below the citation, or above it where the window ends; never beside the text. */
+/** Places the card below the citation, or above it at the end of the window, within the width of the text. */
 function place(card, element) {
-  const home = card.offsetParent.getBoundingClientRect();
+  const container = card.offsetParent.getBoundingClientRect();
   const cited = element.getBoundingClientRect();
-  const left = Math.max(0, Math.min(cited.left - home.left - GAP, home.width - card.offsetWidth));
+  const left = Math.max(0, Math.min(cited.left - container.left - GAP, container.width - card.offsetWidth));
   const above = cited.bottom + GAP + card.offsetHeight > innerHeight && cited.top - card.offsetHeight - GAP > 0;
   const top = above ? cited.top - card.offsetHeight - GAP : cited.bottom + GAP;
   card.style.left = `${left}px`;
-  card.style.top = `${top - home.top}px`;
+  card.style.top = `${top - container.top}px`;
 }

@@ -1,16 +1,16 @@
-import { number } from '../format.js';
+import { counted, number } from '../format.js';
 import { html, useRef } from '../lib/preact.js';
 
-/** The counts of a response's `claims`, in the order of trust. Those of citations lead to them. */
+/** The counts of a response's `claims`, in the order of trust. `leads`: the count leads to its citations. */
 const COUNTS = [
   { name: 'quoted', word: 'quoted' },
   { name: 'partial', word: 'partial', leads: true },
   { name: 'none', word: 'not found', leads: true },
-  { name: 'unchecked', word: 'unread', leads: true },
+  { name: 'unchecked', word: 'not read', leads: true },
   { name: 'unmarked', word: 'without a source' },
 ];
 
-/** How far the report is carried by its sources. `onNext`: shows the next citation of a kind, from the one shown last. */
+/** How well the sources support the report. `onNext` shows the next citation of a kind after the last one. */
 export function Claims({ claims, onNext }) {
   const last = useRef({});
   if (!claims) return null;
@@ -21,7 +21,7 @@ export function Claims({ claims, onNext }) {
   };
   const counts = COUNTS.filter(({ name }) => claims[name] > 0);
   return html`<p class="claims" role="group" aria-label="Claims">
-    <strong>${number(total)} ${total === 1 ? 'claim' : 'claims'}</strong>${counts.map(({ name, word, leads }) => {
+    <strong>${counted(total, 'claim')}</strong>${counts.map(({ name, word, leads }) => {
       const text = `${number(claims[name])} ${word}`;
       if (!leads) return html`<span key=${name}>, ${text}</span>`;
       return html`<span key=${name}>, <button type="button" class="link" data-support=${name} title="Show the next one" onClick=${next(name)}>${text}</button></span>`;
@@ -29,7 +29,7 @@ export function Claims({ claims, onNext }) {
   </p>`;
 }
 
-/** Puts the focus on the citation of this kind behind the one with this index; gives its index. */
+/** Focuses the next citation of this kind after the index. Returns its index. */
 export function focusNext(report, { kind, after }) {
   const found = [...report.querySelectorAll(`.cite[data-support="${kind}"]`)];
   if (found.length === 0) return -1;

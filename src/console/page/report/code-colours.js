@@ -1,14 +1,14 @@
 import { html } from '../lib/preact.js';
 
-/** Longer code is shown in one colour, in characters. */
-const LONGEST = 20_000;
+/** Longer code is not highlighted, in characters. */
+const MAX_LENGTH = 20_000;
 
-const HASH = new Set(
+const HASH_COMMENTS = new Set(
   'python py ruby rb sh bash shell zsh console yaml yml toml r perl make makefile dockerfile ini conf nix elixir'.split(
     ' ',
   ),
 );
-const DASHES = new Set('sql lua haskell hs ada elm'.split(' '));
+const DASH_COMMENTS = new Set('sql lua haskell hs ada elm'.split(' '));
 const PLAIN = new Set(['', 'text', 'txt', 'plain', 'plaintext', 'output', 'log', 'markdown', 'md', 'csv']);
 
 const KEYWORDS = new Set(
@@ -23,29 +23,29 @@ const KEYWORDS = new Set(
 
 const STRINGS = String.raw`"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|${'`'}(?:\\.|[^${'`'}\\])*${'`'}?`;
 const REST = String.raw`|(?<string>${STRINGS})|(?<number>\b\d[\w.]*)|(?<word>[A-Za-z_]\w*)`;
-const SLASHES = new RegExp(String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))${REST}`, 'g');
-const HASHES = new RegExp(String.raw`(?<comment>(?<![\w$])#[^\n]*)${REST}`, 'g');
-const LINES = new RegExp(String.raw`(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))${REST}`, 'g');
-const MARKUP = /(?<comment><!--[\s\S]*?(?:-->|$))|(?<string>"[^"\n]*"?|'[^'\n]*'?)|(?<word><\/?[\w:-]+|\/?>)/g;
-const DATA = new RegExp(`(?<comment>\\u0000)${REST}`, 'g');
+const SLASH_RULE = new RegExp(String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))${REST}`, 'g');
+const HASH_RULE = new RegExp(String.raw`(?<comment>(?<![\w$])#[^\n]*)${REST}`, 'g');
+const DASH_RULE = new RegExp(String.raw`(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))${REST}`, 'g');
+const MARKUP_RULE = /(?<comment><!--[\s\S]*?(?:-->|$))|(?<string>"[^"\n]*"?|'[^'\n]*'?)|(?<word><\/?[\w:-]+|\/?>)/g;
+const JSON_RULE = new RegExp(`(?<comment>\\u0000)${REST}`, 'g');
 
 function ruleOf(language) {
-  if (HASH.has(language)) return HASHES;
-  if (DASHES.has(language)) return LINES;
-  if (/^(html|xml|svg|vue|jsx-html)$/.test(language)) return MARKUP;
-  return /^json[5c]?$|^jsonl$/.test(language) ? DATA : SLASHES;
+  if (HASH_COMMENTS.has(language)) return HASH_RULE;
+  if (DASH_COMMENTS.has(language)) return DASH_RULE;
+  if (/^(html|xml|svg|vue|jsx-html)$/.test(language)) return MARKUP_RULE;
+  return /^json[5c]?$|^jsonl$/.test(language) ? JSON_RULE : SLASH_RULE;
 }
 
-/** Code with its comments, texts, numbers and keywords in colours of their own; unknown languages are read like C. */
+/** Highlights comments, strings, numbers and keywords of code; unknown languages are treated like C. */
 export function coloured(text, language = '') {
   const name = language.trim().split(/\s/)[0].toLowerCase();
-  if (text.length > LONGEST || PLAIN.has(name)) return text;
+  if (text.length > MAX_LENGTH || PLAIN.has(name)) return text;
   const rule = ruleOf(name);
   const parts = [];
   let at = 0;
   for (const found of text.matchAll(rule)) {
     const { comment, string, number } = found.groups;
-    const isKeyword = rule === MARKUP || KEYWORDS.has(found[0]);
+    const isKeyword = rule === MARKUP_RULE || KEYWORDS.has(found[0]);
     const kind = comment ? 'comment' : string ? 'string' : number ? 'number' : isKeyword ? 'keyword' : undefined;
     if (!kind) continue;
     parts.push(text.slice(at, found.index), html`<span data-code=${kind}>${found[0]}</span>`);

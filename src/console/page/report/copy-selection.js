@@ -1,7 +1,7 @@
 import { numberOf } from '../run/fold.js';
 
 /**
- * What is copied out of a report takes its citations along: their numbers in brackets, their sources below.
+ * Adds the citations to text copied from a report: their numbers in brackets, their sources below it.
  * @param annotations those of the whole report.
  */
 export function copySelection(event, annotations) {
@@ -29,7 +29,7 @@ export function copySelection(event, annotations) {
   event.preventDefault();
 }
 
-/** Blocks as lines: an element outside of the page has no layout that would tell. */
+/** The text with blocks as lines: an element outside the page has no layout, so `innerText` has no line breaks. */
 function textOf(copied) {
   for (const block of copied.querySelectorAll('p, li, tr, h2, h3, h4, h5, h6, pre, br')) block.append('\n');
   for (const cell of copied.querySelectorAll('td, th')) cell.append('\t');

@@ -3,7 +3,7 @@ import { html, useLayoutEffect, useMemo, useRef } from '../lib/preact.js';
 
 const MATHML = 'http://www.w3.org/1998/Math/MathML';
 
-/** A formula as browsers draw it; what is not understood stands there as it was written. */
+/** A formula as MathML; one that is not understood is shown as written. */
 export function Formula({ source, display }) {
   const place = useRef(null);
   const math = useMemo(() => mathOf(source, { display }), [source, display]);
@@ -14,7 +14,7 @@ export function Formula({ source, display }) {
   return html`<span class="formula" data-display=${display} dir="ltr" ref=${place} tabindex=${display ? 0 : undefined}></span>`;
 }
 
-/** Tags and attributes come from this page's own parser; what was written is text in them. */
+/** Builds MathML elements. Tags and attributes come from this page's own parser; the source is only text in them. */
 function elementOf(made) {
   if (typeof made === 'string') return document.createTextNode(made);
   const element = document.createElementNS(MATHML, made.tag);

@@ -1,18 +1,18 @@
-/** A text that takes longer to read is shown as it is, in milliseconds. Loading what reads it does not count. */
+/** A text that takes longer to parse is shown as it is, in milliseconds. Loading the worker does not count. */
 const LIMIT_MS = 4000;
 
 const address = new URL('./worker/lexer.js', import.meta.url).href;
 /** The one script address that the page may start a worker from (trusted types). */
 const policy = globalThis.trustedTypes?.createPolicy('console-worker', { createScriptURL: () => address });
 
-/** A worker that nobody uses now: starting one takes longer than reading most texts. */
+/** An idle worker to reuse: starting one takes longer than parsing most texts. */
 let spare;
-/** Workers that are loaded. */
+/** Workers that have loaded. */
 const ready = new WeakSet();
 
 /**
- * Reads Markdown into tokens, the latest text first: while one is being read, only the newest waits. `onTokens` gets
- * what was read and its tokens, or undefined where it could not be read in time.
+ * Parses Markdown into tokens in a worker. While one text is parsed, only the newest of the others waits. `onTokens` gets
+ * the text and its tokens, or undefined if it could not be parsed in time.
  */
 export class MarkdownReader {
   #worker;
@@ -21,14 +21,14 @@ export class MarkdownReader {
   #next;
   #timer;
   #id = 0;
-  /** What the worker gave last, of which it names what stays; undefined where the next text is read from its start. */
+  /** The worker's last tokens, of which it keeps a prefix; undefined if the next text is parsed from its start. */
   #tokens;
 
   constructor(onTokens) {
     this.#onTokens = onTokens;
   }
 
-  /** `about.text` is read; `about` comes back with its tokens. Those of a start that stayed the same are the same objects. */
+  /** Parses `about.text`; `onTokens` gets `about` back. Tokens of an unchanged start are the same objects. */
   read(about) {
     if (this.#busy !== undefined) {
       this.#next = about;
@@ -38,11 +38,11 @@ export class MarkdownReader {
     this.#id += 1;
     const worker = this.#started();
     worker.postMessage({ id: this.#id, text: about.text, whole: about.whole === true || this.#tokens === undefined });
-    if (ready.has(worker)) this.#limit();
+    if (ready.has(worker)) this.#startLimit();
   }
 
-  #limit() {
-    this.#timer = setTimeout(() => this.#give(undefined), LIMIT_MS);
+  #startLimit() {
+    this.#timer = setTimeout(() => this.#finish(undefined), LIMIT_MS);
   }
 
   stop() {
@@ -62,18 +62,18 @@ export class MarkdownReader {
     this.#worker.onmessage = ({ target, data: { ready: isReady, id, keep, tokens } }) => {
       if (isReady) {
         ready.add(target);
-        if (this.#busy !== undefined) this.#limit();
+        if (this.#busy !== undefined) this.#startLimit();
         return;
       }
       if (id !== this.#id || this.#busy === undefined) return;
       this.#tokens = tokens && [...(this.#tokens ?? []).slice(0, keep), ...tokens];
-      this.#give(this.#tokens);
+      this.#finish(this.#tokens);
     };
-    this.#worker.onerror = () => this.#give(undefined);
+    this.#worker.onerror = () => this.#finish(undefined);
     return this.#worker;
   }
 
-  #give(tokens) {
+  #finish(tokens) {
     clearTimeout(this.#timer);
     const about = this.#busy;
     const next = this.#next;

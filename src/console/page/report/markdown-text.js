@@ -3,7 +3,7 @@ import { groups } from './markdown.js';
 import { useMarkdown } from './use-markdown.js';
 
 const NO_CITATIONS = [];
-/** Headings of a thought are no headings of the page. */
+/** Headings in a thought are not headings of the page. */
 const CONTEXT = { markers: [], Cite: () => null, noHeadings: true };
 
 /** Markdown beside the report, such as a thought. */

@@ -9,8 +9,8 @@ import { markersIn, PLACEHOLDER, restored } from './markers.js';
 const MAX_DEPTH = 40;
 
 /**
- * Markdown tokens as elements, made one by one: no text ever becomes markup. HTML is shown as text, links lead to web
- * addresses only, pictures are their names, because nothing is loaded from elsewhere.
+ * Builds elements from Markdown tokens one by one, so that no text becomes markup. HTML is shown as text, links lead to web
+ * addresses only, and pictures are links, because nothing is loaded from elsewhere.
  * @param context `{markers, Cite, charts}`: what placeholders stand for, the element of a citation, and whether blocks
  * `vega-lite` are charts.
  */
@@ -19,14 +19,14 @@ export function blocks(tokens, context, depth = 0) {
   return tokens.map((token, index) => block(token, context, depth, index));
 }
 
-/** Blocks that are drawn again together, so that a long report is not looked through block by block. */
-const TOGETHER = 16;
+/** How many blocks are compared as a group, so that not every block of a long report is checked. */
+const GROUP_SIZE = 16;
 
 /** Top-level blocks in groups, each drawn again only when something in it changed. */
 export function groups(tokens, context) {
   const found = [];
-  for (let start = 0; start < tokens.length; start += TOGETHER) {
-    found.push(html`<${Group} key=${start} tokens=${tokens.slice(start, start + TOGETHER)} context=${context} />`);
+  for (let start = 0; start < tokens.length; start += GROUP_SIZE) {
+    found.push(html`<${Group} key=${start} tokens=${tokens.slice(start, start + GROUP_SIZE)} context=${context} />`);
   }
   return found;
 }
@@ -43,7 +43,7 @@ class Group extends Component {
   }
 }
 
-/** A top-level block, drawn again only when its text changed: a report that is being written grows at its end. */
+/** A top-level block, drawn again only when its text changed, because a report grows at its end. */
 class Block extends Component {
   shouldComponentUpdate({ token, context }) {
     return isChanged(token, this.props.token, context, this.props.context);
@@ -57,7 +57,7 @@ class Block extends Component {
 function isChanged(token, before, context, contextBefore) {
   if (token !== before && (token.raw !== before.raw || token.type !== before.type)) return true;
   if (context === contextBefore) return false;
-  // What a placeholder stands for may have become known.
+  // The citation behind a placeholder may have become known.
   return markersOf(token).some((index) => context.markers[index] !== contextBefore.markers[index]);
 }
 
@@ -172,7 +172,7 @@ function link(href, content, context, key) {
 
 const ENTITIES = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', '#39': "'" };
 
-/** Text with its citations. Markdown's entities are single letters. */
+/** Text with its citations and its entities decoded. */
 function prose(text, { markers, Cite }) {
   const plain = text.replace(/&(amp|lt|gt|quot|apos|nbsp|#39|#\d{1,7}|#x[\da-f]{1,6});/gi, (whole, name) => {
     const known = ENTITIES[name.toLowerCase()];
@@ -190,7 +190,7 @@ function prose(text, { markers, Cite }) {
   });
 }
 
-/** A marker that belonged to no source. */
+/** A citation marker without a source. */
 function unsourced(text) {
   return text
     .split('[?]')

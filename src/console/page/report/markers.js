@@ -1,6 +1,6 @@
 import { numberOf } from '../run/fold.js';
 
-/** Stand for a marker while Markdown is read; such letters of the text itself are replaced before. */
+/** Enclose the placeholder of a marker while Markdown is parsed. The same characters in the text are replaced first. */
 const OPEN = '\u{e000}';
 const CLOSE = '\u{e001}';
 export const PLACEHOLDER = /\u{e000}(\d+)\u{e001}/u;

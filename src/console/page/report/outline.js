@@ -3,13 +3,13 @@ import { html, useEffect, useState } from '../lib/preact.js';
 import { unmarked } from '../words.js';
 import { restored } from './markers.js';
 
-/** Headings below this level stand in no outline. */
+/** Headings below this level are not in the outline. */
 const MAX_DEPTH = 3;
-/** A heading that is nearer to the top of the window is where the reader is, in pixels. */
+/** The reader is at the last heading above this line of the window, in pixels. */
 const READING_AT = 140;
 const HEADINGS = ':scope > :is(h2, h3, h4, h5, h6)';
 
-/** What a report's headings say: `{part, depth, text}`; `part` counts all of its top-level headings. */
+/** The headings of a report: `{part, depth, text}`; `part` is the index among all its top-level headings. */
 export function headingsIn(tokens) {
   const headings = (tokens ?? []).filter(({ type }) => type === 'heading');
   return headings
@@ -17,7 +17,7 @@ export function headingsIn(tokens) {
     .filter(({ depth, text }) => depth <= MAX_DEPTH && text !== '');
 }
 
-/** The report's outline, which follows its reader. `report`: gives the element of the report, or null. */
+/** The report's outline, which follows the reader. `report()` returns the element of the report, or null. */
 export function Outline({ headings, report, onPart }) {
   const current = usePart(headings, report);
   const top = Math.min(...headings.map(({ depth }) => depth));
@@ -37,7 +37,7 @@ export function Outline({ headings, report, onPart }) {
   </nav>`;
 }
 
-/** Shows a part of the report, and reads on from there. */
+/** Scrolls to a part of the report and focuses its heading. */
 export function showPart(report, part) {
   const heading = report?.querySelectorAll(HEADINGS)[part];
   if (!heading) return;
@@ -46,7 +46,7 @@ export function showPart(report, part) {
   heading.focus({ preventScroll: true });
 }
 
-/** The part that is being read: the last one of the outline whose heading has passed the top of the window. */
+/** The part that the reader is at: the last one whose heading has passed the top of the window. */
 function usePart(headings, report) {
   const [current, setCurrent] = useState(headings[0]?.part);
   useEffect(() => {

@@ -8,25 +8,24 @@ import { headingsIn } from './outline.js';
 import { nameOfCitation, supportOf } from './support.js';
 import { useMarkdown } from './use-markdown.js';
 
-/** Letters of a report that tell its language. */
-const LANGUAGE_SEEN = 2000;
+/** How many characters of a report decide its language. */
+const LANGUAGE_SAMPLE = 2000;
 /** How long the pointer may take from a citation to its card, in milliseconds. */
-const WAY_MS = 220;
+const LEAVE_MS = 220;
 
-/** What citations do: `{open(annotation, element), look(annotation, element), leave(), sourceOf(url)}`. */
+/** The actions of citations: `{open(annotation, element), look(annotation, element), leave(), sourceOf(url)}`. */
 const Cited = createContext(null);
 
 const unknown = () => undefined;
 
 /**
  * The report as it is written: Markdown with citations that open.
- * `charts`: blocks of them are drawn.
- * @param onCite `(annotation, claim)`; @param sourceOf gives what the run knows of an address; @param onHeadings gets the
- * report's headings as they come, `(headings)`.
+ * @param charts whether chart blocks are drawn; @param onCite `(annotation, claim)`; @param sourceOf the run's source for an
+ * address; @param onHeadings `(headings)`, with each change of the report's headings.
  */
 export function ReportView({ text, annotations, charts = false, writing, onCite, sourceOf = unknown, onHeadings }) {
   const { tokens, markers, plain } = useMarkdown({ text, annotations, writing });
-  const start = text.slice(0, LANGUAGE_SEEN);
+  const start = text.slice(0, LANGUAGE_SAMPLE);
   const language = useMemo(() => languageOf(start), [start]);
   const [card, hovering] = useCard();
   const open = useCallback(
@@ -51,7 +50,7 @@ export function ReportView({ text, annotations, charts = false, writing, onCite,
   <//>`;
 }
 
-/** The card that is shown, if any, and what shows and hides it. It stays while the pointer is on its way to it. */
+/** The open card, if any, and the functions to open and close it. It stays open while the pointer moves to it. */
 function useCard() {
   const [card, setCard] = useState(null);
   const leaving = useRef(0);
@@ -63,7 +62,7 @@ function useCard() {
     };
     const leave = () => {
       hold();
-      leaving.current = setTimeout(close, WAY_MS);
+      leaving.current = setTimeout(close, LEAVE_MS);
     };
     const look = (annotation, element) => {
       hold();
@@ -98,17 +97,17 @@ function Cite({ marker }) {
   })}</span>`;
 }
 
-/** Stands in no text. */
+/** A character that no text contains. */
 const GAP = '\ue000';
 
-/** The sentence that a citation stands after. */
+/** The sentence before a citation. */
 function claimAround(element) {
   const home = element.closest('p, li, td, th, blockquote, h2, h3, h4, h5, h6') ?? element.parentElement;
   const range = document.createRange();
   range.setStart(home, 0);
   range.setEndBefore(element.closest('.cites') ?? element);
   const read = range.cloneContents();
-  // Other citations are no words of it, and leave no gap.
+  // Other citations are not part of the sentence, and leave no gap.
   for (const other of read.querySelectorAll('.cites')) other.replaceWith(GAP);
   const before = read.textContent
     .split(GAP)
@@ -116,12 +115,12 @@ function claimAround(element) {
     .join('')
     .replace(/\s+/g, ' ')
     .trim();
-  const sentences = before.match(/[^.!?。！？]+[.!?。！？]*/gu) ?? [];
+  const sentences = before.match(/(?:[^.!?。！？]|[.!?](?=\S))+[.!?。！？]*/gu) ?? [];
   const last = sentences.at(-1)?.trim() ?? '';
   return last.length > 12 ? last : before.slice(wordStart(before, before.length - 240));
 }
 
-/** Enough for the browser to choose the right glyphs and hyphens. */
+/** The language of a text, as far as the browser needs it for glyphs and hyphens. */
 function languageOf(start) {
   if (/[\u3040-\u30ff]/.test(start)) return 'ja';
   if (/\p{Script=Hangul}/u.test(start)) return 'ko';

@@ -5,13 +5,13 @@ const SUPPORT = {
   quoted: { word: 'quoted', about: 'The source says this.' },
   partial: { word: 'partial', about: 'The source says a part of this.' },
   none: { word: 'not found', about: 'What was read of this source does not say this.' },
-  unchecked: { word: 'not read', about: 'The run saw this source in a search result only.' },
+  unchecked: { word: 'not read', about: 'The run saw this source only in search results.' },
 };
-const UNVERIFIED = { word: 'unsupported', about: 'The run never read this address.' };
+const UNVERIFIED = { word: 'unverified', about: 'The run did not read this address.' };
 
 /**
- * How far a source carries what it is cited for: `{kind, word, about, doubt}`; undefined where nothing is known, as in
- * logs of before it was looked at.
+ * How well a source supports the sentence that cites it: `{kind, word, about, doubt}`; undefined if that is unknown, as in
+ * older logs.
  */
 export function supportOf(annotation, source) {
   if (annotation.verified === false) return { kind: 'unverified', ...UNVERIFIED, doubt: true };
@@ -20,7 +20,7 @@ export function supportOf(annotation, source) {
   return SUPPORT[kind] && { kind, ...SUPPORT[kind], doubt: kind !== 'quoted' };
 }
 
-/** How a citation is called by those who hear it. */
+/** The name of a citation for screen readers. */
 export function nameOfCitation(annotation, source) {
   const support = supportOf(annotation, source);
   const doubt = support?.doubt ? ` (${support.word})` : '';

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from '../lib/preact.js';
 import { MarkdownReader } from './lexer.js';
 import { withPlaceholders } from './markers.js';
 
-/** Tokens of the newest text that was read so far. */
+/** The tokens of the newest text that has been parsed. */
 export function useMarkdown({ text, annotations, writing }) {
   const [read, setRead] = useState({ tokens: [], markers: [], plain: '' });
   const reader = useRef(null);
@@ -10,10 +10,10 @@ export function useMarkdown({ text, annotations, writing }) {
   useEffect(() => {
     let drawing;
     const own = new MarkdownReader(({ original, markers, whole }, tokens) => {
-      // With what else changes in a frame: in between it would make the browser lay the page out twice.
+      // Update with the frame, because an update in between would make the browser lay out the page twice.
       cancelAnimationFrame(drawing);
       drawing = requestAnimationFrame(() => setRead({ tokens, markers, plain: tokens ? '' : original }));
-      // Of many texts that stand in the page only those that are being written need a worker.
+      // Only texts that are still being written need their worker.
       if (whole) own.stop();
     });
     reader.current = own;

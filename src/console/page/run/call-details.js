@@ -4,10 +4,10 @@ import { planOf, UPDATE_PLAN } from '../watching/plan-state.js';
 import { PlanItems } from '../watching/plan-view.js';
 import { parseJson } from './sources.js';
 
-/** What of a long text is shown at first, in characters. */
-const SHOWN = 2500;
+/** How much of a long text is shown at first, in characters. */
+const PREVIEW_LENGTH = 2500;
 
-/** Arguments and result of a call: built-in tools in words, others as JSON. */
+/** Arguments and result of a call: formatted for built-in tools, as JSON for others. */
 export function CallDetails({ item }) {
   const args = parseJson(item.arguments);
   const result = parseJson(item.result);
@@ -41,7 +41,7 @@ function Arguments({ item, args }) {
 function Result({ item, result }) {
   const results = result?.results ?? parseJson(item.arguments)?.sources;
   if (item.name === 'web_search' && Array.isArray(results)) {
-    if (results.length === 0) return html`<p class="quiet">Nothing was found.</p>`;
+    if (results.length === 0) return html`<p class="quiet">Nothing found.</p>`;
     return html`<ol class="found">
       ${results.map(
         (found, at) => html`<li key=${at} value=${Number.isSafeInteger(found?.source_id) ? found.source_id : at + 1}>
@@ -65,18 +65,18 @@ function Result({ item, result }) {
   return html`<${LongText} text=${pretty(result, item.result)} label="Result" />`;
 }
 
-/** A text in a box, its start first. */
+/** A text in a box; a long one is cut until the reader wants all of it. */
 export function LongText({ text, label, prose = false }) {
   const [whole, setWhole] = useState(false);
-  const long = text.length > SHOWN;
+  const long = text.length > PREVIEW_LENGTH;
   return html`<figure class="text-box" data-prose=${prose}>
     <figcaption>${label}</figcaption>
-    <pre tabindex="0" dir="auto">${whole || !long ? text : `${text.slice(0, SHOWN)}…`}</pre>
+    <pre tabindex="0" dir="auto">${whole || !long ? text : `${text.slice(0, PREVIEW_LENGTH)}…`}</pre>
     ${long && html`<button type="button" class="link" onClick=${() => setWhole(!whole)}>${whole ? 'Show less' : `Show all ${number(text.length)} characters`}</button>`}
   </figure>`;
 }
 
-/** An address that opens where a browser may open it. */
+/** An address, as a link if a browser may open it. */
 export function Address({ url }) {
   const href = openable(url);
   if (!href) return html`<span class="url">${placeOf(url)}</span>`;

@@ -1,27 +1,27 @@
 import { app } from '../app.js';
 import { exactly, line, toTheSecond } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
-import { useAttempt } from '../parts/asking.js';
 import { Button, Failure } from '../parts/controls.js';
+import { useAttempt } from '../parts/request-hooks.js';
 
-/** How often it is looked how a delivery goes that is under way, in milliseconds. */
-const LOOK_MS = 5000;
+/** How often open deliveries are read again, in milliseconds. */
+const POLL_MS = 5000;
 
-/** Who was told of the end of a run; none while it is not known. `reread` asks again. */
+/** The webhook deliveries of a run, empty until they are read. `reread` reads them again. */
 export function useDeliveries(id, { ended }) {
   const { client } = app.value;
   const [deliveries, setDeliveries] = useState([]);
   const read = () =>
     client.deliveries.list({ run: id }).then(
       ({ data }) => setDeliveries(data),
-      // Of a run that is gone the page says so itself.
+      // The page itself says so if the run is gone.
       () => {},
     );
   useEffect(() => void (ended && read()), [id, ended]);
   const isUnderWay = deliveries.some(({ status }) => status === 'pending');
   useEffect(() => {
     if (!isUnderWay) return;
-    const timer = setInterval(read, LOOK_MS);
+    const timer = setInterval(read, POLL_MS);
     return () => clearInterval(timer);
   }, [id, isUnderWay]);
   return { deliveries, reread: read };
@@ -39,14 +39,14 @@ export function Deliveries({ deliveries, reread }) {
         <p class="run-about">
           <span class="status" data-status=${STATUS[each.status]}>${each.status}</span>
           <strong dir="auto">${each.event.type}</strong>
-          <span>${each.receiver === 'key' ? 'to the receiver of the key' : 'to the receiver of the request'}</span>
+          <span>${each.receiver === 'key' ? 'webhook of the key' : 'webhook of the request'}</span>
         </p>
-        <p class="url" dir="auto">${each.url ?? 'Nobody is named any more.'}</p>
+        <p class="url" dir="auto">${each.url ?? 'This webhook was removed.'}</p>
         <ol class="attempts">${each.attempts.map(
           (attempt, at) =>
             html`<li key=${at}>${toTheSecond(attempt.created_at * 1000)}: <span dir="auto">${answerOf(attempt)}</span></li>`,
         )}</ol>
-        ${each.next_attempt_at && html`<p class="quiet">Comes again at ${exactly(each.next_attempt_at * 1000)}.</p>`}
+        ${each.next_attempt_at && html`<p class="quiet">Next attempt at ${exactly(each.next_attempt_at * 1000)}.</p>`}
         <${Button} icon="replay" onClick=${() => again(each.id)}>Send again<//>
       </li>`,
     )}</ul>`;

@@ -2,8 +2,8 @@ import { planOf, UPDATE_PLAN } from '../watching/plan-state.js';
 import { parseJson, Sources, sourcesFromCall } from './sources.js';
 
 /**
- * What a run's events say up to one of them. The event log is the only truth: live, resumed and replayed runs are the
- * same fold, so they look the same.
+ * The state of a run after some of its events. Live, resumed and replayed runs fold the same event log, so they look the
+ * same.
  */
 export class RunState {
   /** The response object of the first or last event. */
@@ -11,7 +11,7 @@ export class RunState {
   status = 'in_progress';
   /** Output items in order, as the timeline shows them. */
   items = [];
-  /** Sources by address, in the order met. */
+  /** Sources by address, in the order in which they were found. */
   sources = new Sources();
   /** Sequence number of the last event. */
   last = 0;
@@ -23,9 +23,9 @@ export class RunState {
   turns = 0;
   /** Tool calls. */
   calls = 0;
-  /** What the run plans to find out, as it stands: `[{text, status, finding}]`; null where it has no plan. */
+  /** The current plan: `[{text, status, finding}]`; null without a plan. */
   plan = null;
-  /** How many lanes research side by side; 0 for a run without lanes. */
+  /** How many lanes run in parallel; 0 for a run without lanes. */
   lanes = 0;
   ended = false;
 
@@ -83,7 +83,7 @@ export class RunState {
       type: item.type,
       kind,
       status: item.status ?? 'in_progress',
-      /** The event that began it, and the one that ended it. */
+      /** Sequence numbers of the events that started and ended it. */
       from: this.last,
       to: null,
       lane: laneOf(item),
@@ -100,7 +100,7 @@ export class RunState {
     if (!this.items[index]) this.#add(index, item);
     const known = this.items[index];
     const text = textOf(item);
-    // A new object: what was drawn from the old one is drawn again.
+    // A new object, so that views draw it again.
     const finished = {
       ...known,
       ...callOf(item),
@@ -143,12 +143,12 @@ export class RunState {
   }
 }
 
-/** The number of a citation in the text: `index`, or in logs written before it existed the source's own. */
+/** The number of a citation in the text: `index`, or in logs of versions before it the number of the source. */
 export function numberOf({ index, source_id }) {
   return index === undefined ? (source_id ?? null) : index;
 }
 
-/** More lanes than a run has are a mistake. */
+/** A lane with a higher number is an error in the log. */
 const MAX_LANES = 16;
 
 function laneOf({ lane }) {
@@ -166,7 +166,7 @@ function textOf(item) {
   return (item.content ?? []).map(({ text, refusal }) => text ?? refusal ?? '').join('');
 }
 
-/** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`), in the former's words. */
+/** A tool call in the gateway's own form, also for OpenAI's items (`profile: openai`). */
 function callOf(item) {
   const { type, name, arguments: args, result, error, action, queries, results, server_label } = item;
   switch (type) {
@@ -200,7 +200,7 @@ function callOf(item) {
   }
 }
 
-/** Why a call failed: a text, or parts of one. */
+/** Why a call failed: `error` is a text, or has the parts of one. */
 function failureOf(error) {
   return Array.isArray(error?.content) ? error.content.map((part) => part?.text ?? '').join('\n') : error;
 }

@@ -1,11 +1,11 @@
 import { app, ask } from '../app.js';
 import { html } from '../lib/preact.js';
-import { useOnce } from '../parts/asking.js';
 import { Composer } from '../parts/composer.js';
 import { Link } from '../parts/link.js';
-import { asksBack, isProposal, PlanToApprove } from '../parts/plan.js';
+import { isProposal, isQuestion, PlanToApprove } from '../parts/plan.js';
+import { useIdempotencyKey } from '../parts/request-hooks.js';
 
-/** What can be said to a run that has ended: a follow-up, an answer to what it asked, a word on its plan. */
+/** Continues a run that has ended: a follow-up, an answer to its question, or the approval of its plan. */
 export function FollowUp({ session, asked }) {
   const { models } = app.value;
   const { state } = session;
@@ -20,12 +20,12 @@ export function FollowUp({ session, asked }) {
   if (isProposal(state)) {
     return html`<section class="follow-up"><h2>The plan</h2><${Approval} session=${session} asked=${asked} model=${model} thread=${thread} /></section>`;
   }
-  const answers = asksBack(state);
-  return html`<section class="follow-up"><h2>${answers ? 'The run asks back' : 'Follow up'}</h2>
-    <${Composer} compact answers=${answers} models=${usable} model=${model} previous=${session.id} thread=${thread} given=${answers ? givenTo(response, asked) : undefined} onSubmit=${ask} /></section>`;
+  const isAnswer = isQuestion(state);
+  return html`<section class="follow-up"><h2>${isAnswer ? 'The run has a question' : 'Follow up'}</h2>
+    <${Composer} compact answers=${isAnswer} models=${usable} model=${model} previous=${session.id} thread=${thread} given=${isAnswer ? givenTo(response, asked) : undefined} onSubmit=${ask} /></section>`;
 }
 
-/** What the request of a run said of its research: what goes on from it begins with that, too. */
+/** The research options of a run's request, with which its continuation starts, too. */
 function givenTo({ instructions, reasoning, text, ...response }, asked = {}) {
   const given = {
     ...asked,
@@ -41,11 +41,11 @@ function givenTo({ instructions, reasoning, text, ...response }, asked = {}) {
 function Approval({ session, asked, model, thread }) {
   const { response } = session.state;
   const { plan, metadata } = response;
-  const onceFor = useOnce();
+  const idempotencyKeyFor = useIdempotencyKey();
   const go = (text) => {
     const title = String(metadata?.title ?? text);
-    const said = { model, input: text, previous_response_id: session.id, metadata: { title, thread } };
-    return ask({ ...givenTo(response, asked), ...said }, { once: onceFor(text) });
+    const request = { model, input: text, previous_response_id: session.id, metadata: { title, thread } };
+    return ask({ ...givenTo(response, asked), ...request }, { idempotencyKey: idempotencyKeyFor(text) });
   };
   return html`<${PlanToApprove} plan=${plan} onGo=${go} />`;
 }

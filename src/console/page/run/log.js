@@ -4,13 +4,13 @@ import { Choice, Empty } from '../parts/controls.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { LongText } from './call-details.js';
 
-const ROW = 30;
+const ROW_HEIGHT = 30;
 
-/** The events themselves, for whoever builds a client or tunes a model. */
+/** The raw events, for people who build a client or tune a model. */
 export function Log({ session, state }) {
   const [chosen, setChosen] = useState(null);
   const [type, setType] = useState('');
-  const shown = useShown(session.events, { last: state.last, type });
+  const shown = useFilteredEvents(session.events, { last: state.last, type });
   const types = [...state.counts]
     .sort()
     .map(([name, count]) => [name, `${name.replace(/^response\./, '')} (${count})`]);
@@ -30,32 +30,32 @@ export function Log({ session, state }) {
   return html`<div class="log">
     <div class="log-tools">
       <${Choice} kind=${null} label="Events" value=${type} options=${[['', `all ${number(state.last)}`], ...types]} onChoose=${setType} />
-      <span class="quiet">Byte for byte what every reader of this run gets.</span>
+      <span class="quiet">Exactly the bytes that every reader of this run gets.</span>
     </div>
     <div class="log-body" data-chosen=${chosen !== null}>
     ${
       shown.length === 0
         ? html`<${Empty} title="No events" />`
-        : html`<${VirtualList} count=${shown.length} draw=${draw} rowAt=${(at) => ({ key: String(shown[at].sequence_number), kind: 'event' })} dependsOn=${(at) => [shown[at], shown[at] === chosen]} key=${type} estimate=${ROW} label="Events" follow=${!state.ended} />`
+        : html`<${VirtualList} count=${shown.length} draw=${draw} rowAt=${(at) => ({ key: String(shown[at].sequence_number), kind: 'event' })} dependsOn=${(at) => [shown[at], shown[at] === chosen]} key=${type} estimate=${ROW_HEIGHT} label="Events" follow=${!state.ended} />`
     }
     ${chosen && html`<${LongText} key=${chosen.sequence_number} text=${JSON.stringify(chosen, null, 2)} label=${`Event ${chosen.sequence_number}`} />`}
     </div>
   </div>`;
 }
 
-/** The events of one type up to one of them. While a run goes on, only those that came since are looked at. */
-function useShown(events, { last, type }) {
-  const kept = useRef(null);
-  const known = kept.current;
-  const goesOn = known && known.events === events && known.type === type && known.last <= last;
-  const list = goesOn ? known : { events, type, last: 0, looked: 0, shown: [] };
-  while (list.looked < events.length && events[list.looked].sequence_number <= last) {
-    const event = events[list.looked];
+/** The events of one type up to number `last`. While a run continues, only new events are filtered. */
+function useFilteredEvents(events, { last, type }) {
+  const previous = useRef(null);
+  const known = previous.current;
+  const canExtend = known && known.events === events && known.type === type && known.last <= last;
+  const list = canExtend ? known : { events, type, last: 0, filtered: 0, shown: [] };
+  while (list.filtered < events.length && events[list.filtered].sequence_number <= last) {
+    const event = events[list.filtered];
     if (type === '' || event.type === type) list.shown.push(event);
-    list.looked += 1;
+    list.filtered += 1;
   }
   list.last = last;
-  kept.current = list;
+  previous.current = list;
   return list.shown;
 }
 

@@ -2,12 +2,12 @@ import { compact, elapsed, money } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { clockOf } from '../watching/clock.js';
 
-/** Letters of a token, where the run has not yet said how many it used. */
-const LETTERS_PER_TOKEN = 4;
+/** Estimates tokens until the run reports its usage. */
+const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * What the run has used so far, and what is left of what it was given. `replaying`: how long it took to get to this point
- * stands in its `timeline`, where that has times.
+ * What the run has used so far and what is left of its limits. `replaying`: the time up to this point comes from the
+ * `timeline`, if that has times.
  */
 export function Meters({ state, asked, replaying = false, timeline }) {
   const { response } = state;
@@ -19,7 +19,7 @@ export function Meters({ state, asked, replaying = false, timeline }) {
   const passed = replaying && !state.ended ? clockOf(timeline)?.(state.last) : end - start;
   const { calls } = state;
   const known = usage?.total_tokens > 0;
-  const written = Math.round(state.written / LETTERS_PER_TOKEN);
+  const written = Math.round(state.written / CHARACTERS_PER_TOKEN);
   const left = response.max_tool_calls ? `${Math.max(0, response.max_tool_calls - calls)} left` : undefined;
   const limit = asked?.max_cost ? `of ${asked.max_cost}` : undefined;
   return html`<dl class="meters">
@@ -44,11 +44,11 @@ function endedTurns(timeline, ms) {
   return (timeline?.turns ?? []).filter((turn) => turn.ended_ms <= ms);
 }
 
-/** What it cost, or while it goes on, what the turns cost that have ended. */
+/** The cost of the run, or while it continues, of the turns that have ended. */
 function Cost({ state: { ended, response }, turns, currency, limit }) {
   const known = response.usage?.cost;
   if (known && (ended || known.total > 0)) return html`<${Meter} name="Cost" value=${money(known)} about=${limit} />`;
-  // Where a route has no price, the sum of the others is not what it cost.
+  // If a route has no price, the sum of the others is not the cost.
   if (ended) return null;
   const costs = turns.map(({ cost }) => cost).filter((cost) => cost !== null);
   if (costs.length === 0) return limit && html`<${Meter} name="Cost" value="…" about=${limit} />`;

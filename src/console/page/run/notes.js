@@ -2,8 +2,8 @@ import { html } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { reasonInWords } from './reasons.js';
 
-/** Warnings of one kind that are shown one by one. */
-const SHOWN = 5;
+/** How many warnings of one kind are listed. */
+const MAX_SHOWN = 5;
 
 /** What a reader should know before reading: failures, cuts, warnings. */
 export function Notes({ response }) {
@@ -11,14 +11,14 @@ export function Notes({ response }) {
   const { status, error, incomplete_details: incomplete, warnings = [] } = response;
   const notes = [];
   if (status === 'failed') notes.push({ bad: true, title: 'The run failed.', text: error?.message, code: error?.code });
-  if (status === 'cancelled')
-    notes.push({ title: 'The run was stopped.', text: 'What stands here is all that it wrote.' });
+  if (status === 'cancelled') notes.push({ title: 'The run was stopped.', text: 'This is all that it wrote.' });
   if (incomplete?.reason) notes.push({ title: reasonInWords(incomplete.reason) });
   for (const [code, group] of Map.groupBy(warnings, ({ code }) => code)) {
     if (code === 'no_sources' && incomplete?.reason === 'no_sources') continue;
-    for (const { message, param } of group.slice(0, SHOWN))
+    for (const { message, param } of group.slice(0, MAX_SHOWN))
       notes.push({ title: message, code: param ? `${code}, ${param}` : code });
-    if (group.length > SHOWN) notes.push({ title: `${group.length - SHOWN} more warnings of this kind.`, code });
+    if (group.length > MAX_SHOWN)
+      notes.push({ title: `${group.length - MAX_SHOWN} more warnings of this kind.`, code });
   }
   if (notes.length === 0) return null;
   return html`<ul class="notes">

@@ -1,17 +1,17 @@
 import { placeOf, published } from '../format.js';
 import { html, useMemo } from '../lib/preact.js';
 import { unmarked } from '../words.js';
-import { sorted } from './source-cards.js';
+import { sortSources } from './source-cards.js';
 
-/** Words of a source that a note repeats. */
-const QUOTES = 3;
+/** How many quotations of a source a note has. */
+const MAX_QUOTES = 3;
 
-/** On paper nothing opens: what the report cites, as numbered notes with address, date and the words that carry it. */
+/** The cited sources of a printed report as numbered notes, with address, date and the words that support it. */
 export function PrintNotes({ state }) {
   const { sources, message } = state;
   return useMemo(() => {
     const cited = Map.groupBy(message.annotations, ({ url }) => url);
-    const notes = sorted(sources).filter(({ url }) => cited.has(url));
+    const notes = sortSources(sources).filter(({ url }) => cited.has(url));
     return html`<ul class="print-notes">${notes.map((source) => html`<${Note} key=${source.url} source=${source} annotations=${cited.get(source.url)} />`)}</ul>`;
   }, [sources, sources.version, message.annotations.length]);
 }
@@ -21,6 +21,6 @@ function Note({ source: { url, title, number, published: date }, annotations }) 
   return html`<li>
     <span class="note-number">[${Number.isSafeInteger(number) ? number : '–'}]</span>
     <span dir="auto">${title || placeOf(url)}.</span> <span class="url">${url}</span>${date && html` <span dir="auto">(${published(date)})</span>`}
-    ${[...words].slice(0, QUOTES).map((text) => html` <q key=${text} dir="auto">${unmarked(text)}</q>`)}
+    ${[...words].slice(0, MAX_QUOTES).map((text) => html` <q key=${text} dir="auto">${unmarked(text)}</q>`)}
   </li>`;
 }

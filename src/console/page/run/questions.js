@@ -1,21 +1,21 @@
 import { useEffect, useState } from '../lib/preact.js';
-import { useLooking } from '../parts/asking.js';
+import { usePolling } from '../parts/request-hooks.js';
 
-/** Questions that are read at the same time for a search. */
-const AT_ONCE = 4;
-/** When a question is read again that could not be read, in milliseconds. */
+/** How many questions a search reads at the same time. */
+const PARALLEL = 4;
+/** When an unreadable question is tried again, in milliseconds. */
 const RETRY_MS = 5000;
 
-/** Questions that are kept. */
-const MOST = 2000;
+/** How many questions are cached. */
+const MAX_CACHED = 2000;
 
-/** What was asked: the last user message of a run's input. `undefined` while it is read. */
+/** The question of a run: the last user message of its input. `undefined` until it is read. */
 export function useQuestion(client, id) {
   const [question, setQuestion] = useState(client.questions.get(id));
-  useLooking(
-    async (isWanted) => {
+  usePolling(
+    async (isMounted) => {
       const found = await read(client, id);
-      if (isWanted()) setQuestion(found);
+      if (isMounted()) setQuestion(found);
       return found ? undefined : RETRY_MS;
     },
     [id],
@@ -23,21 +23,21 @@ export function useQuestion(client, id) {
   return question;
 }
 
-/** What is known of the questions of these runs, as texts by id; those that are not yet known are read meanwhile. */
+/** The known questions of these runs, as texts by id. Unknown ones are read in the background. */
 export function useQuestions(client, ids) {
   const [, draw] = useState(0);
   useEffect(() => {
-    let left = false;
+    let isMounted = true;
     const unknown = ids.filter((id) => !client.questions.has(id));
     const readOn = async () => {
-      while (!left && unknown.length > 0) {
+      while (isMounted && unknown.length > 0) {
         await read(client, unknown.shift());
-        if (!left) draw((n) => n + 1);
+        if (isMounted) draw((n) => n + 1);
       }
     };
-    for (let n = 0; n < AT_ONCE; n += 1) void readOn();
+    for (let n = 0; n < PARALLEL; n += 1) void readOn();
     return () => {
-      left = true;
+      isMounted = false;
     };
   }, [ids.join()]);
   return new Map(ids.map((id) => [id, client.questions.get(id)?.text ?? '']));
@@ -49,18 +49,18 @@ async function read(client, id) {
   try {
     const { data } = await client.responses.part(id, 'input_items', { limit: 100 });
     questions.set(id, questionIn(data));
-    if (questions.size > MOST) questions.delete(questions.keys().next().value);
+    if (questions.size > MAX_CACHED) questions.delete(questions.keys().next().value);
     return questions.get(id);
   } catch ({ status }) {
-    // What cannot be reached comes back; what is refused stays so.
+    // A refusal is final; an unreachable gateway comes back.
     return status >= 400 && status < 500 ? { text: '', files: 0 } : undefined;
   }
 }
 
-/** The question and how many attachments stood before it. */
+/** The question and how many attachments precede it. */
 function questionIn(items) {
-  const asked = items.findLast(({ role }) => role === 'user');
-  const content = asked?.content;
+  const question = items.findLast(({ role }) => role === 'user');
+  const content = question?.content;
   if (typeof content === 'string') return { text: content, files: 0 };
   const parts = Array.isArray(content) ? content : [];
   const texts = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : []));

@@ -8,10 +8,10 @@ import { Notes } from './notes.js';
 import { PrintNotes } from './print-notes.js';
 import { SourceCards } from './source-cards.js';
 
-/** Letters of a thought that are shown before there is a report. */
-const LATEST = 300;
+/** How much of the latest thought is shown before there is a report, in characters. */
+const THOUGHT_LENGTH = 300;
 
-/** The answer; before there is one, what the research is about at this moment. */
+/** The report; before there is one, the latest thought and the plan. */
 export function ReportTab({ state, report, outline, onCite, onSource, onHeadings }) {
   const { sources } = state;
   const sourceOf = useCallback((url) => sources.get(url), [sources]);
@@ -31,18 +31,18 @@ export function ReportTab({ state, report, outline, onCite, onSource, onHeadings
   if (state.ended) return html`<div class="report"><${Notes} response=${state.response} /></div>`;
   const thought = state.items.findLast(({ kind }) => kind === 'thought');
   return html`<div class="report waiting">
-    <p class="waiting-thought" dir="auto">${thought?.text ? latest(thought.text) : 'The run begins…'}</p>
+    <p class="waiting-thought" dir="auto">${thought?.text ? endOf(thought.text) : 'Starting…'}</p>
     <${PlanView} plan=${state.plan} />
-    <p class="quiet">The report appears here as it is written. You may leave: the run goes on by itself.</p>
+    <p class="quiet">The report appears here as it is written. You can leave this page: the run continues.</p>
     ${state.sources.size > 0 && html`<${SourceCards} state=${state} onOpen=${onSource} limit=${12} />`}
   </div>`;
 }
 
-/** The end of a thought, from a word on. */
-function latest(text) {
+/** The end of a thought, from the start of a word. */
+function endOf(text) {
   const plain = unmarked(text.slice(-900));
-  const start = wordStart(plain, plain.length - LATEST);
-  return `${start > 0 ? '… ' : ''}${line(plain.slice(start), LATEST)}`;
+  const start = wordStart(plain, plain.length - THOUGHT_LENGTH);
+  return `${start > 0 ? '… ' : ''}${line(plain.slice(start), THOUGHT_LENGTH)}`;
 }
 
 function indented(text) {

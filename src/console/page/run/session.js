@@ -4,32 +4,32 @@ import { RunState } from './fold.js';
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 /**
- * A stream that is silent for longer is dead, whatever the network says: heartbeats come every 15 s by default. Where
- * they come more rarely, each silence makes the next one twice as long.
+ * A stream that is silent for longer counts as dead: heartbeats come every 15 s by default. If they come less often, each
+ * silence doubles the limit of the next.
  */
 const SILENCE_MS = 50_000;
 const MAX_SILENCE_MS = 600_000;
-/** How long it is shown that the connection is back, in milliseconds. */
-const BACK_MS = 10_000;
+/** How long a new connection is announced, in milliseconds. */
+const RECONNECTED_MS = 10_000;
 
 /**
- * One run as the page follows it: its events, the state they add up to, and the connection. It reconnects by itself
- * and goes on after the last event that it saw.
+ * Follows one run: its events, the state that they add up to, and the connection. It reconnects by itself and continues
+ * after the last event that it has.
  */
 export class RunSession {
   events = [];
   state = new RunState();
   /** `connecting`, `live`, `lost`, `ended`, `gone` or `refused`. */
   connection = 'connecting';
-  /** When the next attempt to reconnect begins, in Unix milliseconds. */
+  /** When the next attempt to reconnect starts, in Unix milliseconds. */
   retryAt = 0;
   error = null;
-  /** Whether the connection was lost since it was last fine; shown for a moment when it is back. */
+  /** Whether the connection was lost; stays true for a moment when it is back, so that the page can say so. */
   resumed = false;
   #client;
   #listeners = new Set();
   #drawing = 0;
-  #back = 0;
+  #bannerTimer = 0;
   #silenceMs = SILENCE_MS;
   #stopped = new AbortController();
   #wake = () => {};
@@ -41,8 +41,8 @@ export class RunSession {
   }
 
   /**
-   * Calls `listener` after each change; gives what stops it. The connection is open while somebody listens: browsers
-   * have few for one address, and a run goes on without any.
+   * Calls `listener` after each change. Returns a function that unsubscribes it. The connection is open only while there are
+   * listeners, because browsers allow few per host, and a run continues without any.
    */
   listen(listener) {
     this.#listeners.add(listener);
@@ -58,7 +58,7 @@ export class RunSession {
   stop() {
     this.#stopped.abort(new DOMException('The page left the run.', 'AbortError'));
     removeEventListener('online', this.retryNow);
-    clearTimeout(this.#back);
+    clearTimeout(this.#bannerTimer);
     cancelAnimationFrame(this.#drawing);
     this.#drawing = 0;
   }
@@ -79,7 +79,7 @@ export class RunSession {
       replay.state.apply(this.events[replay.at]);
       replay.at += 1;
     }
-    // Views compare what they were given with what they had: another object each time.
+    // A new object each time, because views compare it with the last one.
     return Object.assign(Object.create(RunState.prototype), replay.state);
   }
 
@@ -92,56 +92,56 @@ export class RunSession {
       if (this.state.ended) break;
       if (problem instanceof ApiError && problem.status >= 400 && problem.status < 500 && problem.status !== 429) {
         this.error = problem;
-        this.#set(problem.status === 404 ? 'gone' : 'refused');
+        this.#setConnection(problem.status === 404 ? 'gone' : 'refused');
         return;
       }
       failures = this.state.last > before ? 0 : failures + 1;
       const pause = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
       this.retryAt = Date.now() + pause;
       this.resumed = true;
-      this.#set('lost');
+      this.#setConnection('lost');
       await this.#pause(pause, signal);
     }
     if (signal.aborted) return;
     this.resumed = false;
-    this.#set('ended');
+    this.#setConnection('ended');
   }
 
-  /** Reads until the connection ends; gives what ended it, if it was a failure. */
+  /** Reads until the connection ends. Returns the error if one ended it. */
   async #readOnce(signal) {
     const silence = new AbortController();
-    let watch;
-    const heard = () => {
-      clearTimeout(watch);
-      watch = setTimeout(() => {
+    let timer;
+    const resetTimer = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
         this.#silenceMs = Math.min(MAX_SILENCE_MS, this.#silenceMs * 2);
         silence.abort(new Error('The connection is silent.'));
       }, this.#silenceMs);
     };
-    heard();
+    resetTimer();
     try {
       const onOpen = () => {
-        this.#set('live');
-        clearTimeout(this.#back);
-        this.#back = setTimeout(() => {
+        this.#setConnection('live');
+        clearTimeout(this.#bannerTimer);
+        this.#bannerTimer = setTimeout(() => {
           this.resumed = this.connection === 'lost';
           this.#draw();
-        }, BACK_MS);
+        }, RECONNECTED_MS);
       };
       const either = AbortSignal.any([signal, silence.signal]);
-      const options = { after: this.state.last, signal: either, onBytes: heard, onOpen };
-      for await (const events of this.#client.stream(this.id, options)) this.#take(events);
+      const options = { after: this.state.last, signal: either, onBytes: resetTimer, onOpen };
+      for await (const events of this.#client.stream(this.id, options)) this.#append(events);
       return undefined;
     } catch (thrown) {
       return thrown;
     } finally {
-      clearTimeout(watch);
+      clearTimeout(timer);
     }
   }
 
-  #take(events) {
+  #append(events) {
     for (const event of events) {
-      // A repeat after a reconnection, though the gateway sends none.
+      // Skips repeats after a reconnection, although the gateway sends none.
       if (event.sequence_number <= this.state.last) continue;
       this.events.push(event);
       this.state.apply(event);
@@ -149,12 +149,12 @@ export class RunSession {
     this.#draw();
   }
 
-  #set(connection) {
+  #setConnection(connection) {
     this.connection = connection;
     this.#draw();
   }
 
-  /** Views are drawn once a frame at most, however many events arrive. */
+  /** Draws views at most once a frame, however many events arrive. */
   #draw() {
     if (this.#drawing !== 0) return;
     const draw = () => {

@@ -4,13 +4,13 @@ import { Button, Empty } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
 import { supportOf } from '../report/support.js';
 import { LongText } from './call-details.js';
-import { passageFor, passageOf } from './sources.js';
+import { findPassage, passageAround } from './sources.js';
 
 const MARKS = {
   read: { word: 'read', title: 'The run read this source' },
-  listed: { word: 'listed', title: 'The run saw this source in a search result only' },
-  unreadable: { word: 'unreadable', title: 'The run tried to read this source and could not' },
-  unseen: { word: 'unsupported', title: 'The report cites this address, but the run never saw it' },
+  listed: { word: 'listed', title: 'The run saw this source only in search results' },
+  unreadable: { word: 'unreadable', title: 'The run could not read this source' },
+  unseen: { word: 'unverified', title: 'The report cites this address, but the run never saw it' },
 };
 
 function markOf(source) {
@@ -20,18 +20,18 @@ function markOf(source) {
   return MARKS[source.state] ?? MARKS.listed;
 }
 
-/** What a source is called in an address: its number in the report, else its own address. */
-export function nameOf(source) {
+/** The name of a source in the page's address: its number in the report, else its own address. */
+export function sourceName(source) {
   return source?.cited && Number.isSafeInteger(source.number) ? String(source.number) : source?.url;
 }
 
-export function sourceNamed(sources, name) {
+export function findSource(sources, name) {
   if (!/^\d{1,9}$/.test(name)) return sources.get(name);
-  return [...sources.values()].find((source) => nameOf(source) === name);
+  return [...sources.values()].find((source) => sourceName(source) === name);
 }
 
 /** Cited sources by their number, then those that were read, then the rest. */
-export function sorted(sources) {
+export function sortSources(sources) {
   const rank = ({ cited, number, state }) =>
     cited ? (number ?? 9e6) : state === 'read' ? 1e7 : state === 'listed' ? 2e7 : 3e7;
   return [...sources.values()]
@@ -40,36 +40,36 @@ export function sorted(sources) {
     .map(({ source }) => source);
 }
 
-/** All that the run met. No pictures and no icons: nothing is loaded from elsewhere. */
+/** All sources of the run. They have no pictures or icons, because nothing is loaded from elsewhere. */
 export function SourceCards({ state, onOpen, limit = 400 }) {
   const { sources, ended } = state;
-  const version = useCalm(sources.version, { atOnce: ended || sources.size <= FEW });
-  return useMemo(() => cards({ state, onOpen, limit }), [sources, version, ended, onOpen, limit]);
+  const version = useThrottled(sources.version, { atOnce: ended || sources.size <= FEW });
+  return useMemo(() => renderCards({ state, onOpen, limit }), [sources, version, ended, onOpen, limit]);
 }
 
-/** Longer lists are drawn twice a second while the run goes on: nobody reads faster, and all of it is sorted anew. */
+/** Longer lists are sorted and drawn only twice a second while the run continues. */
 const FEW = 24;
 const PAUSE_MS = 500;
 
-/** A value as it was up to `PAUSE_MS` ago, or as it is. */
-function useCalm(value, { atOnce }) {
-  const [shown, setShown] = useState(value);
+/** A value that changes at most every `PAUSE_MS`, or `atOnce`. */
+function useThrottled(value, { atOnce }) {
+  const [visible, setVisible] = useState(value);
   const latest = useRef(value);
   const timer = useRef(0);
   latest.current = value;
   useEffect(() => {
-    if (value === shown || timer.current !== 0) return;
+    if (value === visible || timer.current !== 0) return;
     timer.current = setTimeout(() => {
       timer.current = 0;
-      setShown(latest.current);
+      setVisible(latest.current);
     }, PAUSE_MS);
   });
   useEffect(() => () => clearTimeout(timer.current), []);
-  return atOnce ? value : shown;
+  return atOnce ? value : visible;
 }
 
-function cards({ state, onOpen, limit }) {
-  const sources = sorted(state.sources);
+function renderCards({ state, onOpen, limit }) {
+  const sources = sortSources(state.sources);
   if (sources.length === 0) {
     return html`<${Empty} title=${state.ended ? 'No sources' : 'No sources yet'}>
       ${state.ended ? 'This run retrieved nothing.' : 'What the run finds and reads appears here.'}
@@ -95,7 +95,7 @@ function Card({ source, onOpen }) {
   return useMemo(draw, [source, onOpen]);
 }
 
-/** A source beside the report, at the passage that a claim rests on. `cited`: the citation that opened it and its claim. */
+/** A source beside the report, at the passage behind a claim. `cited`: the citation that opened it and its claim. */
 export function SourceDialog({ source, cited = null, onClose }) {
   const dialog = useRef(null);
   useEffect(() => {
@@ -107,13 +107,13 @@ export function SourceDialog({ source, cited = null, onClose }) {
   const { annotation, claim } = cited ?? {};
   const words = annotation?.cited_text;
   const support = annotation && supportOf(annotation, source);
-  const passage = words ? passageOf(words, source) : claim && passageFor(claim, source);
+  const passage = words ? passageAround(words, source) : claim && findPassage(claim, source);
   const { word, title } = markOf(source);
   const href = openable(source.url);
-  const away = (event) => {
+  const closeOnBackdrop = (event) => {
     if (event.target === dialog.current) onClose();
   };
-  return html`<dialog class="drawer" ref=${dialog} onClose=${onClose} onClick=${away} aria-labelledby="source-title">
+  return html`<dialog class="drawer" ref=${dialog} onClose=${onClose} onClick=${closeOnBackdrop} aria-labelledby="source-title">
     <div class="drawer-inside">
       <header>
         <h2 id="source-title" dir="auto">${source.title || placeOf(source.url)}</h2>
@@ -129,12 +129,12 @@ export function SourceDialog({ source, cited = null, onClose }) {
       ${
         passage &&
         html`<section>
-        <h3>${words ? 'The source says' : 'The nearest passage'} ${support && html`<span class="mark" data-support=${support.kind}>${support.word}</span>`}</h3>
+        <h3>${words ? 'The source says' : 'The closest passage'} ${support && html`<span class="mark" data-support=${support.kind}>${support.word}</span>`}</h3>
         <blockquote class="passage" dir="auto">${passage.before}<mark>${passage.quote}</mark>${passage.after}</blockquote>
       </section>`
       }
-      ${claim && !passage && html`<p class="quiet">No passage of what the run retrieved shares words with this sentence.</p>`}
-      ${source.content ? html`<section><h3>What was read</h3><${LongText} text=${source.content} label="Text as the model got it" prose /></section>` : source.snippet && html`<section><h3>What the search showed</h3><p dir="auto">${source.snippet}</p></section>`}
+      ${claim && !passage && html`<p class="quiet">No passage that the run retrieved shares words with this sentence.</p>`}
+      ${source.content ? html`<section><h3>What was read</h3><${LongText} text=${source.content} label="Text as the model saw it" prose /></section>` : source.snippet && html`<section><h3>What the search returned</h3><p dir="auto">${source.snippet}</p></section>`}
     </div>
   </dialog>`;
 }

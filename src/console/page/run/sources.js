@@ -10,7 +10,7 @@ export function parseJson(text) {
   }
 }
 
-/** Sources by address, in the order met. `version` is another after each change. */
+/** Sources by address, in the order in which they were found. `version` changes with each update. */
 export class Sources extends Map {
   version = 0;
   /** How many were read. */
@@ -27,14 +27,14 @@ export class Sources extends Map {
 export function sourcesFromCall(sources, call) {
   const result = parseJson(call.result);
   if (call.name === 'web_search') {
-    for (const found of Array.isArray(result?.results) ? result.results : []) listed(sources, found);
+    for (const found of Array.isArray(result?.results) ? result.results : []) addListed(sources, found);
     const action = parseJson(call.arguments);
-    for (const found of Array.isArray(action?.sources) ? action.sources : []) listed(sources, found);
+    for (const found of Array.isArray(action?.sources) ? action.sources : []) addListed(sources, found);
   }
   if (call.name !== 'fetch_url_content') return;
   const url = typeof result?.url === 'string' ? result.url : parseJson(call.arguments)?.url;
   if (typeof url !== 'string') return;
-  const known = sources.get(url) ?? empty(url);
+  const known = sources.get(url) ?? newSource(url);
   // In OpenAI's shape a page that was opened has no text.
   if (call.status === 'completed' && call.result === undefined) {
     sources.set(url, { ...known, state: 'read' });
@@ -55,10 +55,10 @@ export function sourcesFromCall(sources, call) {
   });
 }
 
-function listed(sources, found) {
+function addListed(sources, found) {
   const url = found?.url;
   if (typeof url !== 'string') return;
-  const known = sources.get(url) ?? empty(url);
+  const known = sources.get(url) ?? newSource(url);
   sources.set(url, {
     ...known,
     title: known.title || text(found.title),
@@ -68,7 +68,7 @@ function listed(sources, found) {
   });
 }
 
-function empty(url) {
+function newSource(url) {
   const texts = { title: '', snippet: '', content: '', published: '' };
   return { url, ...texts, state: 'listed', sourceId: null, number: null, cited: false };
 }
@@ -77,31 +77,33 @@ function text(value) {
   return typeof value === 'string' ? value : '';
 }
 
-/** Words that say something, lower case; Chinese and Japanese letter by letter. */
+/** Words of three letters or more; Chinese and Japanese character by character. */
 const WORDS = /\p{Script=Han}|[\p{L}\p{N}]{3,}/gu;
-/** Longer contents are searched up to here, in characters. */
-const SEARCHED = 400_000;
+/** How much of a long content is searched, in characters. */
+const MAX_SEARCHED = 400_000;
 const AROUND = 260;
-/** A full stop in a number or an address ends nothing. */
+/** A full stop in a number or an address does not end a sentence. */
 const SENTENCES = /(?:[^.!?。！？\n]|[.!?](?=[^\s]))+[.!?。！？]*/gu;
 
 /**
- * The passage of a source that a claim most likely rests on: `{before, quote, after}`. Found by shared words, rare ones
- * counting more; undefined where nothing is shared.
+ * The passage of a source that a claim is most likely based on: `{before, quote, after}`. It shares the most words with the
+ * claim, rare ones counting more; undefined if no passage shares any.
  */
-export function passageFor(claim, source) {
-  const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
-  const asked = new Set(claim.toLowerCase().match(WORDS) ?? []);
-  if (content === '' || asked.size === 0) return undefined;
+export function findPassage(claim, source) {
+  const content = unwrapped((source.content || source.snippet || '').slice(0, MAX_SEARCHED));
+  const wanted = new Set(claim.toLowerCase().match(WORDS) ?? []);
+  if (content === '' || wanted.size === 0) return undefined;
   const sentences = [...content.matchAll(SENTENCES)].filter(([sentence]) => /\S/.test(sentence));
   const words = sentences.map(([sentence]) => new Set(sentence.toLowerCase().match(WORDS) ?? []));
-  const spread = new Map();
-  for (const own of words) for (const word of own) if (asked.has(word)) spread.set(word, (spread.get(word) ?? 0) + 1);
+  const frequency = new Map();
+  for (const own of words) {
+    for (const word of own) if (wanted.has(word)) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+  }
   let best = 0;
   let at = -1;
   for (const [index, own] of words.entries()) {
     let score = 0;
-    for (const word of own) if (asked.has(word)) score += 1 / Math.sqrt(spread.get(word));
+    for (const word of own) if (wanted.has(word)) score += 1 / Math.sqrt(frequency.get(word));
     score /= 1 + Math.log1p(own.size / 12);
     if (score > best) [best, at] = [score, index];
   }
@@ -109,17 +111,17 @@ export function passageFor(claim, source) {
   const { 0: sentence, index } = sentences[at];
   const start = index + sentence.length - sentence.trimStart().length;
   const end = index + sentence.trimEnd().length;
-  return around(content, start, end);
+  return withContext(content, start, end);
 }
 
-/** The same around words that the gateway found in a source: `{before, quote, after}`. */
-export function passageOf(words, source) {
-  const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
+/** The passage around words that the gateway found in a source: `{before, quote, after}`. */
+export function passageAround(words, source) {
+  const content = unwrapped((source.content || source.snippet || '').slice(0, MAX_SEARCHED));
   const start = content.indexOf(words);
-  return start === -1 ? { before: '', quote: words, after: '' } : around(content, start, start + words.length);
+  return start === -1 ? { before: '', quote: words, after: '' } : withContext(content, start, start + words.length);
 }
 
-function around(content, start, end) {
+function withContext(content, start, end) {
   const from = Math.min(start, wordStart(content, start - AROUND));
   const to = Math.max(end, wordEnd(content, end + AROUND));
   return {
@@ -129,7 +131,7 @@ function around(content, start, end) {
   };
 }
 
-/** Lines of one paragraph joined. */
+/** Joins the lines of a paragraph. */
 function unwrapped(text) {
   return text.replace(/([^\n])\n(?=[^\n\s#>|*+-])/g, '$1 ');
 }

@@ -9,11 +9,11 @@ import { unmarked } from '../words.js';
 import { CallDetails } from './call-details.js';
 import { parseJson } from './sources.js';
 
-/** Thoughts and tool calls in the order of the log. `timeline`: their times; `items`: those alone, such as one lane's. */
+/** Thoughts and tool calls in the order of the log. `timeline`: their times; `items`: only these, such as those of a lane. */
 export function Timeline({ state, timeline, items: given, label = 'Timeline' }) {
   const [open, setOpen] = useState(() => new Set());
   const items = given ?? state.items.filter((item) => item !== undefined);
-  // Where the model writes no plan, its first thought is one.
+  // If the model writes no plan, its first thought serves as one.
   const plan = state.plan || given ? undefined : items.find(({ kind }) => kind === 'thought');
   const toggle = (index) =>
     setOpen((before) => {
@@ -21,7 +21,7 @@ export function Timeline({ state, timeline, items: given, label = 'Timeline' }) 
       if (!next.delete(index)) next.add(index);
       return next;
     });
-  // The plan is shown unless it was closed; others are shown when they were opened.
+  // The plan is open until the reader closes it; others are closed until opened.
   const isShown = (item) => (item === plan) !== open.has(item.index);
   const draw = (at) => {
     const item = items[at];
@@ -36,7 +36,7 @@ export function Timeline({ state, timeline, items: given, label = 'Timeline' }) 
     />`;
   };
   if (items.length === 0) {
-    return html`<p class="quiet">${state.ended ? 'This run did nothing.' : 'The run begins…'}</p>`;
+    return html`<p class="quiet">${state.ended ? 'This run has no steps.' : 'Starting…'}</p>`;
   }
   return html`<${VirtualList}
     count=${items.length}
@@ -49,8 +49,8 @@ export function Timeline({ state, timeline, items: given, label = 'Timeline' }) 
   />`;
 }
 
-/** How an item ended that did not end well. */
-const ENDED = new Map([
+/** How an item is shown that did not end well. */
+const BAD_ENDS = new Map([
   ['failed', 'failed'],
   ['incomplete', 'cut'],
 ]);
@@ -58,7 +58,7 @@ const ENDED = new Map([
 function Entry({ item, plan, running, took, open, inLane, onToggle }) {
   const { icon, name, about } = headingOf(item, plan);
   const working = running && !item.done;
-  const state = working ? 'working' : (ENDED.get(item.status) ?? 'done');
+  const state = working ? 'working' : (BAD_ENDS.get(item.status) ?? 'done');
   const details = `details-${item.index}`;
   return html`<div class="entry" data-kind=${item.kind} data-state=${state}>
     <button type="button" class="entry-head" aria-expanded=${String(open)} aria-controls=${open ? details : undefined} onClick=${onToggle}>
@@ -84,7 +84,7 @@ function Details({ item }) {
   return html`<${MarkdownText} class="thought-text" text=${item.text} writing=${!item.done} />`;
 }
 
-/** What a row says while it is closed: `{icon, name, about}`. */
+/** The heading of a closed row: `{icon, name, about}`. */
 export function headingOf(item, plan) {
   if (item.kind === 'thought') {
     return { icon: 'thought', name: plan ? 'Plan' : 'Thought', about: line(unmarked(item.text.slice(0, 900)), 220) };

@@ -1,13 +1,13 @@
 import { runOf } from '../app.js';
 import { useLayoutEffect, useMemo, useState } from '../lib/preact.js';
 
-/** A run as the page follows it; the view is drawn again as it goes on. */
+/** The session of a run; the view is drawn again with each change. */
 export function useRun(id) {
   const [, draw] = useState(0);
   const session = useMemo(() => runOf(id), [id]);
   useLayoutEffect(() => {
     const stop = session.listen(() => draw((n) => n + 1));
-    // What came between drawing and listening.
+    // The session may have changed since the view was drawn.
     draw((n) => n + 1);
     return stop;
   }, [session]);

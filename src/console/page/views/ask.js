@@ -4,7 +4,7 @@ import { Composer } from '../parts/composer.js';
 import { useTitle } from '../parts/title.js';
 import { useStore } from '../store.js';
 
-/** Of the project's own documents, which the built-in demo model searches. */
+/** Questions about the project's own documents, which the built-in demo model searches. */
 const DEMO_EXAMPLES = [
   'How does a client resume a dropped stream, and why is nothing delivered twice?',
   'What happens to a run when the instance that drives it is killed?',
@@ -23,8 +23,8 @@ export function Ask() {
   const [draft, setDraft] = useState({ text: '', version: 0 });
   const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
   if (usable.length === 0) {
-    return html`<section class="ask"><h1 tabindex="-1">Nothing to ask yet</h1>
-      <p class="lead">No model that this key may use answers at /v1/responses. Add one of kind <code>research</code> to the configuration.</p>
+    return html`<section class="ask"><h1 tabindex="-1">No model to ask</h1>
+      <p class="lead">None of this key’s models serves /v1/responses. Add a model of kind <code>research</code> to the configuration.</p>
     </section>`;
   }
   const examples = wellKnown === '' ? EXAMPLES : DEMO_EXAMPLES;
@@ -40,7 +40,7 @@ export function Ask() {
           </li>`,
         )}
       </ul>
-      ${wellKnown !== '' && html`<p class="hint">The default configuration answers with a small built-in program that quotes the project's documents. Put your own provider behind it for real research.</p>`}
+      ${wellKnown !== '' && html`<p class="hint">The default configuration answers with a small built-in program that quotes the project's documents. Configure your own provider for real research.</p>`}
     </div>
   </section>`;
 }

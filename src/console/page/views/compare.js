@@ -10,7 +10,7 @@ import { Meters } from '../run/meters.js';
 import { Notes } from '../run/notes.js';
 import { useQuestion } from '../run/questions.js';
 import { statusOf } from '../run/reasons.js';
-import { SourceDialog, sorted } from '../run/source-cards.js';
+import { SourceDialog, sortSources } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useRun } from '../run/use-run.js';
 import { useTimeline } from '../watching/use-timeline.js';
@@ -22,7 +22,7 @@ const TABS = [
   { id: 'timeline', label: 'Timelines' },
 ];
 
-/** Two runs side by side, for whoever tunes a model. */
+/** Two runs side by side, for people who tune a model. */
 export function Compare({ left: leftId, right: rightId, place = {} }) {
   useTitle('Compare');
   const left = useRun(leftId);
@@ -56,25 +56,25 @@ function Side({ session, other, tab }) {
     <${Connection} session=${session} />
     <${Meters} state=${state} />
     ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} charts=${state.response?.charts === true} writing=${!message.done} onCite=${cite} sourceOf=${sourceOf} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
-    ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
-    ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
+    ${tab === 'sources' && html`<${SourceOverlap} state=${state} other=${other.state} />`}
+    ${tab === 'events' && html`<${EventCounts} state=${state} other=${other.state} />`}
     ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} state=${state} timeline=${timeline} /></div>`}
     ${source && html`<${SourceDialog} source=${source} cited=${opened} onClose=${() => setOpened(null)} />`}
   </section>`;
 }
 
-function Shared({ state, other }) {
+function SourceOverlap({ state, other }) {
   const { sources } = state;
   const theirs = other.sources;
   const draw = () => {
     const both = [...sources.keys()].filter((url) => theirs.has(url)).length;
     return html`<p class="quiet">${number(sources.size)} sources, ${number(both)} of them in both runs.</p>
       <ul class="plain">
-        ${sorted(sources).map(
+        ${sortSources(sources).map(
           (source) => html`<li key=${source.url} data-both=${theirs.has(source.url)}>
             <span dir="auto">${line(source.title || placeOf(source.url), 100)}</span>
             <span class="mark" data-mark=${source.state === 'read' ? 'read' : 'listed'}>${source.state}</span>
-            ${!theirs.has(source.url) && html`<span class="mark">only here</span>`}
+            ${!theirs.has(source.url) && html`<span class="mark">only in this run</span>`}
           </li>`,
         )}
       </ul>`;
@@ -82,17 +82,17 @@ function Shared({ state, other }) {
   return useMemo(draw, [sources, sources.version, theirs, theirs.version]);
 }
 
-function Counts({ state, other }) {
+function EventCounts({ state, other }) {
   const types = [...new Set([...state.counts.keys(), ...other.counts.keys()])].sort();
   return html`<table class="counts">
-    <thead><tr><th scope="col">Event</th><th scope="col">here</th><th scope="col">difference</th></tr></thead>
+    <thead><tr><th scope="col">Event</th><th scope="col">This run</th><th scope="col">Difference</th></tr></thead>
     <tbody>
       ${types.map((type) => {
         const here = state.counts.get(type) ?? 0;
         const difference = here - (other.counts.get(type) ?? 0);
         return html`<tr key=${type}><th scope="row">${type.replace(/^response\./, '')}</th><td>${number(here)}</td><td>${difference > 0 ? '+' : ''}${difference === 0 ? '' : number(difference)}</td></tr>`;
       })}
-      <tr class="total"><th scope="row">all</th><td>${number(state.last)}</td><td></td></tr>
+      <tr class="total"><th scope="row">All</th><td>${number(state.last)}</td><td></td></tr>
     </tbody>
   </table>`;
 }

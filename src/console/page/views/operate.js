@@ -1,11 +1,11 @@
 import { app } from '../app.js';
 import { html } from '../lib/preact.js';
-import { Later } from '../parts/later.js';
+import { Lazy } from '../parts/lazy.js';
 import { Link } from '../parts/link.js';
 import { useTitle } from '../parts/title.js';
 import { useStore } from '../store.js';
 
-/** Each is loaded when it is looked at: most readers have none of them. */
+/** Each page is loaded when it is first shown, because most users may not see any of them. */
 const PAGES = {
   overview: { title: 'Overview', load: () => import('../operate/overview.js').then((loaded) => loaded.Overview) },
   keys: { title: 'Keys', load: () => import('../operate/keys.js').then((loaded) => loaded.Keys) },
@@ -16,16 +16,16 @@ const PAGES = {
 
 const FIRST = 'overview';
 
-/** What keys with `admin: true` see of the gateway, and change. */
+/** The operator's pages, for keys with `admin: true`. */
 export function Operate({ page = FIRST, place = {} }) {
   const isAdmin = useStore(app, (value) => value.admin);
   const { title, load } = PAGES[page];
   useTitle(page === FIRST ? 'Operate' : title);
-  // Until it is known whether the key may see this, nothing is asked.
+  // Request nothing until it is known whether the key may see this.
   if (isAdmin === undefined) return html`<section class="operate"><h1 tabindex="-1">Operate</h1></section>`;
   if (!isAdmin) {
-    return html`<section class="ask"><h1 tabindex="-1">Not for this key</h1>
-      <p class="lead">Operating the gateway takes a key with <code>admin: true</code>. Sign out to use another one.</p>
+    return html`<section class="ask"><h1 tabindex="-1">No access with this key</h1>
+      <p class="lead">Operating the gateway needs a key with <code>admin: true</code>. Sign out to use another one.</p>
     </section>`;
   }
   return html`<section class="operate">
@@ -36,6 +36,6 @@ export function Operate({ page = FIRST, place = {} }) {
           html`<${Link} key=${name} to=${{ name: 'operate', page: name === FIRST ? undefined : name }} aria-current=${name === page ? 'page' : undefined}>${label}<//>`,
       )}
     </nav>
-    <${Later} key=${page} load=${load} place=${place} />
+    <${Lazy} key=${page} load=${load} place=${place} />
   </section>`;
 }

@@ -1,9 +1,9 @@
 import { app, move } from '../app.js';
 import { exactly, line } from '../format.js';
 import { html, useCallback, useEffect, useRef, useState } from '../lib/preact.js';
-import { useAttempt } from '../parts/asking.js';
 import { Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
+import { useAttempt } from '../parts/request-hooks.js';
 import { useTitle } from '../parts/title.js';
 import { Outline, showPart } from '../report/outline.js';
 import { Actions } from '../run/actions.js';
@@ -15,7 +15,7 @@ import { Meters } from '../run/meters.js';
 import { useQuestion } from '../run/questions.js';
 import { statusOf } from '../run/reasons.js';
 import { ReportTab } from '../run/report-tab.js';
-import { nameOf, SourceCards, SourceDialog, sourceNamed } from '../run/source-cards.js';
+import { findSource, SourceCards, SourceDialog, sourceName } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useRun } from '../run/use-run.js';
 import { Lanes } from '../watching/lanes.js';
@@ -24,16 +24,16 @@ import { Scrubber } from '../watching/scrubber.js';
 import { useTimeline } from '../watching/use-timeline.js';
 import { Waterfall } from '../watching/waterfall-view.js';
 
-/** Letters of a question that stand above its report at first. */
+/** How many characters of a long question are shown at first. */
 const QUESTION_LENGTH = 180;
-/** From so many letters on it is set smaller. */
+/** A question of more characters is set in smaller type. */
 const LONG_QUESTION = 90;
 
 const TABS = ['report', 'timeline', 'waterfall', 'sources', 'log', 'deliveries'];
-/** Tabs that take the whole width: nothing stands beside them. */
-const WHOLE = ['timeline', 'waterfall', 'log'];
+/** Tabs that take the whole width, without the timeline beside them. */
+const FULL_WIDTH = ['timeline', 'waterfall', 'log'];
 
-/** One run: live, resumed or replayed, always the same log. */
+/** One run: live, resumed or replayed, always drawn from its log. */
 export function Run({ id, asked, place = {} }) {
   const session = useRun(id);
   const [position, setPosition] = useState(null);
@@ -47,23 +47,23 @@ export function Run({ id, asked, place = {} }) {
   useTitle(question?.text ?? 'Run');
   const { cited, open, openSource } = useCited(session);
   const prose = useCallback(() => report.current?.querySelector('.prose') ?? null, []);
-  // An address may name a part of the report, which is there once it was read.
+  // An address may name a part of the report, which exists once the report is drawn.
   useEffect(() => {
     if (headings.length > 0 && place.part) requestAnimationFrame(() => showPart(prose(), Number(place.part)));
   }, [headings.length > 0]);
   const ended = session.state.ended;
   const times = useTimeline(session, session.state.last > 0);
-  const told = useDeliveries(id, { ended });
-  const said = useAnnouncement(session);
+  const deliveries = useDeliveries(id, { ended });
+  const announcement = useAnnouncement(session);
 
   if (session.connection === 'gone') return html`<${Gone} session=${session} />`;
-  const source = place.source && sourceNamed(session.state.sources, place.source);
+  const source = place.source && findSource(session.state.sources, place.source);
   const closeReplay = () => {
     setReplaying(false);
     setPosition(null);
   };
   const isWritten = (state.message?.text ?? '') !== '';
-  // The plan stands in place of the report then.
+  // The plan is shown instead of the report until the report begins.
   const isWaiting = !isWritten && !state.ended;
   const outline =
     isWritten &&
@@ -72,12 +72,12 @@ export function Run({ id, asked, place = {} }) {
       move({ part });
       showPart(prose(), part);
     }} />`;
-  return html`<article class="run" data-tab=${tab} data-whole=${WHOLE.includes(tab)}>
+  return html`<article class="run" data-tab=${tab} data-whole=${FULL_WIDTH.includes(tab)}>
     <header class="run-head">
       <${Title} state=${state} question=${question} />
       <${Actions} session=${session} attempt=${attempt} busy=${busy} onReplay=${() => setReplaying(true)} />
     </header>
-    <p class="sr" role="status">${said}</p>
+    <p class="sr" role="status">${announcement}</p>
     <${Connection} session=${session} />
     ${session.connection === 'refused' && html`<${Failure} error=${session.error} />`}
     <${Failure} error=${problem} />
@@ -89,47 +89,47 @@ export function Run({ id, asked, place = {} }) {
         panel="run-panel"
         selected=${tab}
         onSelect=${(next) => move({ tab: next === 'report' ? undefined : next })}
-        tabs=${tabsOf(state, told)}
+        tabs=${tabsOf(state, deliveries)}
       />
       <section class="run-main" id="run-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
         ${tab === 'report' && html`<${ReportTab} state=${state} report=${report} outline=${outline && html`<details class="contents"><summary>Contents</summary>${outline}</details>`} onCite=${open} onSource=${openSource} onHeadings=${setHeadings} />`}
         ${tab === 'timeline' && html`<div class="timeline-wide"><${PlanView} plan=${state.plan} open=${!ended} />${state.lanes > 1 ? html`<${Lanes} state=${state} timeline=${times.timeline} />` : html`<${Timeline} state=${state} timeline=${times.timeline} />`}</div>`}
         ${tab === 'waterfall' && html`<${Waterfall} state=${state} ...${times} />`}
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
-        ${tab === 'deliveries' && html`<${Deliveries} ...${told} />`}
+        ${tab === 'deliveries' && html`<${Deliveries} ...${deliveries} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      ${!WHOLE.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}${!(tab === 'report' && isWaiting) && html`<${PlanView} plan=${state.plan} open=${!ended} />`}<h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
+      ${!FULL_WIDTH.includes(tab) && html`<aside class="run-side" aria-label="Timeline">${tab === 'report' && outline && html`<h2>Contents</h2>${outline}`}${!(tab === 'report' && isWaiting) && html`<${PlanView} plan=${state.plan} open=${!ended} />`}<h2>Timeline</h2><${Timeline} state=${state} timeline=${times.timeline} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} asked=${asked} />`}
     ${source && html`<${SourceDialog} key=${source.url + (cited?.claim ?? '')} source=${source} cited=${cited} onClose=${() => move({ source: undefined })} />`}
   </article>`;
 }
 
-/** The citation that is open, and what opens one, or a source. */
+/** The open citation, and functions that open a citation or a source. */
 function useCited(session) {
   const [cited, setCited] = useState(null);
   const open = useCallback(
     (annotation, claim) => {
       setCited({ annotation, claim });
-      move({ source: nameOf(session.state.sources.get(annotation.url)) });
+      move({ source: sourceName(session.state.sources.get(annotation.url)) });
     },
     [session],
   );
   const openSource = useCallback((source) => {
     setCited(null);
-    move({ source: nameOf(source) });
+    move({ source: sourceName(source) });
   }, []);
   return { cited, open, openSource };
 }
 
-/** What the page says aloud when a run has ended, once. */
+/** The end of a run, announced once to screen readers. */
 function useAnnouncement({ state: { ended, response } }) {
-  const [said, setSaid] = useState('');
+  const [announcement, announce] = useState('');
   useEffect(() => {
-    if (ended) setSaid(`The run is ${statusOf(response).status}.`);
+    if (ended) announce(`The run is ${statusOf(response).status}.`);
   }, [ended]);
-  return said;
+  return announcement;
 }
 
 function tabsOf(state, { deliveries }) {
@@ -148,25 +148,25 @@ function Title({ state, question }) {
   const text = question?.text ?? '';
   const [whole, setWhole] = useState(false);
   const long = line(text, QUESTION_LENGTH + 1).length > QUESTION_LENGTH;
-  const shown = whole ? text : line(text, QUESTION_LENGTH);
+  const visible = whole ? text : line(text, QUESTION_LENGTH);
   return html`<div class="run-title">
-    <h1 tabindex="-1" dir="auto" data-long=${shown.length > LONG_QUESTION}>${question === undefined ? '…' : shown || 'A run without a question'}</h1>
-    ${long && html`<button type="button" class="link" aria-expanded=${String(whole)} onClick=${() => setWhole(!whole)}>${whole ? 'Less of the question' : 'All of the question'}</button>`}
+    <h1 tabindex="-1" dir="auto" data-long=${visible.length > LONG_QUESTION}>${question === undefined ? '…' : visible || 'A run without a question'}</h1>
+    ${long && html`<button type="button" class="link" aria-expanded=${String(whole)} onClick=${() => setWhole(!whole)}>${whole ? 'Show less' : 'Show the whole question'}</button>`}
     <p class="run-about">
       <${Status} ...${statusOf(response ?? state)} />
       ${response && html`<span>${response.model}</span><span>${exactly(response.created_at * 1000)}</span>`}
       ${question?.files > 0 && html`<span>${question.files} attached</span>`}
       ${
         response?.previous_response_id &&
-        html`<${Link} class="link" to=${{ name: 'run', id: response.previous_response_id }}>follows another run<//>`
+        html`<${Link} class="link" to=${{ name: 'run', id: response.previous_response_id }}>follow-up to an earlier run<//>`
       }
     </p>
   </div>`;
 }
 
 function Gone({ session }) {
-  return html`<section class="ask"><h1 tabindex="-1">This run is not there</h1>
-    <p class="lead">It was deleted, its time was over, or it belongs to another key.</p>
+  return html`<section class="ask"><h1 tabindex="-1">This run does not exist</h1>
+    <p class="lead">It was deleted, it has expired, or it belongs to another user.</p>
     <${Failure} error=${session.error} />
     <p><${Link} class="button" to=${{ name: 'runs' }}>All runs<//></p>
   </section>`;

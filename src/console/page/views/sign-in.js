@@ -1,10 +1,10 @@
 import { app, signIn } from '../app.js';
 import { html, useEffect, useRef, useState } from '../lib/preact.js';
-import { useAttempt } from '../parts/asking.js';
 import { Failure } from '../parts/controls.js';
+import { useAttempt } from '../parts/request-hooks.js';
 import { useTitle } from '../parts/title.js';
 
-/** The key goes into this page's memory, or into this tab's storage where its user wants that. */
+/** The key is kept in memory, or in this tab's session storage if the user wants that. */
 export function SignIn() {
   useTitle('');
   const { wellKnownKey, refusal } = app.value;
@@ -20,7 +20,7 @@ export function SignIn() {
   };
   return html`<form class="sign-in" onSubmit=${submit}>
     <h1 tabindex="-1">research-gateway</h1>
-    <p class="lead">Ask a question, watch how it is researched, read a report that shows its sources.</p>
+    <p class="lead">Ask a question, watch the research, read a report with its sources.</p>
     <label class="field"
       >API key
       <input
@@ -34,8 +34,8 @@ export function SignIn() {
       />
     </label>
     ${wellKnownKey !== '' && html`<p class="hint">This gateway runs with its default configuration, so its key is filled in.</p>`}
-    <label class="check"><input type="checkbox" checked=${keep} onChange=${(event) => setKeep(event.currentTarget.checked)} /> Keep it until this tab is closed</label>
-    <p class="hint">Otherwise it is forgotten when the page is loaded again. It is sent to this gateway only, in a header.</p>
+    <label class="check"><input type="checkbox" checked=${keep} onChange=${(event) => setKeep(event.currentTarget.checked)} /> Remember it until this tab is closed</label>
+    <p class="hint">Otherwise reloading the page forgets it. The key is sent to this gateway only, in a header.</p>
     <${Failure} error=${error} />
     <button type="submit" class="button primary" disabled=${busy || key.trim() === ''}><span>${busy ? 'Signing in…' : 'Sign in'}</span></button>
   </form>`;

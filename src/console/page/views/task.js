@@ -2,32 +2,32 @@ import { app, go } from '../app.js';
 import { exactly } from '../format.js';
 import { html, useRef, useState } from '../lib/preact.js';
 import { isOpen, runOfEntry } from '../list/kinds.js';
-import { useLooking } from '../parts/asking.js';
 import { Failure, Status } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
+import { usePolling } from '../parts/request-hooks.js';
 import { useTitle } from '../parts/title.js';
 import { ReportView } from '../report/report-view.js';
 import { LongText } from '../run/call-details.js';
 
 const REFRESH_MS = 2000;
 
-/** A task: of a research model the run itself, of a proxy model its result. */
+/** A task of a proxy model with its result. A task of a research model leads to its run. */
 export function Task({ id }) {
   const { client } = app.value;
   useTitle('Task');
   const [task, setTask] = useState(null);
   const [error, setError] = useState(null);
   const run = runOfEntry({ id });
-  /** Whether it is known to be no run: a research run is read through either interface, and shown as one. */
+  /** Whether the task is known not to be a research run, which either interface can read. */
   const isTask = useRef(false);
-  useLooking(async (isWanted) => {
+  usePolling(async (isMounted) => {
     try {
       isTask.current ||= await client.responses.get(run).then(
         () => false,
         () => true,
       );
       if (!isTask.current) {
-        if (isWanted()) go({ name: 'run', id: run }, { replace: true });
+        if (isMounted()) go({ name: 'run', id: run }, { replace: true });
         return undefined;
       }
       const found = await client.tasks.get(id);
@@ -36,7 +36,7 @@ export function Task({ id }) {
       return isOpen(found) ? REFRESH_MS : undefined;
     } catch (thrown) {
       setError(thrown);
-      // What is refused stays refused; what cannot be reached comes back.
+      // A refusal is final; an unreachable gateway comes back.
       return thrown.status >= 400 && thrown.status < 500 ? undefined : REFRESH_MS;
     }
   }, []);

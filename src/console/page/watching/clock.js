@@ -1,4 +1,4 @@
-/** When events were told, from `times` of a run's timeline: `(sequence number) => ms` since its submission; null without any. */
+/** When events were sent, by the `times` of a run's timeline: `(sequence number) => ms` since its submission; null without times. */
 export function clockOf(timeline) {
   const times = timeline?.times ?? [];
   if (times.length === 0) return null;
@@ -14,12 +14,12 @@ export function clockOf(timeline) {
   };
 }
 
-/** Milliseconds that an item of a run took; undefined where it is not known, or nothing. */
+/** How long an item of a run took, in milliseconds; undefined if it is unknown or 0. */
 export function tookMs({ from, to }, timeline) {
   const at = clockOf(timeline);
   if (!at || to === null || to > knownUpTo(timeline)) return undefined;
   return at(to) > at(from) ? at(to) - at(from) : undefined;
 }
 
-/** The last event that a run's timeline knows of. */
+/** The last event that a run's timeline covers. */
 export const knownUpTo = (timeline) => timeline?.times.at(-1)?.[0] ?? 0;

@@ -1,7 +1,8 @@
+import { counted } from '../format.js';
 import { html } from '../lib/preact.js';
 import { Timeline } from '../run/timeline.js';
 
-/** Lanes that research side by side, a column each; what belongs to none, such as the plan and the report, stands above. */
+/** A column for each lane; above them what belongs to none, such as the plan and the report. */
 export function Lanes({ state, timeline }) {
   const of = (lane) => state.items.filter((item) => item !== undefined && item.lane === lane);
   const shared = of(undefined);
@@ -19,7 +20,7 @@ function Lane({ lane, items, state, timeline }) {
   const calls = items.filter(({ kind }) => kind === 'call').length;
   const working = !state.ended && items.some(({ done }) => !done);
   return html`<section class="lane" aria-label=${`Lane ${lane}`}>
-    <h3>Lane ${lane} <span class="count">${calls} calls</span>${working && html` <span class="pulse" role="img" aria-label="working"></span>`}</h3>
+    <h3>Lane ${lane} <span class="count">${counted(calls, 'call')}</span>${working && html` <span class="pulse" role="img" aria-label="working"></span>`}</h3>
     ${items.length === 0 ? html`<p class="quiet">Nothing yet.</p>` : html`<${Timeline} state=${state} timeline=${timeline} items=${items} label=${`Lane ${lane}`} />`}
   </section>`;
 }

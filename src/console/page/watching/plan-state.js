@@ -6,7 +6,7 @@ export const UPDATE_PLAN = 'update_plan';
 const MAX_ITEMS = 40;
 const STATUSES = ['open', 'doing', 'done', 'dropped'];
 
-/** A plan as models write it and responses show it, as `[{text, status, finding}]`; null where it has no items. */
+/** A plan of a model or a response as `[{text, status, finding}]`; null without items. */
 export function planOf(given) {
   const items = Array.isArray(given?.items) ? given.items.slice(0, MAX_ITEMS) : [];
   const read = items
@@ -20,7 +20,7 @@ export function planOf(given) {
   return read.length === 0 ? null : read;
 }
 
-/** `3 of 5 done`: what was dropped needs no doing. */
+/** `3 of 5 done`: dropped items do not count. */
 export function progressOf(plan) {
   const wanted = plan.filter(({ status }) => status !== 'dropped');
   return `${wanted.filter(({ status }) => status === 'done').length} of ${wanted.length} done`;

@@ -2,10 +2,10 @@ import { html } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { progressOf } from './plan-state.js';
 
-const WORDS = { open: 'open', doing: 'under way', done: 'done', dropped: 'dropped' };
+const WORDS = { open: 'open', doing: 'in progress', done: 'done', dropped: 'dropped' };
 const ICONS = { open: 'open', doing: 'doing', done: 'check', dropped: 'cross' };
 
-/** What a run plans to find out, and how far it is. `open`: shown at first. */
+/** The plan of a run and its progress. `open`: whether it is open at first. */
 export function PlanView({ plan, open = true }) {
   if (!plan) return null;
   return html`<details class="plan-view" open=${open}>

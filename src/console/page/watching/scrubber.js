@@ -6,7 +6,7 @@ import { play } from './replay.js';
 
 const SPEEDS = [0.5, 1, 2, 4, 16, 64];
 
-/** Plays a run again from any point of its log. `position` null: at its end. */
+/** Replays a run from any point of its log. A `position` of null is its end. */
 export function Scrubber({ session, timeline, error, position, onPosition, onClose }) {
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState(1);
@@ -43,6 +43,6 @@ export function Scrubber({ session, timeline, error, position, onPosition, onClo
 }
 
 function noteOn({ timeline, error, timeOf }) {
-  if (timeOf) return 'At the pace that the run had.';
-  return timeline || error ? 'No times are kept of this run: the pace is made up.' : 'Reading the times of this run…';
+  if (timeOf) return 'At the pace of the run.';
+  return timeline || error ? 'This run has no stored times: the pace is estimated.' : 'Loading the times of this run…';
 }

@@ -10,10 +10,10 @@ import { TurnPrompt } from './turn-prompt.js';
 import { rowsOf, sharesOf } from './waterfall.js';
 
 const TICKS = 4;
-/** Kinds of turns whose prompts the gateway shows. */
-const PROMPTED = new Set(['research', 'answer']);
+/** Kinds of turns whose prompts the gateway can show. */
+const WITH_PROMPT = new Set(['research', 'answer']);
 
-/** Turns and calls against time: what took long, what waited, what ran side by side, and what it cost. */
+/** Turns and calls against time: what took long, waited or ran in parallel, and what it cost. */
 export function Waterfall({ state, timeline, error }) {
   const running = !state.ended;
   const now = useSeconds(running);
@@ -25,19 +25,19 @@ export function Waterfall({ state, timeline, error }) {
   const isAdmin = useStore(app, (value) => value.admin);
   const [prompt, setPrompt] = useState(null);
   if (error && !timeline) return html`<${Failure} error=${error} />`;
-  if (!timeline) return html`<p class="quiet" role="status">Reading the times of this run…</p>`;
+  if (!timeline) return html`<p class="quiet" role="status">Loading the times of this run…</p>`;
   if (!rows) {
     return running
-      ? html`<p class="quiet">The first turn is under way; its times are here when it has ended.</p>`
-      : html`<${Empty} title="No times">This run was stored before the gateway kept times. Its order stands in the timeline.<//>`;
+      ? html`<p class="quiet">The first turn is in progress; its times appear when it ends.</p>`
+      : html`<${Empty} title="No times">This run was stored before the gateway recorded times. The timeline shows its order.<//>`;
   }
   const end = rows.reduce((last, row) => Math.max(last, row.end), 1);
   const { currency } = timeline;
   const nameOf = (at) => (rows[at].name === 'Turn' ? `Turn ${turnNumber(rows, at)}` : rows[at].name);
-  const asked = (at) =>
-    isAdmin && PROMPTED.has(rows[at].turn?.kind) && (() => setPrompt({ turn: rows[at].number, name: nameOf(at) }));
+  const promptOpener = (at) =>
+    isAdmin && WITH_PROMPT.has(rows[at].turn?.kind) && (() => setPrompt({ turn: rows[at].number, name: nameOf(at) }));
   const draw = (at) =>
-    html`<${Line} row=${rows[at]} end=${end} currency=${currency} name=${nameOf(at)} onPrompt=${asked(at)} isAsked=${prompt !== null && prompt.turn === rows[at].number} />`;
+    html`<${Line} row=${rows[at]} end=${end} currency=${currency} name=${nameOf(at)} onPrompt=${promptOpener(at)} isAsked=${prompt !== null && prompt.turn === rows[at].number} />`;
   return html`<div class="waterfall">
     <${Shares} rows=${rows} end=${end} />
     ${prompt && html`<${TurnPrompt} key=${prompt.turn} id=${timeline.id} ...${prompt} onClose=${() => setPrompt(null)} />`}
@@ -55,18 +55,18 @@ export function Waterfall({ state, timeline, error }) {
   </div>`;
 }
 
-/** Rows come at the end of a list; where some came in between, it is another list. */
+/** A list only grows at its end: a new key makes a new list if rows came in between. */
 function useListKey(rows = []) {
   const known = useRef({ keys: [], generation: 0 });
   const before = known.current;
   if (rows === before.rows) return before.generation;
   const keys = rows.map(({ key }) => key);
-  const goesOn = before.keys.every((key, index) => key === keys[index]);
-  known.current = { rows, keys, generation: before.generation + (goesOn ? 0 : 1) };
+  const isExtended = before.keys.every((key, index) => key === keys[index]);
+  known.current = { rows, keys, generation: before.generation + (isExtended ? 0 : 1) };
   return known.current.generation;
 }
 
-/** Turns are counted in the order in which they began. */
+/** Numbers turns in the order in which they started. */
 function turnNumber(rows, at) {
   let count = 0;
   for (let index = 0; index <= at; index += 1) if (rows[index].kind === 'turn') count += 1;
@@ -77,7 +77,7 @@ function Shares({ rows, end }) {
   const { waiting, thinking, tools } = useMemo(() => sharesOf(rows), [rows]);
   return html`<p class="fall-shares">
     <span data-part="wait">waiting for the model ${duration(waiting)}</span>
-    <span data-part="turn">model at work ${duration(thinking)}</span>
+    <span data-part="turn">model working ${duration(thinking)}</span>
     <span data-part="call">tools ${duration(tools)}</span>
     <span class="quiet">of ${duration(end)}</span>
   </p>`;

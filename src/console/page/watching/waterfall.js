@@ -6,13 +6,13 @@ const TURNS = {
   answer: 'Writing',
   check: 'Check',
   summary: 'Summary',
-  other: 'Lost turn',
+  other: 'Other turn',
 };
 
 /**
- * Turns and calls of a run with their times, in the order in which they began:
+ * Turns and calls of a run with their times, in the order in which they started:
  * `{key, kind, name, item?, turn?, number?, lane, start, end, wait, open}`, in milliseconds since its submission. `wait`: how long a
- * turn was silent at first; `number`: that of a turn in the timeline. `now`: the same for what still goes on. Undefined where no times are known.
+ * turn was silent at first; `number`: the number of a turn in the timeline. `now`: the end of what is still open. Undefined without times.
  */
 export function rowsOf({ items, timeline, now }) {
   const at = clockOf(timeline);
@@ -39,10 +39,10 @@ export function rowsOf({ items, timeline, now }) {
 
 function turnRow(turn, { index, timed }) {
   const { kind, lane, started_ms: start, ended_ms: end } = turn;
-  const shown = timed.filter(
+  const turnItems = timed.filter(
     ({ item, start: began }) => began >= start && began <= end && (lane === undefined || item.lane === lane),
   );
-  const first = shown.reduce((least, { start: began }) => Math.min(least, began), end);
+  const first = turnItems.reduce((least, { start: began }) => Math.min(least, began), end);
   return {
     key: `turn ${index}`,
     kind: 'turn',
@@ -56,7 +56,7 @@ function turnRow(turn, { index, timed }) {
   };
 }
 
-/** How long a run did what, in milliseconds: what happened side by side counts once. */
+/** How long a run waited, thought and used tools, in milliseconds. What happened in parallel counts once. */
 export function sharesOf(rows) {
   const spans = (of) => covered(rows.flatMap(of));
   return {

@@ -2,16 +2,16 @@ import { FORMULAS } from '../../formula/formulas.js';
 import { Lexer } from '../../lib/marked.js';
 import { sameStart } from './same-start.js';
 
-/** What was read last: a report that is being written grows at its end, and its start is not read again. */
+/** The last tokens. A report grows at its end, so its unchanged start is not parsed again. */
 let before = [];
 
-// It is loaded: from now on its time is that of reading.
+// The time limit of parsing starts when the worker has loaded.
 postMessage({ ready: true });
 
 /**
- * Reads Markdown beside the page: a text can be written so that reading it takes very long, and must not hold it up.
- * Answers `{id, keep, tokens}`: so many tokens of the answer before, then these. `whole`: nothing is kept, because the
- * text is another one, or is at its end and a reference may be defined below where it is used.
+ * Parses Markdown in a worker, because a text can be made so that parsing takes very long. Answers `{id, keep, tokens}`: the
+ * first `keep` tokens of the last answer, then these. `whole` keeps none, because the text is a new one, or complete, and a
+ * reference may be defined after its use.
  */
 addEventListener('message', ({ data: { id, text, whole } }) => {
   const clean = text.replace(/\r\n?/g, '\n');

@@ -1,9 +1,9 @@
-/** Blocks at the end that more text may change: a paragraph becomes a heading or a table, a list goes on. */
+/** How many blocks at the end more text may change: a paragraph becomes a heading or a table, a list continues. */
 const OPEN_BLOCKS = 2;
 
 /**
- * How many of the tokens that were read before stand at the start of a text unchanged, whatever follows them, and how
- * long they are together: `{keep, length}`.
+ * How many of the last tokens are unchanged at the start of a text, whatever follows them, and their total length:
+ * `{keep, length}`.
  */
 export function sameStart(tokens, text) {
   const ends = [0];

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from '../lib/preact.js';
 
-/** Does what may be refused: `attempt(work)`. `busy` while it goes on; `error`: why it was refused. */
+/** Runs requests that may fail: `attempt(work)`. `busy` while one runs; `error`: why the last one failed. */
 export function useAttempt(refusal = null) {
   const [{ busy, error }, setState] = useState({ busy: false, error: refusal });
   const setError = (thrown) => setState((before) => ({ ...before, error: thrown }));
@@ -17,32 +17,32 @@ export function useAttempt(refusal = null) {
 }
 
 /**
- * What `ask` gives; asked again when one of `depends` changes, or by `read`. What was found before stays meanwhile. An
- * answer that comes after a newer question is dropped.
+ * What `load` resolves to; loaded again when one of `depends` changes, or by `read`. The old value stays meanwhile. A value
+ * that arrives after a newer request is dropped.
  */
-export function useAnswer(ask, depends) {
+export function useRequest(load, depends) {
   const [{ found, error }, setState] = useState({ found: null, error: null });
-  const asked = useRef(0);
+  const latest = useRef(0);
   const read = () => {
-    asked.current += 1;
-    const own = asked.current;
-    const tell = (change) => own === asked.current && setState((before) => ({ ...before, ...change }));
-    tell({ error: null });
-    ask().then(
-      (answer) => tell({ found: answer }),
-      (thrown) => tell({ error: thrown }),
+    latest.current += 1;
+    const own = latest.current;
+    const update = (change) => own === latest.current && setState((before) => ({ ...before, ...change }));
+    update({ error: null });
+    load().then(
+      (answer) => update({ found: answer }),
+      (thrown) => update({ error: thrown }),
     );
   };
   useEffect(() => {
     read();
     return () => {
-      asked.current += 1;
+      latest.current += 1;
     };
   }, depends);
   return { found, error, read };
 }
 
-/** A list, and older pages of it on demand. `list`: gives a page of it. `older` is undefined at its end. */
+/** A list, and older pages of it on demand. `list` loads a page; `older` is undefined at the end of the list. */
 export function usePages(list) {
   const [{ entries, hasMore }, setPages] = useState({ entries: undefined, hasMore: false });
   const { attempt, error } = useAttempt();
@@ -55,8 +55,8 @@ export function usePages(list) {
   return { entries, error, attempt, read: () => read(), older: hasMore ? () => read(entries) : undefined };
 }
 
-/** Gives the same key for the same words as last time: sending them again after a lost answer does not ask twice. */
-export function useOnce() {
+/** The same key for the same body as last time: sending it again after a lost answer starts no second run. */
+export function useIdempotencyKey() {
   const last = useRef({});
   return (sent) => {
     if (last.current.sent !== sent) {
@@ -66,18 +66,18 @@ export function useOnce() {
   };
 }
 
-/** Looks now, and again after as many milliseconds as `look` gives, if any. It gets whether its view is still there. */
-export function useLooking(look, depends) {
+/** Calls `poll` now, and again after the milliseconds that it resolves to, if any. `poll` gets `isMounted`. */
+export function usePolling(poll, depends) {
   useEffect(() => {
     let timer;
-    let left = false;
+    let isMounted = true;
     const again = async () => {
-      const pause = await look(() => !left);
-      if (!left && pause !== undefined) timer = setTimeout(again, pause);
+      const pause = await poll(() => isMounted);
+      if (isMounted && pause !== undefined) timer = setTimeout(again, pause);
     };
     void again();
     return () => {
-      left = true;
+      isMounted = false;
       clearTimeout(timer);
     };
   }, depends);
