@@ -10,6 +10,7 @@ import type { GatewayConfig } from './config/schema.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { Files } from './files/files.ts';
 import { Admission } from './http/limits/admission.ts';
+import { LostPlaces } from './http/limits/lost-places.ts';
 import { countEmbeddings } from './http/metrics.ts';
 import { Activity } from './http/operator/activity.ts';
 import { StoredKeys } from './keys/stored-keys.ts';
@@ -78,7 +79,8 @@ export async function openFoundation(
     active: () => executor().active,
     overloaded: () => executor().overloaded,
   });
-  const admission = new Admission(storage.limits, () => live.current().teams);
+  const lostPlaces = new LostPlaces(storage);
+  const admission = new Admission(storage.limits, () => live.current().teams, lostPlaces);
   return { live, storage, load, registry, metrics, admission, activity: new Activity(), log };
 }
 

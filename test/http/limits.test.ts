@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { drivenMs } from '../../src/http/limits/admission.ts';
+import { LostPlaces } from '../../src/http/limits/lost-places.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { noUsage } from '../../src/upstream/turn.ts';
 import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
@@ -206,6 +207,35 @@ describe('concurrent_runs', () => {
     await gateway.release();
     await until(async () => ((await submitted()).status === 200 ? true : undefined));
     assertRefused(await submitted(), refused('concurrency_limit_exceeded'));
+  });
+
+  it('places that a dead process left behind are found when they are missed', async () => {
+    const clock = { now: 0 };
+    await using gateway = await openGateway({ limits: { concurrent_runs: 2 } });
+    const store = gateway.storage.limits;
+    const lost = new LostPlaces({ limits: store, runs: gateway.storage.runs, clock: { now: () => clock.now } });
+    const place = store.slots({ name: 'runs' });
+    const hold = async (id: string) =>
+      assert.equal(await place.take('limited', id, { limit: 2, ttlMs: 600_000 }), true);
+    const { json } = await send(gateway, 'POST /v1/responses', ask('hello'));
+    await ended({ url: gateway.url }, String(json.id), key);
+    const endedId = String(json.id).slice('resp_'.length);
+    await until(async () => ((await place.count('limited')) === 0 ? true : undefined));
+    const { json: running } = await send(gateway, 'POST /v1/responses', ask('wait'));
+
+    await hold(endedId);
+    assert.equal((await send(gateway, 'POST /v1/responses', ask('hello'))).status, 200, 'its run has ended');
+    await until(async () => ((await place.count('limited')) === 1 ? true : undefined));
+
+    // It may be stored in a moment, and the gateway has checked within the last seconds.
+    await hold('00000000-0000-4000-8000-000000000000');
+    assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('concurrency_limit_exceeded'));
+    assert.equal(await lost.release('limited'), false);
+    clock.now = 4000;
+    assert.equal(await lost.release('limited'), false, 'checked a moment ago');
+    clock.now = 60_000;
+    assert.equal(await lost.release('limited'), true, 'never stored');
+    assert.deepEqual(await place.holders('limited'), [String(running.id).slice('resp_'.length)]);
   });
 
   it('calls of proxy models are no runs', async () => {

@@ -16,6 +16,7 @@ import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
+import { LostPlaces } from '../../src/http/limits/lost-places.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { SocketTimes } from '../../src/http/socket/times.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
@@ -140,10 +141,14 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const stopped = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(live.current().store, { log });
-  const admission = new Admission(
-    options.limitsNow ? memoryLimits(options.limitsNow) : storage.limits,
-    () => live.current().teams,
-  );
+  const { limitsNow } = options;
+  const limits = limitsNow ? memoryLimits(limitsNow) : storage.limits;
+  const lostPlaces = new LostPlaces({
+    limits,
+    runs: storage.runs,
+    clock: limitsNow ? { now: limitsNow } : systemClock,
+  });
+  const admission = new Admission(limits, () => live.current().teams, lostPlaces);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     plain: ({ state, signal }) => script('', state, () => released(waiting, signal)),

@@ -7,6 +7,7 @@ import {
   type LimitHolder,
   type LimitNote,
   type LimitRelease,
+  type LimitRequest,
   type LimitResult,
   type LimitStore,
   releaseOf,
@@ -27,6 +28,7 @@ import {
   refusalOf,
   releasesOf,
 } from './key-limits.ts';
+import type { LostPlaces } from './lost-places.ts';
 
 /** A request that asks to be counted. */
 export interface AdmissionRequest {
@@ -78,6 +80,7 @@ const ANSWER_MS = 600_000;
 export class Admission {
   readonly #store: LimitStore;
   readonly #teams: () => GatewayConfig['teams'];
+  readonly #lostPlaces: Pick<LostPlaces, 'release'> | undefined;
   /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
@@ -86,9 +89,14 @@ export class Admission {
   #made = 0;
 
   /** `teams`: those of the configuration in force. */
-  constructor(store: LimitStore, teams: () => GatewayConfig['teams'] = () => ({})) {
+  constructor(
+    store: LimitStore,
+    teams: () => GatewayConfig['teams'] = () => ({}),
+    lostPlaces?: Pick<LostPlaces, 'release'>,
+  ) {
     this.#store = store;
     this.#teams = teams;
+    this.#lostPlaces = lostPlaces;
   }
 
   /**
@@ -102,11 +110,19 @@ export class Admission {
     const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
     const holder = { key: key.id, id, lasting: isRun };
     if (limits.length > 0) {
-      const asked = limits.map((limit) => limit.request);
-      const results = await inSpan({ name: 'store limits' }, () => this.#store.take(holder, asked));
+      const requests = limits.map((limit) => limit.request);
+      const take = () => inSpan({ name: 'store limits' }, () => this.#store.take(holder, requests));
+      let results = await take();
+      if (await this.#releaseLost(holder, requests[results.length - 1], results.at(-1))) results = await take();
       checkResults(results, { limits, request });
     }
     return this.#admitted(request, { holder, limits });
+  }
+
+  /** Whether a place was refused that a dead process held, and is free now. */
+  async #releaseLost(holder: LimitHolder, last?: LimitRequest, result?: LimitResult): Promise<boolean> {
+    if (!this.#lostPlaces || last?.kind !== 'place' || result?.granted !== false) return false;
+    return await this.#lostPlaces.release(last.owner ?? holder.key);
   }
 
   #admitted(
