@@ -13,7 +13,7 @@ export function accessLog(log: Logger): (context: RequestContext, req: Request, 
 }
 
 function lineOf(context: RequestContext, req: Request, res: Response): object {
-  const { id, path, route, startedAt, key, model, run, error, left } = context;
+  const { id, path, route, startedAt, key, model, run, error, disconnected: left } = context;
   return {
     req: id,
     // Who stands before the gateway is looked for only where somebody says so.

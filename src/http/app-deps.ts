@@ -9,7 +9,7 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
 import type { KeptAnswers } from '../gateway/kept-answers.ts';
 import type { ModelProxy } from '../gateway/model-proxy.ts';
-import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
+import type { Passthrough } from '../gateway/unheld/streamed-passage.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
 import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
@@ -28,7 +28,7 @@ import type { VectorStores } from '../vector-stores/vector-stores.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
-import type { HeldTexts } from './limits/held-texts.ts';
+import type { LongAnswers } from './limits/long-answers.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
 import type { ReportDocuments } from './report/documents.ts';
@@ -72,9 +72,9 @@ export interface HttpParts {
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
   /** Answers of proxy models that are given again. */
-  answers: Pick<KeptAnswers, 'placeOf'>;
+  answers: Pick<KeptAnswers, 'entryOf'>;
   /** Calls that are passed as they come, without being held. */
-  streamed: Pick<StreamedPassage, 'pass' | 'connect'>;
+  streamed: Pick<Passthrough, 'pass' | 'connect'>;
   schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
@@ -103,7 +103,7 @@ export interface HttpParts {
 export interface AppDeps extends Omit<HttpParts, 'console'> {
   /** Memory of request bodies, in bytes. */
   bodies: FairSemaphore;
-  heldTexts: HeldTexts;
+  longAnswers: LongAnswers;
   metrics: HttpMetrics;
   openAnswers: OpenAnswers;
   /** Submissions that begin in this turn of the event loop. */

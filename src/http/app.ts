@@ -2,9 +2,9 @@ import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
-import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
+import { type Call, type Endpoint, handlerOf, methodNotAllowed, publicHandler, refuseMethodsOf } from './endpoint.ts';
 import { bodyMemory, submissionTurns } from './limits/bounds.ts';
-import { HeldTexts } from './limits/held-texts.ts';
+import { LongAnswers } from './limits/long-answers.ts';
 import { mcp } from './mcp/mcp.ts';
 import { HttpMetrics } from './metrics.ts';
 import { entry } from './middleware/entry.ts';
@@ -64,11 +64,11 @@ import {
 } from './routes/vector-stores/vector-stores.ts';
 import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
 import { Attachments } from './submission/attachments.ts';
-import { nothingAt } from './unknown-path.ts';
+import { notFoundAt } from './unknown-path.ts';
 import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 
 /** Memory of long answers that are being read, in bytes. */
-const MAX_HELD = 128 * 1024 * 1024;
+const LONG_ANSWER_BYTES = 128 * 1024 * 1024;
 
 /** The apps of a gateway. Each is made when it is asked for. */
 export interface Apps {
@@ -89,26 +89,26 @@ export interface Apps {
 export function createApps(parts: HttpParts): Apps {
   const { console: pages, ...rest } = parts;
   const bodies = bodyMemory(() => parts.config.current().server.bodyMemoryBytes);
-  const heldTexts = new HeldTexts({ limit: MAX_HELD });
+  const longAnswers = new LongAnswers({ limit: LONG_ANSWER_BYTES });
   const deps: AppDeps = {
     ...rest,
     bodies,
     openAnswers: new OpenAnswers(parts.config),
-    heldTexts,
+    longAnswers,
     submissions: submissionTurns(),
     attachments: new Attachments(parts),
     reports: new ReportDocuments(),
-    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
+    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, longAnswers }),
   };
   const app = ({ operator }: { operator: boolean }) => {
-    const made = emptyApp(deps);
-    addApi(made, deps);
-    if (operator) addAdmin(made, deps, pages);
-    made.use(({ path }) => {
-      throw nothingAt(path);
+    const app = emptyApp(deps);
+    addApi(app, deps);
+    if (operator) addAdmin(app, deps, pages);
+    app.use(({ path }) => {
+      throw notFoundAt(path);
     });
-    made.use(failure(deps));
-    return made;
+    app.use(failure(deps));
+    return app;
   };
   return {
     openRoutes: () => deps.openAnswers.routes(),
@@ -137,7 +137,7 @@ function emptyApp(deps: AppDeps): Express {
 /** The endpoints of a path, by method. */
 type Endpoints = Partial<Record<'get' | 'post' | 'patch' | 'delete', Endpoint>>;
 
-function wrapped(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint): Endpoints {
+function wrapEach(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint): Endpoints {
   return Object.fromEntries(Object.entries(endpoints).map(([method, endpoint]) => [method, wrap(endpoint)]));
 }
 
@@ -179,8 +179,8 @@ function addApi(app: Express, deps: AppDeps): void {
   route(`${conversation}/:id/items`, { get: listItems, post: postItems });
   route(`${conversation}/:id/items/:item`, { get: getItem, delete: deleteItem });
   // Files and vector stores are the gateway's own, or a provider's.
-  const own = (path: string, endpoints: Endpoints, isThere = hasFiles) => {
-    route(path, wrapped(endpoints, ourFiles), isThere);
+  const own = (path: string, endpoints: Endpoints, isThere = servesFiles) => {
+    route(path, wrapEach(endpoints, onlyOwnFiles), isThere);
   };
   own('/v1/files', { post: postFile, get: listFiles });
   own('/v1/files/:id', { get: getFile, delete: deleteFile }, isFile);
@@ -204,28 +204,28 @@ function addApi(app: Express, deps: AppDeps): void {
   app
     .route('/mcp')
     .post(handlerOf('/mcp', mcp, deps))
-    .all(handlerOf('/mcp', refuseMethodsOf(hasMcp, ['POST'], nowhere), deps));
+    .all(handlerOf('/mcp', refuseMethodsOf(isMcpEnabled, ['POST'], notFound), deps));
   const rest = '/v1/*rest';
   app.all(rest, handlerOf(rest, passthrough, deps));
 }
 
-const hasMcp = ({ identity }: Call) => identity.config.mcp.enabled;
+const isMcpEnabled = ({ identity }: Call) => identity.config.mcp.enabled;
 
-const nowhere: Endpoint = async (_deps, { req }) => {
-  throw nothingAt(req.path);
+const notFound: Endpoint = async (_deps, { req }) => {
+  throw notFoundAt(req.path);
 };
 
 /** Whether files are the gateway's own for this call, and no provider's (docs/files.md). */
-function hasFiles({ req, identity: { config, key } }: Call): boolean {
+function servesFiles({ req, identity: { config, key } }: Call): boolean {
   const entry = entryFor(req.path, config);
   return config.files.enabled && !(entry && mayUsePath(key, entry));
 }
 
-const isFile = (call: Call) => hasFiles(call) && hasPrefix('file-')(call);
-const isVectorStore = (call: Call) => hasFiles(call) && hasPrefix('vs_')(call);
+const isFile = (call: Call) => servesFiles(call) && hasPrefix('file-')(call);
+const isVectorStore = (call: Call) => servesFiles(call) && hasPrefix('vs_')(call);
 
-function ourFiles(endpoint: Endpoint): Endpoint {
-  return (deps, call) => (hasFiles(call) ? endpoint : passthrough)(deps, call);
+function onlyOwnFiles(endpoint: Endpoint): Endpoint {
+  return (deps, call) => (servesFiles(call) ? endpoint : passthrough)(deps, call);
 }
 
 /** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
@@ -236,27 +236,27 @@ function hasPrefix(prefix: string): (call: Call) => boolean {
 /** Health, metrics and pages, without a key (docs/api.md, "Models and the rest"). */
 function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined): void {
   const route = (path: string, handler: RequestHandler) => {
-    app.route(path).get(openHandler(path, handler)).all(openHandler(path, onlyGet));
+    app.route(path).get(publicHandler(path, handler)).all(publicHandler(path, refuseAllButGet));
   };
   route('/healthz', healthz());
   route('/readyz', readyz(deps));
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
-  app.use('/docs', openHandler('/docs', docsPages()));
+  app.use('/docs', publicHandler('/docs', docsPages()));
   addOperator(app, deps);
   if (!pages) return;
-  app.get('/', openHandler('/', toConsole));
-  app.use('/console', openHandler('/console', pages));
+  app.get('/', publicHandler('/', redirectToConsole));
+  app.use('/console', publicHandler('/console', pages));
 }
 
 /** What keys with `admin: true` may ask. To others there is nothing at these addresses. */
 function addOperator(app: Express, deps: AppDeps): void {
   const route = (path: string, endpoints: Endpoints) => {
     const others = (allowed: string[]) =>
-      openHandler(path, ({ method }, res) => {
+      publicHandler(path, ({ method }, res) => {
         throw methodNotAllowed(method, allowed, res);
       });
-    addRoute(app, path, { endpoints: wrapped(endpoints, adminsOnly), deps, others });
+    addRoute(app, path, { endpoints: wrapEach(endpoints, adminsOnly), deps, others });
   };
   route(OVERVIEW, { get: getOverview });
   route('/admin/usage', { get: getUsage });
@@ -277,11 +277,11 @@ function adminsOnly(endpoint: Endpoint): Endpoint {
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */
-const toConsole: RequestHandler = ({ headers }, res, next) => {
+const redirectToConsole: RequestHandler = ({ headers }, res, next) => {
   if (!/\btext\/html\b/.test(headers.accept ?? '')) return next();
   return res.redirect(302, 'console');
 };
 
-const onlyGet: RequestHandler = ({ method }, res) => {
+const refuseAllButGet: RequestHandler = ({ method }, res) => {
   throw methodNotAllowed(method, ['GET'], res);
 };

@@ -4,7 +4,7 @@ import { type WorkScope, workFor } from '../base/load/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
-import { identified } from './middleware/auth.ts';
+import { identify } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
 import { requestContextOf } from './request-context.ts';
 import { inRequestSpan } from './request-span.ts';
@@ -28,7 +28,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     const context = requestContextOf(res);
     context.route = route;
     const config = deps.config.current();
-    const key = identified(req, config, deps);
+    const key = identify(req, config, deps);
     context.key = key.id;
     scope.key = key.id;
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
@@ -43,7 +43,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
   const write = async (res: Response, answer: Answer, { config, context }: Identity) => {
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
     const { heartbeatMs } = config.server;
-    await sendAnswer(res, answer, { heartbeatMs, heldTexts: deps.heldTexts, signal: context.signal });
+    await sendAnswer(res, answer, { heartbeatMs, longAnswers: deps.longAnswers, signal: context.signal });
   };
   return (req, res) => {
     const scope: WorkScope = { route };
@@ -53,7 +53,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
 }
 
 /** An Express handler without a key, that writes its answer itself. */
-export function openHandler(route: string, handler: RequestHandler): RequestHandler {
+export function publicHandler(route: string, handler: RequestHandler): RequestHandler {
   return (req, res, next) => {
     requestContextOf(res).route = route;
     return handler(req, res, next);

@@ -2,13 +2,13 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type FairSemaphore, refusals } from '../base/fair-semaphore.ts';
 import { Tally } from '../base/telemetry/tally.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { HeldTexts } from './limits/held-texts.ts';
+import type { LongAnswers } from './limits/long-answers.ts';
 import type { RequestContext } from './request-context.ts';
 
 interface MeasuredParts {
   runs: Pick<Runs, 'countOpen'>;
   bodies: Pick<FairSemaphore, 'held'>;
-  heldTexts: Pick<HeldTexts, 'total'>;
+  longAnswers: Pick<LongAnswers, 'total'>;
 }
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
@@ -49,8 +49,8 @@ export class HttpMetrics {
     const cost = 'What calls of proxy models cost, in the configured currency, where their routes have prices.';
     this.#cost = counter('gateway_proxy_cost_total', cost, ['model', 'currency']);
     this.#streams = gauge('gateway_sse_streams', 'Streams that are open.');
-    const { runs, bodies, heldTexts } = parts;
-    gauge('gateway_held_answer_bytes', 'Memory of long answers that are being read.', () => heldTexts.total);
+    const { runs, bodies, longAnswers } = parts;
+    gauge('gateway_held_answer_bytes', 'Memory of long answers that are being read.', () => longAnswers.total);
     gauge('gateway_body_bytes', 'Memory of bodies that are being read or answered.', () => bodies.held);
     new Gauge({
       // Read from the store that all processes share: their sum would count each run once for every process.
@@ -80,7 +80,7 @@ export class HttpMetrics {
     const { route, model } = context;
     this.#requests.add(1, route, model, METHODS.has(method) ? method : 'other', String(status));
     this.#secondsOf(route).observe((performance.now() - context.startedAt) / 1000);
-    if (context.left) this.#left.inc({ route });
+    if (context.disconnected) this.#left.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
   }
 

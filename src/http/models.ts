@@ -24,7 +24,7 @@ export function chooseModel({ config, key, context }: Identity, name: unknown, a
     const shown = JSON.stringify(name.slice(0, 100));
     throw new GatewayError('model_not_found', `There is no model ${shown} that this key may use.`, { param });
   }
-  if (declares(model, api)) return { name, model };
+  if (declaresApi(model, api)) return { name, model };
   const message = `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`;
   throw new GatewayError('unsupported_api', message, { param });
 }
@@ -40,7 +40,7 @@ export function mayUseModel(key: KeyConfig, name: string): boolean {
 }
 
 /** Whether a model declares an API: by its name, or for `audio/speech` also by `audio` or `audio_speech`. */
-export function declares(model: ModelConfig, api: string): boolean {
+export function declaresApi(model: ModelConfig, api: string): boolean {
   const apis: readonly string[] = model.apis;
   if (apis.includes(api)) return true;
   if (!api.includes('/')) return false;
@@ -55,7 +55,7 @@ type Routing = Pick<Identity, 'key' | 'config'>;
  * Whether the gateway makes the chat completions of a plain model itself (docs/api.md, "Chat completions of plain
  * models"): where none of its routes speaks that API.
  */
-export function makesChat(identity: Routing, name: string, model: ProxyModelConfig): boolean {
+export function gatewayMakesChat(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).every((wire) => wire !== 'chat');
 }
 
@@ -63,24 +63,24 @@ export function makesChat(identity: Routing, name: string, model: ProxyModelConf
  * Whether the gateway makes the responses of a plain model itself (docs/api.md, "Responses of plain models"): what is
  * configured, or else where one of its routes does not speak the Responses API.
  */
-export function makesResponses(identity: Routing, name: string, model: ProxyModelConfig): boolean {
+export function gatewayMakesResponses(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   if (model.responses) return model.responses === 'gateway';
   return !wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 
 /** Whether a provider of a model's routes tells how probable tokens are: the Messages API does not. */
-export function tellsLogprobs(identity: Routing, name: string, model: ProxyModelConfig): boolean {
+export function reportsLogprobs(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
 }
 
 /** What some provider of a model can do for chat completions that the gateway makes; `stops`: end at texts of the client's. */
 export function chatAbilities(identity: Routing, name: string, model: ProxyModelConfig) {
   const stops = wiresOf(identity, name, model).some((wire) => wire === 'messages');
-  return { stops, tellsLogprobs: tellsLogprobs(identity, name, model) };
+  return { stops, reportsLogprobs: reportsLogprobs(identity, name, model) };
 }
 
 /** Whether every provider of a model's routes holds it to the grammar of a custom tool: the Responses API alone does. */
-export function takesGrammars(identity: Routing, name: string, model: ProxyModelConfig): boolean {
+export function enforcesGrammars(identity: Routing, name: string, model: ProxyModelConfig): boolean {
   return wiresOf(identity, name, model).every((wire) => wire === 'responses');
 }
 

@@ -13,23 +13,23 @@ export function readQuery<T extends z.ZodObject>({ url = '' }: IncomingMessage, 
   for (const [name, field] of Object.entries(schema.shape)) {
     const [value, ...others] = params.getAll(name);
     if (others.length > 0) throw fieldError('invalid_parameter', name, 'give it once.');
-    given[name] = value !== undefined && numberIn(field) && /^\d{1,16}$/.test(value) ? Number(value) : value;
+    given[name] = value !== undefined && numberSchemaOf(field) && /^\d{1,16}$/.test(value) ? Number(value) : value;
   }
   const { data, error } = schema.safeParse(given);
   if (data) return data;
   const issue = error?.issues[0];
   const name = String(issue?.path[0]);
-  throw fieldError('invalid_parameter', name, `${expected(issue, schema.shape[name])}.`);
+  throw fieldError('invalid_parameter', name, `${describeExpected(issue, schema.shape[name])}.`);
 }
 
-function numberIn(field: unknown): z.ZodNumber | undefined {
+function numberSchemaOf(field: unknown): z.ZodNumber | undefined {
   if (field instanceof z.ZodNumber) return field;
-  return field instanceof z.ZodDefault || field instanceof z.ZodOptional ? numberIn(field.unwrap()) : undefined;
+  return field instanceof z.ZodDefault || field instanceof z.ZodOptional ? numberSchemaOf(field.unwrap()) : undefined;
 }
 
 /** Whatever a schema says itself, else what its field may be. */
-function expected(issue: z.core.$ZodIssue | undefined, field: unknown): string | undefined {
-  const number = numberIn(field);
+function describeExpected(issue: z.core.$ZodIssue | undefined, field: unknown): string | undefined {
+  const number = numberSchemaOf(field);
   if (number) return `expected an integer from ${number.minValue} to ${number.maxValue}`;
   const isPlain = issue?.code === 'invalid_value' && issue.message.startsWith('Invalid');
   return isPlain ? `expected one of ${issue.values.join(', ')}` : issue?.message;

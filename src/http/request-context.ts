@@ -24,7 +24,7 @@ export interface RequestContext {
   /** Code of the error that was answered. */
   error: string;
   /** The client left before its answer was complete. */
-  left: boolean;
+  disconnected: boolean;
 }
 
 /** The reason of `RequestContext.signal` where the client left. */
@@ -36,26 +36,26 @@ export class ClientLeft extends Error {
 }
 
 const MAX_PATH = 200;
-const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
+const VALID_REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
 const CONTEXT = Symbol('request context');
 
-type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
+type ContextCarrier = ServerResponse & { [CONTEXT]?: RequestContext };
 
 /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
 export function openContext(
   req: IncomingMessage,
-  res: Carrier,
+  res: ContextCarrier,
   onEnd: (context: RequestContext) => void,
 ): RequestContext {
   const sent = req.headers['x-request-id'];
   const controller = new AbortController();
-  const id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+  const id = typeof sent === 'string' && VALID_REQUEST_ID.test(sent) ? sent : randomUUID();
   const context = newContext(controller, { id, path: pathOf(req.url ?? ''), route: 'unmatched' });
   res[CONTEXT] = context;
   res.once('close', () => {
-    context.left = !res.writableFinished;
-    if (context.left) controller.abort(new ClientLeft());
+    context.disconnected = !res.writableFinished;
+    if (context.disconnected) controller.abort(new ClientLeft());
     onEnd(context);
   });
   return context;
@@ -67,7 +67,7 @@ export function newContext(
   known: Pick<RequestContext, 'id' | 'path' | 'route'>,
 ): RequestContext {
   const end = (reason: GatewayError) => controller.abort(reason);
-  const empty = { model: '', key: '', run: '', error: '', left: false };
+  const empty = { model: '', key: '', run: '', error: '', disconnected: false };
   return { ...empty, ...known, startedAt: performance.now(), signal: controller.signal, end };
 }
 
@@ -77,7 +77,7 @@ function pathOf(url: string): string {
 }
 
 /** The context that a response carries. */
-export function requestContextOf(res: Carrier): RequestContext {
+export function requestContextOf(res: ContextCarrier): RequestContext {
   const context = res[CONTEXT];
   if (!context) throw new Error('This response has no request context.');
   return context;

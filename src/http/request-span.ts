@@ -29,7 +29,7 @@ export function inRequestSpan<T>(
 }
 
 function end(span: OpenSpan, res: ServerResponse): void {
-  const { id, path, key, model, run, error, left } = requestContextOf(res);
+  const { id, path, key, model, run, error, disconnected: left } = requestContextOf(res);
   const known = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
   span.set({
     'url.path': path,

@@ -26,21 +26,21 @@ export interface ServerTimes {
 }
 
 /** Requests of one connection that wait for their answers, at most: a network packet may hold two thousand. */
-const MOST_WAITING = 100;
+const MAX_PIPELINED = 100;
 
-const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
+const DEFAULT_TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
 
 /** A Node server whose own failures are JSON too (docs/api.md, "Errors"). The caller listens and closes. */
 export function createHttpServer(
   app: RequestListener,
   options: Partial<ServerTimes> & { upgrade?: UpgradeHandler | undefined } = {},
 ): Server {
-  const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
+  const { headers, request, idle, stalled, check, upgrade } = { ...DEFAULT_TIMES, ...options };
   const asked = new WeakMap<Socket, { latest: ServerResponse; waiting: number }>();
   const answer: RequestListener = (req, res) => {
     const { socket } = req;
     const here = asked.get(socket) ?? { latest: res, waiting: 0 };
-    if (here.waiting === MOST_WAITING) {
+    if (here.waiting === MAX_PIPELINED) {
       socket.destroy();
       return;
     }

@@ -4,15 +4,15 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { checkedTarget, withoutOrigin } from '../protocol/requests/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
-import { openSockets } from './limits/bounds.ts';
-import { authenticate, identified, type ShownKey } from './middleware/auth.ts';
+import { socketLimit } from './limits/bounds.ts';
+import { authenticate, identify, type KeySource } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { entryFor, mayUsePath, type PassthroughEntry, streamedCall } from './routes/streamed.ts';
+import { entryFor, mayUsePath, type PassthroughEntry, passthroughCall } from './routes/streamed.ts';
 import { responsesSockets } from './socket/responses-sockets.ts';
 
 /** How often it is looked whether the key of a WebSocket that is passed on may still use it, in milliseconds. */
-const ASK_AGAIN_MS = 1000;
+const RECHECK_MS = 1000;
 
 /** Answers a request for another protocol. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -24,7 +24,7 @@ export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer
  */
 export function webSockets(deps: AppDeps): UpgradeHandler {
   const open = new Set<Duplex>();
-  const places = openSockets();
+  const places = socketLimit();
   const acceptResponses = responsesSockets(deps);
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
@@ -34,7 +34,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const config = deps.config.current();
     req.url = checkedTarget(withoutOrigin(req.url ?? ''));
     checkOrigin(req.headers, config);
-    const key = identified(req, config, deps);
+    const key = identify(req, config, deps);
     refuseNewWork(deps, { others: deps.openAnswers.size });
     const path = req.url.split('?', 1)[0] ?? '';
     const entry = entryFor(path, config);
@@ -45,7 +45,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
       return;
     }
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
-    const call = streamedCall(req.url, entry, key);
+    const call = passthroughCall(req.url, entry, key);
     const place = places.take(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
@@ -54,7 +54,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     // Nothing on it shows the key again: one that has expired, or may less by now, would go on for as long as it is used.
     const watch = setInterval(() => {
       if (!mayStillUse(shown, entry)) socket.destroy();
-    }, ASK_AGAIN_MS);
+    }, RECHECK_MS);
     const id = crypto.randomUUID();
     socket.once('close', () => {
       clearInterval(watch);
@@ -68,7 +68,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
-  function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {
+  function mayStillUse(req: KeySource, entry: PassthroughEntry): boolean {
     try {
       return mayUsePath(authenticate(req, deps.config.current(), deps), entry);
     } catch {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { HeldTexts } from '../limits/held-texts.ts';
+import type { LongAnswers } from '../limits/long-answers.ts';
 import { type JsonAnswer, writeJson } from './json.ts';
 import { type StreamAnswer, writeStream } from './sse.ts';
 import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
@@ -26,9 +26,9 @@ export function jsonText(body: string | Buffer, { status = 200, headers = {} }: 
 export async function sendAnswer(
   res: ServerResponse,
   answer: Answer,
-  options: { heartbeatMs: number; heldTexts: HeldTexts; signal: AbortSignal },
+  options: { heartbeatMs: number; longAnswers: LongAnswers; signal: AbortSignal },
 ): Promise<void> {
-  if (answer.kind === 'json') await writeJson(res, answer, options.heldTexts);
+  if (answer.kind === 'json') await writeJson(res, answer, options.longAnswers);
   else if (answer.kind === 'stream') await writeStream(res, answer, options);
   else if (answer.kind === 'waiting') await writeWhenReady(res, answer, options);
 }

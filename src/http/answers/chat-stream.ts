@@ -17,9 +17,9 @@ export async function beginChatStream(
   const first = await chunks.next();
   if (first.done) return framesOf([], chunks);
   const pending = chunks.next();
-  const second = await within(pending, holdMs);
+  const second = await withTimeout(pending, holdMs);
   if (second === undefined) return framesOf([first.value], chunks, pending);
-  if (second.done) throw cutOff();
+  if (second.done) throw shutdownError();
   if (second.value.error) {
     await chunks.return();
     throw runError(second.value.error);
@@ -49,8 +49,8 @@ async function* framesOf(
   }
   if (!last) return;
   if (!finished) {
-    const error = cutOff().toObject();
-    yield frame(cutChunk(last, error));
+    const error = shutdownError().toObject();
+    yield frame(errorChunk(last, error));
     yield frame({ error });
   } else if (finished.error) yield frame({ error: finished.error });
   else yield 'data: [DONE]\n\n';
@@ -65,11 +65,11 @@ function isLast({ choices, error }: ChatChunk): boolean {
 }
 
 /** The chunk that ends a stream in the middle, after `last`. */
-function cutChunk(last: ChatChunk, error: ApiError): ChatChunk {
+function errorChunk(last: ChatChunk, error: ApiError): ChatChunk {
   return { ...last, choices: [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }], error };
 }
 
-function cutOff(): GatewayError {
+function shutdownError(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down before the answer is complete. Ask again.');
 }
 
@@ -81,7 +81,7 @@ export function runError(error: ApiError | null): GatewayError {
 }
 
 /** The promise's value, or undefined after `ms`; the promise goes on. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);

@@ -1,11 +1,11 @@
 /** A stream that must not fall silent. */
-export interface Pulse extends Disposable {
+export interface Heartbeat extends Disposable {
   /** Something was written: the silence starts again. */
-  touch(): void;
+  restart(): void;
 }
 
 /** Calls `beat` after each interval without a `touch` (docs/api.md, "Events"), until disposed. */
-export function heartbeat(intervalMs: number, beat: () => void): Pulse {
+export function heartbeat(intervalMs: number, beat: () => void): Heartbeat {
   const timer = setInterval(beat, intervalMs);
-  return { touch: () => void timer.refresh(), [Symbol.dispose]: () => clearInterval(timer) };
+  return { restart: () => void timer.refresh(), [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { atTurnEnd } from '../../base/turn-end.ts';
-import type { HeldTexts } from '../limits/held-texts.ts';
-import { writable } from './sse.ts';
+import type { LongAnswers } from '../limits/long-answers.ts';
+import { waitUntilWritable } from './sse.ts';
 
 /** Headers of every JSON answer of the gateway itself. */
 export const JSON_HEADERS = {
@@ -23,39 +23,39 @@ export function sendJson(res: ServerResponse, { status, headers, body }: JsonAns
 }
 
 /** From here on an answer goes out piece by piece, and the length of a piece, in UTF-16 code units or bytes. */
-const LONG = 256 * 1024;
-const PIECE = 64 * 1024;
+const MAX_UNCHUNKED = 256 * 1024;
+const PIECE_LENGTH = 64 * 1024;
 
 /**
  * Writes a complete JSON body: a short one in one piece, a long one at the pace of its reader, so that nothing of it
  * lies in the socket's memory besides the text itself.
  * @throws GatewayError `overloaded` where too many long ones are being read.
  */
-export async function writeJson(res: ServerResponse, answer: JsonAnswer, held: HeldTexts): Promise<void> {
+export async function writeJson(res: ServerResponse, answer: JsonAnswer, held: LongAnswers): Promise<void> {
   const { status, headers, body } = answer;
-  if (body.length <= LONG) return sendJson(res, answer);
+  if (body.length <= MAX_UNCHUNKED) return sendJson(res, answer);
   const bytes = Buffer.byteLength(body);
-  using place = held.hold(res, bytes);
+  using place = held.reserve(res, bytes);
   res.writeHead(status, { ...JSON_HEADERS, ...headers, 'content-length': bytes });
   await writePieces(res, body, place);
 }
 
 /** Ends an answer that was begun with a text. @throws GatewayError as `writeJson`. */
-export async function endWithText(res: ServerResponse, text: string, held: HeldTexts): Promise<void> {
-  if (text.length <= LONG) {
+export async function endWithText(res: ServerResponse, text: string, held: LongAnswers): Promise<void> {
+  if (text.length <= MAX_UNCHUNKED) {
     res.end(text);
     return;
   }
-  using place = held.hold(res, Buffer.byteLength(text));
+  using place = held.reserve(res, Buffer.byteLength(text));
   await writePieces(res, text, place);
 }
 
 async function writePieces(res: ServerResponse, text: string | Buffer, place: { moved(): void }): Promise<void> {
   if (res.req.method !== 'HEAD') {
     for (let at = 0; at < text.length && !res.destroyed; ) {
-      const end = typeof text === 'string' ? endOfPiece(text, at + PIECE) : at + PIECE;
+      const end = typeof text === 'string' ? endOfPiece(text, at + PIECE_LENGTH) : at + PIECE_LENGTH;
       const piece = typeof text === 'string' ? text.slice(at, end) : text.subarray(at, end);
-      if (!res.write(piece)) await writable(res);
+      if (!res.write(piece)) await waitUntilWritable(res);
       place.moved();
       at = end;
     }

@@ -15,15 +15,15 @@ export interface OpenAnswer {
   end(reason: GatewayError): void;
 }
 
-class Place implements Disposable {
+class Entry implements Disposable {
   readonly answer: OpenAnswer;
-  readonly #remove: (place: Place) => void;
+  readonly #remove: (place: Entry) => void;
   /** Its index. */
-  at: number;
+  index: number;
 
-  constructor(answer: OpenAnswer, at: number, remove: (place: Place) => void) {
+  constructor(answer: OpenAnswer, at: number, remove: (place: Entry) => void) {
     this.answer = answer;
-    this.at = at;
+    this.index = at;
     this.#remove = remove;
   }
 
@@ -42,7 +42,7 @@ export class OpenAnswers {
    * In no order. Not a Set: one that is added to and deleted from leaves tables behind that point to later ones, and
    * the young generation's collector takes for alive what is in them, all of a request with each answer.
    */
-  readonly #open: Place[] = [];
+  readonly #open: Entry[] = [];
   #idle = 0;
 
   constructor(config: Pick<LiveConfig, 'onChange'>) {
@@ -65,20 +65,20 @@ export class OpenAnswers {
 
   /** Until disposed. */
   add(answer: OpenAnswer): Disposable {
-    const place = new Place(answer, this.#open.length, this.#remove);
+    const place = new Entry(answer, this.#open.length, this.#remove);
     this.#open.push(place);
     if (answer.idle) this.#idle++;
     return place;
   }
 
   /** The last one takes its place. */
-  readonly #remove = (place: Place): void => {
-    if (this.#open[place.at] !== place) return;
+  readonly #remove = (place: Entry): void => {
+    if (this.#open[place.index] !== place) return;
     if (place.answer.idle) this.#idle--;
     const last = this.#open.pop();
     if (last === undefined || last === place) return;
-    this.#open[place.at] = last;
-    last.at = place.at;
+    this.#open[place.index] = last;
+    last.index = place.index;
   };
 
   #endAllBut(keyring: Keyring): void {

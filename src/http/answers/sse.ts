@@ -16,7 +16,7 @@ export interface StreamAnswer {
  */
 export type LiveChunks = (pass: (chunk: Uint8Array, isLast: boolean) => boolean) => AsyncIterable<Uint8Array>;
 
-const HEARTBEAT = ': heartbeat\n\n';
+const HEARTBEAT_FRAME = ': heartbeat\n\n';
 
 /**
  * Writes a stream to its end: the one place that does. The next chunk is pulled after the last one went out, so that
@@ -38,11 +38,11 @@ export async function writeStream(
     return;
   }
   using pulse = heartbeat(heartbeatMs, () => {
-    if (!res.writableNeedDrain) res.write(HEARTBEAT);
+    if (!res.writableNeedDrain) res.write(HEARTBEAT_FRAME);
   });
   const pass = (chunk: Uint8Array, isLast: boolean) => {
     if (res.writableNeedDrain || res.destroyed || signal.aborted) return false;
-    pulse.touch();
+    pulse.restart();
     // The end of the answer, which follows at once, goes out with it.
     if (isLast) res.socket?.cork();
     res.write(chunk);
@@ -51,9 +51,9 @@ export async function writeStream(
   const chunks = typeof stream.chunks === 'function' ? stream.chunks(pass) : stream.chunks;
   try {
     for await (const chunk of chunks) {
-      pulse.touch();
+      pulse.restart();
       writeAtTurnEnd(res);
-      if (!res.write(chunk)) await writable(res);
+      if (!res.write(chunk)) await waitUntilWritable(res);
       if (signal.aborted) break;
     }
     if (!res.destroyed) res.end();
@@ -69,7 +69,7 @@ export async function writeStream(
  * Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. The
  * server ends the connection of a reader that has stalled (`ServerTimes.stalled`).
  */
-export function writable(res: ServerResponse): Promise<void> {
+export function waitUntilWritable(res: ServerResponse): Promise<void> {
   while (res.writableCorked > 0) res.uncork();
   if (!res.writableNeedDrain || res.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { HeldTexts } from '../limits/held-texts.ts';
+import type { LongAnswers } from '../limits/long-answers.ts';
 import { heartbeat } from './heartbeat.ts';
 import { endWithText, JSON_HEADERS, writeJson } from './json.ts';
 
@@ -19,7 +19,7 @@ export interface WaitingAnswer {
 export async function writeWhenReady(
   res: ServerResponse,
   answer: WaitingAnswer,
-  { heartbeatMs, heldTexts }: { heartbeatMs: number; heldTexts: HeldTexts },
+  { heartbeatMs, longAnswers }: { heartbeatMs: number; longAnswers: LongAnswers },
 ): Promise<void> {
   const state = { started: false };
   using pulse = heartbeat(heartbeatMs, () => {
@@ -33,8 +33,8 @@ export async function writeWhenReady(
     if (res.destroyed) return;
     // White space in the middle of it would break it.
     pulse[Symbol.dispose]();
-    if (state.started) await endWithText(res, text, heldTexts);
-    else await writeJson(res, { status: 200, headers: answer.headers, body: text }, heldTexts);
+    if (state.started) await endWithText(res, text, longAnswers);
+    else await writeJson(res, { status: 200, headers: answer.headers, body: text }, longAnswers);
   } catch (thrown) {
     if (!res.destroyed) throw thrown;
   }

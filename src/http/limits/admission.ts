@@ -15,8 +15,7 @@ import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { Fractions } from './fractions.ts';
 import {
   BUDGETS,
-  heldBy,
-  holdAnew,
+  limitError,
   limitsOf,
   notesOf,
   type OwnedRequest,
@@ -24,8 +23,9 @@ import {
   POINTS,
   REQUESTS,
   RUNS,
-  refusalOf,
   releasesOf,
+  reserveAgain,
+  reservedBy,
 } from './key-limits.ts';
 
 /** A request that asks to be counted. */
@@ -61,7 +61,7 @@ export interface Admitted {
 /** How often it is noted what calls have used so far, in milliseconds. */
 const NOTE_MS = 1000;
 /** Notes of a call that has used nothing more since the one before: what it holds must not run out. */
-const NOTES_SKIPPED = 60;
+const UNCHANGED_NOTES = 60;
 /** A call that nobody noted for so long, in milliseconds, is given up: its process died. */
 const CALL_MS = 600_000;
 /**
@@ -83,7 +83,7 @@ export class Admission {
   readonly #calls = new Map<string, OpenCall>();
   readonly #fractions = new Fractions();
   #noting: NodeJS.Timeout | undefined;
-  #made = 0;
+  #counter = 0;
 
   /** `teams`: those of the configuration in force. */
   constructor(store: LimitStore, teams: () => GatewayConfig['teams'] = () => ({})) {
@@ -97,7 +97,7 @@ export class Admission {
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
-    const { key, id = `${this.#ids}-${++this.#made}`, tokens, cost, runMs } = request;
+    const { key, id = `${this.#ids}-${++this.#counter}`, tokens, cost, runMs } = request;
     const isRun = runMs !== undefined;
     const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
     const holder = { key: key.id, id, lasting: isRun };
@@ -106,16 +106,16 @@ export class Admission {
       const results = await inSpan({ name: 'store limits' }, () => this.#store.take(holder, asked));
       checkResults(results, { limits, request });
     }
-    return this.#admitted(request, { holder, limits });
+    return this.#reservationOf(request, { holder, limits });
   }
 
-  #admitted(
+  #reservationOf(
     { usedSoFar, noted }: AdmissionRequest,
     { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
   ): Admitted {
-    const held = heldBy(limits);
+    const held = reservedBy(limits);
     const used = usedSoFar ?? nothingUsed;
-    const call: OpenCall = { holder, held, used, tell: noted, noted: '', skipped: 0, isOver: false };
+    const call: OpenCall = { holder, held, used, onNoted: noted, lastNoted: '', skipped: 0, isOver: false };
     if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
       this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
@@ -123,19 +123,19 @@ export class Admission {
     const all = () => limits.map((limit) => releaseOf(limit.request));
     return {
       held,
-      undo: async () => this.#ends(call) && (await this.#giveBack(holder, all())),
-      settle: async (used = nothingUsed()) => this.#ends(call) && (await this.#settle(holder, held, used)),
+      undo: async () => this.#endOnce(call) && (await this.#release(holder, all())),
+      settle: async (used = nothingUsed()) => this.#endOnce(call) && (await this.#settle(holder, held, used)),
     };
   }
 
   /** True the first time. */
-  #ends(call: OpenCall): boolean {
+  #endOnce(call: OpenCall): boolean {
     if (call.isOver) return false;
     call.isOver = true;
     this.#calls.delete(call.holder.id);
     // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
     call.used = nothingUsed;
-    call.tell = undefined;
+    call.onNoted = undefined;
     return true;
   }
 
@@ -149,10 +149,10 @@ export class Admission {
     for (const call of this.#calls.values()) {
       const used = call.used();
       const noted = `${tokensOf(used)} ${used.cost}`;
-      call.skipped = noted === call.noted ? call.skipped + 1 : 0;
-      if (call.skipped % NOTES_SKIPPED > 0) continue;
-      call.noted = noted;
-      call.tell?.(used);
+      call.skipped = noted === call.lastNoted ? call.skipped + 1 : 0;
+      if (call.skipped % UNCHANGED_NOTES > 0) continue;
+      call.lastNoted = noted;
+      call.onNoted?.(used);
       notes.push(...notesOf(call, used, CALL_MS));
     }
     // A store that is away gets the next note.
@@ -190,7 +190,7 @@ export class Admission {
    * @throws GatewayError `store_unavailable`.
    */
   async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
-    const requests = holdAnew(held, drivenMs(runMs));
+    const requests = reserveAgain(held, drivenMs(runMs));
     if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
   }
 
@@ -209,10 +209,10 @@ export class Admission {
   }
 
   async #settle(holder: LimitHolder, held: HeldLimits, used: Used): Promise<boolean> {
-    return await this.#giveBack(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
+    return await this.#release(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 
-  async #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
+  async #release(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
     return releases.length === 0 || (await this.#store.giveBack(holder, releases));
   }
 }
@@ -222,9 +222,9 @@ interface OpenCall {
   holder: LimitHolder;
   held: HeldLimits;
   used(): Used;
-  tell: ((used: Used) => void) | undefined;
+  onNoted: ((used: Used) => void) | undefined;
   /** What was noted last. */
-  noted: string;
+  lastNoted: string;
   skipped: number;
   isOver: boolean;
 }
@@ -252,7 +252,7 @@ function checkResults(
     const { granted, count } = result;
     const isOwn = limit.of.team === undefined;
     if (name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: most, ...count });
-    if (!granted) throw refusalOf(limit, result);
+    if (!granted) throw limitError(limit, result);
   }
 }
 

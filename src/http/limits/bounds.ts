@@ -18,7 +18,7 @@ export function bodyMemory(limit: () => number): FairSemaphore {
 }
 
 /** WebSockets that are open. One key alone has half of them at most, the next one half of the rest. */
-export function openSockets(most = MAX_SOCKETS): FairSemaphore {
+export function socketLimit(most = MAX_SOCKETS): FairSemaphore {
   const full = () => new GatewayError('overloaded', 'Too many WebSockets are open. Try again.');
   return new FairSemaphore({ name: 'web_sockets', permits: most, ofOwner: 'what is left', full });
 }
@@ -35,7 +35,7 @@ export function submissionTurns(): FairSemaphore {
  * that comes alone does not wait.
  * @throws GatewayError `overloaded` if too many wait; the signal's reason.
  */
-export async function beginInTurn(turns: FairSemaphore, keyId: string, signal: AbortSignal): Promise<void> {
+export async function waitForTurn(turns: FairSemaphore, keyId: string, signal: AbortSignal): Promise<void> {
   const permit = await turns.acquire(keyId, signal);
   setImmediate(() => permit[Symbol.dispose]());
 }

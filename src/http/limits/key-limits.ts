@@ -76,7 +76,7 @@ function teamOwner(id: string, limits: KeyConfig['limits']): LimitOwner & { owne
 }
 
 /** What a request will use at most, by what is known, and for how long it holds that, in milliseconds. */
-export interface Most {
+export interface MaxUsage {
   tokens?: number | undefined;
   cost?: number | undefined;
   isRun: boolean;
@@ -90,7 +90,7 @@ export interface OwnedRequest {
 }
 
 /** What a request is counted against, in this order: what can be given back comes before the rates. */
-export function limitsOf(owners: readonly LimitOwner[], most: Most): OwnedRequest[] {
+export function limitsOf(owners: readonly LimitOwner[], most: MaxUsage): OwnedRequest[] {
   const places: OwnedRequest[] = [];
   const budgets: OwnedRequest[] = [];
   const rates: OwnedRequest[] = [];
@@ -116,7 +116,7 @@ export function limitsOf(owners: readonly LimitOwner[], most: Most): OwnedReques
   return [...places, ...budgets, ...rates];
 }
 
-function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: Most) {
+function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: MaxUsage) {
   const limit = limits[budget.setting];
   const amount = most[budget.of];
   if (limit === undefined || amount === undefined) return undefined;
@@ -128,7 +128,7 @@ function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: Most) {
 }
 
 /** What a request holds until it ends. */
-export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
+export function reservedBy(limits: readonly OwnedRequest[]): HeldLimits {
   const held: HeldLimits = {};
   for (const { of: one, request } of limits) {
     if (one.team !== undefined) held.team ??= { id: one.team };
@@ -177,7 +177,7 @@ export function notesOf(
 }
 
 /** What a run that begins holds from now on, however many others there are. */
-export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
+export function reserveAgain(held: HeldLimits, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
   const budgets = budgetsOf(held).map(({ budget, points, owner }) => {
     return { kind: 'budget' as const, ...budget.window, points, owner };
@@ -191,14 +191,14 @@ export function releasesOf(
   fractions: Fractions,
 ): LimitRelease[] {
   const budgets = budgetsOf(held).map(({ budget: { of, window }, points, owner }) => {
-    const cost = () => fractions.whole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
+    const cost = () => fractions.takeWhole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
     return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? tokensOf(used) : cost(), owner };
   });
   return [...placesOf(held), ...budgets];
 }
 
 /** What a client is told whose request does not fit a limit. */
-export function refusalOf({ request, of: one }: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
+export function limitError({ request, of: one }: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
   const { name, limit } = request;
   const soon = { retryAfterMs: CONCURRENCY_RETRY_MS };
   const later = { retryAfterMs: count?.resetMs ?? 0 };

@@ -19,10 +19,10 @@ const BOUNDS: Readonly<Record<string, readonly string[]>> = {
 /** Tokens of the largest picture that models draw, as gpt-image-1 counts them. */
 const PICTURE_TOKENS = 6240;
 /** No provider draws more at once. */
-const MOST_PICTURES = 10;
+const MAX_PICTURES = 10;
 
 /** A request with this body and one answer of so many tokens. `fields`: the body as it was read. */
-export function oneAnswer(
+export function worstCaseOfAnswer(
   { raw, json }: { raw: Buffer; json: Readonly<Record<string, unknown>> },
   output: number,
 ): WorstCase {
@@ -41,10 +41,10 @@ export function worstCase(
   model: Pick<ProxyModelConfig, 'max_completion_tokens' | 'hedge_after' | 'continue_streams' | 'routes'>,
 ): WorstCase {
   if (!fields) return { input: formTokens(body.length), output: 0 };
-  const { input } = oneAnswer({ raw: body, json: fields }, 0);
+  const { input } = worstCaseOfAnswer({ raw: body, json: fields }, 0);
   const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
   if (api.startsWith('images/')) {
-    const pictures = Math.min(MOST_PICTURES, Math.max(1, ...numbersIn(fields, ['n'])));
+    const pictures = Math.min(MAX_PICTURES, Math.max(1, ...numbersIn(fields, ['n'])));
     return { input: input * readers, output: PICTURE_TOKENS * pictures };
   }
   const bounds = Object.hasOwn(BOUNDS, api) ? BOUNDS[api] : undefined;

@@ -4,7 +4,7 @@ import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
 import { readJson } from '../middleware/body.ts';
-import { nothingAt } from '../unknown-path.ts';
+import { notFoundAt } from '../unknown-path.ts';
 import { ResearchCalls } from './research-calls.ts';
 
 /**
@@ -13,7 +13,7 @@ import { ResearchCalls } from './research-calls.ts';
  */
 export async function mcp(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
-  if (!identity.config.mcp.enabled) throw nothingAt(req.path);
+  if (!identity.config.mcp.enabled) throw notFoundAt(req.path);
   refuseNewWork(deps);
   const { json } = await readJson(call);
   // Loaded with the first request: most gateways serve none.

@@ -7,7 +7,7 @@ import type { ResponseObject } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { chooseModel, declares, findModel } from '../models.ts';
+import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 
 /** Responses of a user that are looked through for the newest research. */
@@ -107,7 +107,7 @@ export class ResearchCalls {
     const { config, key } = this.#call.identity;
     const name = Object.keys(config.models).find((each) => {
       const model = findModel(config, key, each);
-      return model?.kind === 'research' && declares(model, 'responses');
+      return model?.kind === 'research' && declaresApi(model, 'responses');
     });
     if (name === undefined) throw new GatewayError('model_not_found', 'This key may use no research model.');
     return name;

@@ -15,7 +15,7 @@ export function failure({ log }: AppDeps): ErrorRequestHandler {
   return (thrown, req, res, _next) => {
     const context = requestContextOf(res);
     // A client that left is no failure, and nobody is there to hear of one.
-    if (context.left) return;
+    if (context.disconnected) return;
     const error = fromHttpFailure(thrown) ?? toGatewayError(thrown);
     context.error = error.code;
     if (error.code === 'internal_error') log.error({ req: context.id, err: thrown }, 'a request failed');

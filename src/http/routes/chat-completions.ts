@@ -11,11 +11,11 @@ import { beginChatStream, runError } from '../answers/chat-stream.ts';
 import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
-import { beginInTurn } from '../limits/bounds.ts';
-import { oneAnswer } from '../limits/worst-case.ts';
+import { forward, forwardJson } from '../forward.ts';
+import { waitForTurn } from '../limits/bounds.ts';
+import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chatAbilities, chooseModel, makesChat } from '../models.ts';
+import { chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sentItems } from '../submission/kept-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
@@ -29,10 +29,10 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   const { key, config, context } = identity;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
-  if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'chat_completions' }));
+  if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'chat_completions' }));
   }
-  await beginInTurn(deps.submissions, key.id, context.signal);
+  await waitForTurn(deps.submissions, key.id, context.signal);
   const { value, headers, request } = await readRequest(deps, call, { body, name, model });
   const form = model.kind === 'proxy' ? PLAIN : RESEARCH;
   const { run } = await submitRun(deps, {
@@ -41,7 +41,7 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
     identity,
     raw: body.raw,
     tools: value.tools,
-    worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    worst: worstCaseOfAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     submission: {
       api: 'chat_completions',
       model: name,
@@ -52,8 +52,8 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
       previousResponseId: null,
     },
   });
-  cancelWhenLeft(deps, run, context);
-  if (value.stream !== true) return wholeCompletion(deps, run, { headers, context, form });
+  cancelOnDisconnect(deps, run, context);
+  if (value.stream !== true) return waitForCompletion(deps, run, { headers, context, form });
   const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
   const stream = form.stream(batches, {
     id: run.id,
@@ -89,7 +89,7 @@ async function readRequest(
 }
 
 /** Promise 6 of the architecture: a chat completion does not outlive its connection. */
-function cancelWhenLeft({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {
+function cancelOnDisconnect({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {
   const cancel = () => {
     runs.cancel(run).catch((thrown) => log.warn({ req: id, err: thrown }, 'cancelling an abandoned run failed'));
   };
@@ -97,7 +97,7 @@ function cancelWhenLeft({ runs, log }: AppDeps, run: RunRecord, { signal, id }: 
   else signal.addEventListener('abort', cancel, { once: true });
 }
 
-function wholeCompletion(
+function waitForCompletion(
   { runs }: AppDeps,
   run: RunRecord,
   {

@@ -11,10 +11,10 @@ import { tagOf } from '../../usage/tag.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
-import { oneAnswer } from '../limits/worst-case.ts';
+import { forward, forwardJson } from '../forward.ts';
+import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chooseModel, makesResponses } from '../models.ts';
+import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { requestedThread } from '../submission/thread.ts';
 
@@ -26,8 +26,8 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
   const { identity } = call;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses/compact' }));
+  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses/compact' }));
   }
   const { store } = deps.config.current();
   const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
@@ -35,7 +35,7 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
   const { value, ignored } = parseBody(compactBody, body.json);
   const { messages: thread } = await requestedThread(value, { ...deps, ...identity, name, model });
   refuseEmpty(thread, value);
-  const { sealed, usage } = await compactCounted(deps, call, { name, model, body, value, thread });
+  const { sealed, usage } = await compactAndSettle(deps, call, { name, model, body, value, thread });
   const answer = compactedResponse({
     id: publicId('responses', newRunId()),
     created_at: Math.floor(deps.clock.now() / 1000),
@@ -53,7 +53,7 @@ function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): vo
 }
 
 /** Whatever becomes of the turn: what it used is counted. */
-async function compactCounted(
+async function compactAndSettle(
   deps: AppDeps,
   { req, res, identity }: Call,
   {
@@ -70,7 +70,7 @@ async function compactCounted(
 ) {
   refuseNewWork(deps);
   const { key, caller, config, context } = identity;
-  const worst = oneAnswer(body, model.max_completion_tokens);
+  const worst = worstCaseOfAnswer(body, model.max_completion_tokens);
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
   const tag = tagOf(req.headers, body.json.metadata);
   let turns = noUsage();
@@ -92,7 +92,7 @@ async function compactCounted(
     return compacted;
   } finally {
     const used = usedOf(turns);
-    const failed = !whole && !context.left;
+    const failed = !whole && !context.disconnected;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
     await admitted.settle(used);

@@ -7,9 +7,9 @@ import { estimateInput, promptTokens } from '../../upstream/decoding/estimate.ts
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
+import { forward, forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
-import { chooseModel, makesResponses } from '../models.ts';
+import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { functionsIn } from '../submission/client-tools.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { requestedThread } from '../submission/thread.ts';
@@ -23,9 +23,9 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   const { identity } = call;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
+  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
     const api = 'responses/input_tokens';
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api }));
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api }));
   }
   const { runs } = deps.config.current();
   const keeping = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;

@@ -5,9 +5,9 @@ import { type Answer, json } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
+import { forward, forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
-import { chooseModel, makesResponses } from '../models.ts';
+import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { profileOf } from '../submission/research-request.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 
@@ -17,13 +17,13 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   const { key, context } = identity;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses' }));
+  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses' }));
   }
   const read = await readResponse(deps, identity, { body, name, model });
   const { value, headers } = read;
   const isPlain = model.kind === 'proxy';
-  const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
+  const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !acceptsOnlyJson(req.headers.accept);
   const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
   const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
   if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
@@ -58,7 +58,7 @@ function deliveryOf(
   return (stream ?? streams) ? 'stream' : 'wait';
 }
 
-function wantsJsonOnly(accept = ''): boolean {
+function acceptsOnlyJson(accept = ''): boolean {
   const types = accept.split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
   return types.includes('application/json') && !types.includes('text/event-stream') && !types.includes('*/*');
 }

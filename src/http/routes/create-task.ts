@@ -6,11 +6,11 @@ import { createTaskBody } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { modelIn } from '../forward.ts';
-import { beginInTurn } from '../limits/bounds.ts';
-import { oneAnswer, worstCase } from '../limits/worst-case.ts';
+import { findModelSpan } from '../forward.ts';
+import { waitForTurn } from '../limits/bounds.ts';
+import { worstCase, worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { type ChosenModel, chatAbilities, chooseModel, makesChat } from '../models.ts';
+import { type ChosenModel, chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
 import { sentItems } from '../submission/kept-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
@@ -23,7 +23,7 @@ export async function createTask(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
   const body = await readJson(call);
   const chosen = chooseModel(identity, body.json.model, 'async');
-  await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
+  await waitForTurn(deps.submissions, identity.key.id, identity.context.signal);
   const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
   const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
   // The answer shows the submission, so that a replayed one is the same.
@@ -43,9 +43,9 @@ async function taskOf(
   const { key, caller, context } = identity;
   const { raw, json: fields } = body;
   const common = { api: 'async', model: name, background: true, previousResponseId: null } as const;
-  if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
+  if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
     requireMessages(fields.messages);
-    modelIn(raw);
+    findModelSpan(raw);
     const { webhook, body: passed } = taskWebhook(body);
     return {
       submission: {
@@ -79,7 +79,7 @@ async function taskOf(
       webhook: value.webhook,
     },
     tools: value.tools,
-    worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    worst: worstCaseOfAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };
 }

@@ -59,7 +59,7 @@ export async function getResponse(deps: AppDeps, { req, identity }: Call): Promi
   const run = await deps.runs.find(identity.caller, 'responses', String(req.params.id));
   if (after) {
     const { context } = identity;
-    const chunks = isPastEnd(run, after) ? [] : readFrames(deps, run, { after: after.value, context });
+    const chunks = isAtEnd(run, after) ? [] : readFrames(deps, run, { after: after.value, context });
     return { kind: 'stream', headers: {}, chunks };
   }
   const open = run.status === 'queued' || run.status === 'in_progress';
@@ -88,7 +88,7 @@ function cursorOf(req: Request): Cursor {
  * Whether there is nothing left of a run that has ended.
  * @throws GatewayError `invalid_parameter` past the end of one that goes on: waiting there would be a silent hang.
  */
-function isPastEnd(run: RunRecord, { param, value }: Cursor): boolean {
+function isAtEnd(run: RunRecord, { param, value }: Cursor): boolean {
   if (value < run.last) return false;
   const ended = run.status !== 'queued' && run.status !== 'in_progress';
   if (ended || value === run.last) return ended;

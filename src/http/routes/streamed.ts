@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { StreamedCall } from '../../gateway/unheld/streamed-passage.ts';
+import type { PassthroughCall } from '../../gateway/unheld/streamed-passage.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import { nothingUsed } from '../../upstream/used.ts';
 import { tagOf } from '../../usage/tag.ts';
@@ -26,7 +26,7 @@ export function mayUsePath({ passthrough }: KeyConfig, { path }: PassthroughEntr
 }
 
 /** Where a call goes. @throws GatewayError `passthrough_not_allowed` for a key that may not use the path. */
-export function streamedCall(url: string, entry: PassthroughEntry, key: KeyConfig): StreamedCall {
+export function passthroughCall(url: string, entry: PassthroughEntry, key: KeyConfig): PassthroughCall {
   if (!mayUsePath(key, entry)) {
     throw new GatewayError(
       'passthrough_not_allowed',
@@ -37,14 +37,14 @@ export function streamedCall(url: string, entry: PassthroughEntry, key: KeyConfi
 }
 
 /** Passes a call on that is not held, counted as one request of its key. */
-export async function passStreamed(
+export async function passThrough(
   deps: AppDeps,
   { req, res, identity }: Call,
   entry: PassthroughEntry,
 ): Promise<Answer> {
   refuseNewWork(deps);
   const { key, context } = identity;
-  const call = streamedCall(req.url, entry, key);
+  const call = passthroughCall(req.url, entry, key);
   const tag = tagOf(req.headers);
   const admitted = await deps.admission.admit({ key, tokens: 0, res });
   let whole = false;
@@ -56,7 +56,7 @@ export async function passStreamed(
     await deps.streamed.pass(req, res, call);
     whole = res.statusCode < 400;
   } finally {
-    const failed = !whole && !context.left;
+    const failed = !whole && !context.disconnected;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: entry.path, tag }, used: nothingUsed(), failed });
     await admitted.settle();
   }

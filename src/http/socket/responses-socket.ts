@@ -13,7 +13,7 @@ import type { RunId, RunRecord } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import { refuseNewWork } from '../endpoint.ts';
 import { errorAnswer } from '../errors.ts';
-import { identified } from '../middleware/auth.ts';
+import { identify } from '../middleware/auth.ts';
 import { chooseModel } from '../models.ts';
 import { ClientLeft, newContext } from '../request-context.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
@@ -151,7 +151,7 @@ export class ResponsesSocket {
   /** Who asks, by the configuration of now. */
   #identity(): Identity {
     const config = this.#deps.config.current();
-    const key = identified(this.#options.req, config, this.#deps);
+    const key = identify(this.#options.req, config, this.#deps);
     const caller = { user: key.user ?? key.id, keyId: key.id, reads: this.#unstored };
     const context = newContext(this.#closed, { id: randomUUID(), path: ROUTE, route: ROUTE });
     context.key = key.id;

@@ -12,23 +12,23 @@ import { chosenTools, type PlainContext } from './plain-request.ts';
 import { boundedLookUp } from './references.ts';
 
 /**
- * The body of a chat completion that the gateway makes of a plain model. `tellsLogprobs`: a provider of its routes can say
+ * The body of a chat completion that the gateway makes of a plain model. `reportsLogprobs`: a provider of its routes can say
  * how probable tokens are; `stops`: one ends an answer at texts of the client's.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
   schema: T,
   { json }: JsonBody,
-  { tellsLogprobs, stops }: { tellsLogprobs: boolean; stops: boolean },
+  { reportsLogprobs, stops }: { reportsLogprobs: boolean; stops: boolean },
 ): ParsedSubmission<z.output<T>> {
   const { value, ignored } = parseBody(schema, json);
   const { logprobs: wanted = false, top_logprobs: others = 0 } = value;
-  if (wanted && !tellsLogprobs) {
+  if (wanted && !reportsLogprobs) {
     throw fieldError('unsupported_parameter', 'logprobs', 'no provider of this model tells them: leave it out.');
   }
   if (others > 0 && !wanted) throw fieldError('unsupported_parameter', 'top_logprobs', 'send logprobs: true with it.');
   if (value.stop && !stops) ignored.push('stop');
-  if (value.verbosity !== undefined && !tellsLogprobs) ignored.push('verbosity');
+  if (value.verbosity !== undefined && !reportsLogprobs) ignored.push('verbosity');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
 }
 

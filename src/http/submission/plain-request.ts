@@ -54,7 +54,7 @@ type PlainBody = PlainResponseBody & { compacts?: true };
 /**
  * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every
  * request: those that the gateway does not offer (`offered` names those it does) are left out and named. So are
- * probabilities of tokens where no route tells them (`tellsLogprobs`). `takesGrammars`: every route holds a model to one.
+ * probabilities of tokens where no route tells them (`reportsLogprobs`). `enforcesGrammars`: every route holds a model to one.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlain(
@@ -62,9 +62,9 @@ export function parsePlain(
   {
     offered,
     tools: { web_search: search },
-    tellsLogprobs,
-    takesGrammars,
-  }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean; takesGrammars: boolean },
+    reportsLogprobs,
+    enforcesGrammars,
+  }: { offered: readonly string[]; tools: ToolsConfig; reportsLogprobs: boolean; enforcesGrammars: boolean },
 ): ParsedSubmission<PlainBody> {
   const said = withoutTrigger(json.input);
   // One that names what came before need not add anything.
@@ -72,14 +72,14 @@ export function parsePlain(
   const input = said ?? json.input ?? (follows ? [] : undefined);
   const parsed = parseBody(plainResponseBody, { ...json, input });
   const lists = placedTools(parsed.value, json);
-  if (!takesGrammars) refuseGrammars(lists);
+  if (!enforcesGrammars) refuseGrammars(lists);
   const { include = [], top_logprobs: others } = parsed.value;
-  const granted = INCLUDED.filter((name) => name !== LOGPROBS || tellsLogprobs);
-  const ignored = [...parsed.ignored, ...(others !== undefined && !tellsLogprobs ? ['top_logprobs'] : [])];
+  const granted = INCLUDED.filter((name) => name !== LOGPROBS || reportsLogprobs);
+  const ignored = [...parsed.ignored, ...(others !== undefined && !reportsLogprobs ? ['top_logprobs'] : [])];
   const value = {
     ...parsed.value,
     include: include.filter((name) => granted.includes(name)),
-    top_logprobs: tellsLogprobs ? others : undefined,
+    top_logprobs: reportsLogprobs ? others : undefined,
     ...(said && { compacts: true as const }),
   };
   const leftOut = lists.flatMap(({ tools, place }) =>
@@ -89,7 +89,7 @@ export function parsePlain(
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
   // The Messages API alone tells no probabilities, and it has no verbosity either.
-  const text = tellsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
+  const text = reportsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
   return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
 }
 

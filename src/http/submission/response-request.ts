@@ -4,10 +4,10 @@ import { isObject } from '../../base/json.ts';
 import { type CreateResponse, createResponseBody } from '../../protocol/requests/requests.ts';
 import type { Submission } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
-import { beginInTurn } from '../limits/bounds.ts';
-import { oneAnswer } from '../limits/worst-case.ts';
+import { waitForTurn } from '../limits/bounds.ts';
+import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { type ChosenModel, takesGrammars, tellsLogprobs } from '../models.ts';
+import { type ChosenModel, enforcesGrammars, reportsLogprobs } from '../models.ts';
 import { RETRY_TTL_MS } from '../retries.ts';
 import { keptItems } from './kept-items.ts';
 import { parseSubmission } from './parse-submission.ts';
@@ -26,7 +26,7 @@ export type ReadResponse = Awaited<ReturnType<typeof readResponse>>;
 /** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
 export async function readResponse(deps: AppDeps, identity: Identity, asking: Asked) {
   const { caller, key, context } = identity;
-  await beginInTurn(deps.submissions, key.id, context.signal);
+  await waitForTurn(deps.submissions, key.id, context.signal);
   const { body, name, model } = asking;
   const { tools, store, runs } = deps.config.current();
   // As long as the run may take where nothing of it is kept.
@@ -37,8 +37,8 @@ export async function readResponse(deps: AppDeps, identity: Identity, asking: As
     const { value, headers } = parsePlain(body, {
       offered,
       tools,
-      tellsLogprobs: tellsLogprobs(identity, name, model),
-      takesGrammars: takesGrammars(identity, name, model),
+      reportsLogprobs: reportsLogprobs(identity, name, model),
+      enforcesGrammars: enforcesGrammars(identity, name, model),
     });
     const joined = await joinedBy(value, deps.conversations, caller);
     const asked = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined });
@@ -90,7 +90,7 @@ export async function submitResponse(
     previousResponseId: value.previous_response_id ?? null,
     conversation: joined?.joined,
   };
-  const worst = oneAnswer(body, value.max_output_tokens ?? model.max_completion_tokens);
+  const worst = worstCaseOfAnswer(body, value.max_output_tokens ?? model.max_completion_tokens);
   const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission, tools: value.tools });
   return { ...submitted, submission };
 }

@@ -34,25 +34,25 @@ export async function listKeys({ keys, config }: AppDeps, { req }: Call): Promis
   const ofFile = query.after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
   return json({
     object: 'list',
-    data: [...ofFile.map(shownOfFile), ...page.keys.map(shown)],
+    data: [...ofFile.map(adminKeyOfFile), ...page.keys.map(adminKeyOf)],
     has_more: page.hasMore,
   });
 }
 
 /** `POST /admin/keys`. */
 export async function createKey(deps: AppDeps, call: Call): Promise<Answer> {
-  const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
+  const { id = `key_${randomUUID()}`, ...settings } = requireKnownFields(newKey, (await readJson(call)).json);
   checkWithConfig(id, settings, call.identity.config);
   const { key, secret } = await deps.keys.create(id, settings);
   await audit(deps, call, { action: 'key.created', target: id });
-  return json({ ...shown(key), secret });
+  return json({ ...adminKeyOf(key), secret });
 }
 
 /** `GET /admin/keys/:id`, of the store or of the file. */
 export async function getKey({ keys, admission, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
   const known = keyringOf(config.current()).byId(id);
-  const told = known && keys.isOfFile(id) ? shownOfFile(known) : shown(await keys.get(id));
+  const told = known && keys.isOfFile(id) ? adminKeyOfFile(known) : adminKeyOf(await keys.get(id));
   return json({ ...told, used: known ? await admission.usage(known) : [] });
 }
 
@@ -74,15 +74,15 @@ export async function explainKey({ keys, config }: AppDeps, { req }: Call): Prom
 export async function updateKey(deps: AppDeps, call: Call): Promise<Answer> {
   const { json: changes } = await readJson(call);
   const id = idIn(call.req);
-  refuseOfFile(deps, id);
+  refuseFileKey(deps, id);
   const key = await deps.keys.update(id, (settings) => {
     const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
-    const changed = strict(keySettings, Object.fromEntries(merged));
+    const changed = requireKnownFields(keySettings, Object.fromEntries(merged));
     checkWithConfig(id, changed, call.identity.config);
     return changed;
   });
   await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
-  return json(shown(key));
+  return json(adminKeyOf(key));
 }
 
 /** `POST /admin/keys/:id/rotate`. */
@@ -90,17 +90,17 @@ export async function rotateKey(deps: AppDeps, call: Call): Promise<Answer> {
   const body = hasBody(call.req) ? (await readJson(call)).json : {};
   const { overlap_seconds: overlap } = parseValue(rotateKeyBody, body);
   const id = idIn(call.req);
-  refuseOfFile(deps, id);
+  refuseFileKey(deps, id);
   const { key, secret } = await deps.keys.rotate(id, { overlapMs: overlap * 1000 });
   await audit(deps, call, { action: 'key.rotated', target: id, detail: `overlap ${overlap} s` });
-  return json({ ...shown(key), secret });
+  return json({ ...adminKeyOf(key), secret });
 }
 
 /** `DELETE /admin/keys/:id`. */
 export async function deleteKey(deps: AppDeps, call: Call): Promise<Answer> {
   await skipBody(call);
   const id = idIn(call.req);
-  refuseOfFile(deps, id);
+  refuseFileKey(deps, id);
   await deps.keys.remove(id);
   await audit(deps, call, { action: 'key.deleted', target: id });
   return json({ object: 'key', id, deleted: true });
@@ -111,13 +111,13 @@ function idIn(req: Call['req']): string {
 }
 
 /** What is written is known: a misspelt limit would be no limit. */
-function strict<T extends typeof newKey | typeof keySettings>(schema: T, body: Record<string, unknown>) {
+function requireKnownFields<T extends typeof newKey | typeof keySettings>(schema: T, body: Record<string, unknown>) {
   parseValue(schema, body);
   // As it was written: what is a default today is not kept as if it had been chosen.
   return body as KeySettings & { id?: string };
 }
 
-function refuseOfFile({ keys }: AppDeps, id: string): void {
+function refuseFileKey({ keys }: AppDeps, id: string): void {
   if (!keys.isOfFile(id)) return;
   throw new GatewayError('invalid_parameter', `The key ${id} stands in the configuration file: change it there.`);
 }
@@ -144,7 +144,7 @@ function checkWithConfig(id: string, settings: KeySettings, config: GatewayConfi
   if (problem) refuse('provider_keys', `${problem.path.join('.')} ${problem.message}`);
 }
 
-function shown({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey {
+function adminKeyOf({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey {
   const until = hashes[1]?.until;
   return {
     ...withoutSecrets(settings),
@@ -157,7 +157,7 @@ function shown({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey
   };
 }
 
-function shownOfFile({ id, secret, secret_sha256, ...settings }: KeyConfig): AdminKey {
+function adminKeyOfFile({ id, secret, secret_sha256, ...settings }: KeyConfig): AdminKey {
   return {
     ...withoutSecrets(settings),
     object: 'key',

@@ -10,9 +10,9 @@ import { readQuery } from '../../query.ts';
 
 const DAY_MS = 86_400_000;
 /** Days that are shown where none are named. */
-const LATEST_DAYS = 30;
+const DEFAULT_DAYS = 30;
 /** Rows of an answer. */
-const MOST_ROWS = 100_000;
+const MAX_ROWS = 100_000;
 
 /** `GET /admin/usage` (docs/keys.md, "Usage"). */
 export async function getUsage(deps: AppDeps, { req, res, identity: { config } }: Call): Promise<Answer> {
@@ -20,7 +20,7 @@ export async function getUsage(deps: AppDeps, { req, res, identity: { config } }
   const groups = groupsIn(asked.group_by);
   const today = deps.clock.now();
   const { to = dayOf(today) } = asked;
-  const { from = dayOf(Date.parse(to) - (LATEST_DAYS - 1) * DAY_MS) } = asked;
+  const { from = dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS) } = asked;
   const rows = new Map<string, UsageRow>();
   const days = daysFrom(from, to);
   // Once: of a store that is away each try takes its time.
@@ -29,7 +29,7 @@ export async function getUsage(deps: AppDeps, { req, res, identity: { config } }
     addUp(rows, await deps.usage.day(day), groups);
     await nextTurn();
   }
-  const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => shown(row, groups));
+  const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => usageEntry(row, groups));
   const list: UsageList = { object: 'list', from, to, currency: config.server.currency, data };
   if (asked.format === 'json') return json(list);
   res.setHeader('content-type', 'text/csv; charset=utf-8');
@@ -59,8 +59,8 @@ function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: r
   for (const row of rows) {
     const name = JSON.stringify(groups.map((group) => row[group]));
     const sum = sums.get(name) ?? emptyUsage(row);
-    if (sums.size >= MOST_ROWS && !sums.has(name)) {
-      const what = `this makes more than ${MOST_ROWS} rows; ask for fewer days or groups.`;
+    if (sums.size >= MAX_ROWS && !sums.has(name)) {
+      const what = `this makes more than ${MAX_ROWS} rows; ask for fewer days or groups.`;
       throw fieldError('invalid_parameter', 'group_by', what);
     }
     sums.set(name, sum);
@@ -68,7 +68,7 @@ function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: r
   }
 }
 
-function shown(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][number] {
+function usageEntry(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][number] {
   const { requests, errors, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_nanos } = row;
   return {
     ...Object.fromEntries(groups.map((group) => [group, row[group]])),

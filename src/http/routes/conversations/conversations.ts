@@ -7,16 +7,16 @@ import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
 import { hasBody, type JsonBody, readJson } from '../../middleware/body.ts';
-import { keptConversationItems } from './items.ts';
+import { storableConversationItems } from './items.ts';
 
-const NOTHING: JsonBody = { raw: Buffer.from('{}'), json: {} };
+const EMPTY_BODY: JsonBody = { raw: Buffer.from('{}'), json: {} };
 
 /** `POST /v1/conversations` (docs/api.md, "Conversations"). */
 export async function postConversation(deps: AppDeps, call: Call): Promise<Answer> {
-  const body = hasBody(call.req) ? await readJson(call) : NOTHING;
+  const body = hasBody(call.req) ? await readJson(call) : EMPTY_BODY;
   const { value } = parseBody(createConversation, body.json);
   requireExactMetadata(body.raw);
-  const items = value.items ? await keptConversationItems(deps, call, body.json.items) : [];
+  const items = value.items ? await storableConversationItems(deps, call, body.json.items) : [];
   return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
 }
 

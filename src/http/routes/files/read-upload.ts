@@ -58,7 +58,7 @@ export async function readUpload(
     }
   });
   try {
-    await parsed(req, { parser, idleMs: bodies.idleMs, signal: either });
+    await parseForm(req, { parser, idleMs: bodies.idleMs, signal: either });
   } catch (thrown) {
     // What is being taken has to be there for `stack` to dispose of.
     stop.abort(thrown);
@@ -77,7 +77,7 @@ function makeParser(headers: IncomingMessage['headers'] & { 'content-type': stri
 }
 
 /** Feeds the parser with the whole body. */
-async function parsed(
+async function parseForm(
   req: IncomingMessage,
   { parser, idleMs, signal }: { parser: InstanceType<typeof Busboy>; idleMs: number; signal: AbortSignal },
 ): Promise<void> {

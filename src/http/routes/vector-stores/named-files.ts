@@ -9,7 +9,7 @@ interface NamedFile {
 }
 
 /** Files that are looked up beside each other. */
-const AT_ONCE = 32;
+const CONCURRENT_LOOKUPS = 32;
 
 /** The user's files that a request names. @throws GatewayError `not_found` naming the place in `param`. */
 export async function filesIn(
@@ -19,8 +19,8 @@ export async function filesIn(
   param: string,
 ): Promise<NewFiles['files']> {
   const found: NewFiles['files'][number][] = [];
-  for (let at = 0; at < named.length; at += AT_ONCE) {
-    const some = named.slice(at, at + AT_ONCE).map(async ({ id, attributes, chunking }, index) => {
+  for (let at = 0; at < named.length; at += CONCURRENT_LOOKUPS) {
+    const some = named.slice(at, at + CONCURRENT_LOOKUPS).map(async ({ id, attributes, chunking }, index) => {
       const place = named.length === 1 && param === 'file_id' ? param : `${param}[${at + index}]`;
       return { file: await files.find(user, id, place), attributes, chunking };
     });

@@ -34,9 +34,9 @@ export async function postVectorStore(deps: AppDeps, call: Call): Promise<Answer
   const chunking = body.chunking_strategy ?? undefined;
   const named = (body.file_ids ?? []).map((id) => ({ id, attributes: {}, chunking }));
   const files = await filesIn(deps, user, named, 'file_ids');
-  const store = await deps.vectorStores.create(user, changed({ name: '', metadata: {} }, body));
+  const store = await deps.vectorStores.create(user, applyChanges({ name: '', metadata: {} }, body));
   if (files.length > 0) await deps.vectorStores.attach(store, { files });
-  return json(await shown(deps, store), { headers });
+  return json(await showStore(deps, store), { headers });
 }
 
 /** `GET /v1/vector_stores`. */
@@ -45,12 +45,12 @@ export async function listVectorStores(deps: AppDeps, { req, identity: { caller 
   const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
   const page = await deps.vectorStores.list(caller.user, { ...query, after });
   const stores = isBackward ? page.stores.reverse() : page.stores;
-  return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
+  return json(listOf(await Promise.all(stores.map((store) => showStore(deps, store))), page.hasMore));
 }
 
 /** `GET /v1/vector_stores/:id`. */
 export async function getVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
-  return json(await shown(deps, await storeOf(deps, call)));
+  return json(await showStore(deps, await storeOf(deps, call)));
 }
 
 /** `POST /v1/vector_stores/:id`. */
@@ -58,9 +58,9 @@ export async function updateVectorStore(deps: AppDeps, call: Call): Promise<Answ
   const { value: body, headers } = await readFields(call, updateVectorStoreBody);
   const { user } = call.identity.caller;
   const now = deps.clock.now();
-  const change = (store: VectorStore) => ({ ...changed(store, body), lastActiveAt: now });
+  const change = (store: VectorStore) => ({ ...applyChanges(store, body), lastActiveAt: now });
   const store = await deps.vectorStores.update(user, String(call.req.params.id), change);
-  return json(await shown(deps, store), { headers });
+  return json(await showStore(deps, store), { headers });
 }
 
 /** `DELETE /v1/vector_stores/:id`. */
@@ -119,7 +119,7 @@ export function storeOf({ vectorStores }: AppDeps, { req, identity }: Call): Pro
   return vectorStores.find(identity.caller.user, String(req.params.id));
 }
 
-async function shown(deps: AppDeps, store: VectorStore) {
+async function showStore(deps: AppDeps, store: VectorStore) {
   const counts = await deps.vectorStores.counts(store.id);
   return shownStore(store, counts, await deps.vectorStores.bytes(store.id, { grows: counts.in_progress > 0 }));
 }
@@ -127,7 +127,7 @@ async function shown(deps: AppDeps, store: VectorStore) {
 type Settings = Pick<StoreValue, 'name' | 'description' | 'metadata' | 'expiresAfterDays'>;
 
 /** What is absent stays, what is null is taken out. */
-function changed<T extends Settings>(store: T, body: z.output<typeof updateVectorStoreBody>): T {
+function applyChanges<T extends Settings>(store: T, body: z.output<typeof updateVectorStoreBody>): T {
   const { name, description, metadata, expires_after } = body;
   return {
     ...store,

@@ -5,7 +5,7 @@ import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
 /** A reader that took nothing for this long makes room for others, in milliseconds. */
 const STALLED_MS = 1000;
 
-interface Held {
+interface OpenAnswerMemory {
   res: ServerResponse;
   permit: Permit;
   /** When its reader last took something, as `performance.now()`. */
@@ -16,11 +16,11 @@ interface Held {
  * Memory of long answers that are whole while their readers take them, in bytes, all of them together. Once it is used
  * up, the reader that has stood still for longest loses its connection; if all of them read, the new answer is refused.
  */
-export class HeldTexts {
+export class LongAnswers {
   readonly #limit: number;
   readonly #bytes: FairSemaphore;
   readonly #now: () => number;
-  readonly #held = new Set<Held>();
+  readonly #open = new Set<OpenAnswerMemory>();
 
   constructor({ limit, now = () => performance.now() }: { limit: number; now?: () => number }) {
     this.#limit = limit;
@@ -38,12 +38,12 @@ export class HeldTexts {
    * Holds an answer until disposed. One that is larger than the limit passes alone.
    * @throws GatewayError `overloaded`.
    */
-  hold(res: ServerResponse, bytes: number): Disposable & { moved(): void } {
+  reserve(res: ServerResponse, bytes: number): Disposable & { moved(): void } {
     const permit = this.#bytes.open('');
     const needed = Math.min(bytes, this.#limit);
     while (!permit.tryGrow(needed)) if (!this.#endStalled()) permit.grow(needed);
-    const held: Held = { res, permit, movedAt: this.#now() };
-    this.#held.add(held);
+    const held: OpenAnswerMemory = { res, permit, movedAt: this.#now() };
+    this.#open.add(held);
     return {
       moved: () => {
         held.movedAt = this.#now();
@@ -54,16 +54,16 @@ export class HeldTexts {
 
   /** Ends the answer whose reader has stood still for longest; false where all of them read. */
   #endStalled(): boolean {
-    let stalest: Held | undefined;
-    for (const held of this.#held) if (!stalest || held.movedAt < stalest.movedAt) stalest = held;
+    let stalest: OpenAnswerMemory | undefined;
+    for (const held of this.#open) if (!stalest || held.movedAt < stalest.movedAt) stalest = held;
     if (!stalest || this.#now() - stalest.movedAt < STALLED_MS) return false;
     this.#release(stalest);
     stalest.res.destroy();
     return true;
   }
 
-  #release(held: Held): void {
-    this.#held.delete(held);
+  #release(held: OpenAnswerMemory): void {
+    this.#open.delete(held);
     held.permit[Symbol.dispose]();
   }
 }
