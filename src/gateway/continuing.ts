@@ -4,17 +4,17 @@ import type { ContinuedAnswer } from './answers/continued-answer.ts';
 import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
-type AttemptRoute = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
+type TryRoute = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
 
 /**
  * Lets a route continue an answer that another route left unfinished: it is sent the answer so far, and once more in
  * another form if it refuses that.
  */
-export function withContinuation(attemptRoute: AttemptRoute, continued: ContinuedAnswer): AttemptRoute {
+export function withContinuation(tryRoute: TryRoute, continued: ContinuedAnswer): TryRoute {
   return async (call, attempt, racer) => {
     const { route } = attempt;
-    if (!continued.hasStarted) return await attemptRoute(call, attempt, racer);
-    const continueAnswer = () => attemptRoute(continuationOf(call, route, continued), attempt, racer);
+    if (!continued.hasStarted) return await tryRoute(call, attempt, racer);
+    const continueAnswer = () => tryRoute(continuationOf(call, route, continued), attempt, racer);
     const result = await continueAnswer();
     return learnsToEndWithUser(result, route) ? await continueAnswer() : result;
   };

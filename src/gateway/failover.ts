@@ -10,7 +10,7 @@ import type { AttemptResult } from './attempt-result.ts';
 export interface FailoverOptions {
   attempts: Attempts;
   /** Sends the call to the route of one attempt. */
-  attemptRoute(attempt: Attempt, racer: Racer): Promise<AttemptResult>;
+  tryRoute(attempt: Attempt, racer: Racer): Promise<AttemptResult>;
   /** How long a route may stay silent before another one is called beside it, in milliseconds; absent: for ever. */
   hedgeMs?: number | undefined;
   signal: AbortSignal;
@@ -53,24 +53,19 @@ export async function withFailover(
     throw thrown;
   } finally {
     const route = result?.route;
-    const lastRoute = route ?? attempts.failures.at(-1)?.route;
-    operation.end({
-      provider: lastRoute?.provider.name,
-      responseModel: route?.model,
-      usage: () => account.used,
-      error,
-    });
+    const last = route ?? attempts.failures.at(-1)?.route;
+    operation.end({ provider: last?.provider.name, responseModel: route?.model, usage: () => account.used, error });
   }
 }
 
 /** The answer of the first route that gives one, or else the error answer of the last route if the client may see it. */
 async function firstAnswer(options: FailoverOptions): Promise<RoutedResult | undefined> {
-  const { attempts, attemptRoute, hedgeMs, signal } = options;
+  const { attempts, tryRoute, hedgeMs, signal } = options;
   let failed: RoutedResult | undefined;
-  const walkRoutes = async (racer: Racer): Promise<RoutedResult | undefined> => {
+  const walk = async (racer: Racer): Promise<RoutedResult | undefined> => {
     for await (const attempt of attempts.walk(racer)) {
       const { route } = attempt;
-      const result = await attemptRoute(attempt, racer);
+      const result = await tryRoute(attempt, racer);
       reportOutcome(attempt, result);
       if (result.is !== 'failed') return { route, ...result };
       const { answer, failure } = result;
@@ -79,8 +74,7 @@ async function firstAnswer(options: FailoverOptions): Promise<RoutedResult | und
     }
     return undefined;
   };
-  const answered =
-    hedgeMs === undefined ? await walkRoutes({ signal, win() {} }) : await runHedged(walkRoutes, hedgeMs, options);
+  const answered = hedgeMs === undefined ? await walk({ signal, win() {} }) : await runHedged(walk, hedgeMs, options);
   return answered ?? failed;
 }
 

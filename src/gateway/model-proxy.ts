@@ -96,11 +96,11 @@ export class ModelProxy {
     const memory = this.#memory.open(key.id);
     const client = { res, copy, stream, holdMs: this.#holdMs, continued };
     const routed = { request, modelName, kind, account, memory, client };
-    const attemptOnce = continued ? withContinuation(attemptRoute, continued) : attemptRoute;
+    const tryOnce = continued ? withContinuation(tryRoute, continued) : tryRoute;
     try {
       const result = await withFailover(routed, {
         attempts: this.#upstream.attempts({ modelName, model, key, conversation, backoff: BACKOFF, attended: true }),
-        attemptRoute: (attempt, racer) => attemptOnce(routed, attempt, racer),
+        tryRoute: (attempt, racer) => tryOnce(routed, attempt, racer),
         hedgeMs: model.hedge_after,
         signal,
       });
@@ -128,7 +128,7 @@ export class ModelProxy {
     const routed = { request, modelName, kind, account, memory };
     const result = await withFailover(routed, {
       attempts: this.#upstream.attempts({ modelName, model, key, conversation: () => conversationOf(task.body) }),
-      attemptRoute: (attempt, racer) => attemptRoute(routed, attempt, racer),
+      tryRoute: (attempt, racer) => tryRoute(routed, attempt, racer),
       hedgeMs: model.hedge_after,
       signal,
     });
@@ -140,11 +140,7 @@ export class ModelProxy {
 }
 
 /** One attempt: sends the request to the route, and the answer to the receiver that its head chooses. */
-function attemptRoute(
-  call: RoutedCall,
-  { route, hasAlternative, span }: Attempt,
-  racer: Racer,
-): Promise<AttemptResult> {
+function tryRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
   const { request, modelName, kind, account, memory, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);

@@ -67,25 +67,25 @@ import { Attachments } from './submission/attachments.ts';
 import { notFoundAt } from './unknown-path.ts';
 import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 
-/** Memory of long answers that are being read, in bytes. */
+/** Memory for long answers that clients are still reading, in bytes. */
 const LONG_ANSWER_BYTES = 128 * 1024 * 1024;
 
-/** The apps of a gateway. Each is made when it is asked for. */
+/** The apps of a gateway. Each access creates one. */
 export interface Apps {
   /**
-   * The `/v1` endpoints, health, metrics and pages. Where there are two ports, the operator's has all of it too: the
-   * console is a client of the API, and a page reaches no other port than its own.
+   * The `/v1` endpoints, health, metrics and pages. With two ports the operator's port serves all of these, because the
+   * console uses the API and a page can only reach its own port.
    */
   all: Express;
   /** The `/v1` endpoints. */
   api: Express;
-  /** How many answers of each route are being written now. */
+  /** How many answers each route is writing now. */
   openRoutes(): Record<string, number>;
-  /** WebSockets, for every port that has the API. */
+  /** Handles WebSockets, on every port with the API. */
   upgrade: UpgradeHandler;
 }
 
-/** The apps for one port or two; they share limits and metrics. */
+/** Creates the apps for one port or two. They share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
   const { console: pages, ...rest } = parts;
   const bodies = bodyMemory(() => parts.config.current().server.bodyMemoryBytes);
@@ -100,7 +100,7 @@ export function createApps(parts: HttpParts): Apps {
     reports: new ReportDocuments(),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, longAnswers }),
   };
-  const app = ({ operator }: { operator: boolean }) => {
+  const createApp = ({ operator }: { operator: boolean }) => {
     const app = emptyApp(deps);
     addApi(app, deps);
     if (operator) addAdmin(app, deps, pages);
@@ -114,10 +114,10 @@ export function createApps(parts: HttpParts): Apps {
     openRoutes: () => deps.openAnswers.routes(),
     upgrade: webSockets(deps),
     get all() {
-      return app({ operator: true });
+      return createApp({ operator: true });
     },
     get api() {
-      return app({ operator: false });
+      return createApp({ operator: false });
     },
   };
 }
@@ -141,7 +141,7 @@ function wrapEach(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint):
   return Object.fromEntries(Object.entries(endpoints).map(([method, endpoint]) => [method, wrap(endpoint)]));
 }
 
-/** Adds a route. `others` answers every method that has no endpoint. */
+/** Adds a route. `others` creates the handler of every method that has no endpoint. */
 function addRoute(
   app: Express,
   path: string,
@@ -154,10 +154,10 @@ function addRoute(
   route.all(others(Object.keys(endpoints).map((method) => method.toUpperCase())));
 }
 
-/** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
+/** Adds the `/v1` endpoints, one layer each and the busiest first, because Express tries them in order. */
 function addApi(app: Express, deps: AppDeps): void {
-  const route = (path: string, endpoints: Endpoints, isThere: (call: Call) => boolean = () => true) => {
-    const others = (allowed: string[]) => handlerOf(path, refuseMethodsOf(isThere, allowed, passthrough), deps);
+  const route = (path: string, endpoints: Endpoints, exists: (call: Call) => boolean = () => true) => {
+    const others = (allowed: string[]) => handlerOf(path, refuseMethodsOf(exists, allowed, passthrough), deps);
     addRoute(app, path, { endpoints, deps, others });
   };
   route('/v1/chat/completions', { post: chatCompletions });
@@ -174,29 +174,29 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/async/:id/cancel', { post: cancelTask });
   const conversation = '/v1/conversations';
   route(conversation, { post: postConversation });
-  const ofOne = { get: getConversation, post: updateMetadata, delete: deleteConversation };
-  route(`${conversation}/:id`, ofOne, hasPrefix('conv_'));
+  const oneConversation = { get: getConversation, post: updateMetadata, delete: deleteConversation };
+  route(`${conversation}/:id`, oneConversation, hasPrefix('conv_'));
   route(`${conversation}/:id/items`, { get: listItems, post: postItems });
   route(`${conversation}/:id/items/:item`, { get: getItem, delete: deleteItem });
-  // Files and vector stores are the gateway's own, or a provider's.
-  const own = (path: string, endpoints: Endpoints, isThere = servesFiles) => {
-    route(path, wrapEach(endpoints, onlyOwnFiles), isThere);
+  // Files and vector stores are served by the gateway or passed through to a provider.
+  const fileRoute = (path: string, endpoints: Endpoints, exists = servesFiles) => {
+    route(path, wrapEach(endpoints, orPassthrough), exists);
   };
-  own('/v1/files', { post: postFile, get: listFiles });
-  own('/v1/files/:id', { get: getFile, delete: deleteFile }, isFile);
-  own('/v1/files/:id/content', { get: getFileContent }, isFile);
+  fileRoute('/v1/files', { post: postFile, get: listFiles });
+  fileRoute('/v1/files/:id', { get: getFile, delete: deleteFile }, isFile);
+  fileRoute('/v1/files/:id/content', { get: getFileContent }, isFile);
   const stores = '/v1/vector_stores';
-  own(stores, { post: postVectorStore, get: listVectorStores });
+  fileRoute(stores, { post: postVectorStore, get: listVectorStores });
   const one = `${stores}/:id`;
-  own(one, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
-  own(`${one}/search`, { post: searchVectorStore });
-  own(`${one}/files`, { post: attachFile, get: listStoreFiles });
-  own(`${one}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
-  own(`${one}/files/:file/content`, { get: getStoreFileContent });
-  own(`${one}/file_batches`, { post: createFileBatch });
-  own(`${one}/file_batches/:batch`, { get: getFileBatch });
-  own(`${one}/file_batches/:batch/cancel`, { post: cancelFileBatch });
-  own(`${one}/file_batches/:batch/files`, { get: listBatchFiles });
+  fileRoute(one, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
+  fileRoute(`${one}/search`, { post: searchVectorStore });
+  fileRoute(`${one}/files`, { post: attachFile, get: listStoreFiles });
+  fileRoute(`${one}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
+  fileRoute(`${one}/files/:file/content`, { get: getStoreFileContent });
+  fileRoute(`${one}/file_batches`, { post: createFileBatch });
+  fileRoute(`${one}/file_batches/:batch`, { get: getFileBatch });
+  fileRoute(`${one}/file_batches/:batch/cancel`, { post: cancelFileBatch });
+  fileRoute(`${one}/file_batches/:batch/files`, { get: listBatchFiles });
   route('/v1/webhook_deliveries', { get: listDeliveries });
   route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver });
   route('/v1/models', { get: listModels });
@@ -215,7 +215,7 @@ const notFound: Endpoint = async (_deps, { req }) => {
   throw notFoundAt(req.path);
 };
 
-/** Whether files are the gateway's own for this call, and no provider's (docs/files.md). */
+/** Whether the gateway serves files itself for this call, rather than a provider (docs/files.md). */
 function servesFiles({ req, identity: { config, key } }: Call): boolean {
   const entry = entryFor(req.path, config);
   return config.files.enabled && !(entry && mayUsePath(key, entry));
@@ -224,16 +224,16 @@ function servesFiles({ req, identity: { config, key } }: Call): boolean {
 const isFile = (call: Call) => servesFiles(call) && hasPrefix('file-')(call);
 const isVectorStore = (call: Call) => servesFiles(call) && hasPrefix('vs_')(call);
 
-function onlyOwnFiles(endpoint: Endpoint): Endpoint {
+function orPassthrough(endpoint: Endpoint): Endpoint {
   return (deps, call) => (servesFiles(call) ? endpoint : passthrough)(deps, call);
 }
 
-/** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
+/** Whether the `:id` of a path has this prefix: `/v1/responses/compact` is no response. */
 function hasPrefix(prefix: string): (call: Call) => boolean {
   return ({ req }) => String(req.params.id).startsWith(prefix);
 }
 
-/** Health, metrics and pages, without a key (docs/api.md, "Models and the rest"). */
+/** Adds health, metrics and pages, which need no key (docs/api.md, "Models and the rest"). */
 function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined): void {
   const route = (path: string, handler: RequestHandler) => {
     app.route(path).get(publicHandler(path, handler)).all(publicHandler(path, refuseAllButGet));
@@ -249,7 +249,7 @@ function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined
   app.use('/console', publicHandler('/console', pages));
 }
 
-/** What keys with `admin: true` may ask. To others there is nothing at these addresses. */
+/** Adds the endpoints for keys with `admin: true`. Other keys get a 404. */
 function addOperator(app: Express, deps: AppDeps): void {
   const route = (path: string, endpoints: Endpoints) => {
     const others = (allowed: string[]) =>
@@ -276,7 +276,7 @@ function adminsOnly(endpoint: Endpoint): Endpoint {
   };
 }
 
-/** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */
+/** `GET /` redirects a browser to the console. Programs get a 404. */
 const redirectToConsole: RequestHandler = ({ headers }, res, next) => {
   if (!/\btext\/html\b/.test(headers.accept ?? '')) return next();
   return res.redirect(302, 'console');

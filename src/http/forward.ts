@@ -46,14 +46,10 @@ export function findModelSpan(raw: Buffer): Span {
 }
 
 /** Forwards a request to the provider of a proxy model, and counts it against the limits of its key. */
-export async function forward(
-  deps: AppDeps,
-  { req, res, identity }: Call,
-  forwarding: ForwardRequest,
-): Promise<Answer> {
+export async function forward(deps: AppDeps, { req, res, identity }: Call, options: ForwardRequest): Promise<Answer> {
   refuseNewWork(deps);
   const { key, config, context } = identity;
-  const { modelName, model, api, body, modelAt, encoding, stream, fields } = forwarding;
+  const { modelName, model, api, body, modelAt, encoding, stream, fields } = options;
   const routes = key.routes[modelName] ?? model.routes;
   const tag = tagOf(req.headers, fields?.metadata);
   const path = providerPath(req.url, key);

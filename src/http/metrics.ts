@@ -68,14 +68,14 @@ export class HttpMetrics {
     });
   }
 
-  /** Found without a search by labels. */
+  /** The histogram of a route, cached because a lookup by labels is slow. */
   #secondsOf(route: string): Histogram.Internal<'route'> {
     const durations = this.#durations.get(route) ?? this.#seconds.labels({ route });
     this.#durations.set(route, durations);
     return durations;
   }
 
-  /** Counts a request that was answered, or whose client left. */
+  /** Counts a request that was answered, or whose client disconnected. */
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
     this.#requests.add(1, route, model, METHODS.has(method) ? method : 'other', String(status));
@@ -84,7 +84,7 @@ export class HttpMetrics {
     if (context.error !== '') this.#refused.inc({ code: context.error });
   }
 
-  /** What a passed call cost. */
+  /** Adds the cost of a proxied call. */
   cost(model: string, total: number, currency: string): void {
     this.#cost.inc({ model, currency }, total);
   }
@@ -96,7 +96,7 @@ export class HttpMetrics {
   }
 }
 
-/** Counts what was refused because a bound was reached, by the name of the bound, until disposed. */
+/** Counts refusals by the name of the bound that was reached, until disposed. */
 export function countRefusals(registry: Registry): Disposable {
   const refused = new Counter({
     name: 'gateway_bounds_refused_total',
@@ -109,7 +109,7 @@ export function countRefusals(registry: Registry): Disposable {
   return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
 }
 
-/** Counts requests for embeddings of the local search. */
+/** Returns a function that counts embedding requests of the local search. */
 export function countEmbeddings(registry: Registry): (purpose: string, outcome: string) => void {
   const embedded = new Counter({
     name: 'gateway_search_embeddings_total',
@@ -120,7 +120,7 @@ export function countEmbeddings(registry: Registry): (purpose: string, outcome: 
   return (purpose, outcome) => embedded.inc({ for: purpose, outcome });
 }
 
-/** Counts the time for which one step held the event loop. */
+/** Returns a function that adds up how long steps have blocked the event loop. */
 export function countStandstills(registry: Registry): (step: string, ms: number) => void {
   const seconds = new Counter({
     name: 'gateway_event_loop_stood_seconds_total',

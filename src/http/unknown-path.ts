@@ -1,12 +1,12 @@
 import { GatewayError } from '../base/errors.ts';
 
-/** Endpoints as clients append them to their base URL. */
+/** Paths that clients append to their base URL. */
 const API_PATH = /^\/(?:v1\/)?(?:chat\/completions|completions|responses|models|async|embeddings)(?:\/|$)/;
 
-/** How much of a path is named, in characters. */
+/** How much of a path the message shows, in characters. */
 const MAX_PATH = 200;
 
-/** The error for an address where nothing is. It says what is wrong with the base URL that clients are often given. */
+/** The error for an unknown path, with a hint about the usual mistakes in a base URL. */
 export function notFoundAt(path: string): GatewayError {
   return new GatewayError('not_found', `There is nothing at this address: ${path.slice(0, MAX_PATH)}.${hint(path)}`);
 }

@@ -11,16 +11,16 @@ import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, mayUsePath, type PassthroughEntry, passthroughCall } from './routes/streamed.ts';
 import { responsesSockets } from './socket/responses-sockets.ts';
 
-/** How often it is looked whether the key of a WebSocket that is passed on may still use it, in milliseconds. */
+/** How often the gateway checks whether the key of a proxied WebSocket may still use it, in milliseconds. */
 const RECHECK_MS = 1000;
 
-/** Answers a request for another protocol. */
+/** Handles a request to switch protocols. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /**
- * WebSockets: that of the Responses API (docs/api.md, "WebSocket"), and those of passed-through APIs
- * (docs/configuration.md, "passthrough"), which go first. They end with their key and when the gateway stops: a
- * connection that was upgraded is no longer one of the server's.
+ * Accepts WebSockets of passthrough paths (docs/configuration.md, "passthrough"), which take precedence, and of the
+ * Responses API (docs/api.md, "WebSocket"). They end with their key, and when the gateway stops: an upgraded connection
+ * no longer belongs to the server.
  */
 export function webSockets(deps: AppDeps): UpgradeHandler {
   const open = new Set<Duplex>();
@@ -49,11 +49,11 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const place = places.take(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
-    // The request itself is made over into the provider's.
-    const shown = { url: req.url, headers: req.headers, rawHeaders: req.rawHeaders, socket: req.socket };
-    // Nothing on it shows the key again: one that has expired, or may less by now, would go on for as long as it is used.
+    // A copy, because the request itself is turned into the one for the provider.
+    const keySource = { url: req.url, headers: req.headers, rawHeaders: req.rawHeaders, socket: req.socket };
+    // A WebSocket shows its key only once, so one that has expired or lost the right would otherwise be usable for ever.
     const watch = setInterval(() => {
-      if (!mayStillUse(shown, entry)) socket.destroy();
+      if (!mayStillUse(keySource, entry)) socket.destroy();
     }, RECHECK_MS);
     const id = crypto.randomUUID();
     socket.once('close', () => {
@@ -68,9 +68,9 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
-  function mayStillUse(req: KeySource, entry: PassthroughEntry): boolean {
+  function mayStillUse(source: KeySource, entry: PassthroughEntry): boolean {
     try {
-      return mayUsePath(authenticate(req, deps.config.current(), deps), entry);
+      return mayUsePath(authenticate(source, deps.config.current(), deps), entry);
     } catch {
       return false;
     }

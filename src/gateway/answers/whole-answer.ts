@@ -161,12 +161,12 @@ export function isForClient({ blames }: AttemptFailure): boolean {
   return blames === 'request';
 }
 
-type JsonVerdict =
+type Verdict =
   | (AttemptResult & { is: 'failed' })
   | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
 /** Judges whether an answer is JSON. `parsed` has its long strings cut if it is long, and is absent if it is too long. */
-export function judgeJson(received: HeldAnswer, api: string): JsonVerdict {
+export function judgeJson(received: HeldAnswer, api: string): Verdict {
   const body = withoutMark(received.body);
   const answer = body === received.body ? received : { ...received, body };
   const excerpt = body.length > MAX_PARSED ? abridged(body) : body;

@@ -127,7 +127,7 @@ export function chatStreamKind(
 }
 
 /** Streams of the older completions. */
-function completionStreamKind(model: string, choices: () => number, mayBeEmpty: () => boolean): StreamKind {
+function completionsKind(model: string, choices: () => number, mayBeEmpty: () => boolean): StreamKind {
   return {
     ...chatStreamKind(model, choices, mayBeEmpty),
     failure: (error, first) => [
@@ -140,7 +140,7 @@ function completionStreamKind(model: string, choices: () => number, mayBeEmpty: 
   };
 }
 
-const TERMINAL_RESPONSE_EVENTS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+const TERMINAL_EVENTS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
 
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: StreamKind = {
@@ -148,8 +148,7 @@ const RESPONSE_STREAM: StreamKind = {
   signs: responseSigns,
   mayBeEmpty: () => false,
   textMarker: Buffer.from('response.output_text.delta'),
-  isWhole: ({ payloads }) =>
-    payloads().some(({ type }) => typeof type === 'string' && TERMINAL_RESPONSE_EVENTS.has(type)),
+  isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && TERMINAL_EVENTS.has(type)),
   failure: errorEvent,
 };
 
@@ -179,8 +178,8 @@ const EMBEDDINGS: StreamKind = {
 
 /** The kind of answer that an API gives to a request. */
 export function streamKindOf(api: string, model: string, body: Buffer): StreamKind {
-  const fieldsOf = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
-  const numbers = () => fieldsOf('n').flatMap((n) => askedNumber(n) ?? []);
+  const parsed = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
+  const numbers = () => parsed('n').flatMap((n) => askedNumber(n) ?? []);
   const choices = () => Math.max(1, ...numbers().filter(Number.isFinite));
   // The model may stop at once at a stop sequence, and a gap between prompt and suffix may need no text.
   const mayBeEmpty = () =>
@@ -189,11 +188,7 @@ export function streamKindOf(api: string, model: string, body: Buffer): StreamKi
     case 'chat_completions':
       return chatStreamKind(model, choices, mayBeEmpty);
     case 'completions':
-      return completionStreamKind(
-        model,
-        () => choices() * Math.max(1, ...fieldsOf('prompt').map(promptsIn)),
-        mayBeEmpty,
-      );
+      return completionsKind(model, () => choices() * Math.max(1, ...parsed('prompt').map(promptsIn)), mayBeEmpty);
     case 'embeddings':
       return { ...EMBEDDINGS, mayBeEmpty: () => valuesOf(body, 'input').some((value) => EMPTY_VALUE.test(value)) };
     case 'messages':
@@ -201,8 +196,8 @@ export function streamKindOf(api: string, model: string, body: Buffer): StreamKi
     case 'responses':
       return {
         ...RESPONSE_STREAM,
-        mayBeEmpty: () => fieldsOf('background').includes(true),
-        mayStream: () => !fieldsOf('stream').includes(false),
+        mayBeEmpty: () => parsed('background').includes(true),
+        mayStream: () => !parsed('stream').includes(false),
       };
     default:
       return OTHER_STREAM;

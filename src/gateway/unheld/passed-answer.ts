@@ -9,7 +9,7 @@ import { failWritesLate } from './late-write-failure.ts';
 const MAX_ERROR = 1024 * 1024;
 
 /** A call that is being proxied. */
-export interface PassthroughContext {
+export interface ProxyContext {
   target: ProviderTarget;
   origin: string;
   /** Sends the client an error if it has no answer yet; otherwise breaks off its answer. */
@@ -23,10 +23,7 @@ export interface PassthroughContext {
  * however many interim responses or parts of a head the provider sends meanwhile. A provider that switches protocols, or
  * closes the connection without an answer, has failed.
  */
-export function watchRequest(
-  proxyReq: ClientRequest,
-  { target, fail }: Pick<PassthroughContext, 'target' | 'fail'>,
-): void {
+export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<ProxyContext, 'target' | 'fail'>): void {
   const { first_byte, idle, connect } = target.config.timeouts;
   limitConnect(proxyReq, connect);
   if (proxyReq.socket) failWritesLate(proxyReq.socket);
@@ -67,12 +64,12 @@ export function limitConnect(proxyReq: ClientRequest, ms: number): void {
 }
 
 /** Relays the provider's answer as it arrives; an error is buffered first. */
-export function relayAnswer(answer: IncomingMessage, res: ServerResponse, context: PassthroughContext): void {
+export function relayAnswer(answer: IncomingMessage, res: ServerResponse, context: ProxyContext): void {
   const { target } = context;
   const status = answer.statusCode ?? 0;
   const clientHeaders = () => target.headersToClient(answer);
   failOnThrow(answer, context, () => {
-    requireRelayableStatus(status);
+    checkStatus(status);
     if (status >= 400) {
       collectError(answer, context, (body) => {
         const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
@@ -108,7 +105,7 @@ function relayBody(
 }
 
 /** @throws AttemptFailure for a status that must not be relayed. */
-export function requireRelayableStatus(status: number): void {
+export function checkStatus(status: number): void {
   // The provider rejected the operator's credential, not the client's.
   if (status === 401 || status === 403) {
     throw new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status });
@@ -119,7 +116,7 @@ export function requireRelayableStatus(status: number): void {
 /** Buffers an error answer and masks credentials in it. */
 export function collectError(
   answer: IncomingMessage,
-  { target, fail }: Pick<PassthroughContext, 'target' | 'fail'>,
+  { target, fail }: Pick<ProxyContext, 'target' | 'fail'>,
   write: (body: Buffer) => void,
 ): void {
   const pieces: Buffer[] = [];
@@ -159,11 +156,7 @@ function decodedBody(answer: IncomingMessage & { req?: { method?: string } }): R
 }
 
 /** Runs `relay` in a listener, where an uncaught error would end the process, and reports what it throws. */
-export function failOnThrow(
-  answer: IncomingMessage,
-  { fail }: Pick<PassthroughContext, 'fail'>,
-  relay: () => void,
-): void {
+export function failOnThrow(answer: IncomingMessage, { fail }: Pick<ProxyContext, 'fail'>, relay: () => void): void {
   try {
     relay();
   } catch (error) {

@@ -4,13 +4,7 @@ import { STATUS_CODES } from '../../base/node-http.ts';
 import { brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import { MaskedFrames } from './masked-frames.ts';
-import {
-  collectError,
-  failOnThrow,
-  limitConnect,
-  type PassthroughContext,
-  requireRelayableStatus,
-} from './passed-answer.ts';
+import { checkStatus, collectError, failOnThrow, limitConnect, type ProxyContext } from './passed-answer.ts';
 
 /** A WebSocket that has been silent for this long is closed, in milliseconds. */
 const SILENT_MS = 30 * 60_000;
@@ -23,7 +17,7 @@ const STALLED_MS = 5 * 60_000;
  */
 const HANDSHAKE_HEADERS = ['sec-websocket-accept', 'sec-websocket-protocol'];
 
-type Handshake = Pick<PassthroughContext, 'target' | 'fail' | 'answered'>;
+type Handshake = Pick<ProxyContext, 'target' | 'fail' | 'answered'>;
 
 /**
  * Proxies a WebSocket: the handshake has the time limits of any answer, both connections end together, and an unused one
@@ -86,7 +80,7 @@ function relayErrorAnswer(answer: IncomingMessage, socket: Socket, handshake: Ha
   const { target, answered } = handshake;
   const status = answer.statusCode ?? 0;
   failOnThrow(answer, handshake, () => {
-    requireRelayableStatus(status);
+    checkStatus(status);
     if (status < 400) throw brokenStream(`HTTP status ${status} instead of a WebSocket`);
     collectError(answer, handshake, (body) => {
       answered();

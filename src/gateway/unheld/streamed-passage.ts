@@ -9,7 +9,7 @@ import type { KeyConfig } from '../../config/schema.ts';
 import { failureOfConnection } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { type PassthroughContext, relayAnswer, trailersOf, watchRequest } from './passed-answer.ts';
+import { type ProxyContext, relayAnswer, trailersOf, watchRequest } from './passed-answer.ts';
 import { watchSocket } from './passed-socket.ts';
 
 /** How long an idle connection to a provider stays open, in milliseconds. */
@@ -48,7 +48,7 @@ export interface Passthrough extends Disposable {
 /** http-proxy-middleware moves the bytes; headers, credentials and errors are handled as for every call of a provider. */
 export function createStreamedPassage({ upstream }: { upstream: Upstream }): Passthrough {
   const agents = new Agents();
-  const calls = new WeakMap<IncomingMessage, PassthroughContext>();
+  const calls = new WeakMap<IncomingMessage, ProxyContext>();
   const middleware = once(() => loadMiddleware(calls, agents));
 
   return {
@@ -90,7 +90,7 @@ function retarget(
   req: IncomingMessage,
   { provider, key, path, api }: PassthroughCall,
   { upstream, road }: { upstream: Upstream; road: 'streamed' | 'socket' },
-): Pick<PassthroughContext, 'target' | 'origin'> {
+): Pick<ProxyContext, 'target' | 'origin'> {
   const target = upstream.target(provider, key);
   if (!target) throw new GatewayError('upstream_error', `The provider ${provider} is not configured.`);
   const address = target.address({ path, api });
@@ -100,10 +100,10 @@ function retarget(
 }
 
 /** Loads the proxy with the first call: it has sixty modules, which most configurations never need. `calls`: those in progress. */
-async function loadMiddleware(calls: WeakMap<IncomingMessage, PassthroughContext>, agents: Agents) {
+async function loadMiddleware(calls: WeakMap<IncomingMessage, ProxyContext>, agents: Agents) {
   const { createProxyMiddleware } = await import('http-proxy-middleware');
   const answered = new WeakSet<IncomingMessage>();
-  const callOf = (req: IncomingMessage): PassthroughContext => {
+  const callOf = (req: IncomingMessage): ProxyContext => {
     const call = calls.get(req);
     if (!call) throw new Error('This request is not being proxied.');
     return call;

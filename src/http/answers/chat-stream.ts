@@ -3,12 +3,12 @@ import type { ChatChunk } from '../../protocol/chat.ts';
 import type { ApiError } from '../../protocol/errors.ts';
 
 /**
- * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure stands
- * in the last chunk and in one more frame (docs/api.md, "Chat completions"). Where the chunks end without a last one,
- * because this instance stops, one with an error is added: a stream that just ends looks to clients like a whole
- * answer. The first chunk only says that there will be an answer, so it is held back until the second is there: a run
- * that fails before that is an HTTP error. Not longer than `holdMs`, because silence breaks connections.
- * @throws GatewayError where the run failed first; whatever the source throws first.
+ * Turns chunks into the frames of a chat stream, with `[DONE]` after a last chunk without an error; a failure is in the last
+ * chunk and in one more frame (docs/api.md, "Chat completions"). If the chunks stop without a last one because this instance
+ * shuts down, one with an error is added: to clients a stream that just ends looks like a complete answer. The first chunk
+ * has no content, so it is held back until the second one arrives, and a run that fails before that is an HTTP error. It is
+ * held for `holdMs` at most, because silence breaks connections.
+ * @throws GatewayError if the run fails before the second chunk; whatever the source throws before then.
  */
 export async function beginChatStream(
   chunks: AsyncGenerator<ChatChunk, void>,
@@ -64,7 +64,7 @@ function isLast({ choices, error }: ChatChunk): boolean {
   return error !== undefined || choices.some(({ finish_reason }) => finish_reason !== null);
 }
 
-/** The chunk that ends a stream in the middle, after `last`. */
+/** The chunk that ends a stream with an error after `last`. */
 function errorChunk(last: ChatChunk, error: ApiError): ChatChunk {
   return { ...last, choices: [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }], error };
 }
@@ -73,21 +73,21 @@ function shutdownError(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down before the answer is complete. Ask again.');
 }
 
-/** The error of a failed run as the HTTP error that a chat completion answers with. */
+/** The HTTP error of a chat completion whose run failed. */
 export function runError(error: ApiError | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
   const type = error?.type;
   return new GatewayError(code, error?.message ?? 'The run did not complete.', type === undefined ? {} : { type });
 }
 
-/** The promise's value, or undefined after `ms`; the promise goes on. */
+/** The promise's value, or undefined after `ms`. The promise is not cancelled. */
 async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
     promise.catch(() => {});

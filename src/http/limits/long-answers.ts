@@ -2,25 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
 
-/** A reader that took nothing for this long makes room for others, in milliseconds. */
+/** A reader that has read nothing for this long may be disconnected to make room for others, in milliseconds. */
 const STALLED_MS = 1000;
 
-interface OpenAnswerMemory {
+interface Reservation {
   res: ServerResponse;
   permit: Permit;
-  /** When its reader last took something, as `performance.now()`. */
+  /** When its reader last read something, as `performance.now()`. */
   movedAt: number;
 }
 
 /**
- * Memory of long answers that are whole while their readers take them, in bytes, all of them together. Once it is used
- * up, the reader that has stood still for longest loses its connection; if all of them read, the new answer is refused.
+ * Limits the memory of all long answers that clients are reading, in bytes. When it is used up, the reader that has stalled
+ * for longest is disconnected; if none has stalled, the new answer is refused.
  */
 export class LongAnswers {
   readonly #limit: number;
   readonly #bytes: FairSemaphore;
   readonly #now: () => number;
-  readonly #open = new Set<OpenAnswerMemory>();
+  readonly #open = new Set<Reservation>();
 
   constructor({ limit, now = () => performance.now() }: { limit: number; now?: () => number }) {
     this.#limit = limit;
@@ -29,41 +29,42 @@ export class LongAnswers {
     this.#now = now;
   }
 
-  /** What is held now, in bytes. */
+  /** The memory in use, in bytes. */
   get total(): number {
     return this.#bytes.held;
   }
 
   /**
-   * Holds an answer until disposed. One that is larger than the limit passes alone.
+   * Reserves memory for an answer until disposed. One that is larger than the limit is accepted if there is no other.
+   * Call `moved` whenever the reader has read something.
    * @throws GatewayError `overloaded`.
    */
   reserve(res: ServerResponse, bytes: number): Disposable & { moved(): void } {
     const permit = this.#bytes.open('');
     const needed = Math.min(bytes, this.#limit);
     while (!permit.tryGrow(needed)) if (!this.#endStalled()) permit.grow(needed);
-    const held: OpenAnswerMemory = { res, permit, movedAt: this.#now() };
-    this.#open.add(held);
+    const answer: Reservation = { res, permit, movedAt: this.#now() };
+    this.#open.add(answer);
     return {
       moved: () => {
-        held.movedAt = this.#now();
+        answer.movedAt = this.#now();
       },
-      [Symbol.dispose]: () => this.#release(held),
+      [Symbol.dispose]: () => this.#release(answer),
     };
   }
 
-  /** Ends the answer whose reader has stood still for longest; false where all of them read. */
+  /** Disconnects the reader that has stalled for longest; false if none has stalled. */
   #endStalled(): boolean {
-    let stalest: OpenAnswerMemory | undefined;
-    for (const held of this.#open) if (!stalest || held.movedAt < stalest.movedAt) stalest = held;
+    let stalest: Reservation | undefined;
+    for (const answer of this.#open) if (!stalest || answer.movedAt < stalest.movedAt) stalest = answer;
     if (!stalest || this.#now() - stalest.movedAt < STALLED_MS) return false;
     this.#release(stalest);
     stalest.res.destroy();
     return true;
   }
 
-  #release(held: OpenAnswerMemory): void {
-    this.#open.delete(held);
-    held.permit[Symbol.dispose]();
+  #release(answer: Reservation): void {
+    this.#open.delete(answer);
+    answer.permit[Symbol.dispose]();
   }
 }

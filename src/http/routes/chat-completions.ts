@@ -23,7 +23,7 @@ import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.
 import { fromChat } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
-/** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). Leaving the connection cancels a research run. */
+/** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). A disconnect cancels the run. */
 export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
   const { key, config, context } = identity;
@@ -34,7 +34,7 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   }
   await waitForTurn(deps.submissions, key.id, context.signal);
   const { value, headers, request } = await readRequest(deps, call, { body, name, model });
-  const form = model.kind === 'proxy' ? PLAIN : RESEARCH;
+  const format = model.kind === 'proxy' ? PLAIN : RESEARCH;
   const { run } = await submitRun(deps, {
     req,
     res,
@@ -53,9 +53,9 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
     },
   });
   cancelOnDisconnect(deps, run, context);
-  if (value.stream !== true) return waitForCompletion(deps, run, { headers, context, form });
+  if (value.stream !== true) return waitForCompletion(deps, run, { headers, context, format });
   const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
-  const stream = form.stream(batches, {
+  const stream = format.stream(batches, {
     id: run.id,
     model: name,
     created: toSeconds(run.createdAt),
@@ -65,18 +65,18 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   return { kind: 'stream', headers, chunks };
 }
 
-/** How a run is told as a chat completion. */
+/** How a run is presented as a chat completion. */
 const RESEARCH = { stream: chatStream, whole: toChatCompletion };
 const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
 
-/** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
+/** Turns the body into a request for the model's kind. @throws GatewayError for everything that cannot be honoured. */
 async function readRequest(
   deps: AppDeps,
   { identity }: Call,
   { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
 ) {
   const { caller, key, context } = identity;
-  // No longer than a run may take: clients send the whole chat again each time.
+  // Only for as long as a run may take, because clients send the whole chat each time.
   const keepMs = deps.config.current().runs.maxRunMs;
   await deps.attachments.keepData(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
@@ -103,17 +103,17 @@ function waitForCompletion(
   {
     headers,
     context,
-    form,
-  }: { headers: Record<string, string>; context: RequestContext; form: typeof RESEARCH | typeof PLAIN },
+    format,
+  }: { headers: Record<string, string>; context: RequestContext; format: typeof RESEARCH | typeof PLAIN },
 ): WaitingAnswer {
   return {
     kind: 'waiting',
     headers,
     async text(state) {
       const response = await runs.ended(run, { signal: context.signal });
-      // Once white space has gone out, the failure stands in the completion.
+      // Once white space has been sent, the failure is reported in the completion.
       if (!state.started && response.error) throw runError(response.error);
-      return JSON.stringify(form.whole(response));
+      return JSON.stringify(format.whole(response));
     },
   };
 }

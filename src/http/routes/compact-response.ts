@@ -19,8 +19,9 @@ import { ignoredHeader } from '../submission/ignored.ts';
 import { requestedThread } from '../submission/thread.ts';
 
 /**
- * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): the user's messages, and an item that stands for all of the
- * thread. One turn, counted and limited like any call. A model whose responses are its provider's compacts there.
+ * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): returns the user's messages and an item that
+ * stands for the isComplete thread. It takes one turn, counted and limited like any call. Models whose provider makes the
+ * responses compact there.
  */
 export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer> {
   const { identity } = call;
@@ -30,8 +31,8 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
     return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses/compact' }));
   }
   const { store } = deps.config.current();
-  const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
-  await deps.attachments.keepData(body.json.input, keeping);
+  const keepOptions = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
+  await deps.attachments.keepData(body.json.input, keepOptions);
   const { value, ignored } = parseBody(compactBody, body.json);
   const { messages: thread } = await requestedThread(value, { ...deps, ...identity, name, model });
   refuseEmpty(thread, value);
@@ -52,7 +53,7 @@ function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): vo
   throw fieldError(input ? 'invalid_parameter' : 'missing_parameter', 'input', what);
 }
 
-/** Whatever becomes of the turn: what it used is counted. */
+/** Compacts the thread, and counts what the turn used however it ends. */
 async function compactAndSettle(
   deps: AppDeps,
   { req, res, identity }: Call,
@@ -85,14 +86,14 @@ async function compactAndSettle(
   };
   const { instructions } = value;
   const compacting = { modelName: name, model, key, instructions, thread, onUsed, signal: context.signal };
-  let whole = false;
+  let isComplete = false;
   try {
     const compacted = await deps.compactor.compact(compacting, caller);
-    whole = true;
+    isComplete = true;
     return compacted;
   } finally {
     const used = usedOf(turns);
-    const failed = !whole && !context.disconnected;
+    const failed = !isComplete && !context.disconnected;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
     await admitted.settle(used);

@@ -11,7 +11,7 @@ import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { profileOf } from '../submission/research-request.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 
-/** `POST /v1/responses` (docs/api.md). Leaving the connection does not stop the run. */
+/** `POST /v1/responses` (docs/api.md). A disconnect does not stop the run. */
 export async function createResponse(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
   const { key, context } = identity;
@@ -28,7 +28,7 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
   if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
   if (mode === 'background') {
-    // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.
+    // The executor may have started already. A new run is shown as it was submitted, a replayed one as it is now.
     return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });
   }
   return {
@@ -41,9 +41,9 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
 type Delivery = 'stream' | 'wait' | 'background';
 
 /**
- * How the answer is delivered. `stream` in the body wins; without it, a client that says it reads JSON and no stream
- * gets JSON: the official SDKs say so on every call. So does everybody whose key or model has the profile of OpenAI.
- * `mayDoBoth`: one in the background may be streamed besides: plain models have what OpenAI's API has.
+ * How the answer is delivered. `stream` in the body wins. Without it `streams` decides: clients that accept only JSON, as
+ * the official SDKs do, get JSON, and so does everybody with OpenAI's profile. `mayDoBoth`: a background response may also
+ * be streamed, which plain models allow because OpenAI's API does.
  */
 function deliveryOf(
   { stream, background }: Pick<CreateResponse, 'stream' | 'background'>,

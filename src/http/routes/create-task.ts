@@ -26,7 +26,7 @@ export async function createTask(deps: AppDeps, call: Call): Promise<Answer> {
   await waitForTurn(deps.submissions, identity.key.id, identity.context.signal);
   const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
   const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
-  // The answer shows the submission, so that a replayed one is the same.
+  // The answer shows the task as it was submitted, so that a replayed one is identical.
   const [id, created_at] = [publicId('async', run.id), new Date(run.createdAt).toISOString()];
   return json({ id, status: 'CREATED', created_at, model: run.model }, { status: 201, headers });
 }
@@ -46,11 +46,11 @@ async function taskOf(
   if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
     requireMessages(fields.messages);
     findModelSpan(raw);
-    const { webhook, body: passed } = taskWebhook(body);
+    const { webhook, body: providerBody } = taskWebhook(body);
     return {
       submission: {
         ...common,
-        request: { kind: 'proxy', body: passed },
+        request: { kind: 'proxy', body: providerBody },
         webhook,
         input: sentItems(fields.messages, 'text'),
         metadata: {},
@@ -84,7 +84,7 @@ async function taskOf(
   };
 }
 
-/** Of a model whose chat completions the gateway makes. */
+/** A task on a model whose chat completions the gateway makes itself. */
 async function plainTask(
   body: JsonBody,
   context: Parameters<typeof fromPlainChat>[1] & ReturnType<typeof chatAbilities>,
@@ -99,7 +99,7 @@ async function researchTask(body: JsonBody, context: Parameters<typeof fromChat>
   return { value, headers, request: await fromChat(chat, context) };
 }
 
-/** All that is asked of the messages for a proxy model: the rest is the provider's to judge. */
+/** Checks that there are messages. For a proxy model the provider judges the rest. */
 function requireMessages(messages: unknown): void {
   const param = 'messages';
   if (messages === undefined || messages === null)

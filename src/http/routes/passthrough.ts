@@ -11,29 +11,28 @@ import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { notFoundAt } from '../unknown-path.ts';
 import { entryFor, passThrough } from './streamed.ts';
 
-/** What goes on to a provider. */
+/** Methods that are proxied. */
 const PROXIED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** What is below the gateway's own resources: only a model that declares it has anything there. */
+/** Paths below the gateway's own resources, which are proxied only for a model that declares them. */
 const OWN_RESOURCES = /^(?:responses|async|conversations|models|chat\/completions|webhook_deliveries)\//;
 
 type PassthroughBody = Omit<ForwardRequest, 'modelName' | 'model' | 'api'> & { model: unknown };
 
 /**
- * Any other `/v1/*` call: one whose path is passed through as it comes (docs/configuration.md, "passthrough"), or one
- * whose body names a proxy model that declares it (docs/api.md, "Models and the rest"): JSON, or a form with the field
- * `model`.
+ * Any other `/v1/*` call. Its path is passed through (docs/configuration.md, "passthrough"), or its body, JSON or a form,
+ * names in `model` a proxy model that declares the API (docs/api.md, "Models and the rest").
  */
 export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   const { identity, req, res } = call;
-  // Others are not for bodies or objects of an API, and a provider may answer TRACE with the credential that it got.
+  // Other methods are no API calls, and a provider may answer TRACE with the credential that it got.
   if (!PROXIED_METHODS.includes(req.method)) throw methodNotAllowed(req.method, PROXIED_METHODS, res);
   const entry = entryFor(call.req.path, identity.config);
   if (entry) return await passThrough(deps, call, entry);
   const api = apiOf(call.req.path);
   if (api.startsWith('v1/')) throw notFoundAt(call.req.path);
   const body = await readNamedModel(call);
-  if (OWN_RESOURCES.test(api) && !namesPassingModel(identity, body.model, api)) throw notFoundAt(call.req.path);
+  if (OWN_RESOURCES.test(api) && !isProxiedBy(identity, body.model, api)) throw notFoundAt(call.req.path);
   const { name, model } = chooseModel(identity, body.model, api);
   if (model.kind !== 'proxy') {
     throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
@@ -41,13 +40,13 @@ export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   return await forward(deps, call, { ...body, modelName: name, model, api });
 }
 
-/** Whether a model is named that passes an API on. */
-function namesPassingModel({ config, key }: Call['identity'], name: unknown, api: string): boolean {
+/** Whether `name` is a proxy model that declares an API. */
+function isProxiedBy({ config, key }: Call['identity'], name: unknown, api: string): boolean {
   const model = typeof name === 'string' ? findModel(config, key, name) : undefined;
   return model?.kind === 'proxy' && declaresApi(model, api);
 }
 
-/** The body, if it names a model; what names none is an unknown path. */
+/** Reads a body that names a model. @throws GatewayError `not_found` for a request that names none. */
 async function readNamedModel(call: Call): Promise<PassthroughBody> {
   const { req } = call;
   const type = mediaType(req);

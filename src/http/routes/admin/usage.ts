@@ -9,21 +9,21 @@ import type { Call } from '../../endpoint.ts';
 import { readQuery } from '../../query.ts';
 
 const DAY_MS = 86_400_000;
-/** Days that are shown where none are named. */
+/** How many days are shown if none are given. */
 const DEFAULT_DAYS = 30;
-/** Rows of an answer. */
+/** The most rows of an answer. */
 const MAX_ROWS = 100_000;
 
 /** `GET /admin/usage` (docs/keys.md, "Usage"). */
 export async function getUsage(deps: AppDeps, { req, res, identity: { config } }: Call): Promise<Answer> {
-  const asked = readQuery(req, usageQuery);
-  const groups = groupsIn(asked.group_by);
+  const query = readQuery(req, usageQuery);
+  const groups = groupsIn(query.group_by);
   const today = deps.clock.now();
-  const { to = dayOf(today) } = asked;
-  const { from = dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS) } = asked;
+  const { to = dayOf(today) } = query;
+  const { from = dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS) } = query;
   const rows = new Map<string, UsageRow>();
   const days = daysFrom(from, to);
-  // Once: of a store that is away each try takes its time.
+  // Once, not for each day: if the store is unavailable, every attempt takes long.
   await deps.usage.flush();
   for (const day of days) {
     addUp(rows, await deps.usage.day(day), groups);
@@ -31,7 +31,7 @@ export async function getUsage(deps: AppDeps, { req, res, identity: { config } }
   }
   const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => usageEntry(row, groups));
   const list: UsageList = { object: 'list', from, to, currency: config.server.currency, data };
-  if (asked.format === 'json') return json(list);
+  if (query.format === 'json') return json(list);
   res.setHeader('content-type', 'text/csv; charset=utf-8');
   res.setHeader('content-disposition', `attachment; filename="usage-${from}-${to}.csv"`);
   res.end(toCsv(data, groups));
@@ -88,7 +88,7 @@ function toCsv(rows: UsageList['data'], groups: readonly UsageGroup[]): string {
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`;
 }
 
-/** As RFC 4180 has it. A text that a spreadsheet would take for a formula is marked as text. */
+/** A cell of RFC 4180. Text that a spreadsheet would take for a formula is marked as text. */
 function cell(value: string | number): string {
   const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -16,7 +16,7 @@ export async function postItems(deps: AppDeps, call: Call): Promise<Answer> {
   const body = await readJson(call);
   parseBody(createConversationItems, body.json);
   const record = await recordOf(deps, call);
-  const items = await storableConversationItems(deps, call, body.json.items);
+  const items = await itemsToStore(deps, call, body.json.items);
   return json(page(await deps.conversations.add(record, items), false));
 }
 
@@ -39,12 +39,8 @@ export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
   return json(shownConversation(record));
 }
 
-/** Items of a body as they are kept: the bytes that they carry as files of their own. */
-export async function storableConversationItems(
-  deps: AppDeps,
-  { identity }: Call,
-  items: unknown,
-): Promise<JsonObject[]> {
+/** The items of a body as they are stored: attached bytes become files of their own. */
+export async function itemsToStore(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
   await deps.attachments.keepData(items, { user: identity.caller.user, keepMs, field: 'items' });
   return await keptItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });

@@ -48,7 +48,7 @@ export async function getFile(deps: AppDeps, call: Call): Promise<Answer> {
   return json(fileObject(await fileOf(deps, call)));
 }
 
-/** `GET /v1/files/:id/content`: its bytes as they came, for saving and not for showing. */
+/** `GET /v1/files/:id/content`: the original bytes, as an attachment that browsers do not render. */
 export async function getFileContent(deps: AppDeps, call: Call): Promise<Answer> {
   const file = await fileOf(deps, call);
   const { res } = call;
@@ -68,7 +68,7 @@ export async function deleteFile(deps: AppDeps, call: Call): Promise<Answer> {
   return json({ id: publicFileId(file.id), object: 'file', deleted: true });
 }
 
-/** For saving under a name: also in ASCII, for clients that know no other (RFC 6266). */
+/** A `Content-Disposition` that saves under this name, with an ASCII one for older clients (RFC 6266). */
 function attachmentDisposition(name: string): string {
   const plain = name.replace(/[^ -~]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
@@ -92,7 +92,7 @@ function fileObject({ id, bytes, createdAt, expiresAt, name, purpose }: FileReco
   };
 }
 
-/** The fields of a form as an object: `expires_after[seconds]` is a field of `expires_after`, which may also be JSON. */
+/** The fields of a form as an object. `expires_after` may be sent as JSON, or as fields like `expires_after[seconds]`. */
 function nestFields(fields: Upload['fields']): Record<string, unknown> {
   const purpose = fields.get('purpose');
   const whole = fields.get('expires_after');

@@ -82,12 +82,12 @@ export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answ
   const { signal } = call.identity.context;
   const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
   void deps.vectorStores.touch(store);
-  const least = ranking_options?.score_threshold ?? 0;
+  const minScore = ranking_options?.score_threshold ?? 0;
   const page: SearchPage = {
     object: 'vector_store.search_results.page',
     search_query: queries,
     data: found
-      .filter(({ score }) => score >= least)
+      .filter(({ score }) => score >= minScore)
       .map(({ file, score, text, page: number, section }) => ({
         file_id: file.id,
         filename: file.name,
@@ -103,7 +103,7 @@ export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answ
   return json(page, { headers });
 }
 
-/** Where a page of a list begins, and in which direction it is read. */
+/** The cursor of a page, and the direction in which the list is read. */
 export function cursorPage({ limit, order, after, before }: z.output<typeof listVectorStoresQuery>) {
   if (after !== undefined && before !== undefined)
     throw fieldError('invalid_parameter', 'before', 'give either after or before.');
@@ -126,7 +126,7 @@ async function showStore(deps: AppDeps, store: VectorStore) {
 
 type Settings = Pick<StoreValue, 'name' | 'description' | 'metadata' | 'expiresAfterDays'>;
 
-/** What is absent stays, what is null is taken out. */
+/** Absent fields stay, null removes a field. */
 function applyChanges<T extends Settings>(store: T, body: z.output<typeof updateVectorStoreBody>): T {
   const { name, description, metadata, expires_after } = body;
   return {
