@@ -4,7 +4,7 @@ import { fieldError, type GatewayError } from '../base/errors.ts';
 
 /**
  * Reads the query parameters that a schema names (`protocol/requests/queries.ts`).
- * @throws GatewayError `invalid_parameter` for one that is invalid or values twice.
+ * @throws GatewayError `invalid_parameter` for one that is invalid or given twice.
  */
 export function readQuery<T extends z.ZodObject>({ url = '' }: IncomingMessage, schema: T): z.output<T> {
   const mark = url.indexOf('?');

@@ -39,7 +39,7 @@ const MALFORMED = 'malformed JSON in the stream';
 const ENDED_EARLY = 'the stream ended before the answer did';
 /** The most malformed frames that are dropped from one stream. */
 const MAX_SKIPPED = 3;
-/** The most comments that are buffered back, in bytes. */
+/** The most comments that are held back, in bytes. */
 const MAX_BUFFERED_COMMENTS = 16 * 1024;
 /** How many events are read when a stream ends. */
 const LAST_EVENTS = 8;

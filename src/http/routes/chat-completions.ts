@@ -17,7 +17,7 @@ import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
-import { sentItems } from '../submission/kept-items.ts';
+import { normalizeItems } from '../submission/input-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat } from '../submission/research-request.ts';
@@ -46,7 +46,7 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
       api: 'chat_completions',
       model: name,
       request,
-      input: sentItems(body.json.messages, 'text'),
+      input: normalizeItems(body.json.messages, 'text'),
       background: false,
       metadata: value.metadata ?? {},
       previousResponseId: null,
@@ -78,7 +78,7 @@ async function readRequest(
   const { caller, key, context } = identity;
   // Only for as long as a run may take, because clients send the whole chat each time.
   const keepMs = deps.config.current().runs.maxRunMs;
-  await deps.attachments.keepData(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
+  await deps.attachments.storeInlineFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
     const { value, headers } = parsePlainChat(plainChatBody, body, chatAbilities(identity, name, model));
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };

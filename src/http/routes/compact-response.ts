@@ -16,11 +16,11 @@ import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { requestedThread } from '../submission/thread.ts';
+import { readThread } from '../submission/thread.ts';
 
 /**
  * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): returns the user's messages and an item that
- * stands for the isComplete thread. It takes one turn, counted and limited like any call. Models whose provider makes the
+ * stands for the whole thread. It takes one turn, counted and limited like any call. Models whose provider makes the
  * responses compact there.
  */
 export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer> {
@@ -32,9 +32,9 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
   }
   const { store } = deps.config.current();
   const keepOptions = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
-  await deps.attachments.keepData(body.json.input, keepOptions);
+  await deps.attachments.storeInlineFiles(body.json.input, keepOptions);
   const { value, ignored } = parseBody(compactBody, body.json);
-  const { messages: thread } = await requestedThread(value, { ...deps, ...identity, name, model });
+  const { messages: thread } = await readThread(value, { ...deps, ...identity, name, model });
   refuseEmpty(thread, value);
   const { sealed, usage } = await compactAndSettle(deps, call, { name, model, body, value, thread });
   const answer = compactedResponse({

@@ -12,7 +12,7 @@ import { readJson } from '../middleware/body.ts';
 import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { functionsIn } from '../submission/client-tools.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { requestedThread } from '../submission/thread.ts';
+import { readThread } from '../submission/thread.ts';
 
 /**
  * `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"): estimates the tokens of the client's part of
@@ -29,9 +29,9 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   }
   const { runs } = deps.config.current();
   const keepOptions = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;
-  await deps.attachments.keepData(body.json.input, keepOptions);
+  await deps.attachments.storeInlineFiles(body.json.input, keepOptions);
   const { value, ignored } = parseBody(countBody, body.json);
-  const { messages, settings } = await requestedThread(value, { ...deps, ...identity, name, model });
+  const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model });
   const { instructions } = value;
   const instructionMessages = instructions ? [{ role: 'system' as const, content: instructions }] : [];
   const offered = withSettings(value.tools, settings) ?? [];

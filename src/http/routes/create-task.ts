@@ -11,7 +11,7 @@ import { waitForTurn } from '../limits/bounds.ts';
 import { worstCase, worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
-import { sentItems } from '../submission/kept-items.ts';
+import { normalizeItems } from '../submission/input-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat } from '../submission/research-request.ts';
@@ -52,7 +52,7 @@ async function taskOf(
         ...common,
         request: { kind: 'proxy', body: providerBody },
         webhook,
-        input: sentItems(fields.messages, 'text'),
+        input: normalizeItems(fields.messages, 'text'),
         metadata: {},
       },
       tagged: fields.metadata,
@@ -64,7 +64,11 @@ async function taskOf(
     };
   }
   const { tools, store } = deps.config.current();
-  await deps.attachments.keepData(fields.messages, { user: caller.user, keepMs: store.retentionMs, field: 'messages' });
+  await deps.attachments.storeInlineFiles(fields.messages, {
+    user: caller.user,
+    keepMs: store.retentionMs,
+    field: 'messages',
+  });
   const parts = { ...deps, caller, key, name };
   const { value, headers, request } =
     model.kind === 'proxy'
@@ -74,7 +78,7 @@ async function taskOf(
     submission: {
       ...common,
       request,
-      input: sentItems(fields.messages, 'text'),
+      input: normalizeItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
       webhook: value.webhook,
     },

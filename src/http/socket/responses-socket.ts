@@ -134,8 +134,8 @@ export class ResponsesSocket {
         ...chooseModel(identity, body.json.model, 'responses'),
         body,
       });
-      const how = { generate, keepMs: this.#options.times.most + SLACK_MS };
-      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, read, how });
+      const options = { generate, keepMs: this.#options.times.most + SLACK_MS };
+      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, read, options });
       memory[Symbol.dispose]();
       if (run.api === 'unstored') this.#unstored.add(run.id);
       if (this.#closed.signal.aborted) await this.#forgetAll();

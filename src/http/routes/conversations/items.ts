@@ -9,7 +9,7 @@ import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
 import { readJson } from '../../middleware/body.ts';
 import { readQuery } from '../../query.ts';
-import { keptItems } from '../../submission/kept-items.ts';
+import { dereferenceItems } from '../../submission/input-items.ts';
 
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
 export async function postItems(deps: AppDeps, call: Call): Promise<Answer> {
@@ -42,8 +42,8 @@ export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
 /** The items of a body as they are stored: attached bytes become files of their own. */
 export async function itemsToStore(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
-  await deps.attachments.keepData(items, { user: identity.caller.user, keepMs, field: 'items' });
-  return await keptItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
+  await deps.attachments.storeInlineFiles(items, { user: identity.caller.user, keepMs, field: 'items' });
+  return await dereferenceItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {
