@@ -32,6 +32,7 @@ import { deleteFile, getFile, getFileContent, listFiles, postFile } from './rout
 import { getReport } from './routes/get-report.ts';
 import { getModel, listModels, namedModel } from './routes/list-models.ts';
 import { passthrough } from './routes/passthrough.ts';
+import { entryFor, mayUsePath } from './routes/passthrough-entries.ts';
 import {
   cancelResponse,
   deleteResponse,
@@ -40,7 +41,6 @@ import {
   listInputItems,
   listResponses,
 } from './routes/responses.ts';
-import { entryFor, mayUsePath } from './routes/streamed.ts';
 import { cancelTask, deleteTask, getTask, listTasks } from './routes/tasks.ts';
 import {
   attachFile,

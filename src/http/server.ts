@@ -8,7 +8,7 @@ import { withoutOrigin } from '../protocol/requests/request-target.ts';
 import { sendJson } from './answers/json.ts';
 import { errorAnswer } from './errors.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { wantsWebSocket } from './routes/streamed.ts';
+import { wantsWebSocket } from './routes/passthrough-entries.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
 /** Time limits of connections, in milliseconds. None of them bounds an answer: streams may last for any time. */

@@ -8,7 +8,7 @@ import { socketLimit } from './limits/bounds.ts';
 import { authenticate, identify, type KeySource } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { entryFor, mayUsePath, type PassthroughEntry, passthroughCall } from './routes/streamed.ts';
+import { entryFor, mayUsePath, type PassthroughEntry, passthroughCall } from './routes/passthrough-entries.ts';
 import { responsesSockets } from './socket/responses-sockets.ts';
 
 /** How often the gateway checks whether the key of a proxied WebSocket may still use it, in milliseconds. */

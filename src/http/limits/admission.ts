@@ -49,8 +49,8 @@ export interface AdmissionRequest {
   noted?: (used: Used) => void;
 }
 
-/** An admitted request. Only the first call of `undo` or `settle` counts; runs are settled by `runEnded` with `held`. */
-export interface Admitted {
+/** An admitted request. Only the first call of `undo` or `settle` counts; runs are settled by `settleRun` with `held`. */
+export interface AdmittedRequest {
   held: HeldLimits;
   /** Releases everything: the request was refused for another reason, so nothing of it counts. */
   undo(): Promise<unknown>;
@@ -94,7 +94,7 @@ export class Admission {
    * refused for concurrency does not use up the rate limit. All of them are checked in one call of the store.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
-  async admit(request: AdmissionRequest): Promise<Admitted> {
+  async admit(request: AdmissionRequest): Promise<AdmittedRequest> {
     const { key, id = `${this.#ids}-${++this.#counter}`, tokens, cost, runMs } = request;
     const isRun = runMs !== undefined;
     const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: reservationMs(request) });
@@ -110,7 +110,7 @@ export class Admission {
   #reservationOf(
     { usedSoFar, noted }: AdmissionRequest,
     { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
-  ): Admitted {
+  ): AdmittedRequest {
     const held = reservedBy(limits);
     const used = usedSoFar ?? nothingUsed;
     const call: OpenCall = { holder, held, used, onNoted: noted, lastNoted: '', skipped: 0, isOver: false };

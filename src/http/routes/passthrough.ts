@@ -9,7 +9,7 @@ import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { notFoundAt } from '../unknown-path.ts';
-import { entryFor, passThrough } from './streamed.ts';
+import { entryFor, passThrough } from './passthrough-entries.ts';
 
 /** Methods that are proxied. */
 const PROXIED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];

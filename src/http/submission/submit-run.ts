@@ -7,7 +7,7 @@ import type { Submission, Submitted } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
-import type { Admitted } from '../limits/admission.ts';
+import type { AdmittedRequest } from '../limits/admission.ts';
 import type { WorstCase } from '../limits/worst-case.ts';
 import { repeatKeyOf } from '../retries.ts';
 
@@ -45,7 +45,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];
   await requireStores(deps, request);
-  let admitted: Admitted | undefined;
+  let admitted: AdmittedRequest | undefined;
   try {
     const { run, replayed } = await deps.runs.submit({
       ...submission,
