@@ -86,9 +86,9 @@ export class AttemptMeter extends CallMeter {
 
   /** The density of a stream changes: everything searched earlier weighs at most as much as one sample. */
   #updateDensity(bytes: number, found: number): void {
-    const before = this.#isAtStart ? 1 : Math.min(1, SEARCHED_PER_SAMPLE / this.#searchedBytes);
-    this.#searchedBytes = this.#searchedBytes * before + bytes;
-    this.#foundTokens = this.#foundTokens * before + found;
+    const earlierWeight = this.#isAtStart ? 1 : Math.min(1, SEARCHED_PER_SAMPLE / this.#searchedBytes);
+    this.#searchedBytes = this.#searchedBytes * earlierWeight + bytes;
+    this.#foundTokens = this.#foundTokens * earlierWeight + found;
     this.#isAtStart &&= this.#searchedBytes < SEARCHED_AT_START;
   }
 

@@ -19,32 +19,32 @@ const MAX_BUFFERED = 1024 * 1024;
 const JSON_APIS = new Set(['chat_completions', 'completions', 'responses', 'messages', 'embeddings']);
 
 /** Chooses the receiver of an answer's body by the answer's head. */
-export function receiverOf(answered: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
+export function receiverOf(received: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
   const { api, client, target, meter, memory } = context;
   // Clients ignore the body of a 205, so it would look to them like an empty success.
-  const head = answered.status === 205 ? { ...answered, status: 200 } : answered;
-  const whole = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'maxLength'>) =>
+  const head = received.status === 205 ? { ...received, status: 200 } : received;
+  const collect = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'maxLength'>) =>
     new WholeAnswer(head, control, { judge, memory, meter, ...options });
   if (head.status >= 300) {
     meter.errorStatus();
-    return whole((answer) => judgeError(answer, target));
+    return collect((answer) => judgeError(answer, target));
   }
   const judge = (answer: HeldAnswer) => judgeWhole(answer, context);
-  if (!client) return whole(judge);
+  if (!client) return collect(judge);
   const relayed = { ...context, client };
   const type = mediaTypeOf(head);
   const isJsonApi = JSON_APIS.has(api);
   if (isStream(type, relayed)) return streamReceiver(head, control, relayed);
   if (isJsonApi ? client.stream : client.res.headersSent) {
-    return whole((answer) => judgeInsteadOfStream(answer, relayed));
+    return collect((answer) => judgeInsteadOfStream(answer, relayed));
   }
   const relay = () => new RelayedBody(head, control, relayed);
-  if (api === 'chat_completions') return whole(judge, { relay });
-  if (isJsonApi) return whole(judge, { relay, maxLength: api === 'embeddings' ? MAX_BUFFERED : MAX_BUFFERED_TEXT });
+  if (api === 'chat_completions') return collect(judge, { relay });
+  if (isJsonApi) return collect(judge, { relay, maxLength: api === 'embeddings' ? MAX_BUFFERED : MAX_BUFFERED_TEXT });
   // Files, audio, images: only their provider can tell whether they are sound.
-  if (type === 'text/html') return whole(judge, { relay });
+  if (type === 'text/html') return collect(judge, { relay });
   const isShort = Number(head.headers['content-length'] ?? 0) <= MAX_BUFFERED;
-  return isJson(type) && isShort ? whole(judge, { relay, maxLength: MAX_BUFFERED }) : relay();
+  return isJson(type) && isShort ? collect(judge, { relay, maxLength: MAX_BUFFERED }) : relay();
 }
 
 function isStream(type: string, { api, client, kind }: RelayContext): boolean {

@@ -145,20 +145,20 @@ function wrapEach(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint):
 function addRoute(
   app: Express,
   path: string,
-  { endpoints, deps, others }: { endpoints: Endpoints; deps: AppDeps; others(allowed: string[]): RequestHandler },
+  { endpoints, deps, fallback }: { endpoints: Endpoints; deps: AppDeps; fallback(allowed: string[]): RequestHandler },
 ): void {
   const route = app.route(path);
   for (const [method, endpoint] of Object.entries(endpoints)) {
     route[method as keyof Endpoints](handlerOf(path, endpoint, deps));
   }
-  route.all(others(Object.keys(endpoints).map((method) => method.toUpperCase())));
+  route.all(fallback(Object.keys(endpoints).map((method) => method.toUpperCase())));
 }
 
 /** Adds the `/v1` endpoints, one layer each and the busiest first, because Express tries them in order. */
 function addApi(app: Express, deps: AppDeps): void {
   const route = (path: string, endpoints: Endpoints, exists: (call: Call) => boolean = () => true) => {
-    const others = (allowed: string[]) => handlerOf(path, refuseMethodsOf(exists, allowed, passthrough), deps);
-    addRoute(app, path, { endpoints, deps, others });
+    const fallback = (allowed: string[]) => handlerOf(path, refuseMethodsOf(exists, allowed, passthrough), deps);
+    addRoute(app, path, { endpoints, deps, fallback });
   };
   route('/v1/chat/completions', { post: chatCompletions });
   route('/v1/responses', { post: createResponse, get: listResponses });
@@ -187,16 +187,16 @@ function addApi(app: Express, deps: AppDeps): void {
   fileRoute('/v1/files/:id/content', { get: getFileContent }, isFile);
   const stores = '/v1/vector_stores';
   fileRoute(stores, { post: postVectorStore, get: listVectorStores });
-  const one = `${stores}/:id`;
-  fileRoute(one, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
-  fileRoute(`${one}/search`, { post: searchVectorStore });
-  fileRoute(`${one}/files`, { post: attachFile, get: listStoreFiles });
-  fileRoute(`${one}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
-  fileRoute(`${one}/files/:file/content`, { get: getStoreFileContent });
-  fileRoute(`${one}/file_batches`, { post: createFileBatch });
-  fileRoute(`${one}/file_batches/:batch`, { get: getFileBatch });
-  fileRoute(`${one}/file_batches/:batch/cancel`, { post: cancelFileBatch });
-  fileRoute(`${one}/file_batches/:batch/files`, { get: listBatchFiles });
+  const oneStore = `${stores}/:id`;
+  fileRoute(oneStore, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
+  fileRoute(`${oneStore}/search`, { post: searchVectorStore });
+  fileRoute(`${oneStore}/files`, { post: attachFile, get: listStoreFiles });
+  fileRoute(`${oneStore}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
+  fileRoute(`${oneStore}/files/:file/content`, { get: getStoreFileContent });
+  fileRoute(`${oneStore}/file_batches`, { post: createFileBatch });
+  fileRoute(`${oneStore}/file_batches/:batch`, { get: getFileBatch });
+  fileRoute(`${oneStore}/file_batches/:batch/cancel`, { post: cancelFileBatch });
+  fileRoute(`${oneStore}/file_batches/:batch/files`, { get: listBatchFiles });
   route('/v1/webhook_deliveries', { get: listDeliveries });
   route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver });
   route('/v1/models', { get: listModels });
@@ -252,11 +252,11 @@ function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined
 /** Adds the endpoints for keys with `admin: true`. Other keys get a 404. */
 function addOperator(app: Express, deps: AppDeps): void {
   const route = (path: string, endpoints: Endpoints) => {
-    const others = (allowed: string[]) =>
+    const fallback = (allowed: string[]) =>
       publicHandler(path, ({ method }, res) => {
         throw methodNotAllowed(method, allowed, res);
       });
-    addRoute(app, path, { endpoints: wrapEach(endpoints, adminsOnly), deps, others });
+    addRoute(app, path, { endpoints: wrapEach(endpoints, adminsOnly), deps, fallback });
   };
   route(OVERVIEW, { get: getOverview });
   route('/admin/usage', { get: getUsage });

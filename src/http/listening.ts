@@ -22,16 +22,16 @@ export async function listen(
   host: string,
   ports: readonly { app: RequestListener; port: number; upgrade?: UpgradeHandler }[],
 ): Promise<Listening> {
-  await using opened = new AsyncDisposableStack();
+  await using resources = new AsyncDisposableStack();
   const servers: Server[] = [];
   for (const { app, port, upgrade } of ports) {
     const server = createHttpServer(app, { upgrade });
-    opened.defer(() => drainServer(server, { graceMs: 0 }));
+    resources.defer(() => drainServer(server, { graceMs: 0 }));
     server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');
     servers.push(server);
   }
-  opened.move();
+  resources.move();
   const drain = async (options: { graceMs: number }) => {
     await Promise.all(servers.map((server) => drainServer(server, options)));
   };
@@ -51,6 +51,6 @@ async function drainServer(server: Server, { graceMs }: { graceMs: number }): Pr
 function urlOf(server: Server | undefined, host: string): string {
   const address = server?.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+  const displayHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${displayHost.includes(':') ? `[${displayHost}]` : displayHost}:${port}`;
 }

@@ -16,7 +16,7 @@ export class HttpMetrics {
   readonly #durations = new Map<string, Histogram.Internal<'route'>>();
   readonly #requests: Tally;
   readonly #seconds: Histogram<'route'>;
-  readonly #left: Counter<'route'>;
+  readonly #disconnects: Counter<'route'>;
   readonly #refused: Counter<'code'>;
   readonly #streams: Gauge;
   readonly #cost: Counter<'model' | 'currency'>;
@@ -26,9 +26,9 @@ export class HttpMetrics {
     const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers });
     const gauge = (name: string, help: string, value?: () => number) => {
-      const collect = value && { collect: (): void => made.set(value()) };
-      const made: Gauge = new Gauge({ name, help, registers, ...collect });
-      return made;
+      const collect = value && { collect: (): void => created.set(value()) };
+      const created: Gauge = new Gauge({ name, help, registers, ...collect });
+      return created;
     };
     this.#requests = new Tally({
       name: 'gateway_http_requests_total',
@@ -43,8 +43,8 @@ export class HttpMetrics {
       buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1200],
       registers,
     });
-    const left = 'Requests whose client left before the answer was complete.';
-    this.#left = counter('gateway_http_clients_left_total', left, ['route']);
+    const leftHelp = 'Requests whose client left before the answer was complete.';
+    this.#disconnects = counter('gateway_http_clients_left_total', leftHelp, ['route']);
     this.#refused = counter('gateway_http_refused_total', 'Requests refused, by error code.', ['code']);
     const cost = 'What calls of proxy models cost, in the configured currency, where their routes have prices.';
     this.#cost = counter('gateway_proxy_cost_total', cost, ['model', 'currency']);
@@ -80,7 +80,7 @@ export class HttpMetrics {
     const { route, model } = context;
     this.#requests.add(1, route, model, METHODS.has(method) ? method : 'other', String(status));
     this.#secondsOf(route).observe((performance.now() - context.startedAt) / 1000);
-    if (context.disconnected) this.#left.inc({ route });
+    if (context.disconnected) this.#disconnects.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
   }
 

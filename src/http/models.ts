@@ -21,8 +21,8 @@ export function chooseModel({ config, key, context }: Identity, name: unknown, a
   const model = findModel(config, key, name);
   context.model = model ? name : 'unknown';
   if (!model) {
-    const shown = JSON.stringify(name.slice(0, 100));
-    throw new GatewayError('model_not_found', `There is no model ${shown} that this key may use.`, { param });
+    const quoted = JSON.stringify(name.slice(0, 100));
+    throw new GatewayError('model_not_found', `There is no model ${quoted} that this key may use.`, { param });
   }
   if (declaresApi(model, api)) return { name, model };
   const message = `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`;
@@ -85,8 +85,8 @@ export function enforcesGrammars(identity: Routing, name: string, model: ProxyMo
 }
 
 function wiresOf({ key, config }: Routing, name: string, { routes }: ProxyModelConfig) {
-  return (key.routes[name] ?? routes).map(({ provider: named }) => {
-    const provider = config.providers[named];
+  return (key.routes[name] ?? routes).map(({ provider: providerName }) => {
+    const provider = config.providers[providerName];
     return provider && 'wire' in provider ? provider.wire : 'chat';
   });
 }

@@ -14,9 +14,9 @@ export function providerPath(target: string, key: KeyConfig): string {
   if (mark === -1) return path;
   const pairs = path.slice(mark + 1).split('&');
   // Without `=` the whole parameter counts as a value.
-  const kept = pairs.filter((pair) => !isSecret(pair.slice(pair.indexOf('=') + 1), key));
-  if (kept.length === pairs.length) return path;
-  return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
+  const remaining = pairs.filter((pair) => !isSecret(pair.slice(pair.indexOf('=') + 1), key));
+  if (remaining.length === pairs.length) return path;
+  return remaining.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${remaining.join('&')}`;
 }
 
 function isSecret(value: string, key: KeyConfig): boolean {

@@ -30,11 +30,11 @@ export function inRequestSpan<T>(
 
 function end(span: OpenSpan, res: ServerResponse): void {
   const { id, path, key, model, run, error, disconnected: left } = requestContextOf(res);
-  const known = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
+  const ids = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
   span.set({
     'url.path': path,
     'research_gateway.request.id': id,
-    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== '')),
+    ...Object.fromEntries(Object.entries(ids).filter(([, value]) => value !== '')),
     ...(res.headersSent && { 'http.response.status_code': res.statusCode }),
   });
   if (left) span.set({ 'error.type': 'client_left' });

@@ -24,7 +24,7 @@ export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer
  */
 export function webSockets(deps: AppDeps): UpgradeHandler {
   const open = new Set<Duplex>();
-  const places = socketLimit();
+  const limit = socketLimit();
   const acceptResponses = responsesSockets(deps);
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
@@ -39,14 +39,14 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const path = req.url.split('?', 1)[0] ?? '';
     const entry = entryFor(path, config);
     if (!entry?.websocket && path === '/v1/responses') {
-      const place = places.take(key.id);
-      socket.once('close', () => place[Symbol.dispose]());
+      const permit = limit.take(key.id);
+      socket.once('close', () => permit[Symbol.dispose]());
       await acceptResponses(req, socket, { head, key });
       return;
     }
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
     const call = passthroughCall(req.url, entry, key);
-    const place = places.take(key.id);
+    const permit = limit.take(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
     // A copy, because the request itself is turned into the one for the provider.
@@ -59,7 +59,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     socket.once('close', () => {
       clearInterval(watch);
       open.delete(socket);
-      place[Symbol.dispose]();
+      permit[Symbol.dispose]();
       answer[Symbol.dispose]();
     });
     const admitting = deps.admission.admit({ key, id, tokens: 0 });

@@ -48,19 +48,20 @@ export class ContinuedAnswer {
     const choice = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isJsonObject(choice)) return [this.#withEnvelope(chunk)];
     const delta = isJsonObject(choice.delta) ? choice.delta : {};
-    const ends = choice.finish_reason !== null && choice.finish_reason !== undefined;
+    const isLast = choice.finish_reason !== null && choice.finish_reason !== undefined;
     const { content, ...rest } = this.#unsentDelta(delta);
-    const text = (typeof content === 'string' ? this.#continuation.push(content) : '') + (ends ? this.#endText() : '');
+    const text =
+      (typeof content === 'string' ? this.#continuation.push(content) : '') + (isLast ? this.#endText() : '');
     this.#text += text;
-    const sent: JsonObject = { ...rest, ...(text === '' ? {} : { content: text }) };
-    const enveloped = this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta: sent }] });
+    const sentDelta: JsonObject = { ...rest, ...(text === '' ? {} : { content: text }) };
+    const enveloped = this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta: sentDelta }] });
     if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
       this.#bufferedCalls.push(enveloped);
-      if (!ends) return [];
+      if (!isLast) return [];
       return this.#bufferedCalls.splice(0);
     }
-    if (ends) return [...this.#bufferedCalls.splice(0), enveloped];
-    return Object.keys(sent).length === 0 && !this.#isFirstRoute && chunk.usage === undefined ? [] : [enveloped];
+    if (isLast) return [...this.#bufferedCalls.splice(0), enveloped];
+    return Object.keys(sentDelta).length === 0 && !this.#isFirstRoute && chunk.usage === undefined ? [] : [enveloped];
   }
 
   /** The changes to the request of a route that continues the answer: the text so far becomes its beginning. */

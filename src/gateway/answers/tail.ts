@@ -25,8 +25,8 @@ export class Tail {
   /** The retained text, from the start of a line. */
   text(): string {
     const [only] = this.#pieces;
-    const kept = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces);
-    const start = kept.length > MIN_TAIL ? kept.lastIndexOf(LF, kept.length - MIN_TAIL) + 1 : 0;
-    return kept.toString('utf8', start);
+    const tail = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces);
+    const start = tail.length > MIN_TAIL ? tail.lastIndexOf(LF, tail.length - MIN_TAIL) + 1 : 0;
+    return tail.toString('utf8', start);
   }
 }

@@ -224,11 +224,11 @@ function errorEvent(error: ErrorObject): [JsonObject] {
   return [{ type: 'error', error: { ...error } }];
 }
 
-function envelope(first: JsonObject, own: { object: string; model: string }): JsonObject {
+function envelope(first: JsonObject, defaults: { object: string; model: string }): JsonObject {
   return {
     id: first.id ?? 'chatcmpl-failed',
-    object: own.object,
+    object: defaults.object,
     created: first.created ?? Math.floor(Date.now() / 1000),
-    model: first.model ?? own.model,
+    model: first.model ?? defaults.model,
   };
 }

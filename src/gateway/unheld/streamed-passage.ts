@@ -117,7 +117,7 @@ async function loadMiddleware(calls: WeakMap<IncomingMessage, ProxyContext>, age
       const { target, origin } = callOf(req);
       const { first_byte, idle } = target.config.timeouts;
       options.proxyTimeout = Math.max(first_byte, idle);
-      if (req.headers.upgrade === undefined) options.agent = agents.of(target, origin);
+      if (req.headers.upgrade === undefined) options.agent = agents.agentFor(target, origin);
       return origin;
     },
     plugins: [
@@ -162,25 +162,25 @@ function toClientError(error: unknown, provider: string): GatewayError {
 /** Pools of connections, by provider and credential. */
 class Agents implements Disposable {
   readonly #byTarget = new WeakMap<ProviderTarget, Agent>();
-  readonly #all = new Set<Agent>();
+  readonly #agents = new Set<Agent>();
 
-  of(target: ProviderTarget, origin: string): Agent {
+  agentFor(target: ProviderTarget, origin: string): Agent {
     return this.#byTarget.getOrInsertComputed(target, () => {
       // The pools of providers that a reload replaced have no open connections.
-      for (const agent of this.#all) if (Object.keys(agent.sockets).length === 0) this.#close(agent);
+      for (const agent of this.#agents) if (Object.keys(agent.sockets).length === 0) this.#close(agent);
       const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxSockets: target.config.max_connections };
       const agent = origin.startsWith('https:') ? new HttpsAgent(options) : new HttpAgent(options);
-      this.#all.add(agent);
+      this.#agents.add(agent);
       return agent;
     });
   }
 
   [Symbol.dispose](): void {
-    for (const agent of this.#all) this.#close(agent);
+    for (const agent of this.#agents) this.#close(agent);
   }
 
   #close(agent: Agent): void {
     agent.destroy();
-    this.#all.delete(agent);
+    this.#agents.delete(agent);
   }
 }

@@ -118,10 +118,10 @@ export class Admission {
       this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
-    const all = () => limits.map((limit) => releaseOf(limit.request));
+    const releases = () => limits.map((limit) => releaseOf(limit.request));
     return {
       held,
-      undo: async () => this.#endOnce(call) && (await this.#release(holder, all())),
+      undo: async () => this.#endOnce(call) && (await this.#release(holder, releases())),
       settle: async (used = nothingUsed()) => this.#endOnce(call) && (await this.#settle(holder, held, used)),
     };
   }
@@ -146,10 +146,10 @@ export class Admission {
     const notes: LimitNote[] = [];
     for (const call of this.#calls.values()) {
       const used = call.used();
-      const noted = `${tokensOf(used)} ${used.cost}`;
-      call.skipped = noted === call.lastNoted ? call.skipped + 1 : 0;
+      const current = `${tokensOf(used)} ${used.cost}`;
+      call.skipped = current === call.lastNoted ? call.skipped + 1 : 0;
       if (call.skipped % UNCHANGED_NOTES > 0) continue;
-      call.lastNoted = noted;
+      call.lastNoted = current;
       call.onNoted?.(used);
       notes.push(...notesOf(call, used, CALL_MS));
     }
@@ -162,21 +162,21 @@ export class Admission {
     const usage: { name: string; limit: number; used: number }[] = [];
     for (const { limits, owner = key.id, team } of ownersOf(key, this.#teams())) {
       const { requests_per_minute: requests, concurrent_runs: runs } = limits;
-      const named = (name: string) => (team === undefined ? name : `team ${name}`);
+      const labelOf = (name: string) => (team === undefined ? name : `team ${name}`);
       if (requests !== undefined) {
         // Adding nothing to a counter reads it.
         const { used } = await this.#store.counter(REQUESTS).take(owner, 0, { limit: 0, force: true });
-        usage.push({ name: named('requests_per_minute'), limit: requests, used });
+        usage.push({ name: labelOf('requests_per_minute'), limit: requests, used });
       }
       if (runs !== undefined) {
         const used = await this.#store.slots({ name: RUNS }).count(owner);
-        usage.push({ name: named('concurrent_runs'), limit: runs, used });
+        usage.push({ name: labelOf('concurrent_runs'), limit: runs, used });
       }
       for (const { setting, window, of } of BUDGETS) {
         const limit = limits[setting];
         if (limit === undefined) continue;
         const { used } = await this.#store.budget(window).used(owner);
-        usage.push({ name: named(setting), limit, used: used / POINTS[of](1) });
+        usage.push({ name: labelOf(setting), limit, used: used / POINTS[of](1) });
       }
     }
     return usage;
@@ -242,9 +242,9 @@ function checkResults(
   results: readonly LimitResult[],
   { limits, request }: { limits: readonly OwnedRequest[]; request: AdmissionRequest },
 ): void {
-  for (let at = 0; at < limits.length; at++) {
-    const [limit, result] = [limits[at], results[at]];
-    if (!limit || !result) throw new Error(`the limit ${limit?.request.name} was not counted`);
+  for (const [index, limit] of limits.entries()) {
+    const result = results[index];
+    if (!result) throw new Error(`the limit ${limit.request.name} was not counted`);
     const { name, limit: max } = limit.request;
     const { granted, count } = result;
     const isOwn = limit.owner.team === undefined;

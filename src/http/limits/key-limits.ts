@@ -123,11 +123,11 @@ function pointsFor(budget: Budget, limits: KeyConfig['limits'], max: MaxUsage) {
   const limit = limits[budget.setting];
   const amount = max[budget.of];
   if (limit === undefined || amount === undefined) return undefined;
-  const all = POINTS[budget.of](limit);
+  const limitPoints = POINTS[budget.of](limit);
   // A run lasts for many minutes, and counts in the one in which it ends.
-  if (budget.per === 'minute' && max.isRun) return { points: 1, limit: all };
+  if (budget.per === 'minute' && max.isRun) return { points: 1, limit: limitPoints };
   // Never more than the limit, so that an owner with a small one can send anything at all.
-  return { points: Math.max(1, Math.min(all, POINTS[budget.of](amount))), limit: all };
+  return { points: Math.max(1, Math.min(limitPoints, POINTS[budget.of](amount))), limit: limitPoints };
 }
 
 /** What a request has reserved until it ends. */
@@ -172,8 +172,8 @@ export function notesOf(
   used: Used,
   ttlMs: number,
 ): LimitNote[] {
-  const noted = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
-  return noted.map(({ budget, owner = holder.key }) => {
+  const budgets = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
+  return budgets.map(({ budget, owner = holder.key }) => {
     const spent = budget.of === 'tokens' ? tokensOf(used) : POINTS.cost(used.cost);
     return { ...budget.window, holder: { ...holder, key: owner }, spent, ttlMs };
   });

@@ -56,8 +56,8 @@ export class ResearchCalls {
     const chosen = chooseModel(identity, json.model, 'responses');
     if (chosen.model.kind !== 'research') throw new GatewayError('unsupported_api', `${chosen.name} does no research.`);
     const body = { raw: Buffer.from(JSON.stringify(json)), json };
-    const read = await readResponse(this.#deps, identity, { body, ...chosen });
-    return (await submitResponse(this.#deps, { req, identity, read })).run;
+    const request = await readResponse(this.#deps, identity, { body, ...chosen });
+    return (await submitResponse(this.#deps, { req, identity, request })).run;
   }
 
   /**

@@ -20,12 +20,12 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
     return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses' }));
   }
-  const read = await readResponse(deps, identity, { body, name, model });
-  const { value, headers } = read;
+  const request = await readResponse(deps, identity, { body, name, model });
+  const { value, headers } = request;
   const isPlain = model.kind === 'proxy';
   const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !acceptsOnlyJson(req.headers.accept);
   const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
-  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
+  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, request });
   if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
   if (mode === 'background') {
     // The executor may have started already. A new run is shown as it was submitted, a replayed one as it is now.

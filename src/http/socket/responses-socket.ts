@@ -130,12 +130,12 @@ export class ResponsesSocket {
     let succeeded = false;
     try {
       refuseNewWork(this.#deps, { others: this.#deps.openAnswers.size });
-      const read = await readResponse(this.#deps, identity, {
+      const request = await readResponse(this.#deps, identity, {
         ...chooseModel(identity, body.json.model, 'responses'),
         body,
       });
       const options = { generate, keepMs: this.#options.times.most + SLACK_MS };
-      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, read, options });
+      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, request, options });
       memory[Symbol.dispose]();
       if (run.api === 'unstored') this.#unstored.add(run.id);
       if (this.#closed.signal.aborted) await this.#forgetAll();

@@ -86,16 +86,16 @@ export class Attachments {
 
   /** Parts as they are sent to a model. @throws GatewayError `not_found`, `invalid_parameter` for unreadable files. */
   async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<PlainPart[]> {
-    const found: PlainPart[] = [];
+    const resolved: PlainPart[] = [];
     for (const [index, part] of parts.entries()) {
       try {
-        found.push(await this.#resolvePart(part, { ...context, place: `${context.place}[${index}]` }));
+        resolved.push(await this.#resolvePart(part, { ...context, place: `${context.place}[${index}]` }));
       } catch (thrown) {
         if (!context.isStored || !isRefusal(thrown)) throw thrown;
-        found.push({ type: 'text', text: '(A file that can no longer be read.)' });
+        resolved.push({ type: 'text', text: '(A file that can no longer be read.)' });
       }
     }
-    return found;
+    return resolved;
   }
 
   async #resolvePart(part: InputPart, context: AttachmentContext): Promise<PlainPart> {
@@ -141,8 +141,8 @@ export class Attachments {
     if (file || canOpenUrls) return attachedText({ name, url }, undefined);
     // The model cannot open the URL, so what was read there is stored as a file.
     const { retentionMs: keepMs } = this.#parts.config.current().store;
-    const kept = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
-    return attachedText({ name, url: fileUrl(publicFileId(kept.id), kept.name) }, undefined);
+    const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
+    return attachedText({ name, url: fileUrl(publicFileId(stored.id), stored.name) }, undefined);
   }
 
   async #store(bytes: Buffer, { user, ...file }: { user: string; name: string; type: string; keepMs: number }) {

@@ -40,8 +40,8 @@ export function requireFunctions(tools: readonly ResponseTool[]): void {
   for (const tool of tools) {
     if (tool.type === 'namespace') requireFunctions(tool.tools);
     if (tool.type !== 'custom' && !isShellType(tool.type) && tool !== clientSearch) continue;
-    const named = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
-    const what = `the ${named} cannot be used on a research model: offer functions.`;
+    const label = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
+    const what = `the ${label} cannot be used on a research model: offer functions.`;
     throw fieldError('unsupported_parameter', 'tools', what);
   }
 }
@@ -60,10 +60,10 @@ export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'plac
 }
 
 /**
- * The client's tools as functions for the model. `taken`: names of tools that run here.
+ * The client's tools as functions for the model. `takenNames`: names of tools that run here.
  * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace with the name of an MCP server.
  */
-export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
+export function functionsIn(tools: readonly ResponseTool[], takenNames: readonly string[]): OfferedFunction[] {
   const clientSearch = clientSearchOf(tools);
   const searches = !clientSearch && tools.some(({ type }) => type === 'tool_search');
   const functions = tools.flatMap((tool) => {
@@ -71,24 +71,24 @@ export function functionsIn(tools: readonly ResponseTool[], taken: readonly stri
     if (tool.type === 'custom') return [offerText(tool)];
     if (tool.type === 'namespace') {
       const { name, description } = tool;
-      const first = tool.tools.find((one) => one.type === 'function' && one.defer_loading);
-      return tool.tools.map((one) => {
-        const about = one === first ? description : '';
-        const offered = one.type === 'custom' ? offerText(one) : offer(one, { searches, about });
-        return { ...offered, name: `${name}.${one.name}` };
+      const first = tool.tools.find((inner) => inner.type === 'function' && inner.defer_loading);
+      return tool.tools.map((inner) => {
+        const about = inner === first ? description : '';
+        const offered = inner.type === 'custom' ? offerText(inner) : offer(inner, { searches, about });
+        return { ...offered, name: `${name}.${inner.name}` };
       });
     }
     if (tool.type === 'tool_search') return tool === clientSearch ? [offerSearch(tool)] : [];
     return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
-  const names = new Set(taken);
+  const names = new Set(takenNames);
   for (const { name } of functions) {
     if (names.has(name)) throw nameTaken(`the function ${name} has the name of another tool`);
     names.add(name);
   }
   const labels = new Set(tools.flatMap((tool) => (tool.type === 'mcp' ? [tool.server_label] : [])));
-  const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
-  if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
+  const clash = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
+  if (clash?.type === 'namespace') throw nameTaken(`the namespace ${clash.name} has the name of an MCP server`);
   return functions;
 }
 
@@ -113,8 +113,8 @@ function offer(
   { searches, about = '' }: { searches: boolean; about?: string | undefined },
 ): OfferedFunction {
   const schema = parameters ?? { type: 'object', properties: {} };
-  const given = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
-  return { name, description, parameters: schema, ...given };
+  const flags = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
+  return { name, description, parameters: schema, ...flags };
 }
 
 function offerSearch({ type, description = 'Finds more tools.', parameters }: Search): OfferedFunction {

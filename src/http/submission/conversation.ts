@@ -92,18 +92,18 @@ export async function chatMessages(
   options: ConversationOptions,
 ): Promise<ConversationMessage[]> {
   const { field } = options;
-  const read = await resolveFiles(items, options);
-  const outputs = new PriorOutputs(read);
+  const resolved = await resolveFiles(items, options);
+  const outputs = new PriorOutputs(resolved);
   const messages: ConversationMessage[] = [];
-  for (const [index, item] of read.entries()) {
+  for (const [index, item] of resolved.entries()) {
     const found = await resolveItem(item, `${field}[${index}]`, options);
     if (found.type === 'message') {
       requireSupportedParts(found.content, `${field}[${index}].content`, options.model);
       const content = found.content.filter(isForResearch);
       if (content.length > 0) messages.push({ role: found.role, content });
-      for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.of(call)));
+      for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.outputOf(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found));
-    else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.of(found)));
+    else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.outputOf(found)));
     else if (found.type === 'prior_output') {
       if (found.output !== '' && !outputs.hasCall(found)) messages.push(priorOutput(found.output));
       if (found.images)
@@ -126,22 +126,22 @@ export async function resolveFiles(
   { model, field, isStored, attach }: Pick<ConversationOptions, 'model' | 'field' | 'isStored' | 'attach'>,
   from = 0,
 ): Promise<InputItem[]> {
-  const read: InputItem[] = [];
+  const resolved: InputItem[] = [];
   for (const [index, item] of items.entries()) {
     const place = `${field}[${index}]`;
     if (item.type === 'message' && index >= from) {
       const content = await attach(item.content, `${place}.content`, { allowPdf: item.role === 'user', isStored });
       requireSupportedParts(content, `${place}.content`, model);
-      read.push({ ...item, content: content.filter(isForResearch) });
+      resolved.push({ ...item, content: content.filter(isForResearch) });
     } else if (item.type === 'prior_output' && item.parts) {
       const { parts: given, ...rest } = item;
       const parts = await attach(given, outputPlace(place), { allowPdf: false, isStored });
       const texts = parts.map((part) => asText(part, model).text);
       const images = model.vision ? parts.filter((part) => part.type === 'image').map(({ url }) => url) : [];
-      read.push({ ...rest, output: texts.join('\n'), ...(images.length > 0 && { images }) });
-    } else read.push(item);
+      resolved.push({ ...rest, output: texts.join('\n'), ...(images.length > 0 && { images }) });
+    } else resolved.push(item);
   }
-  return read;
+  return resolved;
 }
 
 /** Whether a model accepts a part. */
@@ -176,7 +176,7 @@ class PriorOutputs {
     }
   }
 
-  of({ callId, output }: PriorCall): string | undefined {
+  outputOf({ callId, output }: PriorCall): string | undefined {
     return output ?? (callId === undefined ? undefined : this.#byCall.get(callId)?.output);
   }
 
@@ -223,8 +223,8 @@ export async function resolveItem(item: InputItem, place: string, options: Conve
     const parts = await options.attach(found.parts, outputPlace(place), { allowPdf: true, isStored });
     const isShown = (part: PlainPart) => part.type !== 'text' && supports(part, options.model);
     // The client cannot change the output of its tool, so unsupported parts are named instead of refused.
-    const read = parts.filter((part) => !isShown(part)).map((part) => asText(part, options.model));
-    return { ...found, output: textAmong(read), shown: parts.filter(isShown) };
+    const texts = parts.filter((part) => !isShown(part)).map((part) => asText(part, options.model));
+    return { ...found, output: textAmong(texts), shown: parts.filter(isShown) };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);

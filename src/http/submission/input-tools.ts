@@ -114,15 +114,15 @@ function fileSearchOf(
   before: FileSearch | undefined,
   param: string,
 ): FileSearch {
-  const checked = filters === undefined ? undefined : filter.safeParse(filters);
-  if (checked?.error) {
+  const parsed = filters === undefined ? undefined : filter.safeParse(filters);
+  if (parsed?.error) {
     throw fieldError('invalid_parameter', param, 'this is no filter by attributes.');
   }
   const threshold = ranking_options?.score_threshold;
   return {
     ...before,
     stores: [...new Set([...(before?.stores ?? []), ...vector_store_ids])],
-    ...(checked && { filter: checked.data }),
+    ...(parsed && { filter: parsed.data }),
     ...(max_num_results !== undefined && { limit: max_num_results }),
     ...(threshold !== undefined && { scoreThreshold: threshold }),
   };

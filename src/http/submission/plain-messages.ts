@@ -32,13 +32,13 @@ export async function plainMessages(
   items: readonly InputItem[],
   options: ConversationOptions & Before,
 ): Promise<PlainThread> {
-  const { before, field, kept = 0, pendingApprovals = NO_APPROVALS } = options;
+  const { before, field, storedCount = 0, pendingApprovals = NO_APPROVALS } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
   const resolved: ResolvedItem[] = [];
   const calls = new Map<string, PriorCall>();
   for (const [index, raw] of items.entries()) {
-    const isStored = index < kept;
-    const place = isStored ? `conversation[${index}]` : `${field}[${index - kept}]`;
+    const isStored = index < storedCount;
+    const place = isStored ? `conversation[${index}]` : `${field}[${index - storedCount}]`;
     const item = await withCallId(await resolveItem(raw, place, { ...options, isStored }), calls, {
       ...options,
       place,
@@ -64,10 +64,10 @@ export async function plainMessages(
     pendingApprovals,
     field,
   });
-  const made = new Set(resolved.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
+  const madeCalls = new Set(resolved.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
   for (const item of resolved) {
     // An approved call that was made is in the input as a call of its own.
-    if (item.type === 'prior_call' && item.asks && made.has(item.callId)) continue;
+    if (item.type === 'prior_call' && item.asks && madeCalls.has(item.callId)) continue;
     if (item.type === 'message') {
       if (item.content.length > 0) thread.addMessage(asTurnMessage(item), item.phase);
       for (const call of item.calls ?? []) thread.addCall(call);
@@ -109,7 +109,7 @@ interface Before {
   /** The conversation so far; its last message may have called functions. */
   before: readonly TurnMessage[];
   /** How many of the first items are from a stored conversation. */
-  kept?: number;
+  storedCount?: number;
   /** Calls of that message that wait for an approval, by the ids of the approval requests. */
   pendingApprovals?: ReadonlyMap<string, string> | undefined;
 }
@@ -142,13 +142,13 @@ const EARLIER_FILES = { type: 'text' as const, text: 'Files of an earlier tool r
 /** Removes open calls that the client sends again. Some clients repeat a conversation although they name its last response. */
 function withoutRepeatedCalls(
   before: readonly TurnMessage[],
-  again: ReadonlySet<string | undefined>,
+  repeated: ReadonlySet<string | undefined>,
 ): readonly TurnMessage[] {
   const last = before.at(-1);
-  if (last?.role !== 'assistant' || !last.tool_calls?.some(({ id }) => again.has(id))) return before;
+  if (last?.role !== 'assistant' || !last.tool_calls?.some(({ id }) => repeated.has(id))) return before;
   // The provider's `replay` belongs to the full turn and does not fit fewer calls.
   const { tool_calls: calls, replay: _, ...message } = last;
-  const remaining = calls.filter(({ id }) => !again.has(id));
+  const remaining = calls.filter(({ id }) => !repeated.has(id));
   const withCalls = remaining.length > 0 ? { ...message, tool_calls: remaining } : message;
   const turn = remaining.length > 0 || message.content.trim() !== '' ? [withCalls] : [];
   return [...before.slice(0, -1), ...turn];

@@ -66,21 +66,21 @@ export function parsePlain(
     enforcesGrammars,
   }: { offered: readonly string[]; tools: ToolsConfig; reportsLogprobs: boolean; enforcesGrammars: boolean },
 ): ParsedSubmission<PlainBody> {
-  const said = withoutTrigger(json.input);
+  const toCompact = withoutTrigger(json.input);
   // A request that continues a thread need not add any input.
   const follows = json.previous_response_id != null || json.conversation != null;
-  const input = said ?? json.input ?? (follows ? [] : undefined);
+  const input = toCompact ?? json.input ?? (follows ? [] : undefined);
   const parsed = parseBody(plainResponseBody, { ...json, input });
   const lists = placedTools(parsed.value, json);
   if (!enforcesGrammars) refuseGrammars(lists);
-  const { include = [], top_logprobs: others } = parsed.value;
+  const { include = [], top_logprobs: topLogprobs } = parsed.value;
   const granted = SUPPORTED_INCLUDES.filter((name) => name !== LOGPROBS || reportsLogprobs);
-  const ignored = [...parsed.ignored, ...(others !== undefined && !reportsLogprobs ? ['top_logprobs'] : [])];
+  const ignored = [...parsed.ignored, ...(topLogprobs !== undefined && !reportsLogprobs ? ['top_logprobs'] : [])];
   const value = {
     ...parsed.value,
     include: include.filter((name) => granted.includes(name)),
-    top_logprobs: reportsLogprobs ? others : undefined,
-    ...(said && { compacts: true as const }),
+    top_logprobs: reportsLogprobs ? topLogprobs : undefined,
+    ...(toCompact && { compacts: true as const }),
   };
   const leftOut = lists.flatMap(({ tools, place }) =>
     tools.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`${place}[${index}]`])),
@@ -125,19 +125,19 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
   if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
     throw fieldError('invalid_parameter', 'input', 'must not be empty.');
   }
-  const { settings, ...said } = await readPlainThread(body, context);
-  if (said.messages.length === 0 && !said.approved && !body.instructions) {
+  const { settings, ...thread } = await readPlainThread(body, context);
+  if (thread.messages.length === 0 && !thread.approved && !body.instructions) {
     throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
-  if (body.truncation !== 'auto') checkWindow(said.messages, { ...context, param: 'input' });
+  if (body.truncation !== 'auto') checkWindow(thread.messages, { ...context, param: 'input' });
   const offered = { ...body, tools: withSettings(body.tools, settings) };
   const tools = plainTools(body.compacts ? {} : offered, context);
-  requireServers(said.approved?.message.tool_calls ?? [], tools);
+  requireServers(thread.approved?.message.tool_calls ?? [], tools);
   const approvals = approvalRules(body.tools);
   const asksLogprobs = body.include?.includes(LOGPROBS) || (body.top_logprobs ?? 0) > 0;
   const request: PlainRequest = {
     kind: 'plain',
-    ...said,
+    ...thread,
     instructions: body.instructions ?? null,
     ...tools,
     ...approvals,
@@ -175,12 +175,12 @@ export async function readPlainThread(
 ): Promise<PlainThread & { settings: ThreadSettings | undefined }> {
   const { messages: before, asked, settings } = id === undefined ? EMPTY_THREAD : await runs.conversation(caller, id);
   requireFewTools(toolsIn(joined?.items ?? []), 'conversation');
-  const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
-  const items = [...said, ...input];
+  const joinedItems = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
+  const items = [...joinedItems, ...input];
   const messages = await plainMessages(items, {
     model,
     field: 'input',
-    kept: said.length,
+    storedCount: joinedItems.length,
     findItem: createItemLookup(items, { runs, caller, field: 'input' }),
     ...contentReadersFor(caller, sealed, {
       canOpenUrls: false,
@@ -212,10 +212,10 @@ export function plainTools(
   { tools = [], tool_choice: choice = 'auto' }: Pick<PlainResponseBody, 'tools' | 'tool_choice'>,
   { offered, key }: Pick<PlainContext, 'offered' | 'key'>,
 ): Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'> {
-  const asked = requestedTools({ tools }, { offered, key });
-  const hosted = asked.tools ?? { builtin: [], allowedDomains: [] };
+  const requested = requestedTools({ tools }, { offered, key });
+  const hosted = requested.tools ?? { builtin: [], allowedDomains: [] };
   const functions = functionsIn(tools, hosted.builtin);
-  const all = { tools: functions, hosted, mcpServers: asked.mcpServers, sources: asked.sources };
+  const all = { tools: functions, hosted, mcpServers: requested.mcpServers, sources: requested.sources };
   return applyToolChoice(all, choice);
 }
 

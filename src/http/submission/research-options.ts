@@ -63,12 +63,12 @@ function isStructured(body: OptionsBody): boolean {
 
 /** How many lanes or attempts research at the same time. */
 function parallelOptions({ research }: OptionsBody, { model }: OptionsContext) {
-  const asked = { lanes: research?.lanes ?? 1, attempts: research?.attempts ?? 1 };
-  if (asked.lanes > 1 && asked.attempts > 1) {
+  const requested = { lanes: research?.lanes ?? 1, attempts: research?.attempts ?? 1 };
+  if (requested.lanes > 1 && requested.attempts > 1) {
     throw fieldError('conflicting_parameters', 'research.attempts', 'cannot be above 1 together with research.lanes.');
   }
   // Lanes and attempts exclude each other, so a request for one overrides the model's default for the other.
-  const lanes = research?.lanes ?? (asked.attempts > 1 ? 1 : model.research.lanes);
+  const lanes = research?.lanes ?? (requested.attempts > 1 ? 1 : model.research.lanes);
   const attempts = research?.attempts ?? (lanes > 1 ? 1 : model.research.attempts);
   return { ...(lanes > 1 && { lanes }), ...(attempts > 1 && { attempts }) };
 }

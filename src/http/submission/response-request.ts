@@ -60,18 +60,18 @@ export async function submitResponse(
     req,
     res,
     identity,
-    read,
+    request,
     options,
   }: {
     req: IncomingMessage;
     /** Absent on a WebSocket. */
     res?: ServerResponse;
     identity: Identity;
-    read: ResponseRequest;
+    request: ResponseRequest;
     options?: Pick<Submission, 'generate' | 'keepMs'>;
   },
 ) {
-  const { name, model, body, value, joined, prepared } = read;
+  const { name, model, body, value, joined, prepared } = request;
   const { prompt_cache_options: cache } = body.json;
   // Such a request only prepares a cache: the input is stored, and no provider is called.
   const storesOnly = options?.generate === false || (isObject(cache) && cache.prewarm === true);

@@ -24,7 +24,7 @@ function shownTool(tool: Exclude<ResponseTool, { type: 'tool_search' }>): ShownT
       return shownFunction(tool);
     case 'namespace': {
       const { type, name, description = null } = tool;
-      const tools = tool.tools.map((one) => (one.type === 'custom' ? shownCustom(one) : shownFunction(one)));
+      const tools = tool.tools.map((inner) => (inner.type === 'custom' ? shownCustom(inner) : shownFunction(inner)));
       return { type, name, description, tools };
     }
     case 'custom':

@@ -95,8 +95,8 @@ function fileObject({ id, bytes, createdAt, expiresAt, name, purpose }: FileReco
 /** The fields of a form as an object. `expires_after` may be sent as JSON, or as fields like `expires_after[seconds]`. */
 function nestFields(fields: Upload['fields']): Record<string, unknown> {
   const purpose = fields.get('purpose');
-  const whole = fields.get('expires_after');
-  if (whole !== undefined) return { purpose, expires_after: parseJson(whole) ?? whole };
+  const text = fields.get('expires_after');
+  if (text !== undefined) return { purpose, expires_after: parseJson(text) ?? text };
   const after = { anchor: fields.get('expires_after[anchor]'), seconds: fields.get('expires_after[seconds]') };
   const expires_after = after.anchor === undefined && after.seconds === undefined ? undefined : after;
   return { purpose, expires_after };

@@ -80,13 +80,13 @@ export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answ
   const store = await storeOf(deps, call);
   const queries = typeof query === 'string' ? [query] : query;
   const { signal } = call.identity.context;
-  const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
+  const hits = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
   void deps.vectorStores.touch(store);
   const minScore = ranking_options?.score_threshold ?? 0;
   const page: SearchPage = {
     object: 'vector_store.search_results.page',
     search_query: queries,
-    data: found
+    data: hits
       .filter(({ score }) => score >= minScore)
       .map(({ file, score, text, page: number, section }) => ({
         file_id: file.id,
