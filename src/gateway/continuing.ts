@@ -6,10 +6,7 @@ import type { AttemptResult } from './attempt-result.ts';
 
 type TryRoute = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
 
-/**
- * Lets a route continue an answer that another route left unfinished: it is sent the answer so far, and once more in
- * another form if it refuses that.
- */
+/** Lets a route continue another route's unfinished answer: it is sent the text so far, and again in another form if it refuses. */
 export function withContinuation(tryRoute: TryRoute, continued: ContinuedAnswer): TryRoute {
   return async (call, attempt, racer) => {
     const { route } = attempt;

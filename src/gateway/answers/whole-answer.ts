@@ -12,10 +12,7 @@ import { lastReportedUsage, usageOfPayload } from './reported-usage.ts';
 /** The longest answer that is buffered, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
 const MAX_ERROR = 1024 * 1024;
-/**
- * The most that is parsed, in bytes. The long strings of longer answers are cut first; JSON that is still longer, or has
- * very many values, is checked only from outside.
- */
+/** The most that is parsed, in bytes. Long strings are cut first; JSON that is still longer is checked only from outside. */
 const MAX_PARSED = 1024 * 1024;
 
 /** How much is inspected of an answer that is relayed unjudged, in bytes. */

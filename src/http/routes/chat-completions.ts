@@ -78,7 +78,7 @@ async function readRequest(
   const { caller, key, context } = identity;
   // Only for as long as a run may take, because clients send the whole chat each time.
   const keepMs = deps.config.current().runs.maxRunMs;
-  await deps.attachments.storeInlineFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
+  await deps.attachments.saveFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
     const { value, headers } = parsePlainChat(plainChatBody, body, chatAbilities(identity, name, model));
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };

@@ -29,7 +29,7 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   }
   const { runs } = deps.config.current();
   const keepOptions = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;
-  await deps.attachments.storeInlineFiles(body.json.input, keepOptions);
+  await deps.attachments.saveFiles(body.json.input, keepOptions);
   const { value, ignored } = parseBody(countBody, body.json);
   const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model });
   const { instructions } = value;

@@ -64,11 +64,8 @@ async function taskOf(
     };
   }
   const { tools, store } = deps.config.current();
-  await deps.attachments.storeInlineFiles(fields.messages, {
-    user: caller.user,
-    keepMs: store.retentionMs,
-    field: 'messages',
-  });
+  const saveOptions = { user: caller.user, keepMs: store.retentionMs, field: 'messages' } as const;
+  await deps.attachments.saveFiles(fields.messages, saveOptions);
   const parts = { ...deps, caller, key, name };
   const { value, headers, request } =
     model.kind === 'proxy'

@@ -63,7 +63,7 @@ export class Attachments {
    * @throws GatewayError `invalid_parameter` for data that is not base64, and as an upload; `not_found` if stored items
    *   refer to unknown files.
    */
-  async storeInlineFiles(
+  async saveFiles(
     items: unknown,
     { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' | 'items' },
   ): Promise<void> {

@@ -22,12 +22,11 @@ export function parsePlainChat<T extends typeof plainChatBody | typeof plainTask
   { reportsLogprobs, stops }: { reportsLogprobs: boolean; stops: boolean },
 ): ParsedSubmission<z.output<T>> {
   const { value, ignored } = parseBody(schema, json);
-  const { logprobs = false, top_logprobs: topLogprobs = 0 } = value;
+  const { logprobs = false, top_logprobs: top = 0 } = value;
   if (logprobs && !reportsLogprobs) {
     throw fieldError('unsupported_parameter', 'logprobs', 'no provider of this model tells them: leave it out.');
   }
-  if (topLogprobs > 0 && !logprobs)
-    throw fieldError('unsupported_parameter', 'top_logprobs', 'send logprobs: true with it.');
+  if (top > 0 && !logprobs) throw fieldError('unsupported_parameter', 'top_logprobs', 'send logprobs: true with it.');
   if (value.stop && !stops) ignored.push('stop');
   if (value.verbosity !== undefined && !reportsLogprobs) ignored.push('verbosity');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };

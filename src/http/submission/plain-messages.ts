@@ -32,19 +32,17 @@ export async function plainMessages(
   items: readonly InputItem[],
   options: ConversationOptions & Before,
 ): Promise<PlainThread> {
-  const { before, field, storedCount = 0, pendingApprovals = NO_APPROVALS } = options;
+  const { before, field, storedCount = 0, approvals = NO_APPROVALS } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
-  const resolved: ResolvedItem[] = [];
+  const found: ResolvedItem[] = [];
   const calls = new Map<string, PriorCall>();
   for (const [index, raw] of items.entries()) {
     const isStored = index < storedCount;
     const place = isStored ? `conversation[${index}]` : `${field}[${index - storedCount}]`;
-    const item = await withCallId(await resolveItem(raw, place, { ...options, isStored }), calls, {
-      ...options,
-      place,
-    });
-    if (item.type === 'prior_call' && item.itemId !== undefined && !calls.has(item.itemId))
-      calls.set(item.itemId, item);
+    const resolved = await resolveItem(raw, place, { ...options, isStored });
+    const item = await withCallId(resolved, calls, { ...options, place });
+    const itemId = item.type === 'prior_call' ? item.itemId : undefined;
+    if (item.type === 'prior_call' && itemId !== undefined && !calls.has(itemId)) calls.set(itemId, item);
     if (item.type === 'message') {
       const { vision, audio } = options.model;
       // The wires have audio only in user messages.
@@ -53,42 +51,34 @@ export async function plainMessages(
     }
     // A compaction replaces the items before it, but clients may send those again all the same.
     const isReplaced = index < compacted && !(item.type === 'message' && item.role !== 'assistant');
-    resolved.push(isReplaced ? { type: 'dropped' } : item);
+    found.push(isReplaced ? { type: 'dropped' } : item);
   }
-  checkApprovals(resolved, { pendingApprovals, field });
-  const orphans = before.length > 0 ? NO_OUTPUTS : findOrphanOutputs(resolved);
-  const matched = resolved.filter((item) => !orphans.has(item));
-  const called = new Set(resolved.flatMap((item) => callsIn(item).map(({ callId }) => callId)));
-  const thread = new ThreadBuilder(withoutRepeatedCalls(before, called), {
-    outputs: outputsOf(matched, pendingApprovals),
-    pendingApprovals,
-    field,
-  });
-  const madeCalls = new Set(resolved.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
-  for (const item of resolved) {
+  checkApprovals(found, { approvals, field });
+  const orphans = before.length > 0 ? NO_OUTPUTS : findOrphanOutputs(found);
+  const matched = found.filter((item) => !orphans.has(item));
+  const called = new Set(found.flatMap((item) => callsIn(item).map(({ callId }) => callId)));
+  const outputs = outputsOf(matched, approvals);
+  const thread = new ThreadBuilder(dropCalls(before, called), { outputs, approvals, field });
+  const madeCalls = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
+  for (const item of found) {
     // An approved call that was made is in the input as a call of its own.
     if (item.type === 'prior_call' && item.asks && madeCalls.has(item.callId)) continue;
     if (item.type === 'message') {
-      if (item.content.length > 0) thread.addMessage(asTurnMessage(item), item.phase);
+      if (item.content.length > 0) thread.add(asTurnMessage(item), item.phase);
       for (const call of item.calls ?? []) thread.addCall(call);
     } else if (item.type === 'prior_call') thread.addCall(item);
     else if (item.type === 'thought') thread.addThought(item);
     else if (item.type === 'tool_call') {
-      thread.addCall({
-        type: 'prior_call',
-        name: item.name,
-        arguments: item.arguments ?? '',
-        output: item.result ?? '',
-      });
+      const { name, arguments: args = '', result: output = '' } = item;
+      thread.addCall({ type: 'prior_call', name, arguments: args, output });
     } else if (item.type === 'prior_output' && item.callId !== undefined && !orphans.has(item)) {
       thread.endTurnOf(item.callId);
     } else if (item.type === 'prior_output') {
-      if (item.output !== '') thread.addMessage(asTurnMessage(priorOutput(item.output)));
-      if (item.shown?.length)
-        thread.addMessage(asTurnMessage({ role: 'user', content: [EARLIER_FILES, ...item.shown] }));
+      if (item.output !== '') thread.add(asTurnMessage(priorOutput(item.output)));
+      if (item.shown?.length) thread.add(asTurnMessage({ role: 'user', content: [EARLIER_FILES, ...item.shown] }));
     }
   }
-  return thread.finish({ isStoredThread: before.length > 0 });
+  return thread.finish({ isStored: before.length > 0 });
 }
 
 /** Adds the `call_id` to an output that names only the item of its call. `calls`: earlier calls by their item ids. */
@@ -111,7 +101,7 @@ interface Before {
   /** How many of the first items are from a stored conversation. */
   storedCount?: number;
   /** Calls of that message that wait for an approval, by the ids of the approval requests. */
-  pendingApprovals?: ReadonlyMap<string, string> | undefined;
+  approvals?: ReadonlyMap<string, string> | undefined;
 }
 const NO_APPROVALS: ReadonlyMap<string, string> = new Map();
 
@@ -124,9 +114,9 @@ export interface PlainThread {
 /** @throws GatewayError for an approval without its request. */
 function checkApprovals(
   items: readonly ResolvedItem[],
-  { pendingApprovals, field }: { pendingApprovals: ReadonlyMap<string, string>; field: string },
+  { approvals, field }: { approvals: ReadonlyMap<string, string>; field: string },
 ): void {
-  const requests = new Set(pendingApprovals.keys());
+  const requests = new Set(approvals.keys());
   for (const item of items) if (item.type === 'prior_call' && item.asks && item.callId) requests.add(item.callId);
   for (const item of items) {
     if (item.type !== 'prior_output' || item.approves === undefined || !item.callId || requests.has(item.callId))
@@ -140,10 +130,7 @@ const NO_OUTPUTS: ReadonlySet<ResolvedItem> = new Set();
 const EARLIER_FILES = { type: 'text' as const, text: 'Files of an earlier tool result:' };
 
 /** Removes open calls that the client sends again. Some clients repeat a conversation although they name its last response. */
-function withoutRepeatedCalls(
-  before: readonly TurnMessage[],
-  repeated: ReadonlySet<string | undefined>,
-): readonly TurnMessage[] {
+function dropCalls(before: readonly TurnMessage[], repeated: ReadonlySet<string | undefined>): readonly TurnMessage[] {
   const last = before.at(-1);
   if (last?.role !== 'assistant' || !last.tool_calls?.some(({ id }) => repeated.has(id))) return before;
   // The provider's `replay` belongs to the full turn and does not fit fewer calls.
@@ -173,11 +160,11 @@ function findOrphanOutputs(items: readonly ResolvedItem[]): ReadonlySet<Resolved
 
 type Outputs = Map<string, ResolvedOutput[]>;
 
-function outputsOf(items: readonly ResolvedItem[], pendingApprovals: ReadonlyMap<string, string>): Outputs {
+function outputsOf(items: readonly ResolvedItem[], approvals: ReadonlyMap<string, string>): Outputs {
   const outputs: Outputs = new Map();
   for (const item of items) {
     if (item.type !== 'prior_output' || item.callId === undefined) continue;
-    const callId = pendingApprovals.get(item.callId) ?? item.callId;
+    const callId = approvals.get(item.callId) ?? item.callId;
     const answers = outputs.get(callId);
     if (answers) answers.push(item);
     else outputs.set(callId, [item]);
@@ -205,13 +192,9 @@ class ThreadBuilder {
 
   constructor(
     before: readonly TurnMessage[],
-    {
-      outputs,
-      pendingApprovals,
-      field,
-    }: { outputs: Outputs; pendingApprovals: ReadonlyMap<string, string>; field: string },
+    { outputs, approvals, field }: { outputs: Outputs; approvals: ReadonlyMap<string, string>; field: string },
   ) {
-    this.#requests = new Map(pendingApprovals.entries().map(([request, callId]) => [callId, request]));
+    this.#requests = new Map(approvals.entries().map(([request, callId]) => [callId, request]));
     this.#messages = [...before];
     this.#outputs = outputs;
     this.#field = field;
@@ -223,7 +206,7 @@ class ThreadBuilder {
     }
   }
 
-  addMessage(message: TurnMessage, phase?: MessagePhase): void {
+  add(message: TurnMessage, phase?: MessagePhase): void {
     const isOfThought = this.#thought !== undefined && message.role === 'assistant' && !this.#turn?.tool_calls;
     if (isOfThought && (this.#thought === 'thought' || this.#endsInNotes)) {
       // Commentary and answer are one turn, and the thought belongs to both.
@@ -249,7 +232,7 @@ class ThreadBuilder {
     const { callId, name, arguments: args } = call;
     // The call of a tool that ran elsewhere and is not offered here becomes text.
     if (callId === undefined) {
-      this.addMessage(asTurnMessage(priorCall(call, call.output)));
+      this.add(asTurnMessage(priorCall(call, call.output)));
       return;
     }
     if (call.asks) this.#requests.set(callId, callId);
@@ -270,11 +253,10 @@ class ThreadBuilder {
   }
 
   /** Finishes the conversation. @throws GatewayError if calls and outputs do not match. */
-  finish({ isStoredThread }: { isStoredThread: boolean }): PlainThread {
+  finish({ isStored }: { isStored: boolean }): PlainThread {
     this.#close();
     for (const [callId, outputs] of this.#outputs) {
-      if (isStoredThread && outputs.length > 0)
-        throw this.#error(`no call ${callId.slice(0, 80)} waits for this output`);
+      if (isStored && outputs.length > 0) throw this.#error(`no call ${callId.slice(0, 80)} waits for this output`);
     }
     const message = this.#approved;
     const requests = (message?.tool_calls ?? []).map(({ id }) => this.#requests.get(id) ?? id);

@@ -189,7 +189,7 @@ export async function readPlainThread(
       sentBefore: attachedBytes(before),
     }),
     before,
-    pendingApprovals: asked,
+    approvals: asked,
   });
   return { ...messages, settings: settingsBehind(items, settings) };
 }
