@@ -5,44 +5,44 @@ import type { Route } from '../upstream/upstream.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 import type { ContinuedAnswer } from './answers/continued-answer.ts';
 import type { AttemptMeter, CallAccount } from './call-account.ts';
-import type { PassedRequest } from './replace-spans.ts';
+import type { ProxiedRequest } from './replace-spans.ts';
 import type { StreamKind } from './streams/stream-kind.ts';
 
-/** Whom an answer goes to piece by piece. */
+/** The client that an answer is written to as it arrives. */
 export interface Client {
   res: ServerResponse;
-  /** Takes down what goes out. */
+  /** Records what is written. */
   copy?: AnswerCopy | undefined;
-  /** Whether a stream was asked for. */
+  /** Whether the client requested a stream. */
   stream: boolean;
-  /** How long comments that keep the connection alive are held back before the first content, in milliseconds. */
+  /** How long keep-alive comments are held back before the first content, in milliseconds. */
   holdMs: number;
-  /** The answer that several routes may write one after the other; absent: what breaks fails. */
+  /** The answer that several routes may write one after the other; absent: a stream that breaks off has failed. */
   continued?: ContinuedAnswer | undefined;
 }
 
 /** A call before a route is chosen. */
 export interface RoutedCall {
-  request: PassedRequest;
+  request: ProxiedRequest;
   modelName: string;
   kind: StreamKind;
   account: CallAccount;
-  /** For answers that are held until they are whole. */
+  /** Memory for answers that are buffered until they are complete. */
   memory: Permit;
-  /** Absent for a background task: its answer is held until it is whole, whatever it is. */
+  /** Absent for a background task, whose answer is always buffered until it is complete. */
   client?: Client | undefined;
 }
 
-/** A call while a route is asked: what the receivers of the answer know. */
+/** A call during one attempt: what the receivers of the answer know. */
 export interface AttemptContext extends Omit<RoutedCall, 'request' | 'account'> {
-  /** See `PassedRequest`. */
+  /** See `ProxiedRequest`. */
   api: string;
   route: Route;
   target: ProviderTarget;
   meter: AttemptMeter;
-  /** Called before the first bytes go out: no other route is waited for then. */
+  /** Called before the first bytes go out: from then on no other route can answer. */
   onBegin(): void;
 }
 
-/** The context of an answer that passes to a client as it comes. */
-export type PassingContext = AttemptContext & { client: Client };
+/** The context of an answer that is relayed to a client as it arrives. */
+export type RelayContext = AttemptContext & { client: Client };

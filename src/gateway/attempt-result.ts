@@ -1,18 +1,18 @@
 import type { AttemptFailure, TurnUsage } from '../upstream/provider-answer.ts';
 import type { HeldAnswer, Receiver, ReceiverControl } from '../upstream/provider-target.ts';
 
-/** What became of asking one provider. */
+/** How an attempt on one route ended. */
 export type AttemptResult =
-  /** The answer is whole in memory; nothing of it went to the client. */
+  /** The answer is complete in memory, and none of it was written to the client. */
   | { is: 'answered'; answer: HeldAnswer; usage: TurnUsage | null }
   /**
-   * It went to the client to its end, or, with `failure`, broke off, which the client was shown. `midway`: `usage` was told
-   * before more came.
+   * The answer was written to the client. `failure`: it broke off, and the client was sent the error. `midway`: more
+   * content followed the event that reported `usage`.
    */
   | { is: 'delivered'; usage: TurnUsage | null; midway?: boolean; failure?: AttemptFailure }
   /**
-   * Another route may be asked: the client got nothing, comments, or a beginning that the next one continues; `usage` where the provider told.
-   * `answer`: what the provider said, where it is one to pass on.
+   * Another route may be called: the client got nothing, only comments, or a beginning that the next route continues.
+   * `answer`: the provider's error, if the client may see it. `usage`: what the provider reported, if anything.
    */
   | { is: 'failed'; failure: AttemptFailure; answer?: HeldAnswer; usage?: TurnUsage };
 

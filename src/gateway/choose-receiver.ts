@@ -6,60 +6,60 @@ import { isJson, mediaTypeOf } from './answers/answer-headers.ts';
 import { RelayedBody } from './answers/relayed-body.ts';
 import { judgeError, judgeWhole, WholeAnswer, type WholeAnswerOptions } from './answers/whole-answer.ts';
 import { streamOfCompletion } from './answers/whole-as-stream.ts';
-import type { AttemptContext, PassingContext } from './attempt-context.ts';
+import type { AttemptContext, RelayContext } from './attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ContinuedStream } from './streams/continued-stream.ts';
 import { RelayedStream } from './streams/relayed-stream.ts';
 
-/** JSON of other APIs than chat is kept until it is whole up to this, in bytes: text, and what may be vectors. */
-const MAX_KEPT_TEXT = 16 * 1024 * 1024;
-const MAX_KEPT = 1024 * 1024;
+/** Up to this size JSON of APIs other than chat is buffered until it is complete, in bytes: text, and possibly vectors. */
+const MAX_BUFFERED_TEXT = 16 * 1024 * 1024;
+const MAX_BUFFERED = 1024 * 1024;
 
-/** APIs that answer with JSON, or with events where a stream was asked for, and with nothing else. */
+/** APIs that answer only with JSON, or with events when a stream is requested. */
 const JSON_APIS = new Set(['chat_completions', 'completions', 'responses', 'messages', 'embeddings']);
 
-/** Chooses by the head of an answer who takes its body. */
-export function receiverOf(given: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
+/** Chooses the receiver of an answer's body by the answer's head. */
+export function receiverOf(received: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
   const { api, client, target, meter, memory } = context;
-  // Clients read no body of a 205: what comes with it would be an empty success.
-  const head = given.status === 205 ? { ...given, status: 200 } : given;
-  const whole = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'keep'>) =>
+  // Clients ignore the body of a 205, so it would look to them like an empty success.
+  const head = received.status === 205 ? { ...received, status: 200 } : received;
+  const collect = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'maxLength'>) =>
     new WholeAnswer(head, control, { judge, memory, meter, ...options });
   if (head.status >= 300) {
     meter.errorStatus();
-    return whole((answer) => judgeError(answer, target));
+    return collect((answer) => judgeError(answer, target));
   }
   const judge = (answer: HeldAnswer) => judgeWhole(answer, context);
-  if (!client) return whole(judge);
-  const passing = { ...context, client };
+  if (!client) return collect(judge);
+  const relayed = { ...context, client };
   const type = mediaTypeOf(head);
   const isJsonApi = JSON_APIS.has(api);
-  if (isStream(type, passing)) return streamReceiver(head, control, passing);
+  if (isStream(type, relayed)) return streamReceiver(head, control, relayed);
   if (isJsonApi ? client.stream : client.res.headersSent) {
-    return whole((answer) => judgeInsteadOfStream(answer, passing));
+    return collect((answer) => judgeInsteadOfStream(answer, relayed));
   }
-  const relay = () => new RelayedBody(head, control, passing);
-  if (api === 'chat_completions') return whole(judge, { relay });
-  if (isJsonApi) return whole(judge, { relay, keep: api === 'embeddings' ? MAX_KEPT : MAX_KEPT_TEXT });
-  // Files, audio, pictures: what they are, only their provider knows.
-  if (type === 'text/html') return whole(judge, { relay });
-  const isShort = Number(head.headers['content-length'] ?? 0) <= MAX_KEPT;
-  return isJson(type) && isShort ? whole(judge, { relay, keep: MAX_KEPT }) : relay();
+  const relay = () => new RelayedBody(head, control, relayed);
+  if (api === 'chat_completions') return collect(judge, { relay });
+  if (isJsonApi) return collect(judge, { relay, maxLength: api === 'embeddings' ? MAX_BUFFERED : MAX_BUFFERED_TEXT });
+  // Files, audio, images: only their provider can tell whether they are sound.
+  if (type === 'text/html') return collect(judge, { relay });
+  const isShort = Number(head.headers['content-length'] ?? 0) <= MAX_BUFFERED;
+  return isJson(type) && isShort ? collect(judge, { relay, maxLength: MAX_BUFFERED }) : relay();
 }
 
-function isStream(type: string, { api, client, kind }: PassingContext): boolean {
+function isStream(type: string, { api, client, kind }: RelayContext): boolean {
   const isJsonApi = JSON_APIS.has(api);
   if (isJsonApi && client.stream) return !isJson(type);
   return type === 'text/event-stream' && (!isJsonApi || (kind.mayStream?.() ?? false));
 }
 
-function streamReceiver(head: AnswerHead, control: ResultControl, context: PassingContext): ResultReceiver {
+function streamReceiver(head: AnswerHead, control: ResultControl, context: RelayContext): ResultReceiver {
   const { continued } = context.client;
   return continued ? new ContinuedStream(head, control, context, continued) : new RelayedStream(head, control, context);
 }
 
-/** A stream was asked for, and JSON came: an error, or a provider that cannot stream. */
-function judgeInsteadOfStream(answer: HeldAnswer, context: PassingContext): AttemptResult {
+/** The client requested a stream and JSON came: an error, or a provider that cannot stream. */
+function judgeInsteadOfStream(answer: HeldAnswer, context: RelayContext): AttemptResult {
   const judged = judgeWhole(answer, context);
   if (judged.is === 'failed') return judged;
   const payload = judged.is === 'answered' ? parseReadable(judged.answer.body.toString('utf8')) : undefined;
@@ -69,19 +69,19 @@ function judgeInsteadOfStream(answer: HeldAnswer, context: PassingContext): Atte
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
 }
 
-/** Passes a whole answer on as the stream that was asked for. */
-function relayWhole(answer: HeldAnswer, stream: Buffer, context: PassingContext): AttemptResult {
-  let early: AttemptResult | undefined;
+/** Relays a complete answer as the stream that was requested. */
+function relayWhole(answer: HeldAnswer, stream: Buffer, context: RelayContext): AttemptResult {
+  let earlyResult: AttemptResult | undefined;
   const control: ResultControl = {
     pause() {},
     resume() {},
     started() {},
     finish(result) {
-      early = result;
+      earlyResult = result;
     },
     soon() {},
   };
   const receiver = streamReceiver(answer, control, context);
   receiver.data(stream);
-  return early ?? receiver.end();
+  return earlyResult ?? receiver.end();
 }

@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { atTurnEnd, writeAtTurnEnd } from '../base/turn-end.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 
-/** A client that takes nothing for this long is gone, in milliseconds. */
+/** A client that reads nothing for this long is disconnected, in milliseconds. */
 const STALLED_MS = 5 * 60_000;
 
-/** Writes an answer to a client piece by piece, and stops its source while the client is slow. */
+/** Writes an answer to a client piece by piece, and pauses its source while the client is slow. */
 export class ClientWriter {
   readonly #res: ServerResponse;
   readonly #copy: AnswerCopy | undefined;
@@ -20,12 +20,12 @@ export class ClientWriter {
     this.#source = source;
   }
 
-  /** Whether the head went out. Another attempt may have sent it. */
+  /** Whether the head was sent, perhaps by an earlier attempt. */
   get hasHead(): boolean {
     return this.#res.headersSent;
   }
 
-  begin(status: number, headers: Readonly<Record<string, string>>): void {
+  sendHead(status: number, headers: Readonly<Record<string, string>>): void {
     if (this.hasHead) return;
     this.#copy?.begin(status, headers);
     this.#res.writeHead(status, headers);
@@ -43,7 +43,7 @@ export class ClientWriter {
     end(this.#res, bytes);
   }
 
-  /** Breaks the connection, so that nobody takes what went out for the whole. */
+  /** Breaks the connection, so that the client does not mistake a partial answer for a complete one. */
   cut(): void {
     this.#res.destroy();
   }
@@ -53,22 +53,22 @@ export class ClientWriter {
     const source = this.#source;
     source.pause();
     const timer = setTimeout(() => res.destroy(), STALLED_MS);
-    const goOn = () => {
+    const resume = () => {
       clearTimeout(timer);
-      res.off('drain', goOn).off('close', goOn);
+      res.off('drain', resume).off('close', resume);
       source.resume();
     };
-    // Waiting for `drain` alone would wait for ever when the client goes.
-    res.on('drain', goOn).on('close', goOn);
+    // `drain` alone would never come if the client disconnects.
+    res.on('drain', resume).on('close', resume);
   }
 }
 
-/** Ends a whole answer, at the end of this turn of the event loop. */
+/** Ends a complete answer at the end of this turn of the event loop. */
 export function endAnswer(res: ServerResponse, bytes: string | Buffer, encoding?: 'latin1'): void {
   atTurnEnd(() => end(res, bytes, encoding));
 }
 
-/** What a client does not take in time is given up, so that it holds no memory. */
+/** Disconnects a client that does not read the rest in time, so that it holds no memory. */
 function end(res: ServerResponse, bytes?: string | Buffer, encoding?: 'latin1'): void {
   if (typeof bytes === 'string' && encoding) res.end(bytes, encoding);
   else res.end(bytes);

@@ -4,30 +4,31 @@ import type { ContinuedAnswer } from './answers/continued-answer.ts';
 import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
-type Ask = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
+type TryRoute = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
 
-/** Has a route go on where another one broke off: it is asked with the answer so far, and once more if it refuses that. */
-export function continuing(ask: Ask, continued: ContinuedAnswer): Ask {
+/** Lets a route continue another route's unfinished answer: it is sent the text so far, and again in another form if it refuses. */
+export function withContinuation(tryRoute: TryRoute, continued: ContinuedAnswer): TryRoute {
   return async (call, attempt, racer) => {
     const { route } = attempt;
-    const once = () => ask(continued.begun ? goingOn(call, route, continued) : call, attempt, racer);
-    const result = await once();
-    return continued.begun && learnsOrder(result, route) ? await once() : result;
+    if (!continued.hasStarted) return await tryRoute(call, attempt, racer);
+    const continueAnswer = () => tryRoute(continuationOf(call, route, continued), attempt, racer);
+    const result = await continueAnswer();
+    return learnsToEndWithUser(result, route) ? await continueAnswer() : result;
   };
 }
 
-function goingOn(call: RoutedCall, { provider, model }: Route, continued: ContinuedAnswer): RoutedCall {
+function continuationOf(call: RoutedCall, { provider, model }: Route, continued: ContinuedAnswer): RoutedCall {
   const { request } = call;
   const { endsWithUser } = provider.traits(model);
   return { ...call, request: { ...request, changes: continued.changes(request.body, { endsWithUser }) } };
 }
 
-/** A model may refuse to go on with words put into its mouth: then it is asked to, once. */
-function learnsOrder(result: AttemptResult, { provider, model }: Route): boolean {
+/** Whether a route refused an assistant message at the end. From then on its requests end with a user message. */
+function learnsToEndWithUser(result: AttemptResult, { provider, model }: Route): boolean {
   const traits = provider.traits(model);
   if (traits.endsWithUser || result.is !== 'failed' || result.answer?.status !== 400) return false;
-  const said = result.answer.body.toString('utf8', 0, 4096);
-  if (!/prefill|(?:end|last).{0,60}(?:user|assistant)/i.test(said)) return false;
+  const message = result.answer.body.toString('utf8', 0, 4096);
+  if (!/prefill|(?:end|last).{0,60}(?:user|assistant)/i.test(message)) return false;
   traits.endsWithUser = true;
   return true;
 }

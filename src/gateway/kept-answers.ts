@@ -3,13 +3,13 @@ import type { ServerResponse } from 'node:http';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Cache, Caches } from '../store/cache.ts';
-import { AnswerCopy, type KeptAnswer, keptAnswer } from './answers/answer-copy.ts';
+import { AnswerCopy, type CachedAnswer, cachedAnswer } from './answers/answer-copy.ts';
 import { endAnswer } from './client-writer.ts';
-import type { PassedRequest } from './replace-spans.ts';
+import type { ProxiedRequest } from './replace-spans.ts';
 
 type CacheConfig = NonNullable<ProxyModelConfig['cache']>;
 
-/** APIs whose calls change nothing at the provider, so that the answer of one may stand for the next. */
+/** APIs whose calls change nothing at the provider, so that their answers can be cached. */
 const APIS = new Set([
   'chat_completions',
   'completions',
@@ -22,39 +22,36 @@ const APIS = new Set([
   'images/generations',
 ]);
 
-/** Headers that providers see and may answer by. */
+/** Request headers that a provider's answer may depend on. */
 const HEADERS = ['accept', 'content-type', 'openai-beta', 'anthropic-version', 'anthropic-beta'];
 
-/** The part of a cache that one answer may take. */
-const SHARE = 4;
+/** One answer may take this part of a cache: a quarter. */
+const MAX_SHARE = 1 / 4;
 
-/** What copies of answers under way may take together, in bytes. What finds no room is not kept. */
+/** Memory for copies of answers in progress, in bytes. An answer for which there is none is not cached. */
 const COPIED_BYTES = 64 * 1024 * 1024;
 
-/** A call that asks for an answer. */
-export interface AskedCall {
-  request: PassedRequest;
-  /** The body as it was read; absent where it is a form. */
+/** A call whose answer may be in the cache. */
+export interface CacheableCall {
+  request: ProxiedRequest;
+  /** The parsed body; undefined for a form. */
   fields: Readonly<Record<string, unknown>> | undefined;
   modelName: string;
   model: ProxyModelConfig;
   key: KeyConfig;
 }
 
-/** Where the answer of one call is kept. */
-export interface AnswerPlace {
-  /** What was answered to the same call before, where the client takes that. */
-  find(): Promise<KeptAnswer | undefined>;
-  /** Takes down the answer of this call, to be kept; undefined where the client wants it kept by nobody. */
+/** The place of one call's answer in the cache. */
+export interface CacheEntry {
+  /** The answer to an earlier call of the same kind, unless the client's `Cache-Control` forbids it. */
+  find(): Promise<CachedAnswer | undefined>;
+  /** Starts a copy of this call's answer; undefined when the client sent `no-store`. */
   copy(): AnswerCopy | undefined;
-  /** Keeps a copy that is complete. Never throws. */
-  keep(copy: AnswerCopy): Promise<void>;
+  /** Stores a copy if it is complete. Never throws. */
+  store(copy: AnswerCopy): Promise<void>;
 }
 
-/**
- * Answers of proxied calls that are given again to the same user for the same body (docs/configuration.md, "Answers that
- * are given again").
- */
+/** Caches answers of proxied calls, by user and body (docs/configuration.md, "Answers that are given again"). */
 export class KeptAnswers {
   readonly #caches: Caches;
   readonly #copies = new FairSemaphore({
@@ -63,66 +60,66 @@ export class KeptAnswers {
     ofOwner: 'what is left',
     full: () => new Error('too many answers are being copied'),
   });
-  /** Of each model, as long as its configuration holds. */
-  readonly #byModel = new WeakMap<CacheConfig, Cache<KeptAnswer>>();
+  /** One cache for each model; a reload that changes its configuration starts a new one. */
+  readonly #byModel = new WeakMap<CacheConfig, Cache<CachedAnswer>>();
 
   constructor(caches: Caches) {
     this.#caches = caches;
   }
 
-  /** The place of a call; undefined where its model keeps no answers, or those of such calls cannot be given again. */
-  placeOf(call: AskedCall): AnswerPlace | undefined {
+  /** The entry of a call; undefined when its model has no cache or such calls cannot be cached. */
+  entryOf(call: CacheableCall): CacheEntry | undefined {
     const config = call.model.cache;
     if (config === undefined || !isRepeatable(call)) return undefined;
     const cache = this.#cacheOf(config);
-    const name = nameOf(call);
-    const { noCache, noStore } = wishesOf(call.request.headers['cache-control']);
+    const cacheKey = cacheKeyOf(call);
+    const { noCache, noStore } = cacheControlOf(call.request.headers['cache-control']);
     return {
-      find: async () => (noCache || noStore ? undefined : await cache.get(name)),
+      find: async () => (noCache || noStore ? undefined : await cache.get(cacheKey)),
       copy: () => {
         if (noStore) return undefined;
-        return new AnswerCopy({ limit: config.maxBytes / SHARE, memory: this.#copies.open(call.key.id) });
+        return new AnswerCopy({ limit: config.maxBytes * MAX_SHARE, memory: this.#copies.open(call.key.id) });
       },
-      async keep({ answer }) {
-        if (answer) await cache.set(name, answer, { ttlMs: config.ttlMs });
+      async store({ answer }) {
+        if (answer) await cache.set(cacheKey, answer, { ttlMs: config.ttlMs });
       },
     };
   }
 
-  #cacheOf(config: CacheConfig): Cache<KeptAnswer> {
-    const parse = (value: unknown) => keptAnswer.safeParse(value).data;
+  #cacheOf(config: CacheConfig): Cache<CachedAnswer> {
+    const parse = (value: unknown) => cachedAnswer.safeParse(value).data;
     return this.#byModel.getOrInsertComputed(config, () =>
       this.#caches.open({ ...config, namespace: 'answers', parse }),
     );
   }
 }
 
-/** Gives a kept answer to a client. */
-export function giveAgain(res: ServerResponse, { status, headers, body }: KeptAnswer): void {
+/** Writes a cached answer to a client. */
+export function sendCachedAnswer(res: ServerResponse, { status, headers, body }: CachedAnswer): void {
   res.writeHead(status, headers);
   endAnswer(res, Buffer.from(body, 'base64'));
 }
 
-/** A response in the background has only begun; one in a conversation adds to it, so that the next one differs. */
-function isRepeatable({ request: { method, api }, fields }: AskedCall): boolean {
+/** A background response has only started, and one in a conversation changes what the next one will say. */
+function isRepeatable({ request: { method, api }, fields }: CacheableCall): boolean {
   if (method !== 'POST' || !APIS.has(api) || !fields) return false;
   return fields.background !== true && (fields.conversation ?? null) === null;
 }
 
-/** Tells apart what may have other answers: users above all. Routes too: a key may have its own. */
-function nameOf({ request, modelName, model, key }: AskedCall): string {
+/** Distinguishes everything that an answer depends on: the user above all, and the routes, because a key may have its own. */
+function cacheKeyOf({ request, modelName, model, key }: CacheableCall): string {
   const { path, api, headers, body } = request;
   const routes = (key.routes[modelName] ?? model.routes).map(({ provider, model: upstream }) => [provider, upstream]);
-  const seen = HEADERS.map((name) => headers[name] ?? null);
-  const parts = [key.user ?? key.id, modelName, routes, path, api, seen];
+  const sentHeaders = HEADERS.map((name) => headers[name] ?? null);
+  const parts = [key.user ?? key.id, modelName, routes, path, api, sentHeaders];
   return createHash('sha256')
     .update(`${JSON.stringify(parts)}\n`)
     .update(body)
     .digest('hex');
 }
 
-function wishesOf(header: string | undefined): { noCache: boolean; noStore: boolean } {
-  const wishes = (header ?? '').toLowerCase().split(',');
-  const has = (wish: string) => wishes.some((one) => one.trim() === wish);
+function cacheControlOf(header: string | undefined): { noCache: boolean; noStore: boolean } {
+  const directives = (header ?? '').split(',').map((directive) => directive.trim().toLowerCase());
+  const has = (directive: string) => directives.includes(directive);
   return { noCache: has('no-cache'), noStore: has('no-store') };
 }

@@ -17,25 +17,25 @@ import type { AttemptResult } from './attempt-result.ts';
 import type { CallAccount } from './call-account.ts';
 import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
-import { continuing } from './continuing.ts';
+import { withContinuation } from './continuing.ts';
 import { type RoutedResult, withFailover } from './failover.ts';
-import { type PassedRequest, requestFor, unstreamed } from './replace-spans.ts';
+import { type ProxiedRequest, requestFor, unstreamedChanges } from './replace-spans.ts';
 import { framesOf } from './streams/frames.ts';
-import { streamOf } from './streams/stream-kind.ts';
+import { streamKindOf } from './streams/stream-kind.ts';
 
-/** Comments before the first payload of a stream are held back this long, in milliseconds. */
+/** How long keep-alive comments are held back before the first content of a stream, in milliseconds. */
 const HOLD_MS = 5000;
-/** What answers that are held until they are whole may take together, in bytes. */
-const HELD_BYTES = 64 * 1024 * 1024;
-/** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
+/** Memory for all answers that are buffered until they are complete, in bytes. */
+const BUFFERED_BYTES = 64 * 1024 * 1024;
+/** In milliseconds. A client is waiting, so a longer `Retry-After` is reported to it rather than waited out. */
 const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
 
-/** A request on a proxy model, checked and ready to be passed to a provider. */
+/** A request for a proxy model, checked and ready to be sent to a provider. */
 export interface ProxyCall {
-  /** Nothing was written to it yet but `x-request-id` and the like, by `setHeader`. */
+  /** Nothing has been written to it; headers such as `x-request-id` have been set. */
   res: ServerResponse;
-  /** What goes to a provider, with the body as it came. */
-  request: PassedRequest;
+  /** The client's request, with its body unchanged. */
+  request: ProxiedRequest;
   /** Name of the model as configured, and its configuration. */
   modelName: string;
   model: ProxyModelConfig;
@@ -44,11 +44,11 @@ export interface ProxyCall {
   stream: boolean;
   /** See `DrawQuery`. */
   conversation?: () => string | undefined;
-  /** Takes down the answer, which is complete there where it may be given again. */
+  /** Records the answer for the cache; marked complete only when it may be served again. */
   copy?: AnswerCopy | undefined;
-  /** What the call uses is added up here, also where it fails or is left. */
+  /** Adds up what the call uses, even when it fails or its client disconnects. */
   account: CallAccount;
-  /** Aborts when the client leaves: the provider's request ends with it. */
+  /** Aborts when the client disconnects, which cancels the provider's request. */
   signal: AbortSignal;
 }
 
@@ -63,14 +63,14 @@ export interface ProxyTask {
   signal: AbortSignal;
 }
 
-/** Passes requests on proxy models to their providers, over the routes of `upstream`. */
+/** Proxies requests for proxy models to their providers, over the routes of `upstream`. */
 export class ModelProxy {
   readonly #upstream: Upstream;
   readonly #holdMs: number;
-  /** For answers that are held until they are whole. One key alone has half of it at most. */
+  /** For answers that are buffered until they are complete. A single key gets at most half of it. */
   readonly #memory = new FairSemaphore({
     name: 'held_answers',
-    permits: HELD_BYTES,
+    permits: BUFFERED_BYTES,
     ofOwner: 'what is left',
     full: () => new GatewayError('overloaded', 'Too many large answers are being read. Try again.'),
   });
@@ -82,53 +82,53 @@ export class ModelProxy {
   }
 
   /**
-   * Passes the request on and writes the provider's answer to `res` (docs/api.md, "Chat completions" and
-   * docs/failover.md, "What a client gets when every route failed"). False where an answer that had begun broke off.
+   * Proxies the request and writes the provider's answer to `res` (docs/api.md, "Chat completions" and
+   * docs/failover.md, "What a client gets when every route failed"). Returns false when an answer broke off midway.
    * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
    *   nothing has been written; the signal's reason.
    */
   async forward(call: ProxyCall): Promise<boolean> {
     const { res, request, modelName, model, key, account, stream, conversation, copy, signal } = call;
     const { api, body } = request;
-    const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
-    const continued = continues ? new ContinuedAnswer() : undefined;
-    const kind = streamOf(api, modelName, body);
-    const room = this.#memory.open(key.id);
+    const isContinued = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
+    const continued = isContinued ? new ContinuedAnswer() : undefined;
+    const kind = streamKindOf(api, modelName, body);
+    const memory = this.#memory.open(key.id);
     const client = { res, copy, stream, holdMs: this.#holdMs, continued };
-    const routed = { request, modelName, kind, account, memory: room, client };
-    const asking = continued ? continuing(askRoute, continued) : askRoute;
+    const routed = { request, modelName, kind, account, memory, client };
+    const tryOnce = continued ? withContinuation(tryRoute, continued) : tryRoute;
     try {
       const result = await withFailover(routed, {
         attempts: this.#upstream.attempts({ modelName, model, key, conversation, backoff: BACKOFF, attended: true }),
-        ask: (attempt, racer) => asking(routed, attempt, racer),
+        tryRoute: (attempt, racer) => tryOnce(routed, attempt, racer),
         hedgeMs: model.hedge_after,
         signal,
       });
-      passOn(result, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
+      deliver(result, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
       return isWhole(result);
     } catch (thrown) {
       if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
       endStream(res, kind.failure(thrown.toObject(), continued?.envelope ?? {}));
       return false;
     } finally {
-      if (room.permits > 0) releaseWith(res, room);
+      if (memory.permits > 0) releaseOnClose(res, memory);
     }
   }
 
   /**
-   * Makes one chat completion that is not streamed, the provider's body as it came. Nobody waits, so it waits itself
-   * where providers ask for that.
+   * Makes one chat completion that is not streamed and returns the provider's body. No client is waiting, so this waits
+   * for as long as providers ask.
    * @throws GatewayError as `forward`; the signal's reason.
    */
   async complete(task: ProxyTask): Promise<string> {
     const { modelName, model, key, account, signal } = task;
     const request = requestOfTask(task);
-    using room = this.#memory.open(workOwner());
-    const kind = streamOf(request.api, modelName, request.body);
-    const routed = { request, modelName, kind, account, memory: room };
+    using memory = this.#memory.open(workOwner());
+    const kind = streamKindOf(request.api, modelName, request.body);
+    const routed = { request, modelName, kind, account, memory };
     const result = await withFailover(routed, {
       attempts: this.#upstream.attempts({ modelName, model, key, conversation: () => conversationOf(task.body) }),
-      ask: (attempt, racer) => askRoute(routed, attempt, racer),
+      tryRoute: (attempt, racer) => tryRoute(routed, attempt, racer),
       hedgeMs: model.hedge_after,
       signal,
     });
@@ -139,8 +139,8 @@ export class ModelProxy {
   }
 }
 
-/** One attempt: the request goes to the route, and its answer to the receiver that its head chooses. */
-function askRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
+/** One attempt: sends the request to the route, and the answer to the receiver that its head chooses. */
+function tryRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
   const { request, modelName, kind, account, memory, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);
@@ -167,7 +167,7 @@ function conversationOf(body: string): string | undefined {
   return isObject(request) ? conversationIn('chat_completions', request) : undefined;
 }
 
-function requestOfTask(task: ProxyTask): PassedRequest {
+function requestOfTask(task: ProxyTask): ProxiedRequest {
   const body = Buffer.from(task.body);
   const [modelAt] = topLevelSpans(body, 'model');
   if (!modelAt) throw new GatewayError('internal_error', 'The stored request names no model.');
@@ -179,12 +179,12 @@ function requestOfTask(task: ProxyTask): PassedRequest {
     body,
     modelAt,
     encoding: 'json',
-    changes: unstreamed(body),
+    changes: unstreamedChanges(body),
   };
 }
 
-/** Writes what is not written yet. `fail`: ends a stream whose head went out already. */
-function passOn(result: RoutedResult, client: Client, fail: (error: GatewayError) => void): void {
+/** Writes what the attempt has not written. `fail` ends a stream whose head was sent already. */
+function deliver(result: RoutedResult, client: Client, fail: (error: GatewayError) => void): void {
   if (isWhole(result)) client.copy?.complete();
   if (result.is === 'delivered') return;
   if (result.is === 'answered' || !client.res.headersSent) writeAnswer(client, result.answer, targetOf(result.route));
@@ -195,8 +195,8 @@ function isWhole(result: RoutedResult): boolean {
   return result.is === 'answered' || (result.is === 'delivered' && result.failure === undefined);
 }
 
-/** Up to so many bytes an answer goes out in one piece with its headers: one call of the system instead of two. */
-const SHORT = 32 * 1024;
+/** Answers up to this size go out in one piece with their headers, in bytes: one system call instead of two. */
+const MAX_SINGLE_WRITE = 32 * 1024;
 
 function writeAnswer({ res, copy }: Client, answer: HeldAnswer, target: ProviderTarget): void {
   const { status, body } = answer;
@@ -206,17 +206,17 @@ function writeAnswer({ res, copy }: Client, answer: HeldAnswer, target: Provider
   copy?.begin(status, headers);
   copy?.push(body);
   res.writeHead(status, headers);
-  if (body.length <= SHORT) endAnswer(res, body.toString('latin1'), 'latin1');
+  if (body.length <= MAX_SINGLE_WRITE) endAnswer(res, body.toString('latin1'), 'latin1');
   else endAnswer(res, body);
 }
 
-/** Tells a client of a failure that was sent comments, and so the head of a stream, while every route failed. */
+/** Ends a stream with an error after every route failed: comments, and thus a 200, had been sent to the client. */
 function endStream(res: ServerResponse, failure: readonly JsonObject[]): void {
   endAnswer(res, framesOf(failure));
 }
 
-/** What is written is still in memory until the client has taken it. */
-function releaseWith(res: ServerResponse, permit: Permit): void {
+/** Bytes that were written stay in memory until the client has taken them. */
+function releaseOnClose(res: ServerResponse, permit: Permit): void {
   if (res.closed) permit[Symbol.dispose]();
   else res.once('close', () => permit[Symbol.dispose]());
 }

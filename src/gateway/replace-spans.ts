@@ -2,31 +2,31 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 import type { TargetRequest } from '../upstream/provider-target.ts';
 
-/** What a client asked for, before a route is chosen. */
-export interface PassedRequest {
+/** A client's request before a route is chosen. */
+export interface ProxiedRequest {
   method: string;
   /** The path after `/v1`, with its query: `/audio/speech?x=1`. */
   path: string;
   /** The API called: `chat_completions`, `responses`, or the path after `/v1/`. */
   api: string;
-  /** The client's headers; those that no provider may see are left behind where it goes out. */
+  /** The client's headers. Those that no provider may see are removed when the request is sent. */
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Where in `body` the model's name stands: with its quotes in JSON, bare in a multipart form. */
+  /** Where `body` names the model: with the quotes in JSON, without any in a multipart form. */
   modelAt: Span;
   encoding: 'json' | 'multipart';
-  /** What else changes in the body. */
+  /** Further changes to the body. */
   changes?: readonly Replacement[];
 }
 
-/** A range of bytes and what stands there instead. */
+/** A range of bytes and its replacement. */
 export interface Replacement extends Span {
   text: string;
 }
 
-/** The request for one route, with its own name of the model in the body. */
+/** The request for one route: the body has the route's own name of the model. */
 export function requestFor(
-  { method, path, api, headers, body, modelAt, encoding, changes = [] }: PassedRequest,
+  { method, path, api, headers, body, modelAt, encoding, changes = [] }: ProxiedRequest,
   model: string,
 ): TargetRequest {
   const text = encoding === 'json' ? JSON.stringify(model) : model;
@@ -36,7 +36,7 @@ export function requestFor(
   return { method, path, api, headers, body: sent };
 }
 
-/** `body` with ranges that do not overlap replaced; every other byte stays as it came. */
+/** Replaces ranges of `body` that do not overlap; every other byte stays as it is. */
 export function replaceSpans(body: Buffer, replacements: readonly Replacement[]): Buffer {
   const ordered = replacements.toSorted((a, b) => a.start - b.start);
   let length = body.length;
@@ -53,11 +53,8 @@ export function replaceSpans(body: Buffer, replacements: readonly Replacement[])
   return replaced;
 }
 
-/**
- * What turns a chat request into one for a single answer: `stream` off, and `stream_options`, which providers refuse
- * without it, empty.
- */
-export function unstreamed(body: Buffer): Replacement[] {
+/** Turns a chat request into one that is not streamed. Providers refuse `stream_options` without `stream`, so both go. */
+export function unstreamedChanges(body: Buffer): Replacement[] {
   return [
     ...topLevelSpans(body, 'stream').map((span) => ({ ...span, text: 'false' })),
     ...topLevelSpans(body, 'stream_options').map((span) => ({ ...span, text: 'null' })),

@@ -3,8 +3,8 @@ import type { Logger } from '../base/logger.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
- * One line for an answered request: no query string (secrets stand there), no headers, no bodies. Status 0: the
- * client left before there was one.
+ * Logs one line for each answered request, without query string (it may contain secrets), headers and bodies. Status 0:
+ * the client disconnected before there was a status.
  */
 export function accessLog(log: Logger): (context: RequestContext, req: Request, res: Response) => void {
   return (context, req, res) => {
@@ -13,17 +13,17 @@ export function accessLog(log: Logger): (context: RequestContext, req: Request, 
 }
 
 function lineOf(context: RequestContext, req: Request, res: Response): object {
-  const { id, path, route, startedAt, key, model, run, error, left } = context;
+  const { id, path, route, startedAt, key, model, run, error, disconnected: left } = context;
   return {
     req: id,
-    // Who stands before the gateway is looked for only where somebody says so.
+    // Express has to parse addresses for `req.ip`, which is only needed behind a proxy.
     ip: req.headers['x-forwarded-for'] === undefined ? req.socket.remoteAddress : req.ip,
     method: req.method,
     path,
     route,
     status: res.headersSent ? res.statusCode : 0,
     ms: Math.round((performance.now() - startedAt) * 10) / 10,
-    // What is undefined is left out of the line.
+    // Undefined fields are left out of the line.
     key: key || undefined,
     model: model || undefined,
     run: run || undefined,

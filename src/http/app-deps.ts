@@ -9,7 +9,7 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
 import type { KeptAnswers } from '../gateway/kept-answers.ts';
 import type { ModelProxy } from '../gateway/model-proxy.ts';
-import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
+import type { Passthrough } from '../gateway/unheld/streamed-passage.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
 import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
@@ -28,7 +28,7 @@ import type { VectorStores } from '../vector-stores/vector-stores.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
-import type { HeldTexts } from './limits/held-texts.ts';
+import type { LongAnswers } from './limits/long-answers.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
 import type { ReportDocuments } from './report/documents.ts';
@@ -36,12 +36,12 @@ import type { RequestContext } from './request-context.ts';
 import type { SocketTimes } from './socket/times.ts';
 import type { Attachments } from './submission/attachments.ts';
 
-/** Whether the gateway can do its work, and why not. */
+/** Whether the gateway can do its work, and if not, why. */
 export interface Readiness {
   ready: boolean;
-  /** One line per thing that is wrong; shown to anyone, so without secrets. */
+  /** One line per problem. Shown to anyone, so without secrets. */
   reasons: string[];
-  /** What works and will not for long, one line each, without secrets. */
+  /** One line for everything that works but will soon fail, without secrets. */
   warnings?: string[];
 }
 
@@ -67,18 +67,18 @@ export interface HttpParts {
   /** Reads documents that clients attach. */
   documents: Pick<Toolbox, 'read'>;
   compactor: Compactor;
-  /** Reads what clients keep of thoughts, and of threads that were summed up. */
+  /** Opens encrypted reasoning and compactions that clients send back. */
   sealed: SealedContents;
-  /** Proxy models; background tasks reach them through runs. */
+  /** Proxies calls. Background tasks on proxy models go through `runs`. */
   proxy: Pick<ModelProxy, 'forward'>;
-  /** Answers of proxy models that are given again. */
-  answers: Pick<KeptAnswers, 'placeOf'>;
-  /** Calls that are passed as they come, without being held. */
-  streamed: Pick<StreamedPassage, 'pass' | 'connect'>;
+  /** The cache of proxied answers. */
+  answers: Pick<KeptAnswers, 'entryOf'>;
+  /** Streams calls of configured paths to a provider without buffering them. */
+  streamed: Pick<Passthrough, 'pass' | 'connect'>;
   schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
-  /** How busy this process is: new work is refused before what is under way suffers. */
+  /** How busy this process is. New work is refused before running work suffers. */
   load: LoadMeter;
   admission: Admission;
   usage: Pick<UsageLog, 'add' | 'begin' | 'day' | 'flush'>;
@@ -86,33 +86,33 @@ export interface HttpParts {
   audit: Pick<Audit, 'record' | 'refused' | 'list'>;
   /** Metrics of all floors; shown at /metrics. */
   registry: Registry;
-  /** The text of /metrics; the registry's where absent. */
+  /** The text of /metrics; absent: that of the registry. */
   showMetrics?(): Promise<string>;
   readiness(): Promise<Readiness>;
-  /** Times of WebSockets, where they are not the usual ones. */
+  /** Overrides the default times of WebSockets. */
   socketTimes?: Partial<SocketTimes>;
   /** Aborts when the gateway begins to stop: new work is refused. */
   stopping: AbortSignal;
-  /** What the operator's page shows of the rest of the gateway; without it there is no such page. */
+  /** What the operator's page shows; absent: there is no such page. */
   operator?: OperatorParts;
   /** Pages served under /console. */
   console?: RequestHandler;
 }
 
-/** The parts and what the app made of them once: what endpoints work with. */
+/** What endpoints work with: the parts, and what the app creates from them once. */
 export interface AppDeps extends Omit<HttpParts, 'console'> {
   /** Memory of request bodies, in bytes. */
   bodies: FairSemaphore;
-  heldTexts: HeldTexts;
+  longAnswers: LongAnswers;
   metrics: HttpMetrics;
   openAnswers: OpenAnswers;
-  /** Submissions that begin in this turn of the event loop. */
+  /** Limits how many submissions start in one turn of the event loop. */
   submissions: FairSemaphore;
   attachments: Attachments;
   reports: ReportDocuments;
 }
 
-/** Who sent a request, and the configuration it is answered under. */
+/** Who sent a request, and the configuration that applies to it. */
 export interface Identity {
   key: KeyConfig;
   caller: Caller;

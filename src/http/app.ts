@@ -2,9 +2,9 @@ import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
-import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
+import { type Call, type Endpoint, handlerOf, methodNotAllowed, publicHandler, refuseMethodsOf } from './endpoint.ts';
 import { bodyMemory, submissionTurns } from './limits/bounds.ts';
-import { HeldTexts } from './limits/held-texts.ts';
+import { LongAnswers } from './limits/long-answers.ts';
 import { mcp } from './mcp/mcp.ts';
 import { HttpMetrics } from './metrics.ts';
 import { entry } from './middleware/entry.ts';
@@ -32,6 +32,7 @@ import { deleteFile, getFile, getFileContent, listFiles, postFile } from './rout
 import { getReport } from './routes/get-report.ts';
 import { getModel, listModels, namedModel } from './routes/list-models.ts';
 import { passthrough } from './routes/passthrough.ts';
+import { entryFor, mayUsePath } from './routes/passthrough-entries.ts';
 import {
   cancelResponse,
   deleteResponse,
@@ -40,7 +41,6 @@ import {
   listInputItems,
   listResponses,
 } from './routes/responses.ts';
-import { entryFor, mayUsePath } from './routes/streamed.ts';
 import { cancelTask, deleteTask, getTask, listTasks } from './routes/tasks.ts';
 import {
   attachFile,
@@ -64,60 +64,60 @@ import {
 } from './routes/vector-stores/vector-stores.ts';
 import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
 import { Attachments } from './submission/attachments.ts';
-import { nothingAt } from './unknown-path.ts';
+import { notFoundAt } from './unknown-path.ts';
 import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 
-/** Memory of long answers that are being read, in bytes. */
-const MAX_HELD = 128 * 1024 * 1024;
+/** Memory for long answers that clients are still reading, in bytes. */
+const LONG_ANSWER_BYTES = 128 * 1024 * 1024;
 
-/** The apps of a gateway. Each is made when it is asked for. */
+/** The apps of a gateway. Each access creates one. */
 export interface Apps {
   /**
-   * The `/v1` endpoints, health, metrics and pages. Where there are two ports, the operator's has all of it too: the
-   * console is a client of the API, and a page reaches no other port than its own.
+   * The `/v1` endpoints, health, metrics and pages. With two ports the operator's port serves all of these, because the
+   * console uses the API and a page can only reach its own port.
    */
   all: Express;
   /** The `/v1` endpoints. */
   api: Express;
-  /** How many answers of each route are being written now. */
+  /** How many answers each route is writing now. */
   openRoutes(): Record<string, number>;
-  /** WebSockets, for every port that has the API. */
+  /** Handles WebSockets, on every port with the API. */
   upgrade: UpgradeHandler;
 }
 
-/** The apps for one port or two; they share limits and metrics. */
+/** Creates the apps for one port or two. They share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
   const { console: pages, ...rest } = parts;
   const bodies = bodyMemory(() => parts.config.current().server.bodyMemoryBytes);
-  const heldTexts = new HeldTexts({ limit: MAX_HELD });
+  const longAnswers = new LongAnswers({ limit: LONG_ANSWER_BYTES });
   const deps: AppDeps = {
     ...rest,
     bodies,
     openAnswers: new OpenAnswers(parts.config),
-    heldTexts,
+    longAnswers,
     submissions: submissionTurns(),
     attachments: new Attachments(parts),
     reports: new ReportDocuments(),
-    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
+    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, longAnswers }),
   };
-  const app = ({ operator }: { operator: boolean }) => {
-    const made = emptyApp(deps);
-    addApi(made, deps);
-    if (operator) addAdmin(made, deps, pages);
-    made.use(({ path }) => {
-      throw nothingAt(path);
+  const createApp = ({ operator }: { operator: boolean }) => {
+    const app = emptyApp(deps);
+    addApi(app, deps);
+    if (operator) addAdmin(app, deps, pages);
+    app.use(({ path }) => {
+      throw notFoundAt(path);
     });
-    made.use(failure(deps));
-    return made;
+    app.use(failure(deps));
+    return app;
   };
   return {
     openRoutes: () => deps.openAnswers.routes(),
     upgrade: webSockets(deps),
     get all() {
-      return app({ operator: true });
+      return createApp({ operator: true });
     },
     get api() {
-      return app({ operator: false });
+      return createApp({ operator: false });
     },
   };
 }
@@ -137,28 +137,28 @@ function emptyApp(deps: AppDeps): Express {
 /** The endpoints of a path, by method. */
 type Endpoints = Partial<Record<'get' | 'post' | 'patch' | 'delete', Endpoint>>;
 
-function wrapped(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint): Endpoints {
+function wrapEach(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint): Endpoints {
   return Object.fromEntries(Object.entries(endpoints).map(([method, endpoint]) => [method, wrap(endpoint)]));
 }
 
-/** Adds a route. `others` answers every method that has no endpoint. */
+/** Adds a route. `others` creates the handler of every method that has no endpoint. */
 function addRoute(
   app: Express,
   path: string,
-  { endpoints, deps, others }: { endpoints: Endpoints; deps: AppDeps; others(allowed: string[]): RequestHandler },
+  { endpoints, deps, fallback }: { endpoints: Endpoints; deps: AppDeps; fallback(allowed: string[]): RequestHandler },
 ): void {
   const route = app.route(path);
   for (const [method, endpoint] of Object.entries(endpoints)) {
     route[method as keyof Endpoints](handlerOf(path, endpoint, deps));
   }
-  route.all(others(Object.keys(endpoints).map((method) => method.toUpperCase())));
+  route.all(fallback(Object.keys(endpoints).map((method) => method.toUpperCase())));
 }
 
-/** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
+/** Adds the `/v1` endpoints, one layer each and the busiest first, because Express tries them in order. */
 function addApi(app: Express, deps: AppDeps): void {
-  const route = (path: string, endpoints: Endpoints, isThere: (call: Call) => boolean = () => true) => {
-    const others = (allowed: string[]) => handlerOf(path, refuseMethodsOf(isThere, allowed, passthrough), deps);
-    addRoute(app, path, { endpoints, deps, others });
+  const route = (path: string, endpoints: Endpoints, exists: (call: Call) => boolean = () => true) => {
+    const fallback = (allowed: string[]) => handlerOf(path, refuseMethodsOf(exists, allowed, passthrough), deps);
+    addRoute(app, path, { endpoints, deps, fallback });
   };
   route('/v1/chat/completions', { post: chatCompletions });
   route('/v1/responses', { post: createResponse, get: listResponses });
@@ -174,29 +174,29 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/async/:id/cancel', { post: cancelTask });
   const conversation = '/v1/conversations';
   route(conversation, { post: postConversation });
-  const ofOne = { get: getConversation, post: updateMetadata, delete: deleteConversation };
-  route(`${conversation}/:id`, ofOne, hasPrefix('conv_'));
+  const oneConversation = { get: getConversation, post: updateMetadata, delete: deleteConversation };
+  route(`${conversation}/:id`, oneConversation, hasPrefix('conv_'));
   route(`${conversation}/:id/items`, { get: listItems, post: postItems });
   route(`${conversation}/:id/items/:item`, { get: getItem, delete: deleteItem });
-  // Files and vector stores are the gateway's own, or a provider's.
-  const own = (path: string, endpoints: Endpoints, isThere = hasFiles) => {
-    route(path, wrapped(endpoints, ourFiles), isThere);
+  // Files and vector stores are served by the gateway or passed through to a provider.
+  const fileRoute = (path: string, endpoints: Endpoints, exists = servesFiles) => {
+    route(path, wrapEach(endpoints, orPassthrough), exists);
   };
-  own('/v1/files', { post: postFile, get: listFiles });
-  own('/v1/files/:id', { get: getFile, delete: deleteFile }, isFile);
-  own('/v1/files/:id/content', { get: getFileContent }, isFile);
+  fileRoute('/v1/files', { post: postFile, get: listFiles });
+  fileRoute('/v1/files/:id', { get: getFile, delete: deleteFile }, isFile);
+  fileRoute('/v1/files/:id/content', { get: getFileContent }, isFile);
   const stores = '/v1/vector_stores';
-  own(stores, { post: postVectorStore, get: listVectorStores });
-  const one = `${stores}/:id`;
-  own(one, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
-  own(`${one}/search`, { post: searchVectorStore });
-  own(`${one}/files`, { post: attachFile, get: listStoreFiles });
-  own(`${one}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
-  own(`${one}/files/:file/content`, { get: getStoreFileContent });
-  own(`${one}/file_batches`, { post: createFileBatch });
-  own(`${one}/file_batches/:batch`, { get: getFileBatch });
-  own(`${one}/file_batches/:batch/cancel`, { post: cancelFileBatch });
-  own(`${one}/file_batches/:batch/files`, { get: listBatchFiles });
+  fileRoute(stores, { post: postVectorStore, get: listVectorStores });
+  const oneStore = `${stores}/:id`;
+  fileRoute(oneStore, { get: getVectorStore, post: updateVectorStore, delete: deleteVectorStore }, isVectorStore);
+  fileRoute(`${oneStore}/search`, { post: searchVectorStore });
+  fileRoute(`${oneStore}/files`, { post: attachFile, get: listStoreFiles });
+  fileRoute(`${oneStore}/files/:file`, { get: getStoreFile, post: updateStoreFile, delete: detachFile });
+  fileRoute(`${oneStore}/files/:file/content`, { get: getStoreFileContent });
+  fileRoute(`${oneStore}/file_batches`, { post: createFileBatch });
+  fileRoute(`${oneStore}/file_batches/:batch`, { get: getFileBatch });
+  fileRoute(`${oneStore}/file_batches/:batch/cancel`, { post: cancelFileBatch });
+  fileRoute(`${oneStore}/file_batches/:batch/files`, { get: listBatchFiles });
   route('/v1/webhook_deliveries', { get: listDeliveries });
   route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver });
   route('/v1/models', { get: listModels });
@@ -204,59 +204,59 @@ function addApi(app: Express, deps: AppDeps): void {
   app
     .route('/mcp')
     .post(handlerOf('/mcp', mcp, deps))
-    .all(handlerOf('/mcp', refuseMethodsOf(hasMcp, ['POST'], nowhere), deps));
+    .all(handlerOf('/mcp', refuseMethodsOf(isMcpEnabled, ['POST'], notFound), deps));
   const rest = '/v1/*rest';
   app.all(rest, handlerOf(rest, passthrough, deps));
 }
 
-const hasMcp = ({ identity }: Call) => identity.config.mcp.enabled;
+const isMcpEnabled = ({ identity }: Call) => identity.config.mcp.enabled;
 
-const nowhere: Endpoint = async (_deps, { req }) => {
-  throw nothingAt(req.path);
+const notFound: Endpoint = async (_deps, { req }) => {
+  throw notFoundAt(req.path);
 };
 
-/** Whether files are the gateway's own for this call, and no provider's (docs/files.md). */
-function hasFiles({ req, identity: { config, key } }: Call): boolean {
+/** Whether the gateway serves files itself for this call, rather than a provider (docs/files.md). */
+function servesFiles({ req, identity: { config, key } }: Call): boolean {
   const entry = entryFor(req.path, config);
   return config.files.enabled && !(entry && mayUsePath(key, entry));
 }
 
-const isFile = (call: Call) => hasFiles(call) && hasPrefix('file-')(call);
-const isVectorStore = (call: Call) => hasFiles(call) && hasPrefix('vs_')(call);
+const isFile = (call: Call) => servesFiles(call) && hasPrefix('file-')(call);
+const isVectorStore = (call: Call) => servesFiles(call) && hasPrefix('vs_')(call);
 
-function ourFiles(endpoint: Endpoint): Endpoint {
-  return (deps, call) => (hasFiles(call) ? endpoint : passthrough)(deps, call);
+function orPassthrough(endpoint: Endpoint): Endpoint {
+  return (deps, call) => (servesFiles(call) ? endpoint : passthrough)(deps, call);
 }
 
-/** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
+/** Whether the `:id` of a path has this prefix: `/v1/responses/compact` is no response. */
 function hasPrefix(prefix: string): (call: Call) => boolean {
   return ({ req }) => String(req.params.id).startsWith(prefix);
 }
 
-/** Health, metrics and pages, without a key (docs/api.md, "Models and the rest"). */
+/** Adds health, metrics and pages, which need no key (docs/api.md, "Models and the rest"). */
 function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined): void {
   const route = (path: string, handler: RequestHandler) => {
-    app.route(path).get(openHandler(path, handler)).all(openHandler(path, onlyGet));
+    app.route(path).get(publicHandler(path, handler)).all(publicHandler(path, refuseAllButGet));
   };
   route('/healthz', healthz());
   route('/readyz', readyz(deps));
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
-  app.use('/docs', openHandler('/docs', docsPages()));
+  app.use('/docs', publicHandler('/docs', docsPages()));
   addOperator(app, deps);
   if (!pages) return;
-  app.get('/', openHandler('/', toConsole));
-  app.use('/console', openHandler('/console', pages));
+  app.get('/', publicHandler('/', redirectToConsole));
+  app.use('/console', publicHandler('/console', pages));
 }
 
-/** What keys with `admin: true` may ask. To others there is nothing at these addresses. */
+/** Adds the endpoints for keys with `admin: true`. Other keys get a 404. */
 function addOperator(app: Express, deps: AppDeps): void {
   const route = (path: string, endpoints: Endpoints) => {
-    const others = (allowed: string[]) =>
-      openHandler(path, ({ method }, res) => {
+    const fallback = (allowed: string[]) =>
+      publicHandler(path, ({ method }, res) => {
         throw methodNotAllowed(method, allowed, res);
       });
-    addRoute(app, path, { endpoints: wrapped(endpoints, adminsOnly), deps, others });
+    addRoute(app, path, { endpoints: wrapEach(endpoints, adminsOnly), deps, fallback });
   };
   route(OVERVIEW, { get: getOverview });
   route('/admin/usage', { get: getUsage });
@@ -276,12 +276,12 @@ function adminsOnly(endpoint: Endpoint): Endpoint {
   };
 }
 
-/** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */
-const toConsole: RequestHandler = ({ headers }, res, next) => {
+/** `GET /` redirects a browser to the console. Programs get a 404. */
+const redirectToConsole: RequestHandler = ({ headers }, res, next) => {
   if (!/\btext\/html\b/.test(headers.accept ?? '')) return next();
   return res.redirect(302, 'console');
 };
 
-const onlyGet: RequestHandler = ({ method }, res) => {
+const refuseAllButGet: RequestHandler = ({ method }, res) => {
   throw methodNotAllowed(method, ['GET'], res);
 };

@@ -4,12 +4,12 @@ import { type WorkScope, workFor } from '../base/load/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
-import { identified } from './middleware/auth.ts';
+import { identify } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
 import { requestContextOf } from './request-context.ts';
 import { inRequestSpan } from './request-span.ts';
 
-/** How long nothing of a body may come, in milliseconds. */
+/** How long a body may stall, in milliseconds. */
 const BODY_IDLE_MS = 30_000;
 
 /** One authenticated request. */
@@ -19,7 +19,7 @@ export interface Call extends BodySource {
   identity: Identity;
 }
 
-/** An endpoint: parses, calls one operation, returns what to answer. */
+/** An endpoint parses the request, calls one operation and returns the answer. */
 export type Endpoint = (deps: AppDeps, call: Call) => Promise<Answer>;
 
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
@@ -28,22 +28,22 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     const context = requestContextOf(res);
     context.route = route;
     const config = deps.config.current();
-    const key = identified(req, config, deps);
+    const key = identify(req, config, deps);
     context.key = key.id;
     scope.key = key.id;
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     using _open = deps.openAnswers.add({ key, route, end: context.end });
-    using place = deps.bodies.open(key.id);
-    const bodies = { limit: config.server.bodyLimitBytes, place, idleMs: BODY_IDLE_MS };
+    using memory = deps.bodies.open(key.id);
+    const bodies = { limit: config.server.bodyLimitBytes, memory, idleMs: BODY_IDLE_MS };
     const answer = await endpoint(deps, { req, res, identity, bodies });
-    // Nothing of the body is needed to write the answer.
-    place[Symbol.dispose]();
+    // Writing the answer does not need the body any more.
+    memory[Symbol.dispose]();
     if (answer.kind !== 'written') await write(res, answer, identity);
   };
   const write = async (res: Response, answer: Answer, { config, context }: Identity) => {
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
     const { heartbeatMs } = config.server;
-    await sendAnswer(res, answer, { heartbeatMs, heldTexts: deps.heldTexts, signal: context.signal });
+    await sendAnswer(res, answer, { heartbeatMs, longAnswers: deps.longAnswers, signal: context.signal });
   };
   return (req, res) => {
     const scope: WorkScope = { route };
@@ -52,8 +52,8 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
   };
 }
 
-/** An Express handler without a key, that writes its answer itself. */
-export function openHandler(route: string, handler: RequestHandler): RequestHandler {
+/** Adds the route's name to a handler that needs no key and writes its answer itself. */
+export function publicHandler(route: string, handler: RequestHandler): RequestHandler {
   return (req, res, next) => {
     requestContextOf(res).route = route;
     return handler(req, res, next);
@@ -61,21 +61,17 @@ export function openHandler(route: string, handler: RequestHandler): RequestHand
 }
 
 /**
- * Refuses every method but `allowed` of a resource that `isThere`, naming them (docs/api.md, "Errors"); any other path
- * below its collection is for `rest`.
+ * Refuses every method but `allowed` on a resource that `exists`, and names those (docs/api.md, "Errors"). Any other path
+ * of the collection goes to `rest`.
  */
-export function refuseMethodsOf(
-  isThere: (call: Call) => boolean,
-  allowed: readonly string[],
-  rest: Endpoint,
-): Endpoint {
+export function refuseMethodsOf(exists: (call: Call) => boolean, allowed: readonly string[], rest: Endpoint): Endpoint {
   return async (deps, call) => {
-    if (!isThere(call)) return await rest(deps, call);
+    if (!exists(call)) return await rest(deps, call);
     throw methodNotAllowed(call.req.method, allowed, call.res);
   };
 }
 
-/** The refusal of a method; sets the header that names the others. */
+/** The error for a method that is not allowed. Sets the `Allow` header. */
 export function methodNotAllowed(method: string, allowed: readonly string[], res: Response): GatewayError {
   const allow = (allowed.includes('GET') && !allowed.includes('HEAD') ? [...allowed, 'HEAD'] : allowed).join(', ');
   res.setHeader('allow', allow);
@@ -83,9 +79,9 @@ export function methodNotAllowed(method: string, allowed: readonly string[], res
 }
 
 /**
- * `others`: answers that are being written beside this one. Without them, and without runs, nothing is refused for
- * load: there is nothing that would have to come first.
- * @throws GatewayError `shutting_down`, `overloaded` where the gateway takes no new work.
+ * Refuses new work when the gateway is shutting down or overloaded. `others`: how many other answers are being written;
+ * with none, and no runs, the load is not caused by earlier work, and refusing would help nobody.
+ * @throws GatewayError `shutting_down`, `overloaded`.
  */
 export function refuseNewWork(
   { stopping, load, runs, openAnswers }: AppDeps,

@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError } from '../base/errors.ts';
 
-/** HTTP statuses of error codes (docs/api.md, "Errors"). Only this file knows them. */
+/** The HTTP status of each error code (docs/api.md, "Errors"). Only this file knows them. */
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   invalid_json: 400,
   invalid_parameter: 400,
@@ -40,10 +40,10 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   upstream_timeout: 504,
 };
 
-/** Told where an error says nothing itself: soon, but not at once. */
+/** For errors that do not say when to retry: soon, but not at once. */
 const DEFAULT_RETRY_MS = 1000;
-/** Above this the official SDKs retry after half a second instead of waiting. */
-const LONGEST_RETRY_MS = 60_000;
+/** For a longer `Retry-After` the official SDKs do not wait, but retry after half a second. */
+const MAX_SDK_RETRY_MS = 60_000;
 
 /** A failure as it goes over the wire. */
 export interface ErrorAnswer {
@@ -52,9 +52,9 @@ export interface ErrorAnswer {
   body: string;
 }
 
-/** The answer with an error. `allow` fills the header of a 405. */
+/** The answer for an error. `allow`: the `Allow` header of a 405. */
 export function errorAnswer(error: GatewayError, options: { allow?: string | undefined } = {}): ErrorAnswer {
-  // A provider refused the client's own request: a retry would be refused as well.
+  // The provider refused the client's request, and would refuse a retry as well.
   const isRefusal = error.code === 'upstream_error' && error.type === 'invalid_request_error';
   const status = isRefusal ? 400 : STATUS[error.code];
   const headers: Record<string, string> = {};
@@ -71,13 +71,13 @@ export function errorAnswer(error: GatewayError, options: { allow?: string | und
   return { status, headers, body: JSON.stringify({ error: error.toObject() }) };
 }
 
-/** What the official SDKs should do, where the status alone would mislead them (docs/api.md, "Errors"). */
+/** Whether the official SDKs should retry, if the status alone would mislead them (docs/api.md, "Errors"). */
 function retryHint(error: GatewayError, retryMs: number | undefined): boolean | undefined {
-  if (error.code === 'quota_exceeded' || (retryMs ?? 0) > LONGEST_RETRY_MS) return false;
+  if (error.code === 'quota_exceeded' || (retryMs ?? 0) > MAX_SDK_RETRY_MS) return false;
   return error.code === 'overloaded' || error.code === 'upstream_timeout' ? true : undefined;
 }
 
-/** What Express, its router or Node's parser threw, as an error of docs/api.md, "Errors". Undefined if it is not theirs. */
+/** Turns an error of Express, its router or Node's parser into one of docs/api.md, "Errors". Undefined for others. */
 export function fromHttpFailure(thrown: unknown): GatewayError | undefined {
   if (thrown instanceof GatewayError || !(thrown instanceof Error) || !('status' in thrown)) return undefined;
   const { status } = thrown;

@@ -3,35 +3,35 @@ import type { RequestListener, Server } from 'node:http';
 import { createHttpServer } from './server.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
-/** The servers of a gateway that listen. */
+/** The listening servers of a gateway. */
 export interface Listening extends AsyncDisposable {
-  /** Address of the first one without the final `/v1`, such as `http://127.0.0.1:8080`. */
+  /** Address of the first server without the final `/v1`, such as `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Stops listening and waits for answers under way, `graceMs` at most. */
+  /** Stops listening, and waits up to `graceMs` for answers in progress. */
   drain(options: { graceMs: number }): Promise<void>;
 }
 
-/** Connections that may wait to be accepted, if the system allows so many: Node's 511 make a thousand clients wait. */
+/** Connections that may wait to be accepted, if the system allows so many. With Node's 511 a thousand clients have to wait. */
 const BACKLOG = 4096;
 
 /**
- * Listens on every address, or on none.
- * @throws the system's own error (`EADDRINUSE`, ...) where one cannot be listened on.
+ * Listens on all ports, or on none.
+ * @throws the system's error, such as `EADDRINUSE`, if one port cannot be used.
  */
 export async function listen(
   host: string,
-  doors: readonly { app: RequestListener; port: number; upgrade?: UpgradeHandler }[],
+  ports: readonly { app: RequestListener; port: number; upgrade?: UpgradeHandler }[],
 ): Promise<Listening> {
-  await using opened = new AsyncDisposableStack();
+  await using resources = new AsyncDisposableStack();
   const servers: Server[] = [];
-  for (const { app, port, upgrade } of doors) {
+  for (const { app, port, upgrade } of ports) {
     const server = createHttpServer(app, { upgrade });
-    opened.defer(() => drainServer(server, { graceMs: 0 }));
+    resources.defer(() => drainServer(server, { graceMs: 0 }));
     server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');
     servers.push(server);
   }
-  opened.move();
+  resources.move();
   const drain = async (options: { graceMs: number }) => {
     await Promise.all(servers.map((server) => drainServer(server, options)));
   };
@@ -43,14 +43,14 @@ async function drainServer(server: Server, { graceMs }: { graceMs: number }): Pr
   const closed = once(server, 'close');
   server.close();
   server.closeIdleConnections();
-  const limit = setTimeout(() => server.closeAllConnections(), graceMs);
+  const graceTimer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
-  clearTimeout(limit);
+  clearTimeout(graceTimer);
 }
 
 function urlOf(server: Server | undefined, host: string): string {
   const address = server?.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+  const displayHost = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${displayHost.includes(':') ? `[${displayHost}]` : displayHost}:${port}`;
 }

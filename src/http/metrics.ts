@@ -2,13 +2,13 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type FairSemaphore, refusals } from '../base/fair-semaphore.ts';
 import { Tally } from '../base/telemetry/tally.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { HeldTexts } from './limits/held-texts.ts';
+import type { LongAnswers } from './limits/long-answers.ts';
 import type { RequestContext } from './request-context.ts';
 
 interface MeasuredParts {
   runs: Pick<Runs, 'countOpen'>;
   bodies: Pick<FairSemaphore, 'held'>;
-  heldTexts: Pick<HeldTexts, 'total'>;
+  longAnswers: Pick<LongAnswers, 'total'>;
 }
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
@@ -16,7 +16,7 @@ export class HttpMetrics {
   readonly #durations = new Map<string, Histogram.Internal<'route'>>();
   readonly #requests: Tally;
   readonly #seconds: Histogram<'route'>;
-  readonly #left: Counter<'route'>;
+  readonly #disconnects: Counter<'route'>;
   readonly #refused: Counter<'code'>;
   readonly #streams: Gauge;
   readonly #cost: Counter<'model' | 'currency'>;
@@ -26,9 +26,9 @@ export class HttpMetrics {
     const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
       new Counter<Label>({ name, help, labelNames, registers });
     const gauge = (name: string, help: string, value?: () => number) => {
-      const collect = value && { collect: (): void => made.set(value()) };
-      const made: Gauge = new Gauge({ name, help, registers, ...collect });
-      return made;
+      const collect = value && { collect: (): void => created.set(value()) };
+      const created: Gauge = new Gauge({ name, help, registers, ...collect });
+      return created;
     };
     this.#requests = new Tally({
       name: 'gateway_http_requests_total',
@@ -43,14 +43,14 @@ export class HttpMetrics {
       buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1200],
       registers,
     });
-    const left = 'Requests whose client left before the answer was complete.';
-    this.#left = counter('gateway_http_clients_left_total', left, ['route']);
+    const leftHelp = 'Requests whose client left before the answer was complete.';
+    this.#disconnects = counter('gateway_http_clients_left_total', leftHelp, ['route']);
     this.#refused = counter('gateway_http_refused_total', 'Requests refused, by error code.', ['code']);
     const cost = 'What calls of proxy models cost, in the configured currency, where their routes have prices.';
     this.#cost = counter('gateway_proxy_cost_total', cost, ['model', 'currency']);
     this.#streams = gauge('gateway_sse_streams', 'Streams that are open.');
-    const { runs, bodies, heldTexts } = parts;
-    gauge('gateway_held_answer_bytes', 'Memory of long answers that are being read.', () => heldTexts.total);
+    const { runs, bodies, longAnswers } = parts;
+    gauge('gateway_held_answer_bytes', 'Memory of long answers that are being read.', () => longAnswers.total);
     gauge('gateway_body_bytes', 'Memory of bodies that are being read or answered.', () => bodies.held);
     new Gauge({
       // Read from the store that all processes share: their sum would count each run once for every process.
@@ -68,23 +68,23 @@ export class HttpMetrics {
     });
   }
 
-  /** Found without a search by labels. */
+  /** The histogram of a route, cached because a lookup by labels is slow. */
   #secondsOf(route: string): Histogram.Internal<'route'> {
     const durations = this.#durations.get(route) ?? this.#seconds.labels({ route });
     this.#durations.set(route, durations);
     return durations;
   }
 
-  /** Counts a request that was answered, or whose client left. */
+  /** Counts a request that was answered, or whose client disconnected. */
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
     this.#requests.add(1, route, model, METHODS.has(method) ? method : 'other', String(status));
     this.#secondsOf(route).observe((performance.now() - context.startedAt) / 1000);
-    if (context.left) this.#left.inc({ route });
+    if (context.disconnected) this.#disconnects.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
   }
 
-  /** What a passed call cost. */
+  /** Adds the cost of a proxied call. */
   cost(model: string, total: number, currency: string): void {
     this.#cost.inc({ model, currency }, total);
   }
@@ -96,7 +96,7 @@ export class HttpMetrics {
   }
 }
 
-/** Counts what was refused because a bound was reached, by the name of the bound, until disposed. */
+/** Counts refusals by the name of the bound that was reached, until disposed. */
 export function countRefusals(registry: Registry): Disposable {
   const refused = new Counter({
     name: 'gateway_bounds_refused_total',
@@ -109,7 +109,7 @@ export function countRefusals(registry: Registry): Disposable {
   return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
 }
 
-/** Counts requests for embeddings of the local search. */
+/** Returns a function that counts embedding requests of the local search. */
 export function countEmbeddings(registry: Registry): (purpose: string, outcome: string) => void {
   const embedded = new Counter({
     name: 'gateway_search_embeddings_total',
@@ -120,7 +120,7 @@ export function countEmbeddings(registry: Registry): (purpose: string, outcome: 
   return (purpose, outcome) => embedded.inc({ for: purpose, outcome });
 }
 
-/** Counts the time for which one step held the event loop. */
+/** Returns a function that adds up how long steps have blocked the event loop. */
 export function countStandstills(registry: Registry): (step: string, ms: number) => void {
   const seconds = new Counter({
     name: 'gateway_event_loop_stood_seconds_total',

@@ -5,7 +5,7 @@ import { STATUS_CODES } from '../base/node-http.ts';
 import { afterTurnEnd } from '../base/turn-end.ts';
 import { errorAnswer } from './errors.ts';
 
-/** As `refuseOnSocket`, behind the answers to earlier requests. */
+/** Like `refuseOnSocket`, but after the answers to earlier requests of this turn have been written. */
 export function refuseAfterAnswers(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
   afterTurnEnd(() => {
     if (socket.writable) refuseOnSocket(socket, error, options);
@@ -13,7 +13,7 @@ export function refuseAfterAnswers(socket: Duplex, error: GatewayError, options:
   });
 }
 
-/** Answers on a socket that has no response object, and closes it. */
+/** Writes an error to a socket without a response object, and closes it. */
 export function refuseOnSocket(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
   const { status, headers, body } = errorAnswer(error, options);
   const lines = Object.entries({

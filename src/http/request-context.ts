@@ -2,32 +2,32 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GatewayError } from '../base/errors.ts';
 
-/** What is known of one request while it is answered: for its answer's headers, the access log and the metrics. */
+/** What is known about a request while it is answered, for the answer's headers, the access log and the metrics. */
 export interface RequestContext {
   readonly id: string;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
-  /** Aborts when the connection closes before the answer is complete (watched from the first byte), or by `end`. */
+  /** Aborts when the client disconnects before the answer is complete, or by `end`. */
   readonly signal: AbortSignal;
-  /** Ends the request early: the signal aborts with the reason, which is answered where nothing was answered yet. */
+  /** Ends the request early: the signal aborts with the reason, which is the answer if there was none yet. */
   end(reason: GatewayError): void;
-  /** The path that was asked for, without its query; its start only, because it is the client's. */
+  /** The requested path without its query, truncated because its length is up to the client. */
   readonly path: string;
-  /** Pattern of the route, never a path with ids in it. */
+  /** Pattern of the route, never a path that contains ids. */
   route: string;
-  /** Name of the model as configured; empty if there is none, `unknown` for one that is not configured. */
+  /** Configured name of the model; empty if there is none, `unknown` for one that is not configured. */
   model: string;
   /** Id of the API key. */
   key: string;
-  /** Id of the run that the request submitted, or found as submitted before. */
+  /** Id of the run that this request, or an earlier copy of it, submitted. */
   run: string;
-  /** Code of the error that was answered. */
+  /** Code of the error that the client got. */
   error: string;
-  /** The client left before its answer was complete. */
-  left: boolean;
+  /** Whether the client disconnected before its answer was complete. */
+  disconnected: boolean;
 }
 
-/** The reason of `RequestContext.signal` where the client left. */
+/** The reason of `RequestContext.signal` when the client disconnects. */
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft';
   constructor() {
@@ -36,38 +36,38 @@ export class ClientLeft extends Error {
 }
 
 const MAX_PATH = 200;
-const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
+const VALID_REQUEST_ID = /^[\w.:@/+=-]{1,128}$/;
 
 const CONTEXT = Symbol('request context');
 
-type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
+type ContextCarrier = ServerResponse & { [CONTEXT]?: RequestContext };
 
-/** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
+/** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client disconnects. */
 export function openContext(
   req: IncomingMessage,
-  res: Carrier,
+  res: ContextCarrier,
   onEnd: (context: RequestContext) => void,
 ): RequestContext {
   const sent = req.headers['x-request-id'];
   const controller = new AbortController();
-  const id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+  const id = typeof sent === 'string' && VALID_REQUEST_ID.test(sent) ? sent : randomUUID();
   const context = newContext(controller, { id, path: pathOf(req.url ?? ''), route: 'unmatched' });
   res[CONTEXT] = context;
   res.once('close', () => {
-    context.left = !res.writableFinished;
-    if (context.left) controller.abort(new ClientLeft());
+    context.disconnected = !res.writableFinished;
+    if (context.disconnected) controller.abort(new ClientLeft());
     onEnd(context);
   });
   return context;
 }
 
-/** The context of what ends with `controller`; nothing is known yet but this. */
+/** A new context whose signal is that of `controller`. */
 export function newContext(
   controller: AbortController,
   known: Pick<RequestContext, 'id' | 'path' | 'route'>,
 ): RequestContext {
   const end = (reason: GatewayError) => controller.abort(reason);
-  const empty = { model: '', key: '', run: '', error: '', left: false };
+  const empty = { model: '', key: '', run: '', error: '', disconnected: false };
   return { ...empty, ...known, startedAt: performance.now(), signal: controller.signal, end };
 }
 
@@ -77,7 +77,7 @@ function pathOf(url: string): string {
 }
 
 /** The context that a response carries. */
-export function requestContextOf(res: Carrier): RequestContext {
+export function requestContextOf(res: ContextCarrier): RequestContext {
   const context = res[CONTEXT];
   if (!context) throw new Error('This response has no request context.');
   return context;

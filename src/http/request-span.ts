@@ -3,12 +3,12 @@ import { type OpenSpan, startSpan, traceAround } from '../base/telemetry/spans.t
 import { traceOf } from '../base/trace-context.ts';
 import { requestContextOf } from './request-context.ts';
 
-/** From this status on it is the gateway that failed, and not the client. */
-const FAILED = 500;
+/** From this status on the gateway has failed, and not the client. */
+const SERVER_ERROR = 500;
 
 /**
- * Handles a request in its span, in the trace of the client. The span ends when the answer is complete or the client has
- * left. `contents`: spans below it may show what is said.
+ * Runs `work` in the span of a request, within the client's trace. The span ends when the answer is complete or the client
+ * disconnects. `contents`: spans below it may contain prompts and answers.
  */
 export function inRequestSpan<T>(
   { req, res, route, contents }: { req: IncomingMessage; res: ServerResponse; route: string; contents: boolean },
@@ -29,16 +29,16 @@ export function inRequestSpan<T>(
 }
 
 function end(span: OpenSpan, res: ServerResponse): void {
-  const { id, path, key, model, run, error, left } = requestContextOf(res);
-  const known = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
+  const { id, path, key, model, run, error, disconnected: left } = requestContextOf(res);
+  const ids = { 'research_gateway.key.id': key, 'gen_ai.request.model': model, 'research_gateway.run.id': run };
   span.set({
     'url.path': path,
     'research_gateway.request.id': id,
-    ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== '')),
+    ...Object.fromEntries(Object.entries(ids).filter(([, value]) => value !== '')),
     ...(res.headersSent && { 'http.response.status_code': res.statusCode }),
   });
   if (left) span.set({ 'error.type': 'client_left' });
-  else if (error !== '' && res.statusCode < FAILED) span.set({ 'error.type': error });
-  else if (error !== '' || res.statusCode >= FAILED) span.fail(error === '' ? String(res.statusCode) : error);
+  else if (error !== '' && res.statusCode < SERVER_ERROR) span.set({ 'error.type': error });
+  else if (error !== '' || res.statusCode >= SERVER_ERROR) span.fail(error === '' ? String(res.statusCode) : error);
   span.end();
 }

@@ -4,13 +4,13 @@ import { fieldError } from '../base/errors.ts';
 import type { Caller, RepeatKey } from '../runs/runs.ts';
 
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
-/** After the end of the run. */
+/** How long a retry is recognised after the end of its run, in milliseconds. */
 export const RETRY_TTL_MS = 120_000;
 const MAX_KEY = 255;
 
 /**
- * What a repeat of a submission is recognised by (docs/api.md, "In general"): its `Idempotency-Key`, kept apart by
- * user; else the API key and the body, for official SDKs retry by themselves without such a key and only count.
+ * How a repeated submission is recognised (docs/api.md, "In general"): by its `Idempotency-Key`, separately for each user,
+ * or else by the API key and the body. Official SDKs retry without such a key, and only count their attempts.
  * @throws GatewayError `invalid_parameter` for a key that is too long.
  */
 export function repeatKeyOf(

@@ -8,47 +8,47 @@ import { withoutOrigin } from '../protocol/requests/request-target.ts';
 import { sendJson } from './answers/json.ts';
 import { errorAnswer } from './errors.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { wantsWebSocket } from './routes/streamed.ts';
+import { wantsWebSocket } from './routes/passthrough-entries.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
-/** Times that connections get, in milliseconds. None of them bounds an answer: streams last as long as they like. */
+/** Time limits of connections, in milliseconds. None of them bounds an answer: streams may last for any time. */
 export interface ServerTimes {
-  /** For a request's headers: slower clients mean to hold connections. */
+  /** For a request's headers. Slower clients only want to occupy connections. */
   headers: number;
   /** For a whole request with its body. */
   request: number;
-  /** Between two requests: longer than load balancers keep a connection (60 s), so that they close it first. */
+  /** Between two requests. Load balancers keep connections for 60 s, and have to be the ones that close them. */
   idle: number;
-  /** How long a reader may take nothing of what waits for it, whatever is answered. */
+  /** How long a client may read nothing of an answer that is waiting for it. */
   stalled: number;
-  /** How often slow requests are looked for. */
+  /** How often the server checks for slow requests. */
   check: number;
 }
 
-/** Requests of one connection that wait for their answers, at most: a network packet may hold two thousand. */
-const MOST_WAITING = 100;
+/** Requests of one connection that may wait for answers: a single network packet can hold two thousand. */
+const MAX_PIPELINED = 100;
 
-const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
+const DEFAULT_TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
 
-/** A Node server whose own failures are JSON too (docs/api.md, "Errors"). The caller listens and closes. */
+/** Creates a Node server that reports its own failures as JSON, too (docs/api.md, "Errors"). The caller listens and closes. */
 export function createHttpServer(
   app: RequestListener,
   options: Partial<ServerTimes> & { upgrade?: UpgradeHandler | undefined } = {},
 ): Server {
-  const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
-  const asked = new WeakMap<Socket, { latest: ServerResponse; waiting: number }>();
-  const answer: RequestListener = (req, res) => {
+  const { headers, request, idle, stalled, check, upgrade } = { ...DEFAULT_TIMES, ...options };
+  const connections = new WeakMap<Socket, { latest: ServerResponse; waiting: number }>();
+  const handle: RequestListener = (req, res) => {
     const { socket } = req;
-    const here = asked.get(socket) ?? { latest: res, waiting: 0 };
-    if (here.waiting === MOST_WAITING) {
+    const connection = connections.get(socket) ?? { latest: res, waiting: 0 };
+    if (connection.waiting === MAX_PIPELINED) {
       socket.destroy();
       return;
     }
-    here.latest = res;
-    here.waiting++;
-    asked.set(socket, here);
-    res.on('close', () => here.waiting--);
-    // Express keeps the origin of an absolute target aside; nothing here depends on it.
+    connection.latest = res;
+    connection.waiting++;
+    connections.set(socket, connection);
+    res.on('close', () => connection.waiting--);
+    // Clients may send absolute targets; the gateway ignores their origin.
     req.url = withoutOrigin(req.url ?? '');
     res.on('timeout', endIfStalled);
     app(req, res);
@@ -59,18 +59,18 @@ export function createHttpServer(
       requestTimeout: request,
       keepAliveTimeout: idle,
       connectionsCheckingInterval: check,
-      // Without a Host header Node would answer with an empty 400; nothing here depends on it.
+      // The gateway does not need a Host header, and Node would answer with an empty 400.
       requireHostHeader: false,
-      // Other protocols that a client offers to change to are its wish only: the request is answered as it is.
+      // A client that offers any other protocol gets an ordinary answer.
       shouldUpgradeCallback: (req) => upgrade !== undefined && wantsWebSocket(req),
     },
-    answer,
+    handle,
   );
-  // Nothing moved on a connection for so long. Node closes it where no answer is being written.
+  // On an idle connection Node closes it; while an answer is being written, `endIfStalled` decides.
   server.timeout = stalled;
   if (upgrade) server.on('upgrade', upgrade);
-  // The body reader asks for the body once the headers are found good.
-  server.on('checkContinue', answer);
+  // `readBody` sends 100 Continue once the headers have been checked.
+  server.on('checkContinue', handle);
   server.on('checkExpectation', (_req, res) => {
     const message = 'Expect: only "100-continue" can be met.';
     res.setHeader('x-request-id', randomUUID());
@@ -78,29 +78,30 @@ export function createHttpServer(
   });
   server.on('connect', (_req, socket: Socket) => {
     const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.');
-    // It may break before it is written to, and nobody else listens any more.
+    // The socket may break before the refusal is written, and has no other listener.
     socket.on('error', () => socket.destroy());
     refuseAfterAnswers(socket, error, { allow: 'GET, POST, DELETE' });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else afterTurnEnd(() => refuseRequest(socket, { after: asked.get(socket)?.latest, error }));
+    else afterTurnEnd(() => refuseRequest(socket, { after: connections.get(socket)?.latest, error }));
   });
   return server;
 }
 
-/** Reports a request that the parser refuses, if it would be taken for one. */
+/** Answers a request that the parser refused, unless the client would mistake that for a part of another answer. */
 function refuseRequest(
   socket: Socket,
   { after, error }: { after: ServerResponse | undefined; error: NodeJS.ErrnoException },
 ): void {
-  // In the middle of an answer another one would be taken for a piece of it; of one that is whole, for the next.
+  // In the middle of an answer the error would look like a piece of it; after the answer to an unfinished request, like
+  // the answer to the next one.
   if (after?.headersSent && !after.writableEnded) socket.destroy();
   else if (after?.headersSent && !after.req.complete) socket.destroySoon();
   else refuseOnSocket(socket, parserError(error.code));
 }
 
-/** An answer that has nothing to say yet may take its time. */
+/** Ends a stalled connection, but not one whose answer is merely slow to come. */
 function endIfStalled(this: ServerResponse): void {
   if (this.socket !== null && this.socket.writableLength > 0) this.destroy();
 }

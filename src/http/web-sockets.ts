@@ -4,27 +4,27 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { checkedTarget, withoutOrigin } from '../protocol/requests/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
-import { openSockets } from './limits/bounds.ts';
-import { authenticate, identified, type ShownKey } from './middleware/auth.ts';
+import { socketLimit } from './limits/bounds.ts';
+import { authenticate, identify, type KeySource } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
-import { entryFor, mayUsePath, type PassthroughEntry, streamedCall } from './routes/streamed.ts';
+import { entryFor, mayUsePath, type PassthroughEntry, passthroughCall } from './routes/passthrough-entries.ts';
 import { responsesSockets } from './socket/responses-sockets.ts';
 
-/** How often it is looked whether the key of a WebSocket that is passed on may still use it, in milliseconds. */
-const ASK_AGAIN_MS = 1000;
+/** How often the gateway checks whether the key of a proxied WebSocket may still use it, in milliseconds. */
+const RECHECK_MS = 1000;
 
-/** Answers a request for another protocol. */
+/** Handles a request to switch protocols. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /**
- * WebSockets: that of the Responses API (docs/api.md, "WebSocket"), and those of passed-through APIs
- * (docs/configuration.md, "passthrough"), which go first. They end with their key and when the gateway stops: a
- * connection that was upgraded is no longer one of the server's.
+ * Accepts WebSockets of passthrough paths (docs/configuration.md, "passthrough"), which take precedence, and of the
+ * Responses API (docs/api.md, "WebSocket"). They end with their key, and when the gateway stops: an upgraded connection
+ * no longer belongs to the server.
  */
 export function webSockets(deps: AppDeps): UpgradeHandler {
   const open = new Set<Duplex>();
-  const places = openSockets();
+  const limit = socketLimit();
   const acceptResponses = responsesSockets(deps);
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
@@ -34,32 +34,32 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const config = deps.config.current();
     req.url = checkedTarget(withoutOrigin(req.url ?? ''));
     checkOrigin(req.headers, config);
-    const key = identified(req, config, deps);
+    const key = identify(req, config, deps);
     refuseNewWork(deps, { others: deps.openAnswers.size });
     const path = req.url.split('?', 1)[0] ?? '';
     const entry = entryFor(path, config);
     if (!entry?.websocket && path === '/v1/responses') {
-      const place = places.take(key.id);
-      socket.once('close', () => place[Symbol.dispose]());
+      const permit = limit.take(key.id);
+      socket.once('close', () => permit[Symbol.dispose]());
       await acceptResponses(req, socket, { head, key });
       return;
     }
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
-    const call = streamedCall(req.url, entry, key);
-    const place = places.take(key.id);
+    const call = passthroughCall(req.url, entry, key);
+    const permit = limit.take(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
-    // The request itself is made over into the provider's.
-    const shown = { url: req.url, headers: req.headers, rawHeaders: req.rawHeaders, socket: req.socket };
-    // Nothing on it shows the key again: one that has expired, or may less by now, would go on for as long as it is used.
+    // A copy, because the request itself is turned into the one for the provider.
+    const keySource = { url: req.url, headers: req.headers, rawHeaders: req.rawHeaders, socket: req.socket };
+    // A WebSocket shows its key only once, so one that has expired or lost the right would otherwise be usable for ever.
     const watch = setInterval(() => {
-      if (!mayStillUse(shown, entry)) socket.destroy();
-    }, ASK_AGAIN_MS);
+      if (!mayStillUse(keySource, entry)) socket.destroy();
+    }, RECHECK_MS);
     const id = crypto.randomUUID();
     socket.once('close', () => {
       clearInterval(watch);
       open.delete(socket);
-      place[Symbol.dispose]();
+      permit[Symbol.dispose]();
       answer[Symbol.dispose]();
     });
     const admitting = deps.admission.admit({ key, id, tokens: 0 });
@@ -68,9 +68,9 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
-  function mayStillUse(req: ShownKey, entry: PassthroughEntry): boolean {
+  function mayStillUse(source: KeySource, entry: PassthroughEntry): boolean {
     try {
-      return mayUsePath(authenticate(req, deps.config.current(), deps), entry);
+      return mayUsePath(authenticate(source, deps.config.current(), deps), entry);
     } catch {
       return false;
     }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { writeJson } from '../../src/http/answers/json.ts';
-import { HeldTexts } from '../../src/http/limits/held-texts.ts';
+import { LongAnswers } from '../../src/http/limits/long-answers.ts';
 import { collectGarbage } from '../support/collect-garbage.ts';
 import { ended, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
@@ -60,7 +60,7 @@ describe('long answers', function () {
   });
 
   it('are the same text, piece by piece, wherever pieces would part a character; HEAD has their length', async () => {
-    const held = new HeldTexts({ limit: 1e9 });
+    const held = new LongAnswers({ limit: 1e9 });
     let body = '';
     const answer: RequestListener = (_req, res) => void writeJson(res, { status: 200, headers: {}, body }, held);
     await using server = await startWebServer(answer);
@@ -82,14 +82,14 @@ describe('the memory for long answers', function () {
 
   it('is refused where nobody stands still, and taken from who stands still longest', () => {
     let now = 0;
-    const texts = new HeldTexts({ limit: 100, now: () => now });
+    const texts = new LongAnswers({ limit: 100, now: () => now });
     const [first, second, third] = [response(), response(), response()];
-    const a = texts.hold(first, 50);
-    texts.hold(second, 50);
-    assert.throws(() => texts.hold(third, 10), /Too many long answers/);
+    const a = texts.reserve(first, 50);
+    texts.reserve(second, 50);
+    assert.throws(() => texts.reserve(third, 10), /Too many long answers/);
     now = 1500;
     a.moved();
-    texts.hold(third, 10);
+    texts.reserve(third, 10);
     assert.deepEqual([first.destroyed, second.destroyed, texts.total], [false, true, 60]);
     a[Symbol.dispose]();
     a[Symbol.dispose]();
@@ -97,8 +97,8 @@ describe('the memory for long answers', function () {
   });
 
   it('lets one through that is larger than all of it, where it is alone', () => {
-    const texts = new HeldTexts({ limit: 100 });
-    using _ = texts.hold(response(), 1000);
-    assert.throws(() => texts.hold(response(), 1), /Too many long answers/);
+    const texts = new LongAnswers({ limit: 100 });
+    using _ = texts.reserve(response(), 1000);
+    assert.throws(() => texts.reserve(response(), 1), /Too many long answers/);
   });
 });

@@ -2,24 +2,24 @@ import { z } from 'zod';
 import type { Permit } from '../../base/fair-semaphore.ts';
 
 /** An answer as a client got it. */
-export const keptAnswer = z.strictObject({
+export const cachedAnswer = z.strictObject({
   status: z.int(),
   headers: z.record(z.string(), z.string()),
   /** In base64. */
   body: z.string(),
 });
-export type KeptAnswer = z.infer<typeof keptAnswer>;
+export type CachedAnswer = z.infer<typeof cachedAnswer>;
 
-/** Takes down what goes out to a client: up to `limit` bytes, and only while there is memory for it. */
+/** Records what is written to a client, up to `limit` bytes and only while there is memory for it. */
 export class AnswerCopy implements Disposable {
   readonly #limit: number;
   readonly #memory: Permit;
-  #head: Pick<KeptAnswer, 'status' | 'headers'> | undefined;
+  #head: Pick<CachedAnswer, 'status' | 'headers'> | undefined;
   #pieces: Buffer[] = [];
-  #isGivenUp = false;
+  #isDropped = false;
   #isWhole = false;
 
-  /** `memory`: in bytes; what it holds is given back with the copy. */
+  /** `memory`: in bytes; disposing of the copy releases it. */
   constructor({ limit, memory }: { limit: number; memory: Permit }) {
     this.#limit = limit;
     this.#memory = memory;
@@ -29,23 +29,23 @@ export class AnswerCopy implements Disposable {
     this.#head ??= { status, headers: { ...headers } };
   }
 
-  /** The bytes are copied: whoever sent them may use their memory again. */
+  /** Copies the bytes, so that their buffer can be reused. */
   push(bytes: Buffer | string): void {
-    if (this.#isGivenUp) return;
+    if (this.#isDropped) return;
     const length = Buffer.byteLength(bytes);
-    this.#isGivenUp = this.#memory.permits + length > this.#limit || !this.#memory.tryGrow(length);
-    if (this.#isGivenUp) this[Symbol.dispose]();
+    this.#isDropped = this.#memory.permits + length > this.#limit || !this.#memory.tryGrow(length);
+    if (this.#isDropped) this[Symbol.dispose]();
     else this.#pieces.push(Buffer.from(bytes));
   }
 
-  /** The answer is complete, and one to be given again. */
+  /** Marks the answer as complete and fit for the cache. */
   complete(): void {
     this.#isWhole = true;
   }
 
-  /** The answer once it is complete; undefined where it is not, or there was no room for it. */
-  get answer(): KeptAnswer | undefined {
-    if (!this.#isWhole || this.#isGivenUp || this.#head?.status !== 200) return undefined;
+  /** The answer; undefined until it is complete, and when there was no memory for it. */
+  get answer(): CachedAnswer | undefined {
+    if (!this.#isWhole || this.#isDropped || this.#head?.status !== 200) return undefined;
     return { ...this.#head, body: Buffer.concat(this.#pieces).toString('base64') };
   }
 

@@ -1,6 +1,6 @@
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import { type AnswerHead, MaskedBody } from '../../upstream/provider-target.ts';
-import type { PassingContext } from '../attempt-context.ts';
+import type { RelayContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
 import { isJson, mediaTypeOf } from './answer-headers.ts';
@@ -10,21 +10,21 @@ import { Tail } from './tail.ts';
 /** The longest body, in bytes: beyond it an answer does not end. */
 const MAX_BODY = 1024 * 1024 * 1024;
 
-/** Passes a body to the client as it comes: files, audio, long JSON. What breaks off midway is cut, visibly. */
+/** Relays a body to the client as it arrives: files, audio, long JSON. If it breaks off, so does the client's connection. */
 export class RelayedBody implements ResultReceiver {
   readonly #head: AnswerHead;
   readonly #control: ResultControl;
-  readonly #context: PassingContext;
+  readonly #context: RelayContext;
   readonly #writer: ClientWriter;
   readonly #masked: MaskedBody;
-  /** Where JSON reports usage. */
+  /** The end of a JSON body, which reports the usage. */
   readonly #tail = new Tail();
   readonly #type: string;
   readonly #isJson: boolean;
   #hasBegun = false;
   #received = 0;
 
-  constructor(head: AnswerHead, control: ResultControl, context: PassingContext) {
+  constructor(head: AnswerHead, control: ResultControl, context: RelayContext) {
     this.#head = head;
     this.#control = control;
     this.#context = context;
@@ -42,17 +42,17 @@ export class RelayedBody implements ResultReceiver {
       return;
     }
     if (!this.#hasBegun) this.#control.started();
-    this.#begin();
+    this.#sendHead();
     this.#write(this.#masked.push(chunk));
   }
 
   end(): AttemptResult {
     const { api } = this.#context;
-    // A silent recording is written down as nothing, and what is done needs no words.
-    const saysNothing = this.#type.startsWith('text/') || (this.#type === '' && api !== 'audio/speech');
-    const mayBeEmpty = saysNothing || this.#head.status === 204;
+    // The transcription of a silent recording is empty, and some calls need no answer at all.
+    const isOftenEmpty = this.#type.startsWith('text/') || (this.#type === '' && api !== 'audio/speech');
+    const mayBeEmpty = isOftenEmpty || this.#head.status === 204;
     if (!this.#hasBegun && !mayBeEmpty) return { is: 'failed', failure: brokenStream('the answer is empty') };
-    this.#begin();
+    this.#sendHead();
     this.#write(this.#masked.end());
     this.#writer.end();
     return { is: 'delivered', usage: lastReportedUsage(this.#tail.text(), this.#context.api) };
@@ -69,10 +69,10 @@ export class RelayedBody implements ResultReceiver {
     this.#writer.write(bytes);
   }
 
-  #begin(): void {
+  #sendHead(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     this.#context.onBegin();
-    this.#writer.begin(this.#head.status, this.#context.target.headersToClient(this.#head));
+    this.#writer.sendHead(this.#head.status, this.#context.target.headersToClient(this.#head));
   }
 }

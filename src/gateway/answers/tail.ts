@@ -1,9 +1,9 @@
 import { LF } from '../streams/frames.ts';
 
-/** What the end of a stream is read from, in bytes at least. */
-const KEPT = 16 * 1024;
+/** How much of the end of a stream is kept, in bytes at least. */
+const MIN_TAIL = 16 * 1024;
 
-/** The last pieces of a stream, by reference: usage and the reason of the end stand there. */
+/** The last pieces of a stream, by reference: usage and finish reasons come at the end. */
 export class Tail {
   readonly #pieces: Buffer[] = [];
   #length = 0;
@@ -11,7 +11,7 @@ export class Tail {
   push(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#length += piece.length;
-    for (let first = this.#pieces[0]; first && this.#length - first.length >= KEPT; first = this.#pieces[0]) {
+    for (let first = this.#pieces[0]; first && this.#length - first.length >= MIN_TAIL; first = this.#pieces[0]) {
       this.#pieces.shift();
       this.#length -= first.length;
     }
@@ -22,11 +22,11 @@ export class Tail {
     return /\n\r?\n$/.test(this.#pieces.at(-1)?.subarray(-3).toString('latin1') ?? '\n\n');
   }
 
-  /** All that is kept, from the start of a line on. */
+  /** The retained text, from the start of a line. */
   text(): string {
     const [only] = this.#pieces;
-    const kept = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces);
-    const start = kept.length > KEPT ? kept.lastIndexOf(LF, kept.length - KEPT) + 1 : 0;
-    return kept.toString('utf8', start);
+    const tail = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces);
+    const start = tail.length > MIN_TAIL ? tail.lastIndexOf(LF, tail.length - MIN_TAIL) + 1 : 0;
+    return tail.toString('utf8', start);
   }
 }

@@ -5,48 +5,48 @@ import { type AttemptFailure, brokenStream } from '../../upstream/provider-answe
 import { type AnswerHead, type HeldAnswer, type ProviderTarget, withoutMark } from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import type { AttemptMeter } from '../call-account.ts';
-import { judge, type StreamKind } from '../streams/stream-kind.ts';
-import { HeldBytes } from './held-bytes.ts';
+import { judgePayload, type StreamKind } from '../streams/stream-kind.ts';
+import { BufferedBytes } from './buffered-bytes.ts';
 import { lastReportedUsage, usageOfPayload } from './reported-usage.ts';
 
-/** The longest answer that is kept in memory, and the longest error, in bytes. */
+/** The longest answer that is buffered, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
 const MAX_ERROR = 1024 * 1024;
-/** What is read of an answer at most, in bytes: of longer ones the long strings are cut. JSON of more, or of very many values, is looked at from outside only. */
+/** The most that is parsed, in bytes. Long strings are cut first; JSON that is still longer is checked only from outside. */
 const MAX_PARSED = 1024 * 1024;
 
-/** What is looked at of an answer that is passed on unjudged, in bytes. */
-const FIRST_WORDS = 64;
+/** How much is inspected of an answer that is relayed unjudged, in bytes. */
+const INSPECTED_START = 64;
 const BEGINS_WITH_ERROR = /^\s*\{\s*"error"\s*:\s*["{]\s*[^\s}]/;
 
-/** Up to this length an answer is kept without asking, in bytes. */
-const SMALL = 256 * 1024;
-/** What is taken of the budget at once, in bytes. */
-const STEP = 256 * 1024;
+/** Up to this size an answer is buffered without reserving memory, in bytes. */
+const FREE_BYTES = 256 * 1024;
+/** How much memory is reserved at a time, in bytes. */
+const RESERVE_STEP = 256 * 1024;
 
 export interface WholeAnswerOptions {
-  /** Judges the answer once it is whole. */
+  /** Judges the complete answer. */
   judge(answer: HeldAnswer): AttemptResult;
   memory: Permit;
   meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll' | 'wholeText'>;
-  /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
+  /** Takes over when memory is short, and relays the answer as it arrives. Absent when there is no client. */
   relay?: () => ResultReceiver;
-  /** Longer ones are relayed, in bytes; absent: none are for their length. */
-  keep?: number;
+  /** Longer answers are relayed, in bytes; absent: length alone is no reason. */
+  maxLength?: number;
 }
 
 /**
- * Collects an answer and judges it when it is whole, so that until then another provider can be asked. A large one
- * takes of the memory that all share; without it the answer is passed on as it comes, at the pace of its client.
+ * Buffers an answer and judges it when it is complete, so that until then another provider can be called. A large answer
+ * needs some of the shared memory; when there is none, it is relayed as it arrives, at the pace of its client.
  */
 export class WholeAnswer implements ResultReceiver {
   readonly #head: AnswerHead;
   readonly #control: ResultControl;
   readonly #options: WholeAnswerOptions;
   readonly #limit: number;
-  readonly #held = new HeldBytes();
+  readonly #body = new BufferedBytes();
   #relayed: ResultReceiver | undefined;
-  #allowed = SMALL;
+  #reserved = FREE_BYTES;
 
   constructor(head: AnswerHead, control: ResultControl, options: WholeAnswerOptions) {
     this.#head = head;
@@ -60,26 +60,26 @@ export class WholeAnswer implements ResultReceiver {
       this.#relayed.data(chunk);
       return;
     }
-    if (this.#held.length === 0) this.#control.started();
+    if (this.#body.length === 0) this.#control.started();
     this.#options.meter.bytes(chunk.length);
-    const length = this.#held.length + chunk.length;
+    const length = this.#body.length + chunk.length;
     if (length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
-    } else if (this.#mayHold(length)) this.#held.push(chunk);
-    else this.#passOn(chunk);
+    } else if (this.#canBuffer(length)) this.#body.push(chunk);
+    else this.#startRelay(chunk);
   }
 
-  #mayHold(length: number): boolean {
-    const { keep, memory } = this.#options;
-    if (keep !== undefined && length > keep) return false;
-    while (length > this.#allowed) {
-      if (!memory.tryGrow(STEP)) return false;
-      this.#allowed += STEP;
+  #canBuffer(length: number): boolean {
+    const { maxLength, memory } = this.#options;
+    if (maxLength !== undefined && length > maxLength) return false;
+    while (length > this.#reserved) {
+      if (!memory.tryGrow(RESERVE_STEP)) return false;
+      this.#reserved += RESERVE_STEP;
     }
     return true;
   }
 
-  #passOn(chunk: Buffer): void {
+  #startRelay(chunk: Buffer): void {
     const relayed = this.#options.relay?.();
     if (!relayed || this.#beginsWithError()) {
       this.#control.finish(failed(relayed ? 'an error without end' : 'too many large answers at once'));
@@ -87,29 +87,29 @@ export class WholeAnswer implements ResultReceiver {
     }
     this.#relayed = relayed;
     this.#options.meter.deliveredInAll(0);
-    relayed.data(this.#held.take());
+    relayed.data(this.#body.take());
     relayed.data(chunk);
   }
 
-  /** What is passed on can be judged by its first words only. */
+  /** An answer that is relayed can be judged only by how it begins. */
   #beginsWithError(): boolean {
-    return BEGINS_WITH_ERROR.test(this.#held.bytes.toString('latin1', 0, FIRST_WORDS));
+    return BEGINS_WITH_ERROR.test(this.#body.bytes.toString('latin1', 0, INSPECTED_START));
   }
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
-    const body = this.#held.take();
+    const body = this.#body.take();
     const judged = this.#options.judge({ ...this.#head, body });
-    // What a model wrote is paid though nobody can read it. Other answers are counted with what they report.
+    // The text of a broken answer is charged all the same. Other answers count by the usage that they report.
     if (judged.is === 'failed' && this.#head.status < 300) this.#options.meter.wholeText(body);
     else this.#options.meter.deliveredInAll(0);
     return judged;
   }
 
-  /** A document that is whole is an answer, also where its provider never ends the body. */
+  /** A complete document is an answer even if its provider never ends the body. */
   broken(failure: AttemptFailure): AttemptResult {
     if (this.#relayed) return this.#relayed.broken(failure);
-    if (failure.kind !== 'timeout' || this.#held.length === 0 || this.#head.status >= 300) {
+    if (failure.kind !== 'timeout' || this.#body.length === 0 || this.#head.status >= 300) {
       return { is: 'failed', failure };
     }
     const judged = this.end();
@@ -125,20 +125,20 @@ export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptR
   return { is: 'failed', failure: target.failureOfAnswer(answer), answer };
 }
 
-/** Judges an answer of an API: there are providers that send errors, pages or nothing with status 200. */
+/** Judges an answer with status 2xx: some providers send errors, HTML pages or nothing with status 200. */
 export function judgeWhole(
-  answer: HeldAnswer,
+  received: HeldAnswer,
   { target, kind, api }: { target: ProviderTarget; kind: StreamKind; api: string },
 ): AttemptResult {
-  const judged = judgeJson(answer, api);
+  const judged = judgeJson(received, api);
   if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
-  // JSON that is no object holds nothing that an API with known answers could show.
+  // No API with known answers sends JSON other than an object.
   const payload = isJsonObject(judged.parsed) ? judged.parsed : {};
-  switch (judge(kind, payload)) {
+  switch (judgePayload(kind, payload)) {
     case 'failed': {
       const failure = target.failureOfStreamError(payload);
-      const { answer: told, usage } = judged;
-      return { is: 'failed', failure, ...(isClients(failure) && { answer: told }), ...(usage && { usage }) };
+      const { answer, usage } = judged;
+      return { is: 'failed', failure, ...(isForClient(failure) && { answer }), ...(usage && { usage }) };
     }
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
@@ -148,34 +148,36 @@ export function judgeWhole(
   }
 }
 
-/** Whether a response says that it goes on; one that was asked for in the background may. */
+/** Whether a response is still in progress, which only a background response may be. */
 function isUnfinished({ status }: JsonObject, api: string): boolean {
   return api === 'responses' && (status === 'in_progress' || status === 'queued');
 }
 
-/** Whether an error inside an answer is for the client to see, because its model says so (`failover_off`). */
-export function isClients({ blames }: AttemptFailure): boolean {
+/** Whether the client gets to see an error inside an answer, because the model says so (`failover_off`). */
+export function isForClient({ blames }: AttemptFailure): boolean {
   return blames === 'request';
 }
 
-type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
+type Verdict =
+  | (AttemptResult & { is: 'failed' })
+  | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
-/** Judges whether an answer is JSON. `parsed` is absent where it is too long, and has long strings cut where it is long. */
-export function judgeJson(answered: HeldAnswer, api: string): Judged {
-  const body = withoutMark(answered.body);
-  const answer = body === answered.body ? answered : { ...answered, body };
-  const read = body.length > MAX_PARSED ? abridged(body) : body;
-  const text = read.toString('utf8');
-  const isRead = read.length <= MAX_PARSED && isReadable(read);
-  const parsed = isRead ? parseJson(text) : undefined;
+/** Judges whether an answer is JSON. `parsed` has its long strings cut if it is long, and is absent if it is too long. */
+export function judgeJson(received: HeldAnswer, api: string): Verdict {
+  const body = withoutMark(received.body);
+  const answer = body === received.body ? received : { ...received, body };
+  const excerpt = body.length > MAX_PARSED ? abridged(body) : body;
+  const text = excerpt.toString('utf8');
+  const isParsable = excerpt.length <= MAX_PARSED && isReadable(excerpt);
+  const parsed = isParsable ? parseJson(text) : undefined;
   if (isObject(parsed)) return { is: 'answered', answer, usage: usageOfPayload(parsed, api), parsed };
   const trimmed = text.trim();
   if (trimmed === '') return failed('the answer is empty');
   if (trimmed.startsWith('<')) return failed('an HTML page instead of JSON');
-  if (parsed === undefined && (isRead || !/^[[{].*[\]}]$/s.test(trimmed))) {
+  if (parsed === undefined && (isParsable || !/^[[{].*[\]}]$/s.test(trimmed))) {
     return failed('the answer is malformed JSON');
   }
-  if (!isRead && BEGINS_WITH_ERROR.test(text)) return failed('an error that is too large to be read');
+  if (!isParsable && BEGINS_WITH_ERROR.test(text)) return failed('an error that is too large to be read');
   return { is: 'answered', answer, usage: lastReportedUsage(text, api), parsed };
 }
 

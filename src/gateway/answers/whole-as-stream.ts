@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 
 /**
- * The events of a stream that says the same as a whole chat completion: for providers that ignore `stream: true`.
- * Undefined where the answer is no chat completion.
+ * Turns a complete chat completion into a stream, for providers that ignore `stream: true`. Undefined if it is no chat
+ * completion.
  */
 export function streamOfCompletion(completion: JsonObject): string | undefined {
   const { choices, usage, ...rest } = completion;
@@ -20,7 +20,7 @@ export function streamOfCompletion(completion: JsonObject): string | undefined {
   return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;
 }
 
-/** Tool calls of a delta have an index. */
+/** In a delta, unlike in a message, tool calls have an index. */
 function deltaOf({ tool_calls: calls, ...message }: JsonObject): JsonObject {
   if (!Array.isArray(calls)) return { role: 'assistant', ...message };
   const indexed = calls.map((call, index) => (isJsonObject(call) ? { index, ...call } : call));

@@ -14,35 +14,35 @@ const BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const DATA = 'data:';
 const ERROR_EVENT = /^event: *error$/;
-/** The longest line that names an event an error, in bytes. */
-const LONGEST_NAME = 24;
+/** The longest `event: error` line, in bytes. */
+const MAX_ERROR_EVENT_LINE = 24;
 const FIELD = /^(?:data|event|id|retry)(?::|$)/;
 
-/** Longer frames are read without their long strings, in bytes. */
+/** Long strings are dropped from frames above this size before they are parsed, in bytes. */
 export const LONG_FRAME = 1024 * 1024;
-/** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
-export const MAX_SPREAD = 128 * 1024;
+/** The longest frame over several lines, in bytes: it is read again with each line that arrives. */
+export const MAX_MULTILINE_FRAME = 128 * 1024;
 
-/** What is wrong with a frame that is not readable. */
+/** The failure of an `unreadable` frame. */
 export const TOO_MANY_VALUES = 'a frame holds too many values';
 
-/** Lines of one frame that are looked at, where it is read from its end or is named an error. */
-const MOST_FRAME_LINES = 64;
+/** The most lines that are read of a frame from its end, or of an error event. */
+const MAX_FRAME_LINES = 64;
 
-/** What stands in whole lines of a stream from `start` to `end`. */
+/** The frame, or line, between `start` and `end`. */
 export type Frame = Flaw | { is: 'comment' | 'field' | 'done' | 'text' | 'stray'; start: number; end: number };
 
-/** A frame that may spoil a stream: it reports something, is malformed, or goes on in what follows. */
+/** A frame that may spoil a stream: it carries a payload, is malformed, or is not finished yet. */
 export type Flaw =
   | { is: 'payload'; payload: JsonObject; start: number; end: number }
-  /** It says itself that it is an error. `said`: what stands there, if that is a JSON object. */
-  | { is: 'error'; payload: JsonObject; said?: JsonObject; start: number; end: number }
-  /** `unreadable`: it holds more values than an answer has. */
+  /** An event that calls itself an error. `sent`: its data, if that is a JSON object. */
+  | { is: 'error'; payload: JsonObject; sent?: JsonObject; start: number; end: number }
+  /** `unreadable`: it has more values than any answer. */
   | { is: 'malformed' | 'unfinished' | 'unreadable'; start: number; end: number };
 
 /**
- * Reads the frame that begins with a line. An empty line is a comment; `text`: data that is no JSON object; `stray`: no
- * part of an event.
+ * Reads the frame that begins at `start`. An empty line counts as a comment. `text`: data other than a JSON object;
+ * `stray`: a line that belongs to no event.
  */
 export function frameAt(lines: Buffer, start: number): Frame {
   const end = lineEnd(lines, start);
@@ -58,30 +58,30 @@ export function frameAt(lines: Buffer, start: number): Frame {
   if (data === '') return { is: 'field', start, end };
   if (data === '[DONE]') return { is: 'done', start, end };
   if (!data.startsWith('{')) return errorInList(data, { start, end }) ?? { is: 'text', start, end };
-  if (data.endsWith('}')) return parsed(data, start, end);
-  // It may be spread over several lines; an empty one ends it.
+  if (data.endsWith('}')) return parsePayload(data, start, end);
+  // The data may continue on further lines, up to an empty one.
   const close = endOfFrame(lines, start);
   if (close === -1) return { is: 'unfinished', start, end: lines.length };
-  const spread = lines
+  const dataLines = lines
     .toString('utf8', start, close)
     .split('\n')
     .filter((each) => each.startsWith(DATA));
-  return parsed(spread.map((each) => each.slice(DATA.length)).join('\n'), start, close);
+  return parsePayload(dataLines.map((each) => each.slice(DATA.length)).join('\n'), start, close);
 }
 
-/** Whatever an event says that is named an error. It ends with an empty line. */
+/** Reads an event named `error`, which ends with an empty line. */
 function errorAt(lines: Buffer, { start, from }: { start: number; from: number }): Frame {
-  let looked = 0;
+  let linesRead = 0;
   for (let at = from; at < lines.length; at = lineEnd(lines, at)) {
-    if (++looked > MOST_FRAME_LINES) return { is: 'error', payload: errorOf(''), start, end: at };
+    if (++linesRead > MAX_FRAME_LINES) return { is: 'error', payload: errorOf(''), start, end: at };
     if (lines[at] === LETTER_D) {
       const frame = frameAt(lines, at);
       if (frame.is === 'unfinished') return { ...frame, start };
       if (frame.is === 'field') continue;
       const { end } = frame;
       if (frame.is !== 'payload') return { is: 'error', payload: errorOf(lines.toString('utf8', at, end)), start, end };
-      const { payload: said } = frame;
-      return { is: 'error', payload: said.error ? said : { error: said }, said, start, end };
+      const { payload: sent } = frame;
+      return { is: 'error', payload: sent.error ? sent : { error: sent }, sent, start, end };
     }
     const end = lineEnd(lines, at);
     if (isBlankLine(lines, { start: at, end })) return { is: 'error', payload: errorOf(''), start, end };
@@ -93,49 +93,49 @@ function errorOf(line: string): JsonObject {
   return { error: { message: line.slice(DATA.length).trim() } };
 }
 
-/** An error that comes as a list, as Gemini's do. */
+/** An error inside a list: Gemini sends those. */
 function errorInList(data: string, place: { start: number; end: number }): Frame | undefined {
   const list = data.startsWith('[') ? parseReadable(data) : undefined;
   const first = Array.isArray(list) ? list[0] : undefined;
   return isJsonObject(first) && first.error ? { is: 'error', payload: first, ...place } : undefined;
 }
 
-function parsed(data: string, start: number, end: number): Frame {
+function parsePayload(data: string, start: number, end: number): Frame {
   const read = data.length > LONG_FRAME ? abridged(Buffer.from(data)).toString('utf8') : data;
   if (!isReadable(read)) return { is: 'unreadable', start, end };
   const payload = parseJson(read);
   return isJsonObject(payload) ? { is: 'payload', payload, start, end } : { is: 'malformed', start, end };
 }
 
-/** The end of `"error"`: a search that starts with a rarer letter takes a third of the time. */
-const ERROR = Buffer.from('rror"');
-/** A choice that ends says why; one that goes on says null. */
-const ENDS = ['_reason":"', '_reason": "'].map((word) => Buffer.from(word));
-/** Choices end where a stream does: words of ends are looked for in so many of the last bytes of a piece. */
-const LAST_BYTES = 4096;
+/** The end of `"error"`: searching for a rarer first letter takes a third of the time. */
+const ERROR_WORD = Buffer.from('rror"');
+/** Finish reasons: a choice that goes on has null instead of a string. */
+const FINISH_WORDS = ['_reason":"', '_reason": "'].map((word) => Buffer.from(word));
+/** Finish reasons come at the end of a stream, so they are searched for in the last bytes of a piece only. */
+const FINISH_WINDOW = 4096;
 
-/** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, success, error_... */
-const SUSPICIOUS = new Set(
+/** How the first key of an error without `error` starts: message, msg, detail, base_resp, code, status, success, error_... */
+const ERROR_KEY_STARTS = new Set(
   ['me', 'ms', 'de', 'ba', 'co', 'st', 'su', 'er'].map((letters) => Buffer.from(letters).readUInt16BE()),
 );
 
 /**
- * Looks for what must not pass unnoticed in whole lines of an event stream: a frame that is an error or no JSON, or
- * is unfinished. Only what is suspicious by its braces, its first key or the word "error" is read; `isError` sees each
- * payload of those, the last of a choice among them.
+ * Finds the first frame that must not be relayed unchecked in whole lines of a stream: an error, malformed JSON, or an
+ * unfinished frame. To be fast it parses only frames that are suspicious by their braces, their first key, the word
+ * "error" or a finish reason. `isError` gets each payload that is parsed.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
-  let word = nextWord(lines, 0);
+  let word = nextSuspiciousWord(lines, 0);
   for (let start = 0; start < lines.length; ) {
-    // Every other line is empty: a search for its end would take longer than all else.
+    // Every other line is empty, and searching for its end would dominate the cost.
     if (lines[start] === LF) {
       start++;
       continue;
     }
     const end = lineEnd(lines, start);
-    if (word < start) word = nextWord(lines, start);
+    if (word < start) word = nextSuspiciousWord(lines, start);
     const first = lines[start];
-    if (first === LETTER_D ? !isSuspicious(lines, { start, end, word }) : !isOdd(first, end - start)) {
+    if (first === LETTER_D ? !isSuspiciousData(lines, { start, end, word }) : !isSuspiciousField(first, end - start)) {
       start = end;
       continue;
     }
@@ -149,26 +149,26 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
   return undefined;
 }
 
-/** Where the next word stands that may tell of an error: each is looked for once, however many frames there are. */
-function nextWord(lines: Buffer, from: number): number {
-  const last = Math.max(from, lines.length - LAST_BYTES);
-  const places = [lines.indexOf(ERROR, from), ...ENDS.map((word) => lines.indexOf(word, last))];
+/** The position of the next suspicious word. Each is searched for once, however many frames there are. */
+function nextSuspiciousWord(lines: Buffer, from: number): number {
+  const last = Math.max(from, lines.length - FINISH_WINDOW);
+  const places = [lines.indexOf(ERROR_WORD, from), ...FINISH_WORDS.map((word) => lines.indexOf(word, last))];
   return Math.min(...places.map((place) => (place === -1 ? Number.POSITIVE_INFINITY : place)));
 }
 
-/** Whether a line without data may tell of an error: by the name of its event, or as bare JSON. */
-function isOdd(first: number | undefined, length: number): boolean {
-  return (first === LETTER_E && length <= LONGEST_NAME) || first === BRACE;
+/** Whether a line other than `data:` may be an error: an event name, or bare JSON. */
+function isSuspiciousField(first: number | undefined, length: number): boolean {
+  return (first === LETTER_E && length <= MAX_ERROR_EVENT_LINE) || first === BRACE;
 }
 
-function isSuspicious(lines: Buffer, { start, end, word }: { start: number; end: number; word: number }): boolean {
+function isSuspiciousData(lines: Buffer, { start, end, word }: { start: number; end: number; word: number }): boolean {
   let from = start + DATA.length;
   while (lines[from] === SPACE) from++;
   if (lines[from] !== BRACE) return lines[from] === BRACKET && lines[from + 1] === BRACE;
   let to = end;
   while (to > from && isBlank(lines[to - 1])) to--;
   if (lines[to - 1] !== CLOSING_BRACE || lines[from + 1] !== QUOTE) return true;
-  return word < end || SUSPICIOUS.has(((lines[from + 2] ?? 0) << 8) | (lines[from + 3] ?? 0));
+  return word < end || ERROR_KEY_STARTS.has(((lines[from + 2] ?? 0) << 8) | (lines[from + 3] ?? 0));
 }
 
 /** The payloads of whole frames. */
@@ -180,60 +180,63 @@ export function* payloadsIn(lines: Buffer): Generator<JsonObject> {
   }
 }
 
-/** Whether this is a frame of JSON, by its braces. */
+/** Whether any frame looks like JSON, by its opening brace. */
 export function holdsPayload(lines: Buffer): boolean {
   return /(?:^|\n)data: *\{/.test(lines.toString('latin1'));
 }
 
-/** The bytes in which the `[DONE]` of a stream stands. */
-const LAST_LINE = 64;
+/** How far from the end of a stream its `[DONE]` may be, in bytes. */
+const DONE_WINDOW = 64;
 
-/** Whether a stream that ends with `text` says so: its last line is `data: [DONE]`. */
-export function saysDone(text: string): boolean {
-  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-LAST_LINE));
+/** Whether the last line is `data: [DONE]`. */
+export function endsWithDoneText(text: string): boolean {
+  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-DONE_WINDOW));
 }
 
-/** The same of whole lines: most are ruled out by their last byte. */
+/** As `endsWithDoneText`, for bytes: most are ruled out by their last byte. */
 export function endsWithDone(lines: Buffer): boolean {
   let end = lines.length;
   while (isBlank(lines[end - 1])) end--;
-  return lines[end - 1] === CLOSING_BRACKET && saysDone(lines.toString('latin1', Math.max(0, end - LAST_LINE), end));
+  return (
+    lines[end - 1] === CLOSING_BRACKET &&
+    endsWithDoneText(lines.toString('latin1', Math.max(0, end - DONE_WINDOW), end))
+  );
 }
 
-/** Lines that are looked at where a stream ends. */
-const MOST_LINES = 4096;
+/** The most lines that are read from the end of a stream. */
+const MAX_TAIL_LINES = 4096;
 
-/** The payloads of the last events in a piece of a stream, the last first, at most `most` of them. */
-export function lastPayloads(text: string, most: number): JsonObject[] {
+/** The payloads of the last events in a piece of a stream, the last first, at most `max` of them. */
+export function lastPayloads(text: string, max: number): JsonObject[] {
   return payloadsFromEnd(text)
-    .take(most)
+    .take(max)
     .map(({ payload }) => payload)
     .toArray();
 }
 
 /**
- * The payloads in a piece of a stream, the last first, and where in `text` each ends. `holding`: others than those whose JSON
- * matches this are not read.
+ * The payloads in a piece of a stream, the last first, and where in `text` each ends. `matching`: parses only those whose
+ * JSON matches this.
  */
-export function* payloadsFromEnd(text: string, holding?: RegExp): Generator<{ payload: JsonObject; end: number }> {
-  /** Lines of a frame whose first one was not met yet. */
+export function* payloadsFromEnd(text: string, matching?: RegExp): Generator<{ payload: JsonObject; end: number }> {
+  /** The lines of a frame whose first line has not been reached. */
   let rest: string[] = [];
-  let behind = text.length;
-  let looked = 0;
-  for (let end = text.length; end > 0 && looked < MOST_LINES; looked += 1) {
+  let frameEnd = text.length;
+  let linesRead = 0;
+  for (let end = text.length; end > 0 && linesRead < MAX_TAIL_LINES; linesRead += 1) {
     const start = text.lastIndexOf('\n', end - 1) + 1;
     const line = text.slice(start, end).trimEnd();
     if (line === '') rest = [];
-    if (rest.length === 0) behind = end;
+    if (rest.length === 0) frameEnd = end;
     end = start - 1;
     if (!line.startsWith(DATA)) continue;
     const data = line.slice(DATA.length).trim();
-    rest = [data, ...rest.slice(0, MOST_FRAME_LINES)];
+    rest = [data, ...rest.slice(0, MAX_FRAME_LINES)];
     if (!data.startsWith('{')) continue;
     const payload =
-      holding && !holding.test(rest.join('\n')) ? undefined : (parseReadable(data) ?? parseReadable(rest.join('\n')));
+      matching && !matching.test(rest.join('\n')) ? undefined : (parseReadable(data) ?? parseReadable(rest.join('\n')));
     if (!isJsonObject(payload)) continue;
-    yield { payload, end: behind };
+    yield { payload, end: frameEnd };
     rest = [];
   }
 }
@@ -243,18 +246,18 @@ export function framesOf(payloads: readonly JsonObject[]): string {
   return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join('');
 }
 
-/** Lines that end with a carriage return alone, as the standard allows, get the end that all others have. */
-export function endLines(lines: Buffer): void {
+/** Replaces carriage returns, which the standard allows as line ends, by line feeds. */
+export function replaceReturns(lines: Buffer): void {
   for (let at = lines.indexOf(CR); at !== -1; at = lines.indexOf(CR, at + 1)) lines[at] = LF;
 }
 
 /** Whether a line of these ends with a carriage return alone. */
-export function endsInReturns(lines: Buffer): boolean {
+export function hasBareReturn(lines: Buffer): boolean {
   const at = lines.indexOf(CR);
   return at !== -1 && at + 1 < lines.length && lines[at + 1] !== LF;
 }
 
-/** Behind the line that begins at `start`. */
+/** The position after the line that begins at `start`. */
 export function lineEnd(lines: Buffer, start: number): number {
   const end = lines.indexOf(LF, start);
   return end === -1 ? lines.length : end + 1;

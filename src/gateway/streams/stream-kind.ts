@@ -18,35 +18,35 @@ import {
   responseSigns,
 } from '../../upstream/provider-answer.ts';
 
-/** Choices that are told apart at most: a provider may number them as it likes. */
-const MOST_CHOICES = 1024;
+/** The most choices that are tracked: a provider may number them as it likes. */
+const MAX_CHOICES = 1024;
 
-/** Which choices of a stream have spoken, and which of them have ended. */
-export class ChoiceEnds {
-  readonly #asked: number;
+/** Tracks which choices of a stream have appeared, and which of them have ended. */
+export class ChoiceTracker {
+  readonly #requested: number;
   readonly #seen = new Set<number>();
   readonly #ended = new Set<number>();
 
-  /** `asked`: how many there should be. */
-  constructor(asked: number) {
-    this.#asked = asked;
+  /** `requested`: how many there should be. */
+  constructor(requested: number) {
+    this.#requested = requested;
   }
 
   note({ choices }: JsonObject): void {
     for (const choice of Array.isArray(choices) ? choices : []) {
       if (!isObject(choice)) continue;
       const index = Number(choice.index ?? 0);
-      if (!(index >= 0 && index < MOST_CHOICES)) continue;
+      if (!(index >= 0 && index < MAX_CHOICES)) continue;
       const end = readFinishReason(choice.finish_reason);
       this.#seen.add(index);
       if (end !== undefined && end !== 'broken') this.#ended.add(index);
     }
   }
 
-  /** Whether every choice has its finish reason. A provider may make fewer than were asked for, if it ends in order. */
-  areWhole({ inOrder }: { inOrder: boolean }): boolean {
+  /** Whether every choice has a finish reason. A provider may make fewer than requested, if the stream ends in order. */
+  areComplete({ inOrder }: { inOrder: boolean }): boolean {
     const isEnded = this.#ended.size > 0 && this.#seen.size === this.#ended.size;
-    return isEnded && (inOrder || this.#ended.size >= Math.min(this.#asked, MOST_CHOICES));
+    return isEnded && (inOrder || this.#ended.size >= Math.min(this.#requested, MAX_CHOICES));
   }
 }
 
@@ -54,11 +54,11 @@ export class ChoiceEnds {
 export interface StreamEnding {
   /** The payloads of its last events, the last first. */
   payloads(): readonly JsonObject[];
-  /** Whether a payload that was read before them told of an end. */
+  /** Whether an earlier payload reported the end of the answer. */
   ended: boolean;
-  /** Where several choices were asked for: what became of them. */
-  choices?: ChoiceEnds | undefined;
-  /** Whether it ended with `[DONE]` or with the body, rather than being cut or falling silent. */
+  /** Set when several choices were requested. */
+  choices?: ChoiceTracker | undefined;
+  /** Whether the stream ended with `[DONE]` or with the body, rather than being cut off or falling silent. */
   inOrder: boolean;
 }
 
@@ -66,30 +66,30 @@ export interface StreamEnding {
 export interface StreamKind {
   isError(payload: JsonObject): boolean;
   signs: ReadSigns;
-  /** Whether the request may well be answered by nothing. */
+  /** Whether an empty answer to the request is valid. */
   mayBeEmpty(): boolean;
-  /** Whether a stream may come although none was asked for. */
+  /** Whether the provider may stream although the request does not say so. */
   mayStream?(): boolean;
-  /** How many choices were asked for; absent: there is one. */
+  /** How many choices were requested; absent: one. */
   choices?(): number;
-  /** Whether a payload tells that its answer ends, where the end of a stream is told so. */
-  ends?(payload: JsonObject): boolean;
-  /** What stands in every event of text: until one came the model may think and show nothing of it. */
-  readonly speaks?: Buffer;
-  /** Whether a stream that ends so is whole. */
+  /** Whether a payload reports the end of its answer; absent for APIs whose payloads do not. */
+  isEnd?(payload: JsonObject): boolean;
+  /** Bytes that every event with text contains. Until one arrives the model may be thinking silently. */
+  readonly textMarker?: Buffer;
+  /** Whether a stream with this ending is complete. */
   isWhole(ending: StreamEnding): boolean;
   /**
-   * The payloads that tell of a failure midway (docs/failover.md, "Until when"). `first`: the first payload of the
+   * The payloads that report a failure midway (docs/failover.md, "Until when"). `first`: the first payload of the
    * stream.
    */
   failure(error: ErrorObject, first: JsonObject): [JsonObject, ...JsonObject[]];
 }
 
 /**
- * The judgement on an answer, the same on every road: `begun` with its first content, or with an end that needs none.
- * What is `waiting` once the answer is over is empty, which is a failure.
+ * Judges a payload, streamed or whole: the answer has `begun` with its first content, or with an end that needs no
+ * content. An answer that is still `waiting` when it ends is empty, which is a failure.
  */
-export function judge(kind: StreamKind, payload: JsonObject): 'waiting' | 'begun' | 'failed' {
+export function judgePayload(kind: StreamKind, payload: JsonObject): 'waiting' | 'begun' | 'failed' {
   if (kind.isError(payload)) return 'failed';
   const { content, end } = kind.signs(payload);
   if (end === 'failed') return 'failed';
@@ -107,12 +107,12 @@ export function chatStreamKind(
     signs: chatSigns,
     mayBeEmpty,
     choices,
-    ends: finishes,
+    isEnd: hasFinishReason,
     isWhole: (ending) => {
-      if (ending.choices) return ending.choices.areWhole({ inOrder: ending.inOrder });
+      if (ending.choices) return ending.choices.areComplete({ inOrder: ending.inOrder });
       if (ending.ended) return true;
       const payloads = ending.payloads();
-      return payloads.some(finishes) && !payloads.some(brokenChoice);
+      return payloads.some(hasFinishReason) && !payloads.some(brokenChoice);
     },
     failure: (error, first) => [
       {
@@ -120,14 +120,14 @@ export function chatStreamKind(
         choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
         error: { ...error },
       },
-      // Some apps read only this.
+      // Some apps recognise only this one.
       { error: { ...error } },
     ],
   };
 }
 
 /** Streams of the older completions. */
-function completionStream(model: string, choices: () => number, mayBeEmpty: () => boolean): StreamKind {
+function completionsKind(model: string, choices: () => number, mayBeEmpty: () => boolean): StreamKind {
   return {
     ...chatStreamKind(model, choices, mayBeEmpty),
     failure: (error, first) => [
@@ -140,15 +140,15 @@ function completionStream(model: string, choices: () => number, mayBeEmpty: () =
   };
 }
 
-const RESPONSE_ENDS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+const TERMINAL_EVENTS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
 
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: StreamKind = {
   isError: isResponseError,
   signs: responseSigns,
   mayBeEmpty: () => false,
-  speaks: Buffer.from('response.output_text.delta'),
-  isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && RESPONSE_ENDS.has(type)),
+  textMarker: Buffer.from('response.output_text.delta'),
+  isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && TERMINAL_EVENTS.has(type)),
   failure: errorEvent,
 };
 
@@ -161,7 +161,7 @@ const MESSAGE_STREAM: StreamKind = {
   failure: ({ message }) => [{ type: 'error', error: { type: 'api_error', message } }],
 };
 
-/** Streams of other APIs (audio, images): what their last event is, only their provider knows. */
+/** Streams of other APIs (audio, images), whose last event only their provider can tell. */
 const OTHER_STREAM: StreamKind = {
   isError: isPlainError,
   signs: () => ({ content: true }),
@@ -176,42 +176,42 @@ const EMBEDDINGS: StreamKind = {
   signs: embeddingSigns,
 };
 
-/** The kind of stream that an API answers a request with. */
-export function streamOf(api: string, model: string, body: Buffer): StreamKind {
-  const asked = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
-  const numbers = () => asked('n').flatMap((n) => askedNumber(n) ?? []);
+/** The kind of answer that an API gives to a request. */
+export function streamKindOf(api: string, model: string, body: Buffer): StreamKind {
+  const parsed = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
+  const numbers = () => parsed('n').flatMap((n) => askedNumber(n) ?? []);
   const choices = () => Math.max(1, ...numbers().filter(Number.isFinite));
-  // A stop sequence may come at once, and where a text is filled in nothing may be missing.
+  // The model may stop at once at a stop sequence, and a gap between prompt and suffix may need no text.
   const mayBeEmpty = () =>
-    ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !NOTHING.test(value)));
+    ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !EMPTY_VALUE.test(value)));
   switch (api) {
     case 'chat_completions':
       return chatStreamKind(model, choices, mayBeEmpty);
     case 'completions':
-      return completionStream(model, () => choices() * Math.max(1, ...asked('prompt').map(promptsIn)), mayBeEmpty);
+      return completionsKind(model, () => choices() * Math.max(1, ...parsed('prompt').map(promptsIn)), mayBeEmpty);
     case 'embeddings':
-      return { ...EMBEDDINGS, mayBeEmpty: () => valuesOf(body, 'input').some((value) => NOTHING.test(value)) };
+      return { ...EMBEDDINGS, mayBeEmpty: () => valuesOf(body, 'input').some((value) => EMPTY_VALUE.test(value)) };
     case 'messages':
       return MESSAGE_STREAM;
     case 'responses':
       return {
         ...RESPONSE_STREAM,
-        mayBeEmpty: () => asked('background').includes(true),
-        mayStream: () => !asked('stream').includes(false),
+        mayBeEmpty: () => parsed('background').includes(true),
+        mayStream: () => !parsed('stream').includes(false),
       };
     default:
       return OTHER_STREAM;
   }
 }
 
-const NOTHING = /^(?:null|""|\[\s*\])$/;
+const EMPTY_VALUE = /^(?:null|""|\[\s*\])$/;
 
-/** What a field of a request is set to, as it is written. */
+/** The values of a field of a request, as raw JSON. */
 function valuesOf(body: Buffer, name: string): string[] {
   return topLevelSpans(body, name).map(({ start, end }) => body.toString('utf8', start, end));
 }
 
-function finishes({ choices }: JsonObject): boolean {
+function hasFinishReason({ choices }: JsonObject): boolean {
   if (!Array.isArray(choices)) return false;
   return choices.some((choice) => {
     const end = isObject(choice) ? readFinishReason(choice.finish_reason) : undefined;
@@ -224,11 +224,11 @@ function errorEvent(error: ErrorObject): [JsonObject] {
   return [{ type: 'error', error: { ...error } }];
 }
 
-function envelope(first: JsonObject, own: { object: string; model: string }): JsonObject {
+function envelope(first: JsonObject, defaults: { object: string; model: string }): JsonObject {
   return {
     id: first.id ?? 'chatcmpl-failed',
-    object: own.object,
+    object: defaults.object,
     created: first.created ?? Math.floor(Date.now() / 1000),
-    model: first.model ?? own.model,
+    model: first.model ?? defaults.model,
   };
 }

@@ -1,34 +1,35 @@
 import type { Socket } from 'node:net';
 
-/** How long an answer is looked for once a write failed, in milliseconds. */
-const LOOK_MS = 1000;
+/** How long to wait for the answer after a write has failed, in milliseconds. */
+const READ_WINDOW_MS = 1000;
 
 type Done = (error?: Error | null) => void;
 
 /**
- * A provider may refuse an upload before it has read all of it, and close: then a write fails while the answer is still
- * to be read, and Node destroys a socket with its first failed write. Here a write fails once nothing more can be read.
+ * A provider may refuse an upload before it has read all of it, and close the connection. The next write fails while the
+ * answer is still unread, and Node destroys a socket on its first failed write. This delays the failure until the answer
+ * has been read.
  */
 export function failWritesLate(socket: Socket): void {
-  // Connections are used again.
+  // Connections are reused.
   if (Object.hasOwn(socket, '_write')) return;
   const { _write: write, _writev: writeMany } = socket;
-  const late = (done: Done): Done => {
+  const delayed = (done: Done): Done => {
     return (error) => {
-      if (error && !socket.readableEnded && !socket.destroyed) whenRead(socket, () => done(error));
+      if (error && !socket.readableEnded && !socket.destroyed) onceRead(socket, () => done(error));
       else done(error);
     };
   };
-  socket._write = (chunk, encoding, done) => write.call(socket, chunk, encoding, late(done));
-  if (writeMany) socket._writev = (chunks, done) => writeMany.call(socket, chunks, late(done));
+  socket._write = (chunk, encoding, done) => write.call(socket, chunk, encoding, delayed(done));
+  if (writeMany) socket._writev = (chunks, done) => writeMany.call(socket, chunks, delayed(done));
 }
 
-function whenRead(socket: Socket, action: () => void): void {
-  const over = () => {
+function onceRead(socket: Socket, action: () => void): void {
+  const finish = () => {
     clearTimeout(timer);
-    socket.off('end', over).off('close', over);
+    socket.off('end', finish).off('close', finish);
     action();
   };
-  const timer = setTimeout(over, LOOK_MS);
-  socket.on('end', over).on('close', over);
+  const timer = setTimeout(finish, READ_WINDOW_MS);
+  socket.on('end', finish).on('close', finish);
 }

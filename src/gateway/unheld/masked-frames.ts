@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 
-/** Pieces that wait at most until it is known whether a message goes on with a credential. */
+/** The most pieces that wait until it is known whether they contain the start of a credential. */
 const MAX_WAITING = 4096;
 
 interface Header {
@@ -11,28 +11,28 @@ interface Header {
   isControl: boolean;
 }
 
-/** A piece of what goes out: of a message that is looked through, or what stands around it. */
+/** A piece of the output: a part of a message, which is masked, or a header or control frame. */
 interface Piece {
   bytes: Buffer;
   isMessage: boolean;
 }
 
 /**
- * The frames of a provider's WebSocket (RFC 6455) without the credentials that it may quote, however a message is cut
- * into frames and network chunks. Nothing changes its length, so frames stay as they are. Ends with an error where the
- * provider breaks the protocol: masked frames, or extensions that were not agreed on, could hide anything.
+ * Masks credentials that a provider may quote in the frames of a WebSocket (RFC 6455), however a message is split into
+ * frames and network chunks. Masking keeps lengths, so frame headers stay valid. Fails when the provider breaks the
+ * protocol: masked frames, or extensions that were not negotiated, could hide anything.
  */
 export class MaskedFrames extends Transform {
   readonly #mask: ProviderTarget['mask'];
   /** An incomplete header or control frame. */
-  #rest: Buffer = Buffer.alloc(0);
-  /** Bytes that are missing of the current frame, and whether its message ends with it. */
-  #missing = 0;
+  #incomplete: Buffer = Buffer.alloc(0);
+  /** How many bytes of the current frame are still to come, and whether its message ends with it. */
+  #remaining = 0;
   #isLast = true;
-  /** What may be the start of a credential, and what came behind it. */
+  /** What may be the start of a credential, and everything after it. */
   #waiting: Piece[] = [];
-  /** What goes out of the chunk that is read, in one piece: thousands of small ones take a socket long to write. */
-  readonly #passed: Buffer[] = [];
+  /** The output of the current chunk, pushed as one buffer: a socket is slow to write thousands of small ones. */
+  readonly #output: Buffer[] = [];
 
   constructor({ mask }: Pick<ProviderTarget, 'mask'>) {
     super();
@@ -42,25 +42,25 @@ export class MaskedFrames extends Transform {
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     let failure: Error | null = null;
     try {
-      this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
-      this.#pass({ isWhole: false });
+      this.#read(this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk]));
+      this.#release({ isWhole: false });
       if (this.#waiting.length > MAX_WAITING) throw new Error('too many frames in the middle of a message');
     } catch (error) {
       failure = error instanceof Error ? error : new Error('the frames cannot be read');
     }
-    const passed = this.#passed.splice(0);
-    const [only] = passed;
-    if (only) this.push(passed.length === 1 ? only : Buffer.concat(passed));
+    const output = this.#output.splice(0);
+    const [only] = output;
+    if (only) this.push(output.length === 1 ? only : Buffer.concat(output));
     done(failure);
   }
 
   #read(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
-      if (this.#missing > 0) {
-        const piece = bytes.subarray(at, at + this.#missing);
+      if (this.#remaining > 0) {
+        const piece = bytes.subarray(at, at + this.#remaining);
         this.#waiting.push({ bytes: piece, isMessage: true });
-        this.#missing -= piece.length;
+        this.#remaining -= piece.length;
         at += piece.length;
       } else {
         const header = headerAt(bytes, at);
@@ -70,16 +70,16 @@ export class MaskedFrames extends Transform {
         this.#waiting.push({ bytes: bytes.subarray(at, end), isMessage: false });
         at = end;
         if (header.isControl) continue;
-        this.#missing = header.length;
+        this.#remaining = header.length;
         this.#isLast = header.isLast;
       }
-      if (this.#missing === 0 && this.#isLast) this.#pass({ isWhole: true });
+      if (this.#remaining === 0 && this.#isLast) this.#release({ isWhole: true });
     }
-    this.#rest = bytes.subarray(at);
+    this.#incomplete = bytes.subarray(at);
   }
 
-  /** Masks what is there of the message, and passes on what cannot be the start of a credential. */
-  #pass({ isWhole }: { isWhole: boolean }): void {
+  /** Masks the waiting part of the message, and outputs what cannot be the start of a credential. */
+  #release({ isWhole }: { isWhole: boolean }): void {
     const pieces = this.#waiting.filter(({ isMessage }) => isMessage).map(({ bytes }) => bytes);
     const [only] = pieces;
     const message = pieces.length === 1 && only ? only : Buffer.concat(pieces);
@@ -87,24 +87,24 @@ export class MaskedFrames extends Transform {
     let at = 0;
     if (pieces.length > 1) for (const piece of pieces) at += message.copy(piece, 0, at, at + piece.length);
     let safe = message.length - (isWhole ? 0 : this.#mask.unfinished(message));
-    const isHeld = safe < message.length;
-    let passed = 0;
+    const mustWait = safe < message.length;
+    let released = 0;
     for (const piece of this.#waiting) {
       const { bytes, isMessage } = piece;
       if (isMessage && bytes.length > safe) {
-        if (safe > 0) this.#passed.push(bytes.subarray(0, safe));
+        if (safe > 0) this.#output.push(bytes.subarray(0, safe));
         piece.bytes = bytes.subarray(safe);
         break;
       }
       if (isMessage) safe -= bytes.length;
-      this.#passed.push(bytes);
-      passed++;
+      this.#output.push(bytes);
+      released++;
     }
-    this.#waiting = isHeld ? this.#waiting.slice(passed) : [];
+    this.#waiting = mustWait ? this.#waiting.slice(released) : [];
   }
 }
 
-/** @throws Error for a frame that no provider may send. */
+/** The frame header at `at`; undefined if it is incomplete. @throws Error for a frame that no provider may send. */
 function headerAt(bytes: Buffer, at: number): Header | undefined {
   const [first, second] = [bytes[at], bytes[at + 1]];
   if (first === undefined || second === undefined) return undefined;

@@ -5,25 +5,25 @@ import { decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstr
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from './late-write-failure.ts';
 
-/** The longest error of a provider that is passed on, in bytes. */
+/** The longest provider error that is relayed, in bytes. */
 const MAX_ERROR = 1024 * 1024;
 
-/** A call that is being passed on. */
-export interface Passing {
+/** A call that is being proxied. */
+export interface ProxyContext {
   target: ProviderTarget;
   origin: string;
-  /** Tells the client of a failure, where nothing was answered yet; ends the answer where something was. */
+  /** Sends the client an error if it has no answer yet; otherwise breaks off its answer. */
   fail(error: unknown): void;
-  /** The client of a WebSocket has its answer. */
+  /** Called when the client of a WebSocket has got its answer. */
   answered(): void;
 }
 
 /**
- * Watches a request to a provider until its answer begins: a connection, then the answer's head within the time that
- * the provider has for it, however many interim answers and pieces of a head it sends meanwhile. A provider that
- * changes to another protocol, or ends without an answer, has failed.
+ * Watches a request to a provider until its answer begins. Limits the time for the connection and for the answer's head,
+ * however many interim responses or parts of a head the provider sends meanwhile. A provider that switches protocols, or
+ * closes the connection without an answer, has failed.
  */
-export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Passing, 'target' | 'fail'>): void {
+export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<ProxyContext, 'target' | 'fail'>): void {
   const { first_byte, idle, connect } = target.config.timeouts;
   limitConnect(proxyReq, connect);
   if (proxyReq.socket) failWritesLate(proxyReq.socket);
@@ -40,7 +40,7 @@ export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Pas
   if (proxyReq.writableFinished) onSent();
   else proxyReq.once('finish', onSent);
   proxyReq.once('response', onAnswer);
-  // Nothing was said for too long: http-proxy-middleware destroys the request, and its error would tell of a reset.
+  // On a timeout http-proxy-middleware destroys the request, and its error would report a reset connection.
   proxyReq.once('timeout', () => fail(timedOut('nothing came in time')));
   proxyReq.once('upgrade', (_answer, socket) => {
     onAnswer();
@@ -53,7 +53,7 @@ export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Pas
   });
 }
 
-/** Limits the time until there is a connection, in milliseconds. */
+/** Limits the time for opening the connection, in milliseconds. */
 export function limitConnect(proxyReq: ClientRequest, ms: number): void {
   const { socket } = proxyReq;
   if (!socket?.connecting) return;
@@ -63,38 +63,38 @@ export function limitConnect(proxyReq: ClientRequest, ms: number): void {
   proxyReq.once('close', clear);
 }
 
-/** Writes the provider's answer: as it comes, or, where it is an error, once it is whole. */
-export function passAnswer(answer: IncomingMessage, res: ServerResponse, passing: Passing): void {
-  const { target } = passing;
+/** Relays the provider's answer as it arrives; an error is buffered first. */
+export function relayAnswer(answer: IncomingMessage, res: ServerResponse, context: ProxyContext): void {
+  const { target } = context;
   const status = answer.statusCode ?? 0;
-  const headersTo = () => target.headersToClient(answer);
-  orFail(answer, passing, () => {
-    throwRefusal(status);
+  const clientHeaders = () => target.headersToClient(answer);
+  failOnThrow(answer, context, () => {
+    checkStatus(status);
     if (status >= 400) {
-      collectError(answer, passing, (body) => {
+      collectError(answer, context, (body) => {
         const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
-        res.writeHead(status, { ...headersTo(), ...length });
+        res.writeHead(status, { ...clientHeaders(), ...length });
         endAnswer(res, body);
       });
       return;
     }
     const body = decodedBody(answer);
     const { trailer } = answer.headers;
-    res.writeHead(status, { ...headersTo(), ...(trailer !== undefined && { trailer: target.mask.text(trailer) }) });
+    res.writeHead(status, { ...clientHeaders(), ...(trailer !== undefined && { trailer: target.mask.text(trailer) }) });
     res.flushHeaders();
-    passBody(answer, body, { res, target });
+    relayBody(answer, body, { res, target });
   });
 }
 
-/** The body at the pace of its reader, without the credentials that the provider may quote in it. */
-function passBody(
+/** Relays the body at the client's pace, with the credentials that the provider may quote in it masked. */
+function relayBody(
   answer: IncomingMessage,
   decoded: Readable,
   { res, target: { mask } }: { res: ServerResponse; target: ProviderTarget },
 ): void {
   const writer = new ClientWriter({ res }, decoded);
   const masked = new MaskedBody(mask);
-  // Broken compression is no end of the body; what is broken otherwise, http-proxy-middleware sees.
+  // Broken compression must not look like the end of the body. http-proxy-middleware handles all other errors.
   decoded.on('error', () => writer.cut());
   decoded.on('data', (chunk: Buffer) => writer.write(masked.push(chunk)));
   decoded.once('end', () => {
@@ -104,19 +104,19 @@ function passBody(
   });
 }
 
-/** @throws AttemptFailure for a status with which an answer is not passed on. */
-export function throwRefusal(status: number): void {
-  // It is about the operator's credential, not the client's.
+/** @throws AttemptFailure for a status that must not be relayed. */
+export function checkStatus(status: number): void {
+  // The provider rejected the operator's credential, not the client's.
   if (status === 401 || status === 403) {
     throw new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status });
   }
   if (status < 200 || status > 599) throw brokenStream(`HTTP status ${status}, which is not valid`);
 }
 
-/** Reads an answer that is an error to its end, and blanks credentials in it. */
+/** Buffers an error answer and masks credentials in it. */
 export function collectError(
   answer: IncomingMessage,
-  { target, fail }: Pick<Passing, 'target' | 'fail'>,
+  { target, fail }: Pick<ProxyContext, 'target' | 'fail'>,
   write: (body: Buffer) => void,
 ): void {
   const pieces: Buffer[] = [];
@@ -124,7 +124,7 @@ export function collectError(
   const body = decodedBody(answer);
   const failed = (message: string) => {
     body.removeAllListeners().on('error', () => {});
-    leave(answer);
+    discard(answer);
     fail(brokenStream(message));
   };
   body.on('error', () => failed('the answer cannot be decompressed'));
@@ -142,8 +142,8 @@ export function collectError(
 }
 
 /**
- * The body of an answer as it was before it was compressed. What is broken is an `error` of the stream.
- * @throws AttemptFailure where nobody can look inside: an unknown coding, or a part of a compressed body.
+ * The decompressed body of an answer. The stream emits `error` if the compression is broken.
+ * @throws AttemptFailure for a body that cannot be inspected: one of an unknown coding, or a part of a compressed one.
  */
 function decodedBody(answer: IncomingMessage & { req?: { method?: string } }): Readable {
   const { statusCode, headers, req } = answer;
@@ -151,25 +151,25 @@ function decodedBody(answer: IncomingMessage & { req?: { method?: string } }): R
   const decoder = isBodiless || req?.method === 'HEAD' ? undefined : decoderOf(headers);
   if (!decoder) return answer;
   if (statusCode === 206) throw brokenStream(UNASKED);
-  // The callback keeps a broken answer from being thrown; whoever reads the decoder gets its `error`.
+  // Without a callback `pipeline` would throw the error; the reader of the decoder gets it as `error`.
   return pipeline(answer, decoder, () => {});
 }
 
-/** Reports what `pass` throws. Nobody catches what a listener throws: it would end the process. */
-export function orFail(answer: IncomingMessage, { fail }: Pick<Passing, 'fail'>, pass: () => void): void {
+/** Runs `relay` in a listener, where an uncaught error would end the process, and reports what it throws. */
+export function failOnThrow(answer: IncomingMessage, { fail }: Pick<ProxyContext, 'fail'>, relay: () => void): void {
   try {
-    pass();
+    relay();
   } catch (error) {
-    leave(answer);
+    discard(answer);
     fail(error);
   }
 }
 
 /**
- * Ends an answer of which nothing was passed on. http-proxy-middleware begins to listen to it after this turn, and would
- * close the client's connection with it.
+ * Destroys an answer that is not relayed. http-proxy-middleware adds its listeners once the current one has
+ * returned, and they would close the client's connection as well.
  */
-function leave(answer: IncomingMessage): void {
+function discard(answer: IncomingMessage): void {
   queueMicrotask(() =>
     answer
       .removeAllListeners()
@@ -178,17 +178,17 @@ function leave(answer: IncomingMessage): void {
   );
 }
 
-/** Fields that no message may have after its body (RFC 9110, 6.5.1), and those that show who somebody is. */
-const NO_TRAILER =
+/** Fields that are not allowed in trailers (RFC 9110, 6.5.1), and those that identify a client. */
+const FORBIDDEN_TRAILERS =
   /^(?:authorization|proxy-.*|x-api-key|api-key|cookie|set-cookie|host|connection|upgrade|trailer|te|transfer-encoding|content-(?:length|type|encoding|range)|cache-control|expect|max-forwards|pragma|range|if-.*|forwarded|x-forwarded-.*|x-real-ip|location|www-authenticate|retry-after)$/i;
 
-/** The trailers of a message that go on; only those that its head announced. */
+/** The trailers that are relayed: those that the head announced and that are allowed. */
 export function trailersOf(
   { headers, trailers }: IncomingMessage,
   clean: (value: string) => string = (value) => value,
 ): [string, string][] {
   const announced = new Set((headers.trailer ?? '').split(',').map((name) => name.trim().toLowerCase()));
   return Object.entries(trailers)
-    .filter(([name]) => announced.has(name) && !NO_TRAILER.test(name))
+    .filter(([name]) => announced.has(name) && !FORBIDDEN_TRAILERS.test(name))
     .map(([name, value]) => [name, clean(value ?? '')]);
 }

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import type { HeldTexts } from '../limits/held-texts.ts';
+import type { LongAnswers } from '../limits/long-answers.ts';
 import { type JsonAnswer, writeJson } from './json.ts';
 import { type StreamAnswer, writeStream } from './sse.ts';
 import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
 
-/** What an endpoint answers. `written`: it wrote the answer itself. */
+/** What an endpoint returns. `written`: it wrote the answer itself. */
 export type Answer = ({ kind: 'json' } & JsonAnswer) | StreamAnswer | WaitingAnswer | { kind: 'written' };
 
 interface JsonOptions {
@@ -17,18 +17,18 @@ export function json(value: unknown, options: JsonOptions = {}): Answer {
   return jsonText(JSON.stringify(value), options);
 }
 
-/** A JSON answer from JSON that is written already. */
+/** A JSON answer from JSON text. */
 export function jsonText(body: string | Buffer, { status = 200, headers = {} }: JsonOptions = {}): Answer {
   return { kind: 'json', status, headers, body };
 }
 
-/** Writes an answer to its end. A rejection may come after the headers: then the connection has to be broken. */
+/** Writes an answer to its end. After a rejection that follows the headers, the caller has to break the connection. */
 export async function sendAnswer(
   res: ServerResponse,
   answer: Answer,
-  options: { heartbeatMs: number; heldTexts: HeldTexts; signal: AbortSignal },
+  options: { heartbeatMs: number; longAnswers: LongAnswers; signal: AbortSignal },
 ): Promise<void> {
-  if (answer.kind === 'json') await writeJson(res, answer, options.heldTexts);
+  if (answer.kind === 'json') await writeJson(res, answer, options.longAnswers);
   else if (answer.kind === 'stream') await writeStream(res, answer, options);
   else if (answer.kind === 'waiting') await writeWhenReady(res, answer, options);
 }

@@ -3,12 +3,12 @@ import type { ChatChunk } from '../../protocol/chat.ts';
 import type { ApiError } from '../../protocol/errors.ts';
 
 /**
- * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure stands
- * in the last chunk and in one more frame (docs/api.md, "Chat completions"). Where the chunks end without a last one,
- * because this instance stops, one with an error is added: a stream that just ends looks to clients like a whole
- * answer. The first chunk only says that there will be an answer, so it is held back until the second is there: a run
- * that fails before that is an HTTP error. Not longer than `holdMs`, because silence breaks connections.
- * @throws GatewayError where the run failed first; whatever the source throws first.
+ * Turns chunks into the frames of a chat stream, with `[DONE]` after a last chunk without an error; a failure is in the last
+ * chunk and in one more frame (docs/api.md, "Chat completions"). If the chunks stop without a last one because this instance
+ * shuts down, one with an error is added: to clients a stream that just ends looks like a complete answer. The first chunk
+ * has no content, so it is held back until the second one arrives, and a run that fails before that is an HTTP error. It is
+ * held for `holdMs` at most, because silence breaks connections.
+ * @throws GatewayError if the run fails before the second chunk; whatever the source throws before then.
  */
 export async function beginChatStream(
   chunks: AsyncGenerator<ChatChunk, void>,
@@ -17,9 +17,9 @@ export async function beginChatStream(
   const first = await chunks.next();
   if (first.done) return framesOf([], chunks);
   const pending = chunks.next();
-  const second = await within(pending, holdMs);
+  const second = await withTimeout(pending, holdMs);
   if (second === undefined) return framesOf([first.value], chunks, pending);
-  if (second.done) throw cutOff();
+  if (second.done) throw shutdownError();
   if (second.value.error) {
     await chunks.return();
     throw runError(second.value.error);
@@ -49,8 +49,8 @@ async function* framesOf(
   }
   if (!last) return;
   if (!finished) {
-    const error = cutOff().toObject();
-    yield frame(cutChunk(last, error));
+    const error = shutdownError().toObject();
+    yield frame(errorChunk(last, error));
     yield frame({ error });
   } else if (finished.error) yield frame({ error: finished.error });
   else yield 'data: [DONE]\n\n';
@@ -64,30 +64,30 @@ function isLast({ choices, error }: ChatChunk): boolean {
   return error !== undefined || choices.some(({ finish_reason }) => finish_reason !== null);
 }
 
-/** The chunk that ends a stream in the middle, after `last`. */
-function cutChunk(last: ChatChunk, error: ApiError): ChatChunk {
+/** The chunk that ends a stream with an error after `last`. */
+function errorChunk(last: ChatChunk, error: ApiError): ChatChunk {
   return { ...last, choices: [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }], error };
 }
 
-function cutOff(): GatewayError {
+function shutdownError(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down before the answer is complete. Ask again.');
 }
 
-/** The error of a failed run as the HTTP error that a chat completion answers with. */
+/** The HTTP error of a chat completion whose run failed. */
 export function runError(error: ApiError | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
   const type = error?.type;
   return new GatewayError(code, error?.message ?? 'The run did not complete.', type === undefined ? {} : { type });
 }
 
-/** The promise's value, or undefined after `ms`; the promise goes on. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+/** The promise's value, or undefined after `ms`. The promise is not cancelled. */
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
     promise.catch(() => {});

@@ -1,11 +1,11 @@
-/** A stream that must not fall silent. */
-export interface Pulse extends Disposable {
-  /** Something was written: the silence starts again. */
-  touch(): void;
+/** A timer against silence on a connection. */
+export interface Heartbeat extends Disposable {
+  /** Starts the interval anew, after something was written. */
+  restart(): void;
 }
 
-/** Calls `beat` after each interval without a `touch` (docs/api.md, "Events"), until disposed. */
-export function heartbeat(intervalMs: number, beat: () => void): Pulse {
+/** Calls `beat` after each interval without a `restart` (docs/api.md, "Events"), until disposed. */
+export function heartbeat(intervalMs: number, beat: () => void): Heartbeat {
   const timer = setInterval(beat, intervalMs);
-  return { touch: () => void timer.refresh(), [Symbol.dispose]: () => clearInterval(timer) };
+  return { restart: () => void timer.refresh(), [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -9,21 +9,21 @@ export interface OpenAnswer {
   key: KeyConfig;
   /** Pattern of its route. */
   route: string;
-  /** Nothing is being written: a connection on which something may be asked for. */
+  /** An open connection without an answer, such as a WebSocket between two responses. */
   idle?: true;
-  /** Called at most once, with what to answer where nothing was answered yet. */
+  /** Called at most once. `reason`: the answer, if there was none yet. */
   end(reason: GatewayError): void;
 }
 
-class Place implements Disposable {
+class Entry implements Disposable {
   readonly answer: OpenAnswer;
-  readonly #remove: (place: Place) => void;
-  /** Its index. */
-  at: number;
+  readonly #remove: (entry: Entry) => void;
+  /** Its index in the list. */
+  index: number;
 
-  constructor(answer: OpenAnswer, at: number, remove: (place: Place) => void) {
+  constructor(answer: OpenAnswer, index: number, remove: (entry: Entry) => void) {
     this.answer = answer;
-    this.at = at;
+    this.index = index;
     this.#remove = remove;
   }
 
@@ -33,28 +33,27 @@ class Place implements Disposable {
 }
 
 /**
- * The answers that are being written, by the key that asked. A reload that takes a key away, or changes its secret,
- * ends them: nobody goes on reading with a key that would be refused (docs/configuration.md, "Changes while the gateway
- * runs").
+ * The answers that are being written. A reload that removes a key, or changes its secret, ends those of the key: nobody
+ * may go on reading with a key that would be refused (docs/configuration.md, "Changes while the gateway runs").
  */
 export class OpenAnswers {
   /**
-   * In no order. Not a Set: one that is added to and deleted from leaves tables behind that point to later ones, and
-   * the young generation's collector takes for alive what is in them, all of a request with each answer.
+   * In no particular order. Not a Set: adding and deleting leaves old hash tables behind that point to newer ones, and
+   * V8's young-generation collector then keeps alive whatever they contain, a whole request with each answer.
    */
-  readonly #open: Place[] = [];
+  readonly #open: Entry[] = [];
   #idle = 0;
 
   constructor(config: Pick<LiveConfig, 'onChange'>) {
     config.onChange((next) => this.#endAllBut(keyringOf(next)));
   }
 
-  /** How many are being written. */
+  /** How many answers are being written. */
   get size(): number {
     return this.#open.length - this.#idle;
   }
 
-  /** How many answers of each route are being written. */
+  /** How many answers each route is writing. */
   routes(): Record<string, number> {
     const routes: Record<string, number> = {};
     for (const { answer } of this.#open) {
@@ -63,29 +62,29 @@ export class OpenAnswers {
     return routes;
   }
 
-  /** Until disposed. */
+  /** Adds an answer until disposed. */
   add(answer: OpenAnswer): Disposable {
-    const place = new Place(answer, this.#open.length, this.#remove);
-    this.#open.push(place);
+    const entry = new Entry(answer, this.#open.length, this.#remove);
+    this.#open.push(entry);
     if (answer.idle) this.#idle++;
-    return place;
+    return entry;
   }
 
-  /** The last one takes its place. */
-  readonly #remove = (place: Place): void => {
-    if (this.#open[place.at] !== place) return;
-    if (place.answer.idle) this.#idle--;
+  /** Removes an entry; the last one takes its index. */
+  readonly #remove = (entry: Entry): void => {
+    if (this.#open[entry.index] !== entry) return;
+    if (entry.answer.idle) this.#idle--;
     const last = this.#open.pop();
-    if (last === undefined || last === place) return;
-    this.#open[place.at] = last;
-    last.at = place.at;
+    if (last === undefined || last === entry) return;
+    this.#open[entry.index] = last;
+    last.index = entry.index;
   };
 
   #endAllBut(keyring: Keyring): void {
-    for (const place of [...this.#open]) {
-      const { answer } = place;
+    for (const entry of [...this.#open]) {
+      const { answer } = entry;
       if (keyring.byHash(secretHash(answer.key))) continue;
-      this.#remove(place);
+      this.#remove(entry);
       answer.end(new GatewayError('invalid_api_key', 'The API key was removed.'));
     }
   }

@@ -3,10 +3,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { LiveChunks } from './sse.ts';
 
-/**
- * The stored frames of a run after `after`, then live, as bytes to be copied. Ends early when the request's
- * signal aborts.
- */
+/** The frames of a run after `after`, first the stored ones and then live. Ends early when the request's signal aborts. */
 export function readFrames(
   { runs }: AppDeps,
   run: RunRecord,
@@ -18,7 +15,7 @@ export function readFrames(
       const batches = runs.follow(run, { after, signal, pass: ({ frames, end }) => pass(frames, end) });
       for await (const batch of batches) yield batch.frames;
     } catch (thrown) {
-      // The client left, or its key was removed: the stream ends without a terminal event.
+      // After a disconnect, or when the key was removed, the stream ends without a terminal event.
       if (!signal.aborted) throw thrown;
     }
   };

@@ -11,18 +11,18 @@ export interface StreamAnswer {
 }
 
 /**
- * A stream whose source can hand a chunk over at once while the writer waits for the next one, and tells where it is the
- * last: `pass` gives false where it cannot be written now; then it has to come with the iteration.
+ * A stream whose source can push a chunk while the writer waits for the next one. `pass` returns false if the chunk cannot
+ * be written now; the source then has to yield it. `isLast`: the stream ends with this chunk.
  */
 export type LiveChunks = (pass: (chunk: Uint8Array, isLast: boolean) => boolean) => AsyncIterable<Uint8Array>;
 
-const HEARTBEAT = ': heartbeat\n\n';
+const HEARTBEAT_FRAME = ': heartbeat\n\n';
 
 /**
- * Writes a stream to its end: the one place that does. The next chunk is pulled after the last one went out, so that
- * a slow reader holds no memory. A source that fails after the headers breaks the connection, so that no client takes
- * what it has for the whole.
- * @throws what the source throws before the headers were sent.
+ * Writes a stream to its end; every stream goes through here. The next chunk is pulled when the last one has been written,
+ * so a slow reader holds no memory. If the source fails, the connection is broken, so that no client mistakes a partial
+ * stream for a complete one.
+ * @throws whatever the source throws, unless the request's signal has aborted.
  */
 export async function writeStream(
   res: ServerResponse,
@@ -30,20 +30,20 @@ export async function writeStream(
   { heartbeatMs, signal }: { heartbeatMs: number; signal: AbortSignal },
 ): Promise<void> {
   res.writeHead(200, { ...STREAM_HEADERS, ...stream.headers });
-  // What is stored already goes out with the headers: it is there within this turn of the event loop.
+  // Chunks that are already stored arrive within this turn of the event loop, and go out with the headers.
   if (res.socket) writeAtTurnEnd(res.socket);
   res.flushHeaders();
   if (res.req.method === 'HEAD') {
     res.end();
     return;
   }
-  using pulse = heartbeat(heartbeatMs, () => {
-    if (!res.writableNeedDrain) res.write(HEARTBEAT);
+  using silence = heartbeat(heartbeatMs, () => {
+    if (!res.writableNeedDrain) res.write(HEARTBEAT_FRAME);
   });
   const pass = (chunk: Uint8Array, isLast: boolean) => {
     if (res.writableNeedDrain || res.destroyed || signal.aborted) return false;
-    pulse.touch();
-    // The end of the answer, which follows at once, goes out with it.
+    silence.restart();
+    // The end of the answer follows at once; one write takes both.
     if (isLast) res.socket?.cork();
     res.write(chunk);
     return true;
@@ -51,14 +51,14 @@ export async function writeStream(
   const chunks = typeof stream.chunks === 'function' ? stream.chunks(pass) : stream.chunks;
   try {
     for await (const chunk of chunks) {
-      pulse.touch();
+      silence.restart();
       writeAtTurnEnd(res);
-      if (!res.write(chunk)) await writable(res);
+      if (!res.write(chunk)) await waitUntilWritable(res);
       if (signal.aborted) break;
     }
     if (!res.destroyed) res.end();
   } catch (thrown) {
-    // What was written is the client's, the headers too.
+    // Sends what was written so far, with the headers.
     while (res.socket?.writableCorked) res.socket.uncork();
     res.destroy();
     if (!signal.aborted) throw thrown;
@@ -66,10 +66,10 @@ export async function writeStream(
 }
 
 /**
- * Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. The
- * server ends the connection of a reader that has stalled (`ServerTimes.stalled`).
+ * Waits until more can be written or the connection has closed; `drain` alone would never come then. The server closes the
+ * connection of a stalled reader (`ServerTimes.stalled`).
  */
-export function writable(res: ServerResponse): Promise<void> {
+export function waitUntilWritable(res: ServerResponse): Promise<void> {
   while (res.writableCorked > 0) res.uncork();
   if (!res.writableNeedDrain || res.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

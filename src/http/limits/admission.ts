@@ -16,8 +16,7 @@ import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { Fractions } from './fractions.ts';
 import {
   BUDGETS,
-  heldBy,
-  holdAnew,
+  limitError,
   limitsOf,
   notesOf,
   type OwnedRequest,
@@ -25,70 +24,69 @@ import {
   POINTS,
   REQUESTS,
   RUNS,
-  refusalOf,
   releasesOf,
+  reserveAgain,
+  reservedBy,
 } from './key-limits.ts';
 import type { LostPlaces } from './lost-places.ts';
 
-/** A request that asks to be counted. */
+/** A request that is to be counted against the limits of its key. */
 export interface AdmissionRequest {
   key: KeyConfig;
-  /** Id of the run: what it holds is freed by this id. Absent for requests that are no runs. */
+  /** Id of the run, under which its reservation is released. Absent for requests that are no runs. */
   id?: string;
-  /** How long a run may last before its answer, in milliseconds; absent for requests that are no runs. */
+  /** How long a run may research before it answers, in milliseconds; absent for requests that are no runs. */
   runMs?: number;
-  /** Whether the run waits in the queue before it begins. */
+  /** Whether the run waits in the queue before it starts. */
   waits?: boolean;
-  /** Tokens that the request will use at most, by what is known; absent if it uses none. */
+  /** The most tokens that the request is expected to use; absent if it uses none. */
   tokens?: number | undefined;
-  /** What it will cost at most, by what is known; absent if its routes have no price. */
+  /** The most that the request is expected to cost; absent if its routes have no price. */
   cost?: number | undefined;
-  /** Gets the `x-ratelimit-*` headers, also where the request is refused; absent on a WebSocket. */
+  /** Gets the `x-ratelimit-*` headers, even if the request is refused; absent on a WebSocket. */
   res?: ServerResponse | undefined;
-  /** What a request that is no run has used so far: it is noted every second, for the case that this process dies. */
+  /** What a request that is no run has used so far. It is noted every second, in case this process dies. */
   usedSoFar?: () => Used;
-  /** Gets what is noted. */
+  /** Called with each usage that is noted. */
   noted?: (used: Used) => void;
 }
 
-/** An admitted request. The first call of one of the two counts; a run's `held` is given to `runEnded` instead. */
-export interface Admitted {
+/** An admitted request. Only the first call of `undo` or `settle` counts; runs are settled by `settleRun` with `held`. */
+export interface AdmittedRequest {
   held: HeldLimits;
-  /** It was refused for another reason: nothing of it counts. */
+  /** Releases everything: the request was refused for another reason, so nothing of it counts. */
   undo(): Promise<unknown>;
-  /** It ended: its place is free, and this is what it used; nothing where absent. */
+  /** Ends the request: its reservation is released, and `used` (absent: nothing) is counted. */
   settle(used?: Used): Promise<unknown>;
 }
 
-/** How often it is noted what calls have used so far, in milliseconds. */
+/** How often the usage of calls in progress is noted, in milliseconds. */
 const NOTE_MS = 1000;
-/** Notes of a call that has used nothing more since the one before: what it holds must not run out. */
-const NOTES_SKIPPED = 60;
-/** A call that nobody noted for so long, in milliseconds, is given up: its process died. */
+/** A call whose usage has not changed is noted only every so many times, to keep its reservation alive. */
+const UNCHANGED_NOTES = 60;
+/** A call that was not noted for this long has lost its process, and its reservation expires, in milliseconds. */
 const CALL_MS = 600_000;
 /**
- * A run that waits for longer is no longer counted until it begins, in milliseconds. No shorter: it waits for others
- * that may last. No longer: for so long a place is lost whose run was never stored because its process died.
+ * How long a waiting run is counted, in milliseconds; after that it is not counted again until it starts. Long, because it
+ * waits for runs that may take long; not longer, because if its process dies before the run is stored, its place is lost
+ * for this time.
  */
 const WAITING_MS = 86_400_000;
-/** What an answer may take beyond a tenth of the time of its run, with its repeats, in milliseconds. */
+/** How long an answer may take, with retries, beyond a tenth of its run's time, in milliseconds. */
 const ANSWER_MS = 600_000;
-/**
- * The limits of API keys (docs/operating.md, "Limits"): the one place that admits requests and frees what they hold.
- * Refused requests use up nothing.
- */
+/** Admits requests under the limits of API keys, and releases reservations (docs/operating.md, "Limits"). */
 export class Admission {
   readonly #store: LimitStore;
   readonly #teams: () => GatewayConfig['teams'];
   readonly #lostPlaces: Pick<LostPlaces, 'release'> | undefined;
-  /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
+  /** Prefix of the ids of requests that are no runs, unique to this instance. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
   readonly #fractions = new Fractions();
   #noting: NodeJS.Timeout | undefined;
-  #made = 0;
+  #counter = 0;
 
-  /** `teams`: those of the configuration in force. */
+  /** `teams`: those of the current configuration. */
   constructor(
     store: LimitStore,
     teams: () => GatewayConfig['teams'] = () => ({}),
@@ -100,14 +98,14 @@ export class Admission {
   }
 
   /**
-   * Counts a request. The limits that can be given back come first, so that a request refused for concurrency does
-   * not use up the rate limit. All of them are one call of the store, which may be another process.
+   * Counts a request; a refused one uses up nothing. Limits that can be released are checked first, so that a request
+   * refused for concurrency does not use up the rate limit. All of them are checked in one call of the store.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
-  async admit(request: AdmissionRequest): Promise<Admitted> {
-    const { key, id = `${this.#ids}-${++this.#made}`, tokens, cost, runMs } = request;
+  async admit(request: AdmissionRequest): Promise<AdmittedRequest> {
+    const { key, id = `${this.#ids}-${++this.#counter}`, tokens, cost, runMs } = request;
     const isRun = runMs !== undefined;
-    const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: heldMs(request) });
+    const limits = limitsOf(ownersOf(key, this.#teams()), { tokens, cost, isRun, ttlMs: reservationMs(request) });
     const holder = { key: key.id, id, lasting: isRun };
     if (limits.length > 0) {
       const requests = limits.map((limit) => limit.request);
@@ -116,42 +114,42 @@ export class Admission {
       if (await this.#releaseLost(holder, requests[results.length - 1], results.at(-1))) results = await take();
       checkResults(results, { limits, request });
     }
-    return this.#admitted(request, { holder, limits });
+    return this.#reservationOf(request, { holder, limits });
   }
 
-  /** Whether a place was refused that a dead process held, and is free now. */
+  /** Releases places that a dead process holds if one was refused. @returns whether it is worth asking again. */
   async #releaseLost(holder: LimitHolder, last?: LimitRequest, result?: LimitResult): Promise<boolean> {
     if (!this.#lostPlaces || last?.kind !== 'place' || result?.granted !== false) return false;
     return await this.#lostPlaces.release(last.owner ?? holder.key);
   }
 
-  #admitted(
+  #reservationOf(
     { usedSoFar, noted }: AdmissionRequest,
     { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
-  ): Admitted {
-    const held = heldBy(limits);
+  ): AdmittedRequest {
+    const held = reservedBy(limits);
     const used = usedSoFar ?? nothingUsed;
-    const call: OpenCall = { holder, held, used, tell: noted, noted: '', skipped: 0, isOver: false };
+    const call: OpenCall = { holder, held, used, onNoted: noted, lastNoted: '', skipped: 0, isOver: false };
     if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
       this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
-    const all = () => limits.map((limit) => releaseOf(limit.request));
+    const releases = () => limits.map((limit) => releaseOf(limit.request));
     return {
       held,
-      undo: async () => this.#ends(call) && (await this.#giveBack(holder, all())),
-      settle: async (used = nothingUsed()) => this.#ends(call) && (await this.#settle(holder, held, used)),
+      undo: async () => this.#endOnce(call) && (await this.#release(holder, releases())),
+      settle: async (used = nothingUsed()) => this.#endOnce(call) && (await this.#settle(holder, held, used)),
     };
   }
 
-  /** True the first time. */
-  #ends(call: OpenCall): boolean {
+  /** Marks a call as ended. False if it was already. */
+  #endOnce(call: OpenCall): boolean {
     if (call.isOver) return false;
     call.isOver = true;
     this.#calls.delete(call.holder.id);
-    // A table that a map has outgrown keeps what was in it, and is kept by the one before it: not the request too.
+    // An outgrown hash table of the Map may keep the call alive; this keeps it from holding the request as well.
     call.used = nothingUsed;
-    call.tell = undefined;
+    call.onNoted = undefined;
     return true;
   }
 
@@ -164,54 +162,54 @@ export class Admission {
     const notes: LimitNote[] = [];
     for (const call of this.#calls.values()) {
       const used = call.used();
-      const noted = `${tokensOf(used)} ${used.cost}`;
-      call.skipped = noted === call.noted ? call.skipped + 1 : 0;
-      if (call.skipped % NOTES_SKIPPED > 0) continue;
-      call.noted = noted;
-      call.tell?.(used);
+      const current = `${tokensOf(used)} ${used.cost}`;
+      call.skipped = current === call.lastNoted ? call.skipped + 1 : 0;
+      if (call.skipped % UNCHANGED_NOTES > 0) continue;
+      call.lastNoted = current;
+      call.onNoted?.(used);
       notes.push(...notesOf(call, used, CALL_MS));
     }
-    // A store that is away gets the next note.
+    // When the store is unavailable, the next note makes up for this one.
     if (notes.length > 0) this.#store.note(notes).catch(() => {});
   }
 
-  /** What counts against a key's limits now, for operators. Only limits that are set. */
+  /** The current usage of the limits that a key has, for operators. */
   async usage(key: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
     const usage: { name: string; limit: number; used: number }[] = [];
     for (const { limits, owner = key.id, team } of ownersOf(key, this.#teams())) {
       const { requests_per_minute: requests, concurrent_runs: runs } = limits;
-      const named = (name: string) => (team === undefined ? name : `team ${name}`);
+      const labelOf = (name: string) => (team === undefined ? name : `team ${name}`);
       if (requests !== undefined) {
-        // Taking nothing from a counter reads it.
+        // Adding nothing to a counter reads it.
         const { used } = await this.#store.counter(REQUESTS).take(owner, 0, { limit: 0, force: true });
-        usage.push({ name: named('requests_per_minute'), limit: requests, used });
+        usage.push({ name: labelOf('requests_per_minute'), limit: requests, used });
       }
       if (runs !== undefined) {
         const used = await this.#store.slots({ name: RUNS }).count(owner);
-        usage.push({ name: named('concurrent_runs'), limit: runs, used });
+        usage.push({ name: labelOf('concurrent_runs'), limit: runs, used });
       }
       for (const { setting, window, of } of BUDGETS) {
         const limit = limits[setting];
         if (limit === undefined) continue;
         const { used } = await this.#store.budget(window).used(owner);
-        usage.push({ name: named(setting), limit, used: used / POINTS[of](1) });
+        usage.push({ name: labelOf(setting), limit, used: used / POINTS[of](1) });
       }
     }
     return usage;
   }
 
   /**
-   * A run goes on that waited, or that another process drove: it holds what it holds for as long as it may last from
-   * now, however many others there are.
+   * Renews the reservation of a run that starts, or that another process drove before. It may then last its full time,
+   * however many other runs there are.
    * @throws GatewayError `store_unavailable`.
    */
   async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
-    const requests = holdAnew(held, drivenMs(runMs));
+    const requests = reserveAgain(held, drivenMs(runMs));
     if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
   }
 
   /**
-   * Notes what a run has used so far: should its process die, this much is counted.
+   * Notes what a run has used so far, which is counted if its process dies.
    * @throws GatewayError `store_unavailable`.
    */
   async runUsed({ keyId, id, held, runMs, used }: EndedRun & { runMs: number }): Promise<void> {
@@ -219,56 +217,55 @@ export class Admission {
     if (notes.length > 0) await this.#store.note(notes);
   }
 
-  /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
+  /** Settles an ended run, whoever admitted it. False if the store is unavailable, and does it once it is back. */
   async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
     return await this.#settle({ key: keyId, id }, held, used);
   }
 
   async #settle(holder: LimitHolder, held: HeldLimits, used: Used): Promise<boolean> {
-    return await this.#giveBack(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
+    return await this.#release(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 
-  async #giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
+  async #release(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
     return releases.length === 0 || (await this.#store.giveBack(holder, releases));
   }
 }
 
-/** A call under way that holds tokens or money. */
+/** A call in progress that has reserved tokens or money. */
 interface OpenCall {
   holder: LimitHolder;
   held: HeldLimits;
   used(): Used;
-  tell: ((used: Used) => void) | undefined;
-  /** What was noted last. */
-  noted: string;
+  onNoted: ((used: Used) => void) | undefined;
+  lastNoted: string;
   skipped: number;
   isOver: boolean;
 }
 
-/** How long the places of a request are held where nobody frees them, in milliseconds. */
-function heldMs({ runMs, waits = false }: AdmissionRequest): number {
+/** When the reservation of a request expires if nobody releases it, in milliseconds. */
+function reservationMs({ runMs, waits = false }: AdmissionRequest): number {
   if (runMs === undefined) return CALL_MS;
   return waits ? WAITING_MS + drivenMs(runMs) : drivenMs(runMs);
 }
 
-/** How long a run is driven at most, in milliseconds: its answer is written after the time that it may last. */
+/** How long a run may be driven, in milliseconds: the answer is written after the time for its research. */
 export function drivenMs(runMs: number): number {
   return Math.ceil(runMs * 1.1) + ANSWER_MS;
 }
 
-/** Announces what is left of the rate limit. @throws GatewayError where one of the limits was refused. */
+/** Sets the headers of the rate limit. @throws GatewayError if one of the limits was refused. */
 function checkResults(
   results: readonly LimitResult[],
   { limits, request }: { limits: readonly OwnedRequest[]; request: AdmissionRequest },
 ): void {
-  for (let at = 0; at < limits.length; at++) {
-    const [limit, result] = [limits[at], results[at]];
-    if (!limit || !result) throw new Error(`the limit ${limit?.request.name} was not counted`);
-    const { name, limit: most } = limit.request;
+  for (const [index, limit] of limits.entries()) {
+    const result = results[index];
+    if (!result) throw new Error(`the limit ${limit.request.name} was not counted`);
+    const { name, limit: max } = limit.request;
     const { granted, count } = result;
-    const isOwn = limit.of.team === undefined;
-    if (name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: most, ...count });
-    if (!granted) throw refusalOf(limit, result);
+    const isOwn = limit.owner.team === undefined;
+    if (name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: max, ...count });
+    if (!granted) throw limitError(limit, result);
   }
 }
 

@@ -1,22 +1,19 @@
 import { LRUCache } from 'lru-cache';
 
-/** A sum of floating-point numbers may miss a whole one by this much. */
+/** A floating-point sum may fall short of a whole number by this much. */
 const ROUNDING = 1e-6;
-/** What is forgotten then is less than one point of whoever used the least of late. */
-const MOST_KEPT = 20_000;
+/** Beyond this the least recently used budget is forgotten, which loses less than one point. */
+const MAX_BUDGETS = 20_000;
 
-/**
- * Keeps what is less than a point until it is one: a thousand calls that cost a tenth of one each count as a hundred, not
- * as a thousand.
- */
+/** Carries fractions of a point over: a thousand calls that cost a tenth of a point each count as a hundred points. */
 export class Fractions {
-  readonly #left = new LRUCache<string, number>({ max: MOST_KEPT });
+  readonly #remainders = new LRUCache<string, number>({ max: MAX_BUDGETS });
 
-  /** The whole points to count now, of `exact` further ones of a budget. */
-  whole(budget: string, exact: number): number {
-    const all = exact + (this.#left.get(budget) ?? 0);
-    const whole = Math.max(0, Math.floor(all + ROUNDING));
-    this.#left.set(budget, Math.max(0, all - whole));
+  /** Adds `exact` points to a budget, and takes out the whole ones, which are to be counted now. */
+  takeWhole(budget: string, exact: number): number {
+    const sum = exact + (this.#remainders.get(budget) ?? 0);
+    const whole = Math.max(0, Math.floor(sum + ROUNDING));
+    this.#remainders.set(budget, Math.max(0, sum - whole));
     return whole;
   }
 }

@@ -10,18 +10,18 @@ import type { Fractions } from './fractions.ts';
 export const REQUESTS = { name: 'requests', windowSeconds: 60 };
 export const RUNS = 'runs';
 const MILLIONTHS = 1_000_000;
-/** A sum of floating-point numbers may exceed the true one by this much without costing another millionth. */
+/** A floating-point sum may exceed the true one by this much without costing another millionth. */
 const ROUNDING = 1e-6;
-/** When a place may have become free, in milliseconds. */
+/** When a run may have ended, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
-/** How tokens and costs are counted. */
+/** How tokens and costs are converted to the points that the store counts. */
 export const POINTS = {
   tokens: (tokens: number) => tokens,
   cost: (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING)),
 };
 
-/** What is reserved before it is known how much of it is used. */
+/** Limits of which a request reserves a part before it is known how much it uses. */
 export const BUDGETS = [
   {
     of: 'tokens',
@@ -57,82 +57,85 @@ type Budget = (typeof BUDGETS)[number];
 
 /** A key, or its team. */
 export interface LimitOwner {
-  /** How the store knows it where it is not the key. */
+  /** The owner's name in the store; absent: the key's id. */
   owner?: string;
   team?: string;
   limits: KeyConfig['limits'];
 }
 
-/** Whose limits a key is under: its own, and those of its team. */
+/** Who sets limits for a key: itself, and its team. */
 export function ownersOf(key: KeyConfig, teams: GatewayConfig['teams']): LimitOwner[] {
   const team = key.team === undefined ? undefined : teams[key.team];
   const own: LimitOwner = { limits: key.limits };
   return key.team === undefined || !team ? [own] : [own, teamOwner(key.team, team.limits)];
 }
 
-/** No id of a key holds a space. */
+/** A key's id has no spaces, so it cannot be mistaken for a team. */
 function teamOwner(id: string, limits: KeyConfig['limits']): LimitOwner & { owner: string } {
   return { owner: `team ${id}`, team: id, limits };
 }
 
-/** What a request will use at most, by what is known, and for how long it holds that, in milliseconds. */
-export interface Most {
+/** The most that a request is expected to use, and how long its reservation lasts, in milliseconds. */
+export interface MaxUsage {
   tokens?: number | undefined;
   cost?: number | undefined;
   isRun: boolean;
   ttlMs: number;
 }
 
-/** One of the limits that a request is counted against, and whose it is. */
+/** One of the limits that a request is counted against, and its owner. */
 export interface OwnedRequest {
   request: LimitRequest;
-  of: LimitOwner;
+  owner: LimitOwner;
 }
 
-/** What a request is counted against, in this order: what can be given back comes before the rates. */
-export function limitsOf(owners: readonly LimitOwner[], most: Most): OwnedRequest[] {
+/** The limits that a request is counted against: those that can be released come before the rates. */
+export function limitsOf(owners: readonly LimitOwner[], max: MaxUsage): OwnedRequest[] {
   const places: OwnedRequest[] = [];
   const budgets: OwnedRequest[] = [];
   const rates: OwnedRequest[] = [];
-  for (const of of owners) {
-    const { limits, owner } = of;
+  for (const owner of owners) {
+    const { limits, owner: ownerId } = owner;
     const { concurrent_runs: runs, requests_per_minute: requests } = limits;
-    const { ttlMs } = most;
-    if (runs !== undefined && most.isRun) {
-      places.push({ of, request: { kind: 'place', name: RUNS, limit: runs, ttlMs, owner } });
+    const { ttlMs } = max;
+    if (runs !== undefined && max.isRun) {
+      places.push({ owner, request: { kind: 'place', name: RUNS, limit: runs, ttlMs, owner: ownerId } });
     }
     for (const budget of BUDGETS) {
-      const asked = pointsFor(budget, limits, most);
-      if (!asked) continue;
-      const { points, limit } = asked;
+      const reserved = pointsFor(budget, limits, max);
+      if (!reserved) continue;
+      const { points, limit } = reserved;
       const { name, windowSeconds } = budget.window;
-      budgets.push({ of, request: { kind: 'budget', name, windowSeconds, points, limit, ttlMs, owner } });
+      budgets.push({ owner, request: { kind: 'budget', name, windowSeconds, points, limit, ttlMs, owner: ownerId } });
     }
     if (requests !== undefined) {
       const { name, windowSeconds } = REQUESTS;
-      rates.push({ of, request: { kind: 'points', name, windowSeconds, points: 1, limit: requests, owner } });
+      rates.push({
+        owner,
+        request: { kind: 'points', name, windowSeconds, points: 1, limit: requests, owner: ownerId },
+      });
     }
   }
   return [...places, ...budgets, ...rates];
 }
 
-function pointsFor(budget: Budget, limits: KeyConfig['limits'], most: Most) {
+function pointsFor(budget: Budget, limits: KeyConfig['limits'], max: MaxUsage) {
   const limit = limits[budget.setting];
-  const amount = most[budget.of];
+  const amount = max[budget.of];
   if (limit === undefined || amount === undefined) return undefined;
-  const all = POINTS[budget.of](limit);
-  // A run lasts for many minutes: it counts in the one in which it ends.
-  if (budget.per === 'minute' && most.isRun) return { points: 1, limit: all };
-  // Never more than the whole limit: an owner with a small one can still send something.
-  return { points: Math.max(1, Math.min(all, POINTS[budget.of](amount))), limit: all };
+  const limitPoints = POINTS[budget.of](limit);
+  // A run lasts for many minutes, and counts in the one in which it ends.
+  if (budget.per === 'minute' && max.isRun) return { points: 1, limit: limitPoints };
+  // Never more than the limit, so that an owner with a small one can send anything at all.
+  return { points: Math.max(1, Math.min(limitPoints, POINTS[budget.of](amount))), limit: limitPoints };
 }
 
-/** What a request holds until it ends. */
-export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
+/** What a request has reserved until it ends. */
+export function reservedBy(limits: readonly OwnedRequest[]): HeldLimits {
   const held: HeldLimits = {};
-  for (const { of: one, request } of limits) {
-    if (one.team !== undefined) held.team ??= { id: one.team };
-    const part = one.team === undefined ? held : held.team;
+  for (const { owner, request } of limits) {
+    if (owner.team !== undefined) held.team ??= { id: owner.team };
+    const part = owner.team === undefined ? held : held.team;
     if (!part) continue;
     if (request.kind === 'place') part.place = true;
     else if (request.kind === 'budget') {
@@ -143,7 +146,7 @@ export function heldBy(limits: readonly OwnedRequest[]): HeldLimits {
   return held;
 }
 
-/** What is held of the limits of the key, and of its team; `owner`: how the store knows the team. */
+/** The reservations under the key's limits and under its team's. `owner`: the team's name in the store. */
 function partsOf(held: HeldLimits): { part: HeldOfOne; owner?: string }[] {
   return held.team ? [{ part: held }, { part: held.team, ...teamOwner(held.team.id, {}) }] : [{ part: held }];
 }
@@ -163,21 +166,21 @@ function budgetsOf(held: HeldLimits) {
   );
 }
 
-/** What a holder has used so far. */
+/** The notes for what a holder has used so far. */
 export function notesOf(
   { holder, held }: { holder: LimitHolder; held: HeldLimits },
   used: Used,
   ttlMs: number,
 ): LimitNote[] {
-  const noted = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
-  return noted.map(({ budget, owner = holder.key }) => {
+  const budgets = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
+  return budgets.map(({ budget, owner = holder.key }) => {
     const spent = budget.of === 'tokens' ? tokensOf(used) : POINTS.cost(used.cost);
     return { ...budget.window, holder: { ...holder, key: owner }, spent, ttlMs };
   });
 }
 
-/** What a run that begins holds from now on, however many others there are. */
-export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
+/** Requests that renew a run's reservation, whatever the limits are. */
+export function reserveAgain(held: HeldLimits, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
   const budgets = budgetsOf(held).map(({ budget, points, owner }) => {
     return { kind: 'budget' as const, ...budget.window, points, owner };
@@ -185,24 +188,25 @@ export function holdAnew(held: HeldLimits, ttlMs: number): LimitRequest[] {
   return [...placesOf(held), ...budgets].map((part) => ({ ...part, ...options }));
 }
 
-/** What is given back and settled of what was held. */
+/** Releases the reservations of a request, and settles what it used. */
 export function releasesOf(
   { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
   fractions: Fractions,
 ): LimitRelease[] {
   const budgets = budgetsOf(held).map(({ budget: { of, window }, points, owner }) => {
-    const cost = () => fractions.whole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
+    const cost = () => fractions.takeWhole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
     return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? tokensOf(used) : cost(), owner };
   });
   return [...placesOf(held), ...budgets];
 }
 
-/** What a client is told whose request does not fit a limit. */
-export function refusalOf({ request, of: one }: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
+/** The error for a request that exceeds a limit. */
+export function limitError({ request, owner }: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
   const { name, limit } = request;
   const soon = { retryAfterMs: CONCURRENCY_RETRY_MS };
   const later = { retryAfterMs: count?.resetMs ?? 0 };
-  const [who, whose] = one.team === undefined ? ['This key', 'this key'] : ['The team of this key', "this key's team"];
+  const [who, whose] =
+    owner.team === undefined ? ['This key', 'this key'] : ['The team of this key', "this key's team"];
   const budget = BUDGETS.find(({ window }) => window.name === name);
   if (name === RUNS) {
     return new GatewayError('concurrency_limit_exceeded', `${who} may have ${limit} runs at a time.`, soon);
@@ -210,10 +214,10 @@ export function refusalOf({ request, of: one }: OwnedRequest, { reservedByOthers
   if (!budget) return new GatewayError('rate_limit_exceeded', `${who} may send ${limit} requests a minute.`, later);
   const code = budget.per === 'minute' ? 'rate_limit_exceeded' : 'quota_exceeded';
   if (reservedByOthers) {
-    // Most use less than they reserve, and end long before the window does.
+    // Most requests use less than they reserve, and end long before the window does.
     const message = `The ${budget.of} that other requests of ${whose} may still use leave too little of the ${budget.per} for this one. Try again when one has ended.`;
     return new GatewayError(code, message, soon);
   }
-  const amount = budget.of === 'cost' ? `cost of ${one.limits[budget.setting]}` : `${limit} tokens`;
+  const amount = budget.of === 'cost' ? `cost of ${owner.limits[budget.setting]}` : `${limit} tokens`;
   return new GatewayError(code, `${who} has used up its ${amount} a ${budget.per}.`, later);
 }

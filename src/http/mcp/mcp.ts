@@ -4,16 +4,16 @@ import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
 import { readJson } from '../middleware/body.ts';
-import { nothingAt } from '../unknown-path.ts';
+import { notFoundAt } from '../unknown-path.ts';
 import { ResearchCalls } from './research-calls.ts';
 
 /**
- * `/mcp` (docs/mcp.md): research as tools for other assistants, over streamable HTTP. Each request stands for itself; what
- * goes on between two is a background response of the key's user.
+ * `/mcp` (docs/mcp.md): research as tools for other assistants, over streamable HTTP. Requests share no session; research
+ * that goes on between them is a background response of the key's user.
  */
 export async function mcp(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
-  if (!identity.config.mcp.enabled) throw nothingAt(req.path);
+  if (!identity.config.mcp.enabled) throw notFoundAt(req.path);
   refuseNewWork(deps);
   const { json } = await readJson(call);
   // Loaded with the first request: most gateways serve none.
@@ -28,7 +28,7 @@ export async function mcp(deps: AppDeps, call: Call): Promise<Answer> {
   return { kind: 'written' };
 }
 
-/** The request without what is ours alone. */
+/** The request as the MCP library wants it, with only the headers that it needs. */
 function webRequest({ req, identity }: Call): Request {
   const headers = new Headers();
   for (const name of ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name']) {

@@ -7,32 +7,33 @@ import type { ResponseObject } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { chooseModel, declares, findModel } from '../models.ts';
+import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 
-/** Responses of a user that are looked through for the newest research. */
-const LATEST = 100;
+/** How many of a user's responses are searched for the newest research. */
+const MAX_SEARCHED = 100;
 
-/** What is asked of a research. */
+/** A question for research. */
 export interface ResearchQuestion {
   question: string;
   effort?: string | undefined;
-  /** The first research model that the key may use where absent. */
+  /** Absent: the first research model that the key may use. */
   model?: string | undefined;
+  /** Id of the research that this one follows up on. */
   follows?: string | undefined;
 }
 
-/** A research as tools show it. `report`: empty until it has ended. */
-export const shownResearch = z.object({
+/** Research as tools return it. `report`: empty until the research has ended. */
+export const researchResult = z.object({
   id: z.string(),
   status: z.string(),
   report: z.string(),
   sources: z.array(z.object({ title: z.string(), url: z.string() })),
   error: z.string().optional(),
 });
-export type ShownResearch = z.output<typeof shownResearch>;
+export type ResearchResult = z.output<typeof researchResult>;
 
-/** Researches as the user of one HTTP request, through the same doors as `POST /v1/responses`. */
+/** Researches for the user of one HTTP request, in the same way as `POST /v1/responses`. */
 export class ResearchCalls {
   readonly #deps: AppDeps;
   readonly #call: Call;
@@ -42,8 +43,8 @@ export class ResearchCalls {
     this.#call = call;
   }
 
-  /** Begins one in the background: it goes on whoever leaves. @throws GatewayError whatever refuses it. */
-  async begin({ question, effort, model, follows }: ResearchQuestion): Promise<RunRecord> {
+  /** Starts research in the background, which goes on if the client disconnects. @throws GatewayError if it is refused. */
+  async start({ question, effort, model, follows }: ResearchQuestion): Promise<RunRecord> {
     const { req, identity } = this.#call;
     const json = {
       model: model ?? this.#firstModel(),
@@ -55,37 +56,37 @@ export class ResearchCalls {
     const chosen = chooseModel(identity, json.model, 'responses');
     if (chosen.model.kind !== 'research') throw new GatewayError('unsupported_api', `${chosen.name} does no research.`);
     const body = { raw: Buffer.from(JSON.stringify(json)), json };
-    const read = await readResponse(this.#deps, identity, { body, ...chosen });
-    return (await submitResponse(this.#deps, { req, identity, read })).run;
+    const request = await readResponse(this.#deps, identity, { body, ...chosen });
+    return (await submitResponse(this.#deps, { req, identity, request })).run;
   }
 
   /**
-   * Waits for the end, and says what is being done meanwhile; its id first, for whoever does not wait for so long.
-   * @throws the reason of the signal.
+   * Waits for the end, and reports progress: first the id, for clients that do not wait for so long.
+   * @throws the signal's reason.
    */
-  async finished(
+  async waitFor(
     run: RunRecord,
-    { signal, say }: { signal: AbortSignal; say(what: string): void },
-  ): Promise<ShownResearch> {
-    say(`${publicId('responses', run.id)} has begun`);
+    { signal, report }: { signal: AbortSignal; report(progress: string): void },
+  ): Promise<ResearchResult> {
+    report(`${publicId('responses', run.id)} has begun`);
     for await (const batch of this.#deps.runs.follow(run, { after: 0, signal })) {
       for (const event of decodeFrames(batch.frames)) {
-        const what = doneIn(event);
-        if (what !== undefined) say(what);
+        const progress = progressIn(event);
+        if (progress !== undefined) report(progress);
       }
     }
     signal.throwIfAborted();
-    return shown(await this.#deps.runs.ended(run, { signal }));
+    return resultOf(await this.#deps.runs.ended(run, { signal }));
   }
 
   /** The research of this id, or the user's newest. @throws GatewayError `not_found`. */
-  async find(id: string | undefined): Promise<ShownResearch> {
+  async find(id: string | undefined): Promise<ResearchResult> {
     const { runs } = this.#deps;
     const { caller } = this.#call.identity;
-    return shown(await runs.response(await runs.find(caller, 'responses', id ?? (await this.#newest()))));
+    return resultOf(await runs.response(await runs.find(caller, 'responses', id ?? (await this.#newest()))));
   }
 
-  /** What the client reads about a failure. Internals go to the log alone. */
+  /** The error that the client gets for a failure. Internal ones are logged. */
   failureOf(thrown: unknown): GatewayError {
     const { context } = this.#call.identity;
     const error = toGatewayError(thrown);
@@ -97,7 +98,7 @@ export class ResearchCalls {
 
   async #newest(): Promise<string> {
     const { config, key, caller } = this.#call.identity;
-    const page = await this.#deps.runs.list(caller, 'responses', { limit: LATEST });
+    const page = await this.#deps.runs.list(caller, 'responses', { limit: MAX_SEARCHED });
     const newest = page.runs.find(({ model }) => findModel(config, key, model)?.kind === 'research');
     if (!newest) throw new GatewayError('not_found', 'There is no research yet.');
     return publicId('responses', newest.id);
@@ -107,28 +108,29 @@ export class ResearchCalls {
     const { config, key } = this.#call.identity;
     const name = Object.keys(config.models).find((each) => {
       const model = findModel(config, key, each);
-      return model?.kind === 'research' && declares(model, 'responses');
+      return model?.kind === 'research' && declaresApi(model, 'responses');
     });
     if (name === undefined) throw new GatewayError('model_not_found', 'This key may use no research model.');
     return name;
   }
 }
 
-/** What an event says that the research is doing; undefined where it says nothing of it. */
-function doneIn(event: RunEvent): string | undefined {
+/** The progress that an event reports, if any. */
+function progressIn(event: RunEvent): string | undefined {
   if (event.type !== 'response.output_item.added') return undefined;
   const { item } = event;
   if (item.type === 'message') return 'writing the answer';
   return 'name' in item && typeof item.name === 'string' ? item.name : undefined;
 }
 
-function shown({ id, status, output_text, output, error }: ResponseObject): ShownResearch {
+function resultOf({ id, status, output_text, output, error }: ResponseObject): ResearchResult {
   const sources = new Map<string, string>();
   for (const item of output) {
     const parts = item.type === 'message' ? item.content : [];
     for (const part of parts) {
       const cited = 'annotations' in part ? part.annotations : [];
-      for (const one of cited) if ('url' in one) sources.set(String(one.url), String(one.title ?? one.url));
+      for (const source of cited)
+        if ('url' in source) sources.set(String(source.url), String(source.title ?? source.url));
     }
   }
   return {

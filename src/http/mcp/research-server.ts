@@ -2,21 +2,21 @@ import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { RunRecord } from '../../store/run-store.ts';
-import { type ResearchCalls, shownResearch as research, type ShownResearch } from './research-calls.ts';
+import { type ResearchCalls, type ResearchResult, researchResult as research } from './research-calls.ts';
 
-const LONGEST_QUESTION = 100_000;
-const question = z.string().min(1).max(LONGEST_QUESTION).describe('What to find out, in full sentences.');
-const effort = z.enum(['low', 'medium', 'high']).optional().describe('How much is researched; medium unless told.');
-const model = z.string().optional().describe('A research model of this gateway; its first one unless told.');
+const MAX_QUESTION = 100_000;
+const question = z.string().min(1).max(MAX_QUESTION).describe('What to find out, in full sentences.');
+const effort = z.enum(['low', 'medium', 'high']).optional().describe('How much is researched; medium by default.');
+const model = z.string().optional().describe('A research model of this gateway; its first one by default.');
 const id = z.string().min(1).describe('Of a research, as research gave it: resp_...');
-const idOrNewest = id.optional().describe('Of a research: resp_...; the newest one unless told.');
+const idOrNewest = id.optional().describe('Of a research: resp_...; the newest one by default.');
 
 /** The MCP server of one request: research as tools (docs/mcp.md). */
 export function researchServer(calls: ResearchCalls): McpServer {
   const server = new McpServer({ name: 'research-gateway', version: packageJson.version });
-  const run = async (begun: Promise<RunRecord>, context: ServerContext) => {
-    const record = await begun;
-    return await calls.finished(record, { signal: context.mcpReq.signal, say: progressOf(context) });
+  const run = async (started: Promise<RunRecord>, context: ServerContext) => {
+    const record = await started;
+    return await calls.waitFor(record, { signal: context.mcpReq.signal, report: progressReporter(context) });
   };
   server.registerTool(
     'research',
@@ -28,7 +28,7 @@ export function researchServer(calls: ResearchCalls): McpServer {
       outputSchema: research,
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
-    (asked, context) => answered(calls, () => run(calls.begin(asked), context)),
+    (input, context) => toolResult(calls, () => run(calls.start(input), context)),
   );
   server.registerTool(
     'follow_up',
@@ -39,7 +39,7 @@ export function researchServer(calls: ResearchCalls): McpServer {
       outputSchema: research,
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
-    ({ id: follows, ...asked }, context) => answered(calls, () => run(calls.begin({ ...asked, follows }), context)),
+    ({ id: follows, ...input }, context) => toolResult(calls, () => run(calls.start({ ...input, follows }), context)),
   );
   server.registerTool(
     'research_status',
@@ -50,9 +50,9 @@ export function researchServer(calls: ResearchCalls): McpServer {
       outputSchema: research.pick({ id: true, status: true, error: true }),
       annotations: { readOnlyHint: true },
     },
-    ({ id: asked }) =>
-      answered(calls, async () => {
-        const { id, status, error } = await calls.find(asked);
+    ({ id: input }) =>
+      toolResult(calls, async () => {
+        const { id, status, error } = await calls.find(input);
         return { id, status, ...(error !== undefined && { error }) };
       }),
   );
@@ -65,25 +65,25 @@ export function researchServer(calls: ResearchCalls): McpServer {
       outputSchema: research,
       annotations: { readOnlyHint: true },
     },
-    ({ id }) => answered(calls, () => calls.find(id)),
+    ({ id }) => toolResult(calls, () => calls.find(id)),
   );
   return server;
 }
 
-/** Tells the client of progress, where it asked for that. */
-function progressOf({ mcpReq }: ServerContext): (what: string) => void {
+/** Sends progress notifications if the client requested them. */
+function progressReporter({ mcpReq }: ServerContext): (what: string) => void {
   const progressToken = mcpReq._meta?.progressToken;
   let progress = 0;
   return (message) => {
     if (progressToken === undefined) return;
     progress += 1;
-    // Who has left hears nothing.
+    // Fails if the client has disconnected.
     mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {});
   };
 }
 
-/** What a tool returns: the report as text, all of it as structured content; refusals as errors that a model can read. */
-async function answered(calls: ResearchCalls, work: () => Promise<Partial<ShownResearch> & { id: string }>) {
+/** The result of a tool: the report as text, everything as structured content, and errors that a model can read. */
+async function toolResult(calls: ResearchCalls, work: () => Promise<Partial<ResearchResult> & { id: string }>) {
   try {
     const { ...structuredContent } = await work();
     const { report = '', sources = [] } = structuredContent;

@@ -7,30 +7,30 @@ import { secretHash } from '../../config/secrets.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { isRepeated } from './framing.ts';
 
-/** What of a request says whose it is. */
-export type ShownKey = Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'> & { url?: string | undefined };
+/** The parts of a request that identify its key. */
+export type KeySource = Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'> & { url?: string | undefined };
 
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The key that a request shows (docs/api.md, "In general").
+ * The key that a request was sent with (docs/api.md, "In general").
  * @throws GatewayError `missing_api_key`, `invalid_api_key`.
  */
-export function authenticate(req: ShownKey, config: GatewayConfig, { clock }: Pick<AppDeps, 'clock'>): KeyConfig {
-  const key = knownKey(req, config);
+export function authenticate(req: KeySource, config: GatewayConfig, { clock }: Pick<AppDeps, 'clock'>): KeyConfig {
+  const key = findKey(req, config);
   requireUsable(key, req, { config, clock });
   return key;
 }
 
-/** As `authenticate`; that one was refused is recorded, and which one where it is known. */
-export function identified(
-  req: ShownKey,
+/** As `authenticate`, and records refusals in the audit log, with the key if it is known. */
+export function identify(
+  req: KeySource,
   config: GatewayConfig,
   { audit, clock }: Pick<AppDeps, 'audit' | 'clock'>,
 ): KeyConfig {
   let key: KeyConfig | undefined;
   try {
-    key = knownKey(req, config);
+    key = findKey(req, config);
     requireUsable(key, req, { config, clock });
     return key;
   } catch (thrown) {
@@ -40,8 +40,8 @@ export function identified(
   }
 }
 
-function knownKey(req: ShownKey, config: GatewayConfig): KeyConfig {
-  const header = req.headers.authorization ?? ownCredential(req);
+function findKey(req: KeySource, config: GatewayConfig): KeyConfig {
+  const header = req.headers.authorization ?? alternativeCredential(req);
   if (isRepeated(req, 'authorization')) {
     throw new GatewayError('invalid_api_key', 'Send one Authorization header, not several.');
   }
@@ -49,16 +49,16 @@ function knownKey(req: ShownKey, config: GatewayConfig): KeyConfig {
     throw new GatewayError('missing_api_key', 'Send an API key in the header "Authorization: Bearer <key>".');
   }
   const secret = BEARER.exec(header)?.[1];
-  // Hashes are compared, so that time tells nothing about a secret.
+  // Comparing hashes keeps the time it takes from revealing anything about a secret.
   const key = secret === undefined ? undefined : keyringOf(config).byHash(secretHash({ secret }));
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
   return key;
 }
 
-/** @throws GatewayError `invalid_api_key` where it may not be used now, or from there. */
+/** @throws GatewayError `invalid_api_key` if the key may not be used now, or from this address. */
 function requireUsable(
   key: KeyConfig,
-  req: ShownKey,
+  req: KeySource,
   { config, clock }: { config: GatewayConfig; clock: AppDeps['clock'] },
 ): void {
   if (key.expires_at !== undefined && clock.now() >= Date.parse(key.expires_at)) {
@@ -69,18 +69,18 @@ function requireUsable(
   }
 }
 
-function comesFrom(req: ShownKey, networks: readonly string[], proxies: readonly string[]): boolean {
+function comesFrom(req: KeySource, networks: readonly string[], proxies: readonly string[]): boolean {
   const address = clientAddress(req, proxies);
   return address !== undefined && isWithin(address, networks.map(parseNetwork));
 }
 
-/** Anthropic's clients show their key as `x-api-key`, those of Realtime in a browser as a protocol of the WebSocket. */
-function ownCredential({ url = '', headers }: ShownKey): string | undefined {
+/** Anthropic's clients send their key as `x-api-key`, Realtime clients in a browser as a protocol of the WebSocket. */
+function alternativeCredential({ url = '', headers }: KeySource): string | undefined {
   const key = headers['x-api-key'];
   if (/^\/v1\/messages(?:[/?]|$)/.test(url)) return typeof key === 'string' ? `Bearer ${key}` : undefined;
   if (headers.upgrade === undefined) return undefined;
-  const shown = /(?:^|,) *openai-insecure-api-key\.([\x21-\x2b\x2d-\x7e]+)/.exec(
+  const protocol = /(?:^|,) *openai-insecure-api-key\.([\x21-\x2b\x2d-\x7e]+)/.exec(
     headers['sec-websocket-protocol'] ?? '',
   );
-  return shown ? `Bearer ${shown[1]}` : undefined;
+  return protocol ? `Bearer ${protocol[1]}` : undefined;
 }

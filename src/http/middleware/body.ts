@@ -6,15 +6,15 @@ import { step } from '../../base/load/event-loop.ts';
 import { type JsonShape, shapeOf } from '../../protocol/requests/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
 
-/** A JSON object and the bytes that it came in: what is passed on is the bytes, what is understood the object. */
+/** A JSON object and its bytes. The gateway reads the object, and proxies the bytes. */
 export interface JsonBody {
   raw: Buffer;
   json: Record<string, unknown>;
 }
 
 /**
- * JSON that goes beyond is refused. Deeper JSON overflows the stack when it is written again; many small values take a
- * second and a quarter of a gigabyte to read, which longer texts with few of them do not.
+ * The most complex JSON that is accepted. Deeper JSON overflows the stack when it is serialised; very many small values
+ * take a second and a quarter of a gigabyte to parse, unlike a few long texts.
  */
 const MAX_SHAPE: JsonShape = { depth: 256, containers: 100_000, members: 100_000, entries: 500_000 };
 
@@ -39,7 +39,7 @@ export async function readJson(source: BodySource): Promise<JsonBody> {
   return { raw, json: parseObject(raw) };
 }
 
-/** Reads away the body of an endpoint that needs none, under the same rules for type and size. */
+/** Reads and discards the body of an endpoint that needs none, under the same rules for type and size. */
 export async function skipBody(source: BodySource): Promise<void> {
   if (!hasBody(source.req)) return;
   requireJson(source.req);
@@ -48,7 +48,7 @@ export async function skipBody(source: BodySource): Promise<void> {
 
 function requireJson(req: IncomingMessage): void {
   requireIdentity(req);
-  // What nearly everybody sends.
+  // The common case first.
   if (req.headers['content-type'] === 'application/json') return;
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(req.headers['content-type'] ?? '')?.[1]?.toLowerCase();
   const readable = charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
@@ -66,10 +66,10 @@ export function requireIdentity(req: IncomingMessage): void {
 
 /** @throws GatewayError `invalid_json`. */
 export function parseObject(raw: Buffer): Record<string, unknown> {
-  return step('reading a JSON body', () => read(raw));
+  return step('reading a JSON body', () => parseChecked(raw));
 }
 
-function read(raw: Buffer): Record<string, unknown> {
+function parseChecked(raw: Buffer): Record<string, unknown> {
   if (!isUtf8(raw)) throw new GatewayError('invalid_json', 'The body is not UTF-8.');
   refuseExcess(raw);
   let parsed: unknown;
@@ -83,18 +83,18 @@ function read(raw: Buffer): Record<string, unknown> {
 }
 
 function refuseExcess(raw: Buffer): void {
-  // What was opened has to be closed: in so few bytes nothing is nested too deeply.
+  // Each level needs two bytes, so a body this short cannot be nested too deeply.
   if (raw.length <= MAX_SHAPE.depth * 2) return;
   const { depth, containers, members, entries } = shapeOf(raw, MAX_SHAPE);
   if (depth > MAX_SHAPE.depth) {
     throw new GatewayError('invalid_json', `The body is nested more than ${MAX_SHAPE.depth} levels deep.`);
   }
-  const most = {
+  const counts = {
     'objects and lists': [containers, MAX_SHAPE.containers],
     'members of objects': [members, MAX_SHAPE.members],
     values: [entries, MAX_SHAPE.entries],
   } as const;
-  for (const [what, [found, limit]] of Object.entries(most)) {
+  for (const [what, [found, limit]] of Object.entries(counts)) {
     if (found > limit) throw new GatewayError('invalid_json', `The body holds more than ${limit} ${what}.`);
   }
 }

@@ -9,8 +9,8 @@ import { requireOneReading } from './framing.ts';
 import { checkOrigin } from './origin.ts';
 
 /**
- * Opens the context of every request: its id, the headers of every answer, the watch over its connection, and the line
- * of log and the metrics at its end. One handler, because each one that Express calls costs more than its work.
+ * Opens the context of every request: it sets the headers that every answer has, watches the connection, and writes the
+ * access log and the metrics at the end. One handler, because each call by Express costs more than the work it does.
  */
 export function entry(deps: AppDeps): RequestHandler {
   const { config, log, metrics, stopping } = deps;
@@ -20,7 +20,7 @@ export function entry(deps: AppDeps): RequestHandler {
       metrics.count(ended, { method: req.method, status: res.headersSent ? res.statusCode : 0 });
       logRequest(ended, req, res);
       if (ended.error !== '') noteFailure(deps, ended);
-      // A connection kept for the next request would hold up the stop until its time is over.
+      // An idle keep-alive connection would delay the shutdown until it times out.
       if (stopping.aborted) req.socket.destroySoon();
     });
     res.setHeader('x-request-id', context.id);
@@ -34,8 +34,8 @@ export function entry(deps: AppDeps): RequestHandler {
 }
 
 /**
- * What is refused for want of a key is the clients' matter: strangers must not push an operator's failures out. So is
- * the console's question whether a key is an operator's.
+ * Records a failure for operators. Requests without a valid key are left out, so that strangers cannot push real failures
+ * out of the list, and so is the console's check whether a key is an operator's.
  */
 function noteFailure({ operator, clock }: AppDeps, { error, model, key, route }: RequestContext): void {
   if (key === '' || route === OVERVIEW) return;

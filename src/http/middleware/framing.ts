@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { fieldError } from '../../base/errors.ts';
 
 /**
- * Refuses a message that others may read in another way (RFC 9112, 6.1 and 3.2): one whose end they may see elsewhere, so
- * that a proxy before the gateway would take what follows for another request, and one for two hosts. Node refuses the
- * rest of such messages itself.
+ * Refuses ambiguous messages (RFC 9112, 6.1 and 3.2): one whose end a proxy in front of the gateway may see elsewhere, so
+ * that it would take the rest for another request (request smuggling), and one for two hosts. Node refuses all other
+ * ambiguous messages itself.
  * @throws GatewayError `invalid_parameter`.
  */
 export function requireOneReading(req: IncomingMessage): void {
@@ -20,14 +20,14 @@ export function requireOneReading(req: IncomingMessage): void {
 }
 
 /**
- * Whether a header came more than once. Node keeps the first of several and says nothing; which of them a proxy in front of
- * the gateway looked at is not known here.
+ * Whether a header was sent more than once. Node silently keeps the first one, but a proxy in front of the gateway may have
+ * used another.
  * @param name in lower case.
  */
 export function isRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): boolean {
-  let seen = 0;
+  let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) seen++;
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count++;
   }
-  return seen > 1;
+  return count > 1;
 }

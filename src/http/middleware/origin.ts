@@ -4,15 +4,15 @@ import { acceptedDefaultKey } from '../../config/keyring.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 
 /**
- * While a key is accepted that everybody knows, any page that a user of this machine opens could use it: by a name of
- * its own that leads here (DNS rebinding), or by asking this address. So `Host` must name loopback then, and a
- * browser's `Origin` must be the gateway's own or one of `server.cors_origins` (docs/operating.md, "Starting"). With a
- * key of one's own neither is checked: reverse proxies send other hosts.
+ * Protects a gateway that accepts the well-known default key, which any web page could otherwise use through the browser of
+ * a user of this machine, directly or by DNS rebinding. `Host` must name loopback, and a browser's `Origin` must be the
+ * gateway's own or one of `server.cors_origins` (docs/operating.md, "Starting"). With a key of one's own neither is checked,
+ * because reverse proxies send other hosts.
  * @throws GatewayError `origin_not_allowed`.
  */
 export function checkOrigin({ host, origin }: IncomingHttpHeaders, config: GatewayConfig): void {
   if (acceptedDefaultKey(config) === undefined) return;
-  // Browsers always send it.
+  // Browsers always send `Host`.
   if (host !== undefined && !LOOPBACK.test(host)) {
     throw refused('the host of its address must be localhost, 127.0.0.1 or [::1]');
   }

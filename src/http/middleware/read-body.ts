@@ -9,23 +9,23 @@ export interface BodySource {
   bodies: {
     /** The largest body, in bytes. */
     limit: number;
-    place: Permit;
-    /** How long nothing of the body may come, in milliseconds. */
+    memory: Permit;
+    /** How long the body may stall, in milliseconds. */
     idleMs: number;
   };
 }
 
-/** The room that a body of unknown length begins with, in bytes. */
+/** The first capacity for a body of unknown length, in bytes. */
 const FIRST_BYTES = 16 * 1024;
-/** Chunks of a chunked body that may be as small as they like, and bytes that each one beyond them has on average. */
+/** How many chunks of a body may be of any size, and how many bytes each further one must have on average. */
 const FREE_CHUNKS = 1000;
 const CHUNK_BYTES = 64;
 
 /**
- * The body's bytes, read once. They are copied together as they come: the chunks of a body are its sender's choice, and
- * a Buffer for each of millions takes gigabytes.
- * @throws GatewayError `request_too_large`, before reading where the length is announced; `overloaded` where there is
- *   no memory for it; `invalid_json` where it breaks off, stalls, or comes in chunks of a few bytes.
+ * Reads the whole body. Its chunks are copied into one buffer as they arrive: a sender could choose millions of tiny ones,
+ * and a Buffer for each would take gigabytes.
+ * @throws GatewayError `request_too_large`, before reading if the length is announced; `overloaded` if there is no memory
+ *   for it; `invalid_json` if it breaks off, stalls, or comes in chunks of a few bytes.
  */
 export async function readBody({ req, res, bodies }: BodySource): Promise<Buffer> {
   const { 'content-length': length } = req.headers;
@@ -33,20 +33,20 @@ export async function readBody({ req, res, bodies }: BodySource): Promise<Buffer
   if (announced !== undefined && announced > bodies.limit) throw tooLarge(bodies.limit);
   // A client that sent `Expect: 100-continue` waits for this before it sends the body.
   if (req.headers.expect !== undefined) res.writeContinue();
-  // What came together with the head is there once the parser is through with it.
+  // Lets the parser finish: a body that came in one packet with the head is available then.
   else await undefined;
-  return takeWhole(req, { announced, place: bodies.place }) ?? (await collect(req, { announced, bodies }));
+  return readAtOnce(req, { announced, memory: bodies.memory }) ?? (await collect(req, { announced, bodies }));
 }
 
-/** A body that came in one piece; no other is waited for, so it needs neither listeners nor a timer nor a copy. */
-function takeWhole(
+/** A body that has arrived in one piece; undefined otherwise. It needs neither listeners nor a timer nor a copy. */
+function readAtOnce(
   req: IncomingMessage,
-  { announced, place }: { announced: number | undefined; place: Permit },
+  { announced, memory }: { announced: number | undefined; memory: Permit },
 ): Buffer | undefined {
   if (!announced || req.readableLength !== announced) return undefined;
-  place.grow(announced);
+  memory.grow(announced);
   const body: unknown = req.read();
-  // Until the request has ended, its connection is not free for the next one.
+  // Lets the request end, which frees its connection for the next one.
   req.resume();
   return body instanceof Buffer ? body : undefined;
 }
@@ -55,10 +55,10 @@ function collect(
   req: IncomingMessage,
   { announced, bodies }: { announced: number | undefined; bodies: BodySource['bodies'] },
 ): Promise<Buffer> {
-  const { limit, place, idleMs } = bodies;
+  const { limit, memory, idleMs } = bodies;
   if (req.destroyed && !req.complete) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
-    const bytes = new GrowingBuffer(place, { most: announced ?? limit });
+    const bytes = new GrowingBuffer(memory, { maxLength: announced ?? limit });
     let chunks = 0;
     const idle = setTimeout(() => settle(() => reject(invalid('The body did not arrive in time.'))), idleMs);
     const settle = (finish: () => void) => {
@@ -85,25 +85,24 @@ function collect(
   });
 }
 
-/** Bytes in one piece of memory that doubles when it is full. */
+/** Bytes in one buffer that doubles when it is full. */
 class GrowingBuffer {
-  readonly #place: Permit;
-  readonly #most: number;
+  readonly #memory: Permit;
+  readonly #maxLength: number;
   #bytes = Buffer.alloc(0);
   length = 0;
 
-  /** @param most the length that it will not exceed, if known. */
-  constructor(place: Permit, { most }: { most: number }) {
-    this.#place = place;
-    this.#most = most;
+  constructor(memory: Permit, { maxLength }: { maxLength: number }) {
+    this.#memory = memory;
+    this.#maxLength = maxLength;
   }
 
   append(chunk: Buffer): void {
     const needed = this.length + chunk.length;
     if (needed > this.#bytes.length) {
-      const room = Math.max(needed, Math.min(this.#most, Math.max(FIRST_BYTES, this.#bytes.length * 2)));
-      this.#place.grow(room - this.#bytes.length);
-      const grown = Buffer.allocUnsafeSlow(room);
+      const capacity = Math.max(needed, Math.min(this.#maxLength, Math.max(FIRST_BYTES, this.#bytes.length * 2)));
+      this.#memory.grow(capacity - this.#bytes.length);
+      const grown = Buffer.allocUnsafeSlow(capacity);
       this.#bytes.copy(grown, 0, 0, this.length);
       this.#bytes = grown;
     }

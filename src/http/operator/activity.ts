@@ -2,21 +2,21 @@ import type { Overview } from '../../protocol/operating/overview.ts';
 import type { RecentActivity } from '../../store/instances.ts';
 import type { AttemptReport } from '../../upstream/routing/attempts.ts';
 
-/** A failure as operators see it, but with its time in milliseconds: never a text that a client or provider wrote. */
+/** A failure as operators see it, but with its time in milliseconds. It contains no text of clients or providers. */
 export type RecentFailure = Overview['failures']['latest'][number];
 
-/** How a provider's latest attempts went. */
+/** Statistics of a provider's latest attempts. */
 export interface RecentAttempts {
   attempts: number;
   failed: number;
-  /** Milliseconds to the end of an attempt; 0 without any that ended well. */
+  /** Milliseconds to the end of successful attempts; 0 if there are none. */
   p50: number;
   p95: number;
 }
 
-/** How a provider did in one minute; times in milliseconds to the first token of its streams, 0 without any. */
+/** A provider's statistics for one minute. Percentiles: milliseconds to the first token of its streams; 0 if there are none. */
 export interface Minute {
-  /** When it began, Unix milliseconds. */
+  /** The start of the minute, in Unix milliseconds. */
   at: number;
   attempts: number;
   failed: number;
@@ -27,13 +27,13 @@ export interface Minute {
 }
 
 const MINUTE_MS = 60_000;
-const KEPT_MINUTES = 60;
-/** First tokens of a minute that are remembered; later ones replace the oldest. */
-const KEPT_TOKENS = 500;
+const MAX_MINUTES = 60;
+/** How many first-token times of a minute are kept; later ones replace the oldest. */
+const MAX_FIRST_TOKENS = 500;
 
-/** Failures and attempts that are remembered at most, of each provider and in all. */
-const KEPT_FAILURES = 200;
-const KEPT_ATTEMPTS = 200;
+/** How many failures are kept in all, and how many attempts of each provider. */
+const MAX_FAILURES = 200;
+const MAX_ATTEMPTS = 200;
 
 interface MinuteOfProvider {
   at: number;
@@ -41,7 +41,7 @@ interface MinuteOfProvider {
   failed: number;
   opened: number;
   firstTokens: number[];
-  /** First tokens in all. */
+  /** How many first tokens there were in all. */
   count: number;
 }
 
@@ -50,7 +50,7 @@ interface Attempt {
   ms: number;
 }
 
-/** What this instance did lately, in memory and bounded, for the operator's page. Counters for alerts are metrics. */
+/** Recent activity of this instance for the operator's page, in memory and bounded. Alerts should use the metrics. */
 export class Activity {
   readonly #failures: RecentFailure[] = [];
   readonly #attempts = new Map<string, Attempt[]>();
@@ -58,47 +58,47 @@ export class Activity {
 
   failed(failure: Partial<RecentFailure> & Pick<RecentFailure, 'at' | 'where' | 'code'>): void {
     this.#failures.push({ model: '', key: '', provider: '', status: 0, ...failure });
-    if (this.#failures.length > KEPT_FAILURES) this.#failures.shift();
+    if (this.#failures.length > MAX_FAILURES) this.#failures.shift();
   }
 
   attempt(report: AttemptReport, at: number): void {
     const { provider, outcome, model, status = 0, opened } = report;
     if (opened) this.#minute(provider, at).opened += 1;
     if (outcome === 'left') return;
-    const known = this.#attempts.get(provider) ?? [];
-    known.push({ ok: outcome === 'ok', ms: report.durationMs });
-    if (known.length > KEPT_ATTEMPTS) known.shift();
-    this.#attempts.set(provider, known);
+    const kept = this.#attempts.get(provider) ?? [];
+    kept.push({ ok: outcome === 'ok', ms: report.durationMs });
+    if (kept.length > MAX_ATTEMPTS) kept.shift();
+    this.#attempts.set(provider, kept);
     const minute = this.#minute(provider, at);
     minute.attempts += 1;
     if (outcome !== 'ok') minute.failed += 1;
     if (outcome !== 'ok') this.failed({ at, where: 'provider', code: outcome, model, provider, status });
   }
 
-  /** A provider's stream took so long to its first token, in milliseconds. */
+  /** Records the time to the first token of a provider's stream, in milliseconds. */
   firstToken(provider: string, ms: number, at: number): void {
     const minute = this.#minute(provider, at);
-    minute.firstTokens[minute.count % KEPT_TOKENS] = ms;
+    minute.firstTokens[minute.count % MAX_FIRST_TOKENS] = ms;
     minute.count += 1;
   }
 
-  /** The minutes of the last hour in which a provider was asked, oldest first. */
+  /** The minutes of the last hour in which a provider was called, oldest first. */
   minutesOf(provider: string, now: number): Minute[] {
-    const known = this.#minutes.get(provider) ?? [];
-    return known
-      .filter(({ at }) => at > now - KEPT_MINUTES * MINUTE_MS)
+    const kept = this.#minutes.get(provider) ?? [];
+    return kept
+      .filter(({ at }) => at > now - MAX_MINUTES * MINUTE_MS)
       .map(({ firstTokens, count: _, ...minute }) => ({ ...minute, ...percentiles(firstTokens) }));
   }
 
   #minute(provider: string, now: number): MinuteOfProvider {
     const at = Math.floor(now / MINUTE_MS) * MINUTE_MS;
-    const known = this.#minutes.get(provider) ?? [];
-    const last = known.at(-1);
+    const kept = this.#minutes.get(provider) ?? [];
+    const last = kept.at(-1);
     if (last?.at === at) return last;
     const minute = { at, attempts: 0, failed: 0, opened: 0, firstTokens: [], count: 0 };
-    known.push(minute);
-    if (known.length > KEPT_MINUTES) known.shift();
-    this.#minutes.set(provider, known);
+    kept.push(minute);
+    if (kept.length > MAX_MINUTES) kept.shift();
+    this.#minutes.set(provider, kept);
     return minute;
   }
 
@@ -107,7 +107,7 @@ export class Activity {
     return this.#failures.slice(-limit).reverse();
   }
 
-  /** All remembered failures by code, the most frequent first. */
+  /** All kept failures by code, the most frequent first. */
   failuresByCode(): { code: string; where: RecentFailure['where']; count: number; lastAt: number }[] {
     const groups = Map.groupBy(this.#failures, ({ where, code }) => `${where} ${code}`);
     return [...groups.values()]
@@ -118,16 +118,16 @@ export class Activity {
       .sort((a, b) => b.count - a.count);
   }
 
-  /** All of it in figures, for other instances. */
+  /** A summary for other instances. */
   recent(): RecentActivity {
     const attempts = [...this.#attempts.keys()].map((provider) => ({ provider, ...this.attemptsOf(provider) }));
     return { attempts, failures: this.failuresByCode() };
   }
 
   attemptsOf(provider: string): RecentAttempts {
-    const known = this.#attempts.get(provider) ?? [];
-    const times = known.flatMap(({ ok, ms }) => (ok ? [ms] : []));
-    return { attempts: known.length, failed: known.length - times.length, ...percentiles(times) };
+    const kept = this.#attempts.get(provider) ?? [];
+    const times = kept.flatMap(({ ok, ms }) => (ok ? [ms] : []));
+    return { attempts: kept.length, failed: kept.length - times.length, ...percentiles(times) };
   }
 }
 

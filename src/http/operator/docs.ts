@@ -27,7 +27,7 @@ const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', de
 
 const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
 
-/** `GET /docs`: the API description to read and try, served from here with nothing loaded from elsewhere. */
+/** `GET /docs`: Swagger UI for the API description. It loads nothing from other hosts. */
 export function docsPages(): Router {
   const folder = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
   const files = serveStatic(folder, { index: false, fallthrough: false, maxAge: '1h', redirect: false });
@@ -44,8 +44,8 @@ export function docsPages(): Router {
 }
 
 /**
- * Security headers of pages. No HSTS and no upgrade to https: the gateway speaks plain http, and a browser that was
- * told otherwise could not open it. Swagger UI sets styles from its script.
+ * Security headers of pages. No HSTS and no upgrade to https: the gateway speaks plain http, and such a browser could not
+ * open it any more. Inline styles are allowed because Swagger UI sets them from its script.
  */
 export function pageHeaders() {
   return helmet({
@@ -66,9 +66,9 @@ export function pageHeaders() {
   });
 }
 
-/** `GET /openapi.json`, made from the schemas when it is first asked for. */
+/** `GET /openapi.json`, generated from the schemas on the first request. */
 export function openapi(): RequestHandler {
-  // The generator is loaded when it is needed: hardly any start needs it.
+  // The generator is loaded only when it is needed, because most processes never need it.
   const document = once(async () => {
     const { openApiDocument } = await import('../../protocol/openapi/openapi.ts');
     return JSON.stringify(openApiDocument());

@@ -13,12 +13,12 @@ import type { Activity, RecentAttempts } from './activity.ts';
 
 export const OVERVIEW = '/admin/overview';
 const LATEST = 50;
-/** Keys whose limits are shown: of each the store is asked. */
-const MOST_KEYS = 1000;
+/** How many keys are shown with their limits: each one takes calls of the store. */
+const MAX_KEYS = 1000;
 
 /**
- * `GET /admin/overview`: what an operator sees of the gateway, read-only and without secrets. For keys with
- * `admin: true`; to others there is nothing at this address.
+ * `GET /admin/overview`: the state of the gateway for operators, without secrets. Only for keys with `admin: true`; others
+ * get a 404.
  */
 export async function getOverview(deps: AppDeps, { identity: { config } }: Call): Promise<Answer> {
   const { operator } = deps;
@@ -30,10 +30,10 @@ async function overviewOf(deps: AppDeps, operator: OperatorParts, config: Gatewa
   const { activity } = operator;
   const [instances, open, { ready, reasons }, keys] = await Promise.all([
     operator.instances.list(),
-    // While the store is away its numbers are unknown; the rest is what an operator needs then.
+    // Without the store these numbers are unknown, but then operators need the rest all the more.
     deps.runs.countOpen().catch(() => ({ queued: 0, inProgress: 0 })),
     deps.readiness(),
-    Promise.all(config.keys.slice(0, MOST_KEYS).map((key) => keyOf(deps, key))),
+    Promise.all(config.keys.slice(0, MAX_KEYS).map((key) => keyOf(deps, key))),
   ]);
   return {
     object: 'overview',

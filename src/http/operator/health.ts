@@ -4,20 +4,20 @@ import type { Upstream } from '../../upstream/upstream.ts';
 import { sendJson } from '../answers/json.ts';
 import type { AppDeps, Readiness } from '../app-deps.ts';
 
-/** `GET /healthz`: the process is up. */
+/** `GET /healthz`: the process is alive. */
 export function healthz(): RequestHandler {
   return (_req, res) => sendJson(res, { status: 200, headers: {}, body: '{"status":"ok"}' });
 }
 
-/** `GET /readyz`: work can be done; 503 with the reasons where it cannot (docs/operating.md, "Health"). */
+/** `GET /readyz`: whether the gateway can work; 503 with the reasons if not (docs/operating.md, "Health"). */
 export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
   return async (_req, res) => {
     const state: Readiness = stopping.aborted
       ? { ready: false, reasons: ['the gateway is shutting down'] }
       : await readiness();
     const { ready, reasons, warnings = [] } = state;
-    const also = warnings.length === 0 ? {} : { warnings };
-    const body = JSON.stringify(ready ? { status: 'ready', ...also } : { status: 'unavailable', reasons, ...also });
+    const extra = warnings.length === 0 ? {} : { warnings };
+    const body = JSON.stringify(ready ? { status: 'ready', ...extra } : { status: 'unavailable', reasons, ...extra });
     sendJson(res, { status: ready ? 200 : 503, headers: ready ? {} : { 'retry-after': '1' }, body });
   };
 }
@@ -30,7 +30,7 @@ export function metricsPage({ registry, showMetrics }: AppDeps): RequestHandler 
   };
 }
 
-/** Whether work can be done: the store answers, a provider is usable, and the process is not overloaded. */
+/** The gateway is ready if the store answers, a provider is usable, and the process is not overloaded. */
 export async function readiness(parts: {
   store: Pick<RunStore, 'check'>;
   upstream: Pick<Upstream, 'states'>;

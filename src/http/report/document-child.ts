@@ -8,7 +8,7 @@ import { reportDocx } from './docx/docx-document.ts';
 import { reportDocument } from './html-document.ts';
 import { reportJson } from './json-document.ts';
 
-/** The formats for which Markdown has to be read. */
+/** The formats for which Markdown has to be parsed. */
 export type DocumentFormat = Exclude<ReportFormat, 'md'>;
 
 const WRITERS: Readonly<Record<DocumentFormat, (report: Report) => string | Buffer>> = {

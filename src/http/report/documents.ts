@@ -8,21 +8,21 @@ import type { WorkLimits } from '../../base/load/process-usage.ts';
 import type { Report } from '../../runs/projections/report.ts';
 import type { DocumentFormat } from './document-child.ts';
 
-/** What making a document may take once it has begun. */
+/** The limits for making one document. */
 const LIMITS: WorkLimits = { timeMs: 5000, memoryBytes: 384 * 1024 * 1024 };
-/** Documents that are made at once, and how many of them for one key; more wait. */
+/** How many documents are made at once, in all and for one key; more wait. */
 const MAX_CHILDREN = 4;
 const MAX_OF_KEY = 2;
-/** Documents that wait at most, each with its report in memory, and for how long, in milliseconds. */
+/** How many documents may wait, each with its report in memory, and for how long, in milliseconds. */
 const MAX_WAITING = 32;
 const WAIT_MS = 15_000;
 const HEAP_MB = 192;
 
 const NAMES: Readonly<Record<DocumentFormat, string>> = { html: 'HTML', docx: 'a Word document', json: 'JSON' };
 
-const made = z.object({ body: z.instanceof(Uint8Array) });
+const childResult = z.object({ body: z.instanceof(Uint8Array) });
 
-/** Makes documents of reports, a few at a time, in fair turns of the keys that ask for them. */
+/** Makes documents of reports, a few at a time and shared fairly among keys. */
 export class ReportDocuments {
   readonly #turns = new FairSemaphore({
     name: 'report_documents',
@@ -34,8 +34,7 @@ export class ReportDocuments {
 
   /**
    * The report as a file of this format.
-   * @throws GatewayError `overloaded` where many are being made, `invalid_output` where it takes too long; the signal's
-   * reason.
+   * @throws GatewayError `overloaded` if too many are being made, `invalid_output` if it takes too long; the signal's reason.
    */
   async make(report: Report, options: MakeOptions): Promise<Uint8Array> {
     using limited = linkSignals([options.signal], { what: 'waiting to make a report', timeoutMs: WAIT_MS });
@@ -56,14 +55,14 @@ function tooMany(): GatewayError {
 }
 
 /**
- * A process of its own: Markdown can be written so that reading it takes very long, and the text is a model's. A thread
- * that runs out of memory would take the whole gateway with it.
+ * Makes the document in a child process, because a model can write Markdown that takes very long to parse. A worker thread
+ * that runs out of memory would crash the whole gateway.
  */
 async function inChild(report: Report, { format, signal }: MakeOptions): Promise<Uint8Array> {
   using worker = new ConfinedWorker(new URL('./document-child.ts', import.meta.url), {
     packages: ['marked', 'entities', 'zod'],
     heapMb: HEAP_MB,
-    read: (message) => made.safeParse(message).data,
+    read: (message) => childResult.safeParse(message).data,
   });
   try {
     const { body } = await worker.run({ report, format }, { limits: LIMITS, signal });

@@ -11,8 +11,8 @@ import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './mark
 import { REPORT_STYLE } from './style.ts';
 
 /**
- * The report as one HTML file that needs nothing else. Everything in it comes from models and pages: text is escaped,
- * HTML in it is shown as text, links lead to web addresses only, and the file's own policy forbids scripts, images and
+ * The report as one self-contained HTML file. Everything in it comes from models and web pages, so text is escaped, HTML is
+ * shown as text, links lead to web addresses only, and the file's Content-Security-Policy forbids scripts, images and
  * requests.
  */
 export function reportDocument(report: Report): string {
@@ -62,7 +62,7 @@ function textOf(report: Report): string {
       link({ href, tokens }: Tokens.Link) {
         return link(restored(href), this.parser.parseInline(tokens));
       },
-      // Nothing is loaded from elsewhere: of a picture its name stays.
+      // The file loads nothing, so an image becomes a link with its name.
       image: ({ href, text }: Tokens.Image) => link(restored(href), prose(text === '' ? restored(href) : text)),
       checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
     },
@@ -71,13 +71,13 @@ function textOf(report: Report): string {
   return marked.parse(withPlaceholders(report), { async: false, extensions });
 }
 
-/** Drawn by the browser itself; what is not understood stands there as it was written. */
+/** A formula as MathML, or its source if it cannot be parsed. */
 function formula({ source, display }: Tokens.Generic): string {
   const math = mathOf(String(source), { display: display === true });
   return math ? markupOf(math) : `<code>${escaped(String(source))}</code>`;
 }
 
-/** What Markdown calls an entity is one letter. */
+/** Restores Markdown's entities, which escaping has turned into text. */
 function withEntities(html: string): string {
   return html.replace(/&amp;(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,31}\d{0,2});/gi, '&$1;');
 }
@@ -88,13 +88,13 @@ function citation(citations: readonly Citation[]): string {
 }
 
 function sourceItem({ number, url, title, verified }: ReportSource): string {
-  const own = number === null ? ' class="unnumbered"' : ` id="source-${number}" value="${number}"`;
+  const attributes = number === null ? ' class="unnumbered"' : ` id="source-${number}" value="${number}"`;
   const unread = verified ? '' : ' <em>(not read by the run)</em>';
   const address = `<span class="address">${escaped(url)}</span>`;
-  return `<li${own}><span dir="auto">${link(url, escaped(title))}</span>${unread}<br>${address}</li>\n`;
+  return `<li${attributes}><span dir="auto">${link(url, escaped(title))}</span>${unread}<br>${address}</li>\n`;
 }
 
-/** A link where the address is one of the web; anything else is only its text. */
+/** A link if the address is a web address; otherwise only its text. */
 function link(href: string, content: string): string {
   if (!isWebAddress(href)) return content;
   return `<a href="${escaped(href)}" rel="noreferrer noopener nofollow">${content}</a>`;

@@ -5,10 +5,10 @@ import type { Report } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { highestHeading, textOfTokens } from './plain-text.ts';
 
-/** Headings of this level begin a section, and those above it; where there are none, the highest that there are. */
+/** Sections begin at headings of this level or above; if there are none, at the highest headings that there are. */
 const SECTION_LEVEL = 2;
 
-/** The report as JSON, with its text cut into sections. */
+/** The report as JSON, with its text split into sections. */
 export function reportJson(report: Report): string {
   const { title, asked, model, endedAt, sources, notes, claims, usage } = report;
   const document: ReportObject = {
@@ -29,7 +29,7 @@ export function reportJson(report: Report): string {
     claims,
     usage,
   };
-  // Half a character is no JSON to many readers.
+  // Many parsers refuse lone surrogates.
   const wellFormed = (_key: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
   return `${JSON.stringify(document, wellFormed, 2)}\n`;
 }

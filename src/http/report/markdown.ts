@@ -4,8 +4,8 @@ import { chartTable } from '../../protocol/chart/chart-table.ts';
 import type { Report, ReportSource } from '../../runs/projections/report.ts';
 
 /**
- * The report as one Markdown document: title, text, numbered sources, and where it comes from. Only the text is Markdown
- * by itself, which was made safe when it was written.
+ * The report as one Markdown document: title, text, numbered sources, date and model. The text is Markdown that was made
+ * safe when it was written; everything else is escaped.
  */
 export function reportMarkdown(report: Report): string {
   const { title, question, text, charts, sources, notes, model, endedAt } = report;
@@ -31,7 +31,7 @@ function quote(text: string): string {
     .join('\n');
 }
 
-/** The numbers stay those of the text whatever a renderer makes of lists. */
+/** Not an ordered list, so that no renderer changes the numbers. */
 function sourceLine({ number, url, title, verified }: ReportSource): string {
   const mark = number === null ? '' : `[${number}] `;
   const unread = verified ? '' : ' (not read by the run)';

@@ -1,6 +1,6 @@
 import type { Citation, Report } from '../../runs/projections/report.ts';
 
-/** Stand for a marker in the text while Markdown is read; such letters of the text itself are replaced before. */
+/** Enclose the placeholder of a marker while Markdown is parsed. They are removed from the text itself first. */
 const OPEN = '\u{e000}';
 const CLOSE = '\u{e001}';
 const PRIVATE = /[\u{e000}\u{e001}]/gu;
@@ -18,7 +18,7 @@ export function withPlaceholders({ text, markers }: Report): string {
   return written + clean.slice(at);
 }
 
-/** A piece of that text with its markers as they were written, for code and addresses. */
+/** Restores the original markers in a piece of that text, for code and addresses. */
 export function withMarkers(piece: string, { text, markers }: Report): string {
   return piece.replace(PLACEHOLDER, (_, index) => {
     const marker = markers[Number(index)];
@@ -26,7 +26,7 @@ export function withMarkers(piece: string, { text, markers }: Report): string {
   });
 }
 
-/** A piece of that text in parts: what stands there, and what the markers cite. */
+/** Splits a piece of that text into its text and the citations of its markers. */
 export function markerParts(piece: string, { markers }: Report): (string | readonly Citation[])[] {
   return piece
     .split(PLACEHOLDER)
@@ -34,7 +34,7 @@ export function markerParts(piece: string, { markers }: Report): (string | reado
     .filter((part) => part.length > 0);
 }
 
-/** Whether an address is one of the web or of mail, the only ones that links lead to. */
+/** Whether an address is a web or mail address. Links to anything else are not made. */
 export function isWebAddress(href: string): boolean {
   return /^(https?:\/\/|mailto:)/i.test(href) && URL.canParse(href);
 }

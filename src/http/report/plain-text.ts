@@ -6,12 +6,12 @@ export function highestHeading(tokens: readonly Token[]): number {
   return tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
 }
 
-/** What a reader sees of inline Markdown, without its marks. */
+/** The visible text of inline Markdown. */
 export function textOfTokens(tokens: readonly Token[]): string {
-  return tokens.map(shown).join('');
+  return tokens.map(textOf).join('');
 }
 
-function shown(token: Token): string {
+function textOf(token: Token): string {
   if (token.type === 'br') return '\n';
   if (token.type === 'codespan') return token.text;
   if (token.type === 'formula') return token.source;

@@ -1,4 +1,4 @@
-/** The style of the HTML report: for reading, in light and dark, and on paper. */
+/** The style sheet of the HTML report, for light and dark screens and for print. */
 export const REPORT_STYLE = `
 :root { color-scheme: light dark; --text: #1d2125; --soft: #5b636b; --line: #dcdfe2; --paper: #fdfdfc; --accent: #17616b; }
 @media (prefers-color-scheme: dark) { :root { --text: #e3e5e6; --soft: #9aa3aa; --line: #343a3f; --paper: #16191b; --accent: #7cc4cc; } }

@@ -11,51 +11,51 @@ import { beginChatStream, runError } from '../answers/chat-stream.ts';
 import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
-import { beginInTurn } from '../limits/bounds.ts';
-import { oneAnswer } from '../limits/worst-case.ts';
+import { forward, forwardJson } from '../forward.ts';
+import { waitForTurn } from '../limits/bounds.ts';
+import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chatAbilities, chooseModel, makesChat } from '../models.ts';
+import { chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
-import { sentItems } from '../submission/kept-items.ts';
+import { normalizeItems } from '../submission/input-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
-/** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). Leaving the connection cancels a research run. */
+/** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). A disconnect cancels the run. */
 export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
   const { key, config, context } = identity;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
-  if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'chat_completions' }));
+  if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'chat_completions' }));
   }
-  await beginInTurn(deps.submissions, key.id, context.signal);
+  await waitForTurn(deps.submissions, key.id, context.signal);
   const { value, headers, request } = await readRequest(deps, call, { body, name, model });
-  const form = model.kind === 'proxy' ? PLAIN : RESEARCH;
+  const format = model.kind === 'proxy' ? PLAIN : RESEARCH;
   const { run } = await submitRun(deps, {
     req,
     res,
     identity,
     raw: body.raw,
     tools: value.tools,
-    worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    worst: worstCaseOfAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     submission: {
       api: 'chat_completions',
       model: name,
       request,
-      input: sentItems(body.json.messages, 'text'),
+      input: normalizeItems(body.json.messages, 'text'),
       background: false,
       metadata: value.metadata ?? {},
       previousResponseId: null,
     },
   });
-  cancelWhenLeft(deps, run, context);
-  if (value.stream !== true) return wholeCompletion(deps, run, { headers, context, form });
+  cancelOnDisconnect(deps, run, context);
+  if (value.stream !== true) return waitForCompletion(deps, run, { headers, context, format });
   const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
-  const stream = form.stream(batches, {
+  const stream = format.stream(batches, {
     id: run.id,
     model: name,
     created: toSeconds(run.createdAt),
@@ -65,20 +65,20 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   return { kind: 'stream', headers, chunks };
 }
 
-/** How a run is told as a chat completion. */
+/** How a run is presented as a chat completion. */
 const RESEARCH = { stream: chatStream, whole: toChatCompletion };
 const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
 
-/** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
+/** Turns the body into a request for the model's kind. @throws GatewayError for everything that cannot be honoured. */
 async function readRequest(
   deps: AppDeps,
   { identity }: Call,
   { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
 ) {
   const { caller, key, context } = identity;
-  // No longer than a run may take: clients send the whole chat again each time.
+  // Only for as long as a run may take, because clients send the whole chat each time.
   const keepMs = deps.config.current().runs.maxRunMs;
-  await deps.attachments.keepData(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
+  await deps.attachments.saveFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
   if (model.kind === 'proxy') {
     const { value, headers } = parsePlainChat(plainChatBody, body, chatAbilities(identity, name, model));
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
@@ -89,7 +89,7 @@ async function readRequest(
 }
 
 /** Promise 6 of the architecture: a chat completion does not outlive its connection. */
-function cancelWhenLeft({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {
+function cancelOnDisconnect({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {
   const cancel = () => {
     runs.cancel(run).catch((thrown) => log.warn({ req: id, err: thrown }, 'cancelling an abandoned run failed'));
   };
@@ -97,23 +97,23 @@ function cancelWhenLeft({ runs, log }: AppDeps, run: RunRecord, { signal, id }: 
   else signal.addEventListener('abort', cancel, { once: true });
 }
 
-function wholeCompletion(
+function waitForCompletion(
   { runs }: AppDeps,
   run: RunRecord,
   {
     headers,
     context,
-    form,
-  }: { headers: Record<string, string>; context: RequestContext; form: typeof RESEARCH | typeof PLAIN },
+    format,
+  }: { headers: Record<string, string>; context: RequestContext; format: typeof RESEARCH | typeof PLAIN },
 ): WaitingAnswer {
   return {
     kind: 'waiting',
     headers,
     async text(state) {
       const response = await runs.ended(run, { signal: context.signal });
-      // Once white space has gone out, the failure stands in the completion.
+      // Once white space has been sent, the failure is reported in the completion.
       if (!state.started && response.error) throw runError(response.error);
-      return JSON.stringify(form.whole(response));
+      return JSON.stringify(format.whole(response));
     },
   };
 }

@@ -11,31 +11,32 @@ import { tagOf } from '../../usage/tag.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
-import { oneAnswer } from '../limits/worst-case.ts';
+import { forward, forwardJson } from '../forward.ts';
+import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chooseModel, makesResponses } from '../models.ts';
+import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { requestedThread } from '../submission/thread.ts';
+import { readThread } from '../submission/thread.ts';
 
 /**
- * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): the user's messages, and an item that stands for all of the
- * thread. One turn, counted and limited like any call. A model whose responses are its provider's compacts there.
+ * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): returns the user's messages and an item that
+ * stands for the whole thread. It takes one turn, counted and limited like any call. Models whose provider makes the
+ * responses compact there.
  */
 export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer> {
   const { identity } = call;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses/compact' }));
+  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses/compact' }));
   }
   const { store } = deps.config.current();
-  const keeping = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
-  await deps.attachments.keepData(body.json.input, keeping);
+  const keepOptions = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
+  await deps.attachments.saveFiles(body.json.input, keepOptions);
   const { value, ignored } = parseBody(compactBody, body.json);
-  const { messages: thread } = await requestedThread(value, { ...deps, ...identity, name, model });
+  const { messages: thread } = await readThread(value, { ...deps, ...identity, name, model });
   refuseEmpty(thread, value);
-  const { sealed, usage } = await compactCounted(deps, call, { name, model, body, value, thread });
+  const { sealed, usage } = await compactAndSettle(deps, call, { name, model, body, value, thread });
   const answer = compactedResponse({
     id: publicId('responses', newRunId()),
     created_at: Math.floor(deps.clock.now() / 1000),
@@ -52,8 +53,8 @@ function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): vo
   throw fieldError(input ? 'invalid_parameter' : 'missing_parameter', 'input', what);
 }
 
-/** Whatever becomes of the turn: what it used is counted. */
-async function compactCounted(
+/** Compacts the thread, and counts what the turn used however it ends. */
+async function compactAndSettle(
   deps: AppDeps,
   { req, res, identity }: Call,
   {
@@ -70,7 +71,7 @@ async function compactCounted(
 ) {
   refuseNewWork(deps);
   const { key, caller, config, context } = identity;
-  const worst = oneAnswer(body, model.max_completion_tokens);
+  const worst = worstCaseOfAnswer(body, model.max_completion_tokens);
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
   const tag = tagOf(req.headers, body.json.metadata);
   let turns = noUsage();
@@ -85,14 +86,14 @@ async function compactCounted(
   };
   const { instructions } = value;
   const compacting = { modelName: name, model, key, instructions, thread, onUsed, signal: context.signal };
-  let whole = false;
+  let isComplete = false;
   try {
     const compacted = await deps.compactor.compact(compacting, caller);
-    whole = true;
+    isComplete = true;
     return compacted;
   } finally {
     const used = usedOf(turns);
-    const failed = !whole && !context.left;
+    const failed = !isComplete && !context.disconnected;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
     await admitted.settle(used);

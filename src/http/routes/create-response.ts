@@ -5,30 +5,30 @@ import { type Answer, json } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, jsonForwarding } from '../forward.ts';
+import { forward, forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
-import { chooseModel, makesResponses } from '../models.ts';
+import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { profileOf } from '../submission/research-request.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
 
-/** `POST /v1/responses` (docs/api.md). Leaving the connection does not stop the run. */
+/** `POST /v1/responses` (docs/api.md). A disconnect does not stop the run. */
 export async function createResponse(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
   const { key, context } = identity;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
-    return await forward(deps, call, jsonForwarding(body, { modelName: name, model, api: 'responses' }));
+  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses' }));
   }
-  const read = await readResponse(deps, identity, { body, name, model });
-  const { value, headers } = read;
+  const request = await readResponse(deps, identity, { body, name, model });
+  const { value, headers } = request;
   const isPlain = model.kind === 'proxy';
-  const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
+  const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !acceptsOnlyJson(req.headers.accept);
   const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
-  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, read });
+  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, request });
   if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
   if (mode === 'background') {
-    // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.
+    // The executor may have started already. A new run is shown as it was submitted, a replayed one as it is now.
     return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });
   }
   return {
@@ -41,9 +41,9 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
 type Delivery = 'stream' | 'wait' | 'background';
 
 /**
- * How the answer is delivered. `stream` in the body wins; without it, a client that says it reads JSON and no stream
- * gets JSON: the official SDKs say so on every call. So does everybody whose key or model has the profile of OpenAI.
- * `mayDoBoth`: one in the background may be streamed besides: plain models have what OpenAI's API has.
+ * How the answer is delivered. `stream` in the body wins. Without it `streams` decides: clients that accept only JSON, as
+ * the official SDKs do, get JSON, and so does everybody with OpenAI's profile. `mayDoBoth`: a background response may also
+ * be streamed, which plain models allow because OpenAI's API does.
  */
 function deliveryOf(
   { stream, background }: Pick<CreateResponse, 'stream' | 'background'>,
@@ -58,7 +58,7 @@ function deliveryOf(
   return (stream ?? streams) ? 'stream' : 'wait';
 }
 
-function wantsJsonOnly(accept = ''): boolean {
+function acceptsOnlyJson(accept = ''): boolean {
   const types = accept.split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
   return types.includes('application/json') && !types.includes('text/event-stream') && !types.includes('*/*');
 }

@@ -6,12 +6,12 @@ import { createTaskBody } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { modelIn } from '../forward.ts';
-import { beginInTurn } from '../limits/bounds.ts';
-import { oneAnswer, worstCase } from '../limits/worst-case.ts';
+import { findModelSpan } from '../forward.ts';
+import { waitForTurn } from '../limits/bounds.ts';
+import { worstCase, worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { type ChosenModel, chatAbilities, chooseModel, makesChat } from '../models.ts';
-import { sentItems } from '../submission/kept-items.ts';
+import { type ChosenModel, chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
+import { normalizeItems } from '../submission/input-items.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat } from '../submission/research-request.ts';
@@ -23,10 +23,10 @@ export async function createTask(deps: AppDeps, call: Call): Promise<Answer> {
   const { req, res, identity } = call;
   const body = await readJson(call);
   const chosen = chooseModel(identity, body.json.model, 'async');
-  await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
+  await waitForTurn(deps.submissions, identity.key.id, identity.context.signal);
   const { headers, ...task } = await taskOf(deps, call, { body, ...chosen });
   const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, ...task });
-  // The answer shows the submission, so that a replayed one is the same.
+  // The answer shows the task as it was submitted, so that a replayed one is identical.
   const [id, created_at] = [publicId('async', run.id), new Date(run.createdAt).toISOString()];
   return json({ id, status: 'CREATED', created_at, model: run.model }, { status: 201, headers });
 }
@@ -43,16 +43,16 @@ async function taskOf(
   const { key, caller, context } = identity;
   const { raw, json: fields } = body;
   const common = { api: 'async', model: name, background: true, previousResponseId: null } as const;
-  if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
+  if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
     requireMessages(fields.messages);
-    modelIn(raw);
-    const { webhook, body: passed } = taskWebhook(body);
+    findModelSpan(raw);
+    const { webhook, body: providerBody } = taskWebhook(body);
     return {
       submission: {
         ...common,
-        request: { kind: 'proxy', body: passed },
+        request: { kind: 'proxy', body: providerBody },
         webhook,
-        input: sentItems(fields.messages, 'text'),
+        input: normalizeItems(fields.messages, 'text'),
         metadata: {},
       },
       tagged: fields.metadata,
@@ -64,7 +64,8 @@ async function taskOf(
     };
   }
   const { tools, store } = deps.config.current();
-  await deps.attachments.keepData(fields.messages, { user: caller.user, keepMs: store.retentionMs, field: 'messages' });
+  const saveOptions = { user: caller.user, keepMs: store.retentionMs, field: 'messages' } as const;
+  await deps.attachments.saveFiles(fields.messages, saveOptions);
   const parts = { ...deps, caller, key, name };
   const { value, headers, request } =
     model.kind === 'proxy'
@@ -74,17 +75,17 @@ async function taskOf(
     submission: {
       ...common,
       request,
-      input: sentItems(fields.messages, 'text'),
+      input: normalizeItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
       webhook: value.webhook,
     },
     tools: value.tools,
-    worst: oneAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    worst: worstCaseOfAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };
 }
 
-/** Of a model whose chat completions the gateway makes. */
+/** A task on a model whose chat completions the gateway makes itself. */
 async function plainTask(
   body: JsonBody,
   context: Parameters<typeof fromPlainChat>[1] & ReturnType<typeof chatAbilities>,
@@ -99,7 +100,7 @@ async function researchTask(body: JsonBody, context: Parameters<typeof fromChat>
   return { value, headers, request: await fromChat(chat, context) };
 }
 
-/** All that is asked of the messages for a proxy model: the rest is the provider's to judge. */
+/** Checks that there are messages. For a proxy model the provider judges the rest. */
 function requireMessages(messages: unknown): void {
   const param = 'messages';
   if (messages === undefined || messages === null)

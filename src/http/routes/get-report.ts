@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<ReportFormat, string>> = {
   json: 'application/json; charset=utf-8',
 };
 
-/** `GET /v1/responses/:id/report` (docs/api.md, "The report as a document"): the finished report as a document. */
+/** `GET /v1/responses/:id/report` (docs/api.md, "The report as a document"). */
 export async function getReport({ runs, reports }: AppDeps, { req, res, identity }: Call): Promise<Answer> {
   const { format } = readQuery(req, getReportQuery);
   const run = await runs.find(identity.caller, 'responses', String(req.params.id));
@@ -35,7 +35,7 @@ export async function getReport({ runs, reports }: AppDeps, { req, res, identity
     'content-length': body.length,
     'content-disposition': disposition(report, format),
     'cache-control': 'no-store',
-    // Opened in a browser, it is still only a document.
+    // Keeps the report from running scripts when it is opened in a browser.
     'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
   });
   res.end(body);

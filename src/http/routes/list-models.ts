@@ -6,13 +6,13 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { findModel, mayUseModel } from '../models.ts';
 
-/** `GET /v1/models` (docs/api.md, "Models and the rest"): those that the key may use. */
+/** `GET /v1/models` (docs/api.md, "Models and the rest"): the models that the key may use. */
 export async function listModels(_deps: AppDeps, { identity: { config, key } }: Call): Promise<Answer> {
   const models = Object.entries(config.models).filter(([name]) => mayUseModel(key, name));
   return json({ object: 'list', data: models.map(([name, model]) => modelObject(name, model)) });
 }
 
-/** `GET /v1/models/:id`. A name may hold slashes. */
+/** `GET /v1/models/:id`. A name may contain slashes. */
 export async function getModel(_deps: AppDeps, call: Call): Promise<Answer> {
   const found = namedModel(call);
   if (!found)

@@ -4,36 +4,35 @@ import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, methodNotAllowed } from '../endpoint.ts';
-import { type Forwarding, forward, modelIn } from '../forward.ts';
+import { type ForwardRequest, findModelSpan, forward } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
-import { chooseModel, declares, findModel } from '../models.ts';
-import { nothingAt } from '../unknown-path.ts';
-import { entryFor, passStreamed } from './streamed.ts';
+import { chooseModel, declaresApi, findModel } from '../models.ts';
+import { notFoundAt } from '../unknown-path.ts';
+import { entryFor, passThrough } from './passthrough-entries.ts';
 
-/** What goes on to a provider. */
-const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** Methods that are proxied. */
+const PROXIED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** What is below the gateway's own resources: only a model that declares it has anything there. */
-const OWN = /^(?:responses|async|conversations|models|chat\/completions|webhook_deliveries)\//;
+/** Paths below the gateway's own resources, which are proxied only for a model that declares them. */
+const OWN_RESOURCES = /^(?:responses|async|conversations|models|chat\/completions|webhook_deliveries)\//;
 
-type Body = Omit<Forwarding, 'modelName' | 'model' | 'api'> & { model: unknown };
+type PassthroughBody = Omit<ForwardRequest, 'modelName' | 'model' | 'api'> & { model: unknown };
 
 /**
- * Any other `/v1/*` call: one whose path is passed through as it comes (docs/configuration.md, "passthrough"), or one
- * whose body names a proxy model that declares it (docs/api.md, "Models and the rest"): JSON, or a form with the field
- * `model`.
+ * Any other `/v1/*` call. Its path is passed through (docs/configuration.md, "passthrough"), or its body, JSON or a form,
+ * names in `model` a proxy model that declares the API (docs/api.md, "Models and the rest").
  */
 export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   const { identity, req, res } = call;
-  // Others are not for bodies or objects of an API, and a provider may answer TRACE with the credential that it got.
-  if (!METHODS.includes(req.method)) throw methodNotAllowed(req.method, METHODS, res);
+  // Other methods are no API calls, and a provider may answer TRACE with the credential that it got.
+  if (!PROXIED_METHODS.includes(req.method)) throw methodNotAllowed(req.method, PROXIED_METHODS, res);
   const entry = entryFor(call.req.path, identity.config);
-  if (entry) return await passStreamed(deps, call, entry);
+  if (entry) return await passThrough(deps, call, entry);
   const api = apiOf(call.req.path);
-  if (api.startsWith('v1/')) throw nothingAt(call.req.path);
-  const body = await namedModel(call);
-  if (OWN.test(api) && !isPassed(identity, body.model, api)) throw nothingAt(call.req.path);
+  if (api.startsWith('v1/')) throw notFoundAt(call.req.path);
+  const body = await readNamedModel(call);
+  if (OWN_RESOURCES.test(api) && !isProxiedBy(identity, body.model, api)) throw notFoundAt(call.req.path);
   const { name, model } = chooseModel(identity, body.model, api);
   if (model.kind !== 'proxy') {
     throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
@@ -41,37 +40,37 @@ export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   return await forward(deps, call, { ...body, modelName: name, model, api });
 }
 
-/** Whether a model is named that passes an API on. */
-function isPassed({ config, key }: Call['identity'], name: unknown, api: string): boolean {
+/** Whether `name` is a proxy model that declares an API. */
+function isProxiedBy({ config, key }: Call['identity'], name: unknown, api: string): boolean {
   const model = typeof name === 'string' ? findModel(config, key, name) : undefined;
-  return model?.kind === 'proxy' && declares(model, api);
+  return model?.kind === 'proxy' && declaresApi(model, api);
 }
 
-/** The body, if it names a model; what names none is an unknown path. */
-async function namedModel(call: Call): Promise<Body> {
+/** Reads a body that names a model. @throws GatewayError `not_found` for a request that names none. */
+async function readNamedModel(call: Call): Promise<PassthroughBody> {
   const { req } = call;
   const type = mediaType(req);
-  if (req.method === 'GET' || req.method === 'HEAD') throw nothingAt(call.req.path);
+  if (req.method === 'GET' || req.method === 'HEAD') throw notFoundAt(call.req.path);
   if (type === 'application/json') {
     requireIdentity(req);
     const raw = await readBody(call);
     const json = parseObject(raw);
-    if (!Object.hasOwn(json, 'model')) throw nothingAt(call.req.path);
+    if (!Object.hasOwn(json, 'model')) throw notFoundAt(call.req.path);
     const stream = json.stream === true;
-    return { body: raw, modelAt: modelIn(raw), encoding: 'json', stream, fields: json, model: json.model };
+    return { body: raw, modelAt: findModelSpan(raw), encoding: 'json', stream, fields: json, model: json.model };
   }
   const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
-  if (boundary === undefined) throw nothingAt(call.req.path);
+  if (boundary === undefined) throw notFoundAt(call.req.path);
   requireIdentity(req);
   const body = await readBody(call);
   const [field, second] = formFields(body, boundary, 'model');
-  if (!field) throw nothingAt(call.req.path);
+  if (!field) throw notFoundAt(call.req.path);
   if (second) throw fieldError('invalid_parameter', 'model', 'give this field once.');
   return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
 }
 
 /** `/v1/audio/speech` is the API `audio/speech`. @throws GatewayError `not_found` for a path that is not plain. */
 function apiOf(path: string): string {
-  if (!isPlainPath(path)) throw nothingAt(path);
+  if (!isPlainPath(path)) throw notFoundAt(path);
   return path.replace(/^\/v1\//, '').replace(/\/$/, '');
 }

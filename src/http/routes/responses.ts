@@ -44,9 +44,9 @@ function entryOf(run: RunSummary): ResponseListEntry {
   };
 }
 
-/** Where nothing is streamed the cursors are not looked at. */
+/** Read first, because the cursors matter only to a stream. */
 const streamQuery = getResponseQuery.pick({ stream: true });
-/** When to ask again, in milliseconds: the official SDKs heed it while they poll. */
+/** When to poll again, in milliseconds. The official SDKs respect it. */
 const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };
 
 /**
@@ -59,11 +59,11 @@ export async function getResponse(deps: AppDeps, { req, identity }: Call): Promi
   const run = await deps.runs.find(identity.caller, 'responses', String(req.params.id));
   if (after) {
     const { context } = identity;
-    const chunks = isPastEnd(run, after) ? [] : readFrames(deps, run, { after: after.value, context });
+    const chunks = isAtEnd(run, after) ? [] : readFrames(deps, run, { after: after.value, context });
     return { kind: 'stream', headers: {}, chunks };
   }
-  const open = run.status === 'queued' || run.status === 'in_progress';
-  return jsonText(await deps.runs.responseJson(run), open ? { headers: POLL_HEADERS } : {});
+  const isOpen = run.status === 'queued' || run.status === 'in_progress';
+  return jsonText(await deps.runs.responseJson(run), isOpen ? { headers: POLL_HEADERS } : {});
 }
 
 interface Cursor {
@@ -80,15 +80,15 @@ function cursorOf(req: Request): Cursor {
   if (after !== undefined) return { param: 'after', value: after };
   if (starting_after !== undefined) return { param: 'starting_after', value: starting_after };
   const header = req.headers['last-event-id'];
-  const usable = typeof header === 'string' && /^\d{1,15}$/.test(header);
-  return { param: 'Last-Event-ID', value: usable ? Number(header) : 0 };
+  const isUsable = typeof header === 'string' && /^\d{1,15}$/.test(header);
+  return { param: 'Last-Event-ID', value: isUsable ? Number(header) : 0 };
 }
 
 /**
- * Whether there is nothing left of a run that has ended.
- * @throws GatewayError `invalid_parameter` past the end of one that goes on: waiting there would be a silent hang.
+ * Whether a run has ended and has no events after the cursor.
+ * @throws GatewayError `invalid_parameter` for a cursor past the last event so far, which would wait in silence.
  */
-function isPastEnd(run: RunRecord, { param, value }: Cursor): boolean {
+function isAtEnd(run: RunRecord, { param, value }: Cursor): boolean {
   if (value < run.last) return false;
   const ended = run.status !== 'queued' && run.status !== 'in_progress';
   if (ended || value === run.last) return ended;

@@ -26,7 +26,7 @@ export async function deleteTask({ runs }: AppDeps, { req, identity }: Call): Pr
   return json({ id: publicId('async', run.id), deleted: true });
 }
 
-/** `POST /v1/async/:id/cancel` (docs/api.md, "Async"). Ended tasks are answered with their true status. */
+/** `POST /v1/async/:id/cancel` (docs/api.md, "Async"). Returns the actual status, also of a task that had ended. */
 export async function cancelTask({ runs }: AppDeps, call: Call): Promise<Answer> {
   const { req, identity } = call;
   await skipBody(call);

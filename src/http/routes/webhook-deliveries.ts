@@ -9,10 +9,10 @@ import type { Call } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
 import { readQuery } from '../query.ts';
 
-/** Where its parameter is missing, the endpoint says so in its own words. */
+/** The parameter is optional here so that the endpoint can report its absence itself. */
 const deliveriesQuery = listDeliveriesQuery.partial();
 
-/** `GET /v1/webhook_deliveries?run=` (docs/webhooks.md): who was told of the end of a run, and how that went. */
+/** `GET /v1/webhook_deliveries?run=` (docs/webhooks.md): the deliveries about the end of a run. */
 export async function listDeliveries(deps: AppDeps, call: Call): Promise<Answer> {
   const { run: id } = readQuery(call.req, deliveriesQuery);
   if (id === undefined) {

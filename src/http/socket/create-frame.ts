@@ -4,29 +4,29 @@ import { type JsonBody, parseObject } from '../middleware/body.ts';
 
 /** A `response.create` of a client (docs/api.md, "WebSocket"). */
 export interface CreateFrame {
-  /** The stream that it belongs to; undefined: the one without a name. */
+  /** The stream that the frame names; undefined: the stream without a name. */
   stream: string | undefined;
-  /** What a POST would hold. */
+  /** The body that a POST would have. */
   body: JsonBody;
-  /** False: the input is kept and nothing is made. */
+  /** False: the input is stored, and no response is generated. */
   generate?: false;
 }
 
 const STREAM = /^[\w.-]{1,256}$/;
 
-/** The stream that a frame names, as far as it can be read: errors are told there. */
+/** The stream that a frame names, if it is readable: errors are reported on it. */
 export function streamIdOf(raw: Record<string, unknown>): string | undefined {
   const { stream_id: stream } = raw;
   return typeof stream === 'string' && STREAM.test(stream) ? stream : undefined;
 }
 
-/** A frame as JSON. @throws GatewayError `invalid_json`. */
+/** Parses a frame as JSON. @throws GatewayError `invalid_json`. */
 export function readFrame(raw: Buffer, { isBinary }: { isBinary: boolean }): Record<string, unknown> {
   if (isBinary) throw new GatewayError('invalid_json', 'Send JSON in text frames.');
   return parseObject(raw);
 }
 
-/** @throws GatewayError `missing_parameter`, `invalid_parameter`, `unsupported_parameter`. */
+/** Checks a `response.create`. @throws GatewayError `missing_parameter`, `invalid_parameter`, `unsupported_parameter`. */
 export function createFrame(raw: Buffer, frame: Record<string, unknown>): CreateFrame {
   const { type, stream_id: stream, stream: _, background, generate, ...json } = frame;
   if (type !== 'response.create') {
@@ -45,17 +45,17 @@ export function createFrame(raw: Buffer, frame: Record<string, unknown>): Create
   return { stream: streamIdOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
 }
 
-/** The longest frame that is sent back, in bytes: what a client does not read stands in memory. */
-const LONGEST_STEER = 1024 * 1024;
+/** The longest frame that is sent back, in bytes: it stays in memory until the client reads it. */
+const MAX_STEER = 1024 * 1024;
 
 /**
- * The answer to a `response.steer`, which would change a response in progress: clients that get their words back so send
- * them with the next `response.create`. Undefined for any other frame. @throws GatewayError for one that is too long.
+ * The answer to a `response.steer`, which would change a response in progress. It returns the input, so that clients send it
+ * with the next `response.create`. Undefined for any other frame. @throws GatewayError for one that is too long.
  */
 export function steerFailed(raw: Buffer, frame: Record<string, unknown>): string | undefined {
   const { type, input, previous_response_id } = frame;
   if (type !== 'response.steer') return undefined;
-  if (raw.length > LONGEST_STEER) {
+  if (raw.length > MAX_STEER) {
     const what = 'responses in progress cannot be steered here, and more than 1 MiB is not sent back.';
     throw fieldError('invalid_parameter', 'input', what);
   }
@@ -65,7 +65,7 @@ export function steerFailed(raw: Buffer, frame: Record<string, unknown>): string
   return JSON.stringify({ type: 'response.steer.failed', sequence_number: 0, steer, error });
 }
 
-/** A log's frames as JSON texts, each with the stream that it is sent on. */
+/** Turns frames of a log into the JSON texts of a WebSocket, each with its `stream_id`. */
 export function* socketFrames(
   frames: Uint8Array,
   stream: string | undefined,
@@ -79,7 +79,7 @@ export function* socketFrames(
   }
 }
 
-/** The status, headers and object of an error as a frame. */
+/** An error as a frame, with its status and headers. */
 export function errorFrame(
   answer: { status: number; headers: Record<string, string>; body: string },
   stream: string | undefined,
@@ -87,6 +87,6 @@ export function errorFrame(
   const parsed: unknown = JSON.parse(answer.body);
   const { status, headers } = answer;
   const error = isObject(parsed) ? parsed.error : null;
-  const told = Object.keys(headers).length > 0 && { headers };
-  return JSON.stringify({ type: 'error', status, error, ...told, ...(stream !== undefined && { stream_id: stream }) });
+  const extra = Object.keys(headers).length > 0 && { headers };
+  return JSON.stringify({ type: 'error', status, error, ...extra, ...(stream !== undefined && { stream_id: stream }) });
 }

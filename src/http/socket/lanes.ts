@@ -1,17 +1,17 @@
 import { GatewayError } from '../../base/errors.ts';
 
-/** Streams of one socket that have something to do at once. */
-const MOST_LANES = 16;
-/** Creates that wait for their turn on one stream. */
-const MOST_WAITING = 16;
+/** How many streams of one socket may be busy at once. */
+const MAX_LANES = 16;
+/** How many creates may wait for their turn on one stream. */
+const MAX_WAITING = 16;
 
-/** The streams of a socket: what comes on one is done in turn, streams go on beside each other. */
+/** The streams of a socket. Each stream does one piece of work at a time; streams run concurrently. */
 export class Lanes {
-  /** What waits, by the stream's name, of every stream on which something is being done. */
+  /** The waiting work of every busy stream, by the stream's name. */
   readonly #waiting = new Map<string | undefined, (() => Promise<void>)[]>();
   readonly #onIdle: () => void;
 
-  /** `onIdle`: nothing is being done on any. */
+  /** `onIdle`: called when no stream is busy any more. */
   constructor(onIdle: () => void) {
     this.#onIdle = onIdle;
   }
@@ -20,22 +20,22 @@ export class Lanes {
     return this.#waiting.size === 0;
   }
 
-  /** Does `work`, which throws nothing, in its turn. @throws GatewayError `response_in_progress`. */
+  /** Runs `work`, which must not throw, in its turn. @throws GatewayError `response_in_progress`. */
   add(stream: string | undefined, work: () => Promise<void>): void {
     const waiting = this.#waiting.get(stream);
     if (waiting) {
-      if (waiting.length >= MOST_WAITING) throw busy(`${MOST_WAITING} more wait on this stream`);
+      if (waiting.length >= MAX_WAITING) throw busy(`${MAX_WAITING} more wait on this stream`);
       waiting.push(work);
       return;
     }
-    if (this.#waiting.size >= MOST_LANES) throw busy(`${MOST_LANES} streams of this socket have one`);
-    const works = [work];
-    this.#waiting.set(stream, works);
-    void this.#through(stream, works);
+    if (this.#waiting.size >= MAX_LANES) throw busy(`${MAX_LANES} streams of this socket have one`);
+    const queue = [work];
+    this.#waiting.set(stream, queue);
+    void this.#runAll(stream, queue);
   }
 
-  async #through(stream: string | undefined, works: (() => Promise<void>)[]): Promise<void> {
-    for (let next = works.shift(); next; next = works.shift()) await next();
+  async #runAll(stream: string | undefined, queue: (() => Promise<void>)[]): Promise<void> {
+    for (let next = queue.shift(); next; next = queue.shift()) await next();
     this.#waiting.delete(stream);
     if (this.idle) this.#onIdle();
   }

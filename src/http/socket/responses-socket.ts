@@ -13,7 +13,7 @@ import type { RunId, RunRecord } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import { refuseNewWork } from '../endpoint.ts';
 import { errorAnswer } from '../errors.ts';
-import { identified } from '../middleware/auth.ts';
+import { identify } from '../middleware/auth.ts';
 import { chooseModel } from '../models.ts';
 import { ClientLeft, newContext } from '../request-context.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
@@ -29,11 +29,11 @@ import {
 import { Lanes } from './lanes.ts';
 import type { SocketTimes } from './times.ts';
 
-/** What of a client that does not read may wait, in bytes. */
+/** How much may be queued for a client that does not read, in bytes. */
 const MAX_UNREAD = 1024 * 1024;
 /** How long a client may take to close its side, in milliseconds. */
 const CLOSING_MS = 2000;
-/** How long a response with `store: false` outlives the socket that could not remove it, in milliseconds. */
+/** How long a response with `store: false` outlives its socket if the socket fails to remove it, in milliseconds. */
 const SLACK_MS = 300_000;
 const ROUTE = '/v1/responses';
 
@@ -46,14 +46,14 @@ export interface SocketOptions {
 }
 
 /**
- * Responses over one WebSocket (docs/api.md, "WebSocket"). Each is a run like any other, which this reads. Whatever
- * fails is told in a frame, and the socket goes on.
+ * Responses over one WebSocket (docs/api.md, "WebSocket"). Each is a run like any other. Failures are reported in a frame,
+ * and the socket stays open.
  */
 export class ResponsesSocket {
   readonly #deps: AppDeps;
   readonly #options: SocketOptions;
   readonly #lanes: Lanes;
-  /** Responses with `store: false` of this socket, which lives as long as they do. */
+  /** The responses with `store: false` of this socket. They are removed with it. */
   readonly #unstored = new Set<RunId>();
   readonly #closed = new AbortController();
   readonly #parts = new DisposableStack();
@@ -78,88 +78,88 @@ export class ResponsesSocket {
     ws.on('pong', () => {
       this.#isAlive = true;
     });
-    ws.on('message', (data, isBinary) => this.#take(data, isBinary));
-    // A frame that breaks the protocol, or is too large: the library closes with the code for it.
+    ws.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    // After a frame that is invalid or too large the library closes the socket with the right code.
     ws.on('error', () => {});
-    ws.once('close', () => void this.#left());
-    if (ws.readyState !== ws.OPEN) void this.#left();
+    ws.once('close', () => void this.#onClose());
+    if (ws.readyState !== ws.OPEN) void this.#onClose();
   }
 
-  #take(data: RawData, isBinary: boolean): void {
+  #receive(data: RawData, isBinary: boolean): void {
     const raw = bytesOf(data);
-    const place = this.#deps.bodies.open(this.#options.key.id);
+    const memory = this.#deps.bodies.open(this.#options.key.id);
     let stream: string | undefined;
     try {
-      place.grow(raw.length);
+      memory.grow(raw.length);
       const frame = readFrame(raw, { isBinary });
       const failed = steerFailed(raw, frame);
       if (failed !== undefined) {
-        place[Symbol.dispose]();
-        this.#tell(failed);
+        memory[Symbol.dispose]();
+        this.#sendRefusal(failed);
         return;
       }
       stream = streamIdOf(frame);
       const create = createFrame(raw, frame);
-      this.#lanes.add(stream, () => this.#answer(create, place));
+      this.#lanes.add(stream, () => this.#answer(create, memory));
     } catch (thrown) {
-      place[Symbol.dispose]();
+      memory[Symbol.dispose]();
       this.#refuse(thrown, stream);
     }
   }
 
-  /** One response from its create to its end. */
-  async #answer(create: CreateFrame, place: Permit): Promise<void> {
+  /** Handles one `response.create` to the end of its response. */
+  async #answer(create: CreateFrame, memory: Permit): Promise<void> {
     const scope = { route: ROUTE, key: this.#options.key.id };
     try {
-      // What waited when the socket closed is not done any more.
+      // Work that was waiting when the socket closed is dropped.
       if (this.#closed.signal.aborted) return;
       const { contents } = this.#deps.config.current().telemetry;
       const root = { trace: traceOf(this.#options.req.headers), contents };
       const span = { name: `WS ${ROUTE}`, kind: 'server', root } as const;
-      await workFor(scope, () => inSpan(span, () => this.#respond(create, place)));
+      await workFor(scope, () => inSpan(span, () => this.#respond(create, memory)));
     } catch (thrown) {
       if (!this.#closed.signal.aborted) this.#refuse(thrown, create.stream);
     } finally {
-      place[Symbol.dispose]();
+      memory[Symbol.dispose]();
     }
   }
 
-  async #respond({ stream, body, generate }: CreateFrame, place: Permit): Promise<void> {
+  async #respond({ stream, body, generate }: CreateFrame, memory: Permit): Promise<void> {
     const identity = this.#identity();
     const { previous_response_id: previous } = body.json;
-    let isKept = false;
+    let succeeded = false;
     try {
       refuseNewWork(this.#deps, { others: this.#deps.openAnswers.size });
-      const read = await readResponse(this.#deps, identity, {
+      const request = await readResponse(this.#deps, identity, {
         ...chooseModel(identity, body.json.model, 'responses'),
         body,
       });
-      const how = { generate, keepMs: this.#options.times.most + SLACK_MS };
-      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, read, how });
-      place[Symbol.dispose]();
+      const options = { generate, keepMs: this.#options.times.most + SLACK_MS };
+      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, request, options });
+      memory[Symbol.dispose]();
       if (run.api === 'unstored') this.#unstored.add(run.id);
       if (this.#closed.signal.aborted) await this.#forgetAll();
-      isKept = (await this.#show(run, stream)) !== 'response.failed';
+      succeeded = (await this.#sendEvents(run, stream)) !== 'response.failed';
     } catch (thrown) {
       throw forSocket(toGatewayError(thrown));
     } finally {
-      // What a continuation failed on is not continued again.
-      if (!isKept && !this.#closed.signal.aborted) await this.#forget(previous);
+      // After a failed continuation the previous response cannot be continued again.
+      if (!succeeded && !this.#closed.signal.aborted) await this.#forget(previous);
     }
   }
 
-  /** Who asks, by the configuration of now. */
+  /** Identifies the client by the current configuration. */
   #identity(): Identity {
     const config = this.#deps.config.current();
-    const key = identified(this.#options.req, config, this.#deps);
+    const key = identify(this.#options.req, config, this.#deps);
     const caller = { user: key.user ?? key.id, keyId: key.id, reads: this.#unstored };
     const context = newContext(this.#closed, { id: randomUUID(), path: ROUTE, route: ROUTE });
     context.key = key.id;
     return { key, caller, config, context };
   }
 
-  /** Sends the events of a run; the type of the last. The client's pace is that of reading. */
-  async #show(run: RunRecord, stream: string | undefined): Promise<string | undefined> {
+  /** Sends the events of a run at the client's pace. Returns the type of the last one. */
+  async #sendEvents(run: RunRecord, stream: string | undefined): Promise<string | undefined> {
     const { key } = this.#options;
     using _ = this.#deps.metrics.stream();
     using __ = this.#deps.openAnswers.add({ key, route: ROUTE, end: () => {} });
@@ -173,10 +173,10 @@ export class ResponsesSocket {
     return last;
   }
 
-  /** Resolves once they are on their way. @throws the reason of a closed socket. */
+  /** Resolves once the texts have been written. @throws the abort reason if the socket closes. */
   async #send(texts: readonly string[]): Promise<void> {
     const { ws, req } = this.#options;
-    // All in one write: else each frame is a system call of its own.
+    // One write for all: otherwise each frame is a system call.
     req.socket.cork();
     const sent = texts.map((text) => new Promise<void>((resolve) => ws.send(text, () => resolve())));
     req.socket.uncork();
@@ -186,11 +186,11 @@ export class ResponsesSocket {
   #refuse(thrown: unknown, stream: string | undefined): void {
     const error = toGatewayError(thrown);
     if (error.code === 'internal_error') this.#deps.log.error({ err: thrown }, 'a frame could not be answered');
-    this.#tell(errorFrame(errorAnswer(error), stream));
+    this.#sendRefusal(errorFrame(errorAnswer(error), stream));
   }
 
-  /** Who sends without reading does not fill the memory with refusals. */
-  #tell(refusal: string): void {
+  /** Sends a refusal, or disconnects a client that sends without reading, so that refusals do not fill the memory. */
+  #sendRefusal(refusal: string): void {
     const { ws } = this.#options;
     if (ws.bufferedAmount > MAX_UNREAD) ws.terminate();
     else ws.send(refusal, () => {});
@@ -209,7 +209,7 @@ export class ResponsesSocket {
     this.#close(1000, message);
   }
 
-  /** While the gateway stops, responses in progress are read on for as long as they run here. */
+  /** When the gateway stops, closes the socket once its responses have ended or were handed over. */
   #closeIfStopping(): void {
     if (!this.#deps.stopping.aborted) return;
     if (this.#lanes.idle) this.#close(1001, 'The gateway shuts down.');
@@ -222,20 +222,20 @@ export class ResponsesSocket {
     this.#closed.abort(new ClientLeft());
   }
 
-  /** Runs go on; those that nobody could read end here. */
-  async #left(): Promise<void> {
+  /** Stored runs go on. Those with `store: false` are removed, because nobody could read them. */
+  async #onClose(): Promise<void> {
     this.#closed.abort(new ClientLeft());
     this.#parts.dispose();
     await this.#forgetAll();
   }
 
-  /** Where the gateway stops they are handed over, as all others are. */
+  /** Removes all responses with `store: false`, unless the gateway stops: then they are handed over like all runs. */
   async #forgetAll(): Promise<void> {
     if (this.#deps.stopping.aborted) return;
     for (const id of this.#unstored) await this.#forget(publicId('unstored', id));
   }
 
-  /** Removes a response with `store: false` of this socket; where the store is away, it goes by itself. */
+  /** Removes a response with `store: false` of this socket. If the store is unavailable, the response expires by itself. */
   async #forget(response: unknown): Promise<void> {
     const id = typeof response === 'string' ? parsePublicId('unstored', response) : undefined;
     if (typeof response !== 'string' || id === undefined || !this.#unstored.delete(id)) return;
@@ -251,7 +251,7 @@ export class ResponsesSocket {
   }
 }
 
-/** An unknown response that is to be continued has a code of its own here. */
+/** On a WebSocket an unknown `previous_response_id` has an error code of its own. */
 function forSocket(error: GatewayError): GatewayError {
   if (error.code !== 'not_found' || error.param !== 'previous_response_id') return error;
   return new GatewayError('previous_response_not_found', error.message, { param: error.param });

@@ -7,28 +7,28 @@ import type { AppDeps } from '../app-deps.ts';
 import { ResponsesSocket } from './responses-socket.ts';
 import { SOCKET_TIMES } from './times.ts';
 
-/** Takes WebSockets of the Responses API (docs/api.md, "WebSocket"): answers handshakes, and refuses what is none. */
+/** Accepts WebSockets of the Responses API (docs/api.md, "WebSocket"), and refuses invalid handshakes. */
 export function responsesSockets(deps: AppDeps) {
-  const opened = once(() => createServer(deps.config.current().server.bodyLimitBytes));
+  const wsServer = once(() => createServer(deps.config.current().server.bodyLimitBytes));
   return async (req: IncomingMessage, socket: Duplex, { head, key }: { head: Buffer; key: KeyConfig }) => {
-    const server = await opened();
+    const server = await wsServer();
     if (socket.destroyed) return;
     const times = { ...SOCKET_TIMES, ...deps.socketTimes };
     server.handleUpgrade(req, socket, head, (ws) => new ResponsesSocket(deps, { ws, req, key, times }));
   };
 }
 
-/** Frames are as large as bodies may be, and not compressed: what they unpack to has no bound. */
+/** Frames may be as large as bodies. They are not compressed, because the decompressed size would have no bound. */
 async function createServer(maxPayload: number): Promise<WebSocketServer> {
   const { WebSocketServer: Server } = await import('ws');
   return new Server({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    // One frame a turn of the event loop: a piece of the network may hold ten thousand of them.
+    // One frame per turn of the event loop: one network packet may contain ten thousand of them.
     allowSynchronousEvents: false,
     maxPayload,
-    // A protocol may hold the key: it is not repeated.
+    // A protocol that starts with `openai-` may contain the key, so it is not echoed.
     handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith('openai-')) ?? false,
   });
 }

@@ -1,8 +1,8 @@
-/** Times of a socket, in milliseconds. */
+/** Time limits of a socket, in milliseconds. */
 export interface SocketTimes {
-  /** Between two pings: who has not answered the last one is gone. */
+  /** Between two pings: a client that has not answered the last one is disconnected. */
   ping: number;
-  /** How long one may be open. */
+  /** How long a socket may be open. */
   most: number;
 }
 

@@ -13,30 +13,30 @@ import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 
 /** How long reading one document may take, in milliseconds. */
 const READ_MS = 30_000;
-/** The share of the window that one document may fill; a longer one is searched and opened. */
+/** The share of the window that one document may fill. The model has to search and open longer ones. */
 const WHOLE_SHARE = 0.25;
-/** The largest image that a model is sent, in bytes. */
-const LARGEST_IMAGE = 20 * 1024 * 1024;
-/** The same of a PDF; a larger one is read. */
-const LARGEST_PDF = LARGEST_IMAGE;
-/** What of files goes to a model as it is in one request, in bytes: it stands in memory and in the store. */
-const MOST_SENT = 40 * 1024 * 1024;
-/** Files of one request at most. */
-const MOST_FILES = 50;
+/** The largest image that is sent to a model, in bytes. */
+const MAX_IMAGE = 20 * 1024 * 1024;
+/** The largest PDF that is sent to a model; of a larger one it gets the text. */
+const MAX_PDF = MAX_IMAGE;
+/** The most bytes of files in one request to a model: they are kept in memory and in the store. */
+const MAX_SENT = 40 * 1024 * 1024;
+/** The most files of one request. */
+const MAX_FILES = 50;
 
-/** Whom parts belong to, and how a model gets them. */
+/** Whose parts they are, and how a model gets them. */
 export interface AttachmentContext {
   user: string;
-  /** The list of parts, for errors. */
+  /** The field with the parts, for errors. */
   place: string;
-  /** Said long ago: what cannot be read any more is named as such, instead of refused. */
-  isKept: boolean;
-  /** The model opens addresses itself. */
-  opens: boolean;
-  /** Of the model, in tokens. */
+  /** The parts are from a stored conversation: files that can no longer be read are named instead of refused. */
+  isStored: boolean;
+  /** The model can open URLs itself. */
+  canOpenUrls: boolean;
+  /** The model's context window, in tokens. */
   window: number;
   takesPdf: boolean;
-  /** What goes to the model as it is; counted over all lists of a request. */
+  /** The bytes of files sent to the model, over all fields of a request. */
   sent: { bytes: number };
 }
 
@@ -58,45 +58,47 @@ export class Attachments {
   }
 
   /**
-   * Keeps the bytes that items carry as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
-   * @throws GatewayError `invalid_parameter` for what is not base64, and as an upload; of `items`, `not_found` for files.
+   * Stores inline data in `items` as files of their own, for `keepMs` milliseconds, and replaces it by their ids. Modifies
+   * `items`.
+   * @throws GatewayError `invalid_parameter` for data that is not base64, and as an upload; `not_found` if stored items
+   *   refer to unknown files.
    */
-  async keepData(
+  async saveFiles(
     items: unknown,
     { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' | 'items' },
   ): Promise<void> {
     const parts = partsIn(items, field);
-    if (parts.length > MOST_FILES) {
-      throw fieldError('invalid_parameter', field, `at most ${MOST_FILES} files can be attached.`);
+    if (parts.length > MAX_FILES) {
+      throw fieldError('invalid_parameter', field, `at most ${MAX_FILES} files can be attached.`);
     }
     for (const { part, place } of parts) {
-      // Kept items are read much later: what is not there is told now.
+      // Stored items are read much later, so missing files are reported now.
       if (field === 'items' && typeof part.file_id === 'string')
         await this.#files.find(user, part.file_id, `${place}.file_id`);
       if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
-      const file = await this.#keep(bytes, { user, name, type, keepMs });
+      const file = await this.#store(bytes, { user, name, type, keepMs });
       part.file_id = publicFileId(file.id);
       delete part.file_data;
     }
   }
 
-  /** Parts as a model is sent them. @throws GatewayError `not_found`, `invalid_parameter` for what cannot be read. */
+  /** Parts as they are sent to a model. @throws GatewayError `not_found`, `invalid_parameter` for unreadable files. */
   async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<PlainPart[]> {
-    const found: PlainPart[] = [];
+    const resolved: PlainPart[] = [];
     for (const [index, part] of parts.entries()) {
       try {
-        found.push(await this.#resolved(part, { ...context, place: `${context.place}[${index}]` }));
+        resolved.push(await this.#resolvePart(part, { ...context, place: `${context.place}[${index}]` }));
       } catch (thrown) {
-        if (!context.isKept || !isRefusal(thrown)) throw thrown;
-        found.push({ type: 'text', text: '(A file that can no longer be read.)' });
+        if (!context.isStored || !isRefusal(thrown)) throw thrown;
+        resolved.push({ type: 'text', text: '(A file that can no longer be read.)' });
       }
     }
-    return found;
+    return resolved;
   }
 
-  async #resolved(part: InputPart, context: AttachmentContext): Promise<PlainPart> {
+  async #resolvePart(part: InputPart, context: AttachmentContext): Promise<PlainPart> {
     if (part.type === 'image_file') {
       const { id, type: _, ...detail } = part;
       return { type: 'image', url: await this.#image(id, context), ...detail };
@@ -105,14 +107,14 @@ export class Attachments {
     return (await this.#pdf(part, context)) ?? { type: 'text', text: await this.#document(part, context) };
   }
 
-  /** A PDF for a model that takes it as it is; undefined for whatever is read here. */
+  /** A PDF for a model that accepts PDFs; undefined for files whose text has to be extracted here. */
   async #pdf(
     { id }: Extract<InputPart, { type: 'file' }>,
     { user, place, takesPdf, sent }: AttachmentContext,
   ): Promise<PlainPart | undefined> {
     if (!takesPdf || id === undefined) return undefined;
     const file = await this.#files.find(user, id, `${place}.file_id`);
-    if (file.bytes > LARGEST_PDF || sent.bytes + file.bytes > MOST_SENT) return undefined;
+    if (file.bytes > MAX_PDF || sent.bytes + file.bytes > MAX_SENT) return undefined;
     using read = await this.#files.read(file, AbortSignal.timeout(READ_MS));
     if (read.bytes.toString('latin1', 0, 5) !== '%PDF-') return undefined;
     sent.bytes += file.bytes;
@@ -121,7 +123,7 @@ export class Attachments {
 
   async #document(
     part: Extract<InputPart, { type: 'file' }>,
-    { user, place, opens, window }: AttachmentContext,
+    { user, place, canOpenUrls, window }: AttachmentContext,
   ): Promise<string> {
     const { id, url: address, filename } = part;
     const file = id === undefined ? undefined : await this.#files.find(user, id, `${place}.file_id`);
@@ -136,14 +138,14 @@ export class Attachments {
       throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
     });
     if (estimateTokens(content) <= window * WHOLE_SHARE) return attachedText({ name, url }, fencePlainly(content));
-    if (file || opens) return attachedText({ name, url }, undefined);
-    // Of an address that its model cannot open, what was read there.
+    if (file || canOpenUrls) return attachedText({ name, url }, undefined);
+    // The model cannot open the URL, so what was read there is stored as a file.
     const { retentionMs: keepMs } = this.#parts.config.current().store;
-    const kept = await this.#keep(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
-    return attachedText({ name, url: fileUrl(publicFileId(kept.id), kept.name) }, undefined);
+    const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
+    return attachedText({ name, url: fileUrl(publicFileId(stored.id), stored.name) }, undefined);
   }
 
-  async #keep(bytes: Buffer, { user, ...file }: { user: string; name: string; type: string; keepMs: number }) {
+  async #store(bytes: Buffer, { user, ...file }: { user: string; name: string; type: string; keepMs: number }) {
     const signal = AbortSignal.timeout(READ_MS);
     await using taken = await this.#files.take(Readable.from([bytes]), { user, signal });
     return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
@@ -152,23 +154,23 @@ export class Attachments {
   async #image(id: string, { user, sent, place }: AttachmentContext): Promise<string> {
     const file = await this.#files.find(user, id, `${place}.file_id`);
     sent.bytes += file.bytes;
-    if (sent.bytes > MOST_SENT)
-      throw refused(`${place}.file_id: the files of a request may take 40 MiB together.`, place);
-    using read = file.bytes > LARGEST_IMAGE ? undefined : await this.#files.read(file, AbortSignal.timeout(READ_MS));
+    if (sent.bytes > MAX_SENT)
+      throw invalidImage(`${place}.file_id: the files of a request may take 40 MiB together.`, place);
+    using read = file.bytes > MAX_IMAGE ? undefined : await this.#files.read(file, AbortSignal.timeout(READ_MS));
     const type = read && imageType(read.bytes);
-    if (!type) throw refused(`${place}.file_id: this is no PNG, JPEG, GIF or WebP image of up to 20 MiB.`, place);
+    if (!type) throw invalidImage(`${place}.file_id: this is no PNG, JPEG, GIF or WebP image of up to 20 MiB.`, place);
     return `data:${type};base64,${read.bytes.toString('base64')}`;
   }
 }
 
-/** Codes that say something of a file. Others say that it could not be read now, and may be later. */
+/** Error codes that are about the file itself. Others mean that it cannot be read now, but perhaps later. */
 const REFUSALS: ReadonlySet<string> = new Set(['not_found', 'unsupported_file', 'invalid_parameter']);
 
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof GatewayError && REFUSALS.has(thrown.code);
 }
 
-/** Parts of items that are files, with their places. What is no such input is left to its schema. */
+/** The parts of items that are files, with their places. Malformed items are left to their schema. */
 function partsIn(items: unknown, field: string): { part: Record<string, unknown>; place: string }[] {
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown, at) => {
@@ -185,7 +187,7 @@ function partsIn(items: unknown, field: string): { part: Record<string, unknown>
   });
 }
 
-/** Base64, with or without the head of a data URL. */
+/** Decodes base64, with or without the head of a data URL. */
 function dataOf(data: string, param: string): { bytes: Buffer; type: string } {
   const [, type = '', rest = data] = /^data:([\w.+/-]{0,100})(?:;[\w=-]{1,40}){0,3};base64,(.*)$/s.exec(data) ?? [];
   const bytes = Buffer.from(rest, 'base64');
@@ -205,6 +207,6 @@ function imageType(bytes: Buffer): string | undefined {
   return IMAGES.find(([, pattern]) => pattern.test(start))?.[0];
 }
 
-function refused(message: string, param: string): GatewayError {
+function invalidImage(message: string, param: string): GatewayError {
   return new GatewayError('invalid_parameter', message, { param });
 }

@@ -5,7 +5,7 @@ import type { OfferedFunction } from '../../research/run/steps.ts';
 import type { TurnToolChoice } from '../../upstream/turn.ts';
 import { BUILTIN_OF_TYPE } from './input-tools.ts';
 
-/** The tools that a request has: the client's own, those that run here, and those of MCP servers. */
+/** The tools of a request: the client's own, those that run here, and those of MCP servers. */
 interface OfferedTools {
   tools: OfferedFunction[];
   hosted?: BuiltinTools | undefined;
@@ -15,10 +15,10 @@ interface OfferedTools {
 type Chosen<Tools> = Tools & { toolChoice: TurnToolChoice };
 
 /**
- * Which of the tools may be called, and what has to be.
- * @throws GatewayError `invalid_parameter` where a tool is named that is not there, or none is and one is required.
+ * Applies `tool_choice`: which of the tools may be called, and whether one must be.
+ * @throws GatewayError `invalid_parameter` if it names an unknown tool, or requires one and there is none.
  */
-export function chosenAmong<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Chosen<Tools> {
+export function applyToolChoice<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Chosen<Tools> {
   const chosen = choose(all, choice);
   const { tools, hosted, mcpServers, toolChoice } = chosen;
   if (toolChoice === 'required' && tools.length + (hosted?.builtin.length ?? 0) + mcpServers.length === 0) {
@@ -36,32 +36,32 @@ function choose<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Cho
   const allowed = choice.tools.map((named, index) => {
     return requireNamed(named, { ...all, param: `tool_choice.tools[${index}]` });
   });
-  return { ...all, ...narrowed(all, allowed), toolChoice: choice.mode };
+  return { ...all, ...restrictTo(all, allowed), toolChoice: choice.mode };
 }
 
-/** @throws GatewayError where a tool is named that is not among the tools. */
+/** The named tool. @throws GatewayError if it is not among the tools. */
 function requireNamed(
-  given: NamedTool,
+  requested: NamedTool,
   { tools, hosted, mcpServers, param }: OfferedTools & { param: string },
 ): NamedTool {
-  const named = given.type === 'function' || given.type === 'custom' ? offeredAs(given, tools) : given;
-  if (isThere(named, { tools, hosted, mcpServers })) return named;
+  const named = requested.type === 'function' || requested.type === 'custom' ? qualify(requested, tools) : requested;
+  if (exists(named, { tools, hosted, mcpServers })) return named;
   const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
   throw fieldError('invalid_parameter', param, `there is no ${what} among the tools.`);
 }
 
-/** As the model is offered it. A tool in a namespace may be named alone where no other one has its name. */
-function offeredAs<Named extends Extract<NamedTool, { type: 'function' | 'custom' }>>(
+/** Adds the namespace to the name of a tool, which clients may leave out if no other tool has the name. */
+function qualify<Named extends Extract<NamedTool, { type: 'function' | 'custom' }>>(
   named: Named,
   tools: readonly OfferedFunction[],
 ): Named {
   const name = named.namespace === undefined ? named.name : `${named.namespace}.${named.name}`;
   const [inside, ...others] = tools.filter((tool) => tool.name.endsWith(`.${name}`));
-  const isAlone = inside && others.length === 0 && !tools.some((tool) => tool.name === name);
-  return { ...named, name: isAlone ? inside.name : name };
+  const isUnique = inside && others.length === 0 && !tools.some((tool) => tool.name === name);
+  return { ...named, name: isUnique ? inside.name : name };
 }
 
-function isThere(named: NamedTool, { tools, hosted, mcpServers }: OfferedTools): boolean {
+function exists(named: NamedTool, { tools, hosted, mcpServers }: OfferedTools): boolean {
   if (named.type === 'mcp') return mcpServers.some(({ name }) => name === named.server_label);
   const [first = ''] = namesOf(named);
   return isHosted(named)
@@ -75,7 +75,7 @@ function isHosted(named: NamedTool): named is HostedName {
   return Object.hasOwn(BUILTIN_OF_TYPE, named.type);
 }
 
-/** What the model is offered a tool as: the one to call first. */
+/** The names under which the model is offered a tool, the one to call first in front. */
 function namesOf(named: Exclude<NamedTool, { type: 'mcp' }>): readonly string[] {
   if (isHosted(named)) return BUILTIN_OF_TYPE[named.type];
   return [named.type === 'function' || named.type === 'custom' ? named.name : named.type];
@@ -85,20 +85,20 @@ function kindOf({ custom, shell }: OfferedFunction): NamedTool['type'] {
   return shell ?? (custom ? 'custom' : 'function');
 }
 
-/** Which tool a model has to call. Those of an MCP server are not known yet: any will do. */
+/** The tool that a model has to call. The tools of an MCP server are not known yet, so that any tool may be called. */
 function toolChoice(named: NamedTool): TurnToolChoice {
   if (named.type !== 'mcp') return { name: namesOf(named)[0] ?? '' };
   return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
 }
 
-function narrowed({ tools, hosted, mcpServers }: OfferedTools, allowed: readonly NamedTool[]): OfferedTools {
+function restrictTo({ tools, hosted, mcpServers }: OfferedTools, allowed: readonly NamedTool[]): OfferedTools {
   const names = new Set<string>();
   const servers = new Map<string, string[]>();
   for (const named of allowed) {
     if (named.type === 'mcp') {
-      const of = servers.get(named.server_label) ?? [];
-      servers.set(named.server_label, of);
-      if (named.name !== undefined) of.push(named.name);
+      const names = servers.get(named.server_label) ?? [];
+      servers.set(named.server_label, names);
+      if (named.name !== undefined) names.push(named.name);
     } else for (const name of namesOf(named)) names.add(name);
   }
   return {

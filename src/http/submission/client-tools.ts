@@ -9,20 +9,22 @@ import {
 import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
 import type { OfferedFunction } from '../../research/run/steps.ts';
 
-/** Tools that run at the client, as models are offered them. */
+/** Tools that run at the client, and how they are offered to models. */
 
-/** The places of searches that are left out, for `x-ignored-parameters`: what they would find is on offer at once. */
-export function toolSearches(lists: readonly PlacedTools[]): string[] {
-  const made = searchByClient(lists.flatMap(({ tools }) => tools));
+/** The places of ignored tool searches, for `x-ignored-parameters`: everything they could find is offered directly. */
+export function ignoredToolSearches(lists: readonly PlacedTools[]): string[] {
+  const clientSearch = clientSearchOf(lists.flatMap(({ tools }) => tools));
   return lists.flatMap(({ tools, place }) =>
-    tools.flatMap((tool, index) => (tool.type === 'tool_search' && tool !== made ? [`${place}[${index}]`] : [])),
+    tools.flatMap((tool, index) =>
+      tool.type === 'tool_search' && tool !== clientSearch ? [`${place}[${index}]`] : [],
+    ),
   );
 }
 
 type Search = Extract<ResponseTool, { type: 'tool_search' }>;
 
-/** The search that the client makes itself. Functions that the request defers are on offer, and leave nothing to be found. */
-function searchByClient(tools: readonly ResponseTool[]): Search | undefined {
+/** The tool search that the client makes itself. Undefined if the request defers functions: those are offered directly. */
+function clientSearchOf(tools: readonly ResponseTool[]): Search | undefined {
   if (tools.some(isDeferred)) return undefined;
   return tools.find((tool): tool is Search => tool.type === 'tool_search' && tool.execution === 'client');
 }
@@ -32,19 +34,19 @@ function isDeferred(tool: ResponseTool): boolean {
   return tool.type === 'function' && tool.defer_loading === true;
 }
 
-/** Research models call functions alone. @throws GatewayError `unsupported_parameter` */
+/** Refuses tools other than functions, for research models. @throws GatewayError `unsupported_parameter` */
 export function requireFunctions(tools: readonly ResponseTool[]): void {
-  const made = searchByClient(tools);
+  const clientSearch = clientSearchOf(tools);
   for (const tool of tools) {
     if (tool.type === 'namespace') requireFunctions(tool.tools);
-    if (tool.type !== 'custom' && !isShellType(tool.type) && tool !== made) continue;
-    const named = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
-    const what = `the ${named} cannot be used on a research model: offer functions.`;
+    if (tool.type !== 'custom' && !isShellType(tool.type) && tool !== clientSearch) continue;
+    const label = tool.type === 'custom' ? `custom tool ${tool.name}` : `tool ${tool.type}`;
+    const what = `the ${label} cannot be used on a research model: offer functions.`;
     throw fieldError('unsupported_parameter', 'tools', what);
   }
 }
 
-/** For models with a provider that knows no grammars. @throws GatewayError `unsupported_parameter` */
+/** Refuses grammars, for models with a route that cannot enforce them. @throws GatewayError `unsupported_parameter` */
 export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'place'>[]): void {
   for (const { tools, place } of lists) {
     for (const [index, tool] of tools.entries()) {
@@ -58,39 +60,39 @@ export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'plac
 }
 
 /**
- * The functions of the client's own, as models are offered them; `taken` are names of tools that run here.
- * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace that is an MCP server's.
+ * The client's tools as functions for the model. `takenNames`: names of tools that run here.
+ * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace with the name of an MCP server.
  */
-export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
-  const made = searchByClient(tools);
-  const searches = !made && tools.some(({ type }) => type === 'tool_search');
+export function functionsIn(tools: readonly ResponseTool[], takenNames: readonly string[]): OfferedFunction[] {
+  const clientSearch = clientSearchOf(tools);
+  const searches = !clientSearch && tools.some(({ type }) => type === 'tool_search');
   const functions = tools.flatMap((tool) => {
     if (tool.type === 'function') return [offer(tool, { searches })];
     if (tool.type === 'custom') return [offerText(tool)];
     if (tool.type === 'namespace') {
       const { name, description } = tool;
-      const first = tool.tools.find((one) => one.type === 'function' && one.defer_loading);
-      return tool.tools.map((one) => {
-        const about = one === first ? description : '';
-        const offered = one.type === 'custom' ? offerText(one) : offer(one, { searches, about });
-        return { ...offered, name: `${name}.${one.name}` };
+      const first = tool.tools.find((inner) => inner.type === 'function' && inner.defer_loading);
+      return tool.tools.map((inner) => {
+        const about = inner === first ? description : '';
+        const offered = inner.type === 'custom' ? offerText(inner) : offer(inner, { searches, about });
+        return { ...offered, name: `${name}.${inner.name}` };
       });
     }
-    if (tool.type === 'tool_search') return tool === made ? [offerSearch(tool)] : [];
+    if (tool.type === 'tool_search') return tool === clientSearch ? [offerSearch(tool)] : [];
     return isClientTool(tool) ? [offerShell(tool.type, skillsOf(tool))] : [];
   });
-  const names = new Set(taken);
+  const names = new Set(takenNames);
   for (const { name } of functions) {
     if (names.has(name)) throw nameTaken(`the function ${name} has the name of another tool`);
     names.add(name);
   }
   const labels = new Set(tools.flatMap((tool) => (tool.type === 'mcp' ? [tool.server_label] : [])));
-  const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
-  if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
+  const clash = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
+  if (clash?.type === 'namespace') throw nameTaken(`the namespace ${clash.name} has the name of an MCP server`);
   return functions;
 }
 
-/** What the client's machine has for the model to read, where it says so. */
+/** The description of skills on the client's machine, if it has any. */
 function skillsOf(tool: ClientTool): string {
   const skills = (tool.type === 'shell' && tool.environment?.skills) || [];
   if (skills.length === 0) return '';
@@ -103,16 +105,16 @@ function nameTaken(what: string): GatewayError {
 }
 
 /**
- * `searches`: the client wants functions that it defers found first; `about`: what it says of their namespace, which stands
- * with the first one.
+ * Offers a function. `searches`: the client wants deferred functions to be found by search first. `about`: the description
+ * of their namespace, which goes to its first function.
  */
 function offer(
   { name, description = '', parameters, strict, defer_loading }: Extract<ClientTool, { type: 'function' }>,
   { searches, about = '' }: { searches: boolean; about?: string | undefined },
 ): OfferedFunction {
   const schema = parameters ?? { type: 'object', properties: {} };
-  const given = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
-  return { name, description, parameters: schema, ...given };
+  const flags = { ...(strict !== undefined && { strict }), ...(searches && defer_loading && { deferred: about }) };
+  return { name, description, parameters: schema, ...flags };
 }
 
 function offerSearch({ type, description = 'Finds more tools.', parameters }: Search): OfferedFunction {
@@ -121,7 +123,7 @@ function offerSearch({ type, description = 'Finds more tools.', parameters }: Se
   return { name: type, description, parameters: schema, search: true };
 }
 
-/** One that takes a text is a function of one string: not every wire has such tools. */
+/** Offers a custom tool, which takes plain text, as a function with one string, because not every wire has such tools. */
 function offerText({ name, description = '', format }: Extract<ClientTool, { type: 'custom' }>): OfferedFunction {
   const input = { type: 'string', description: 'What the tool is given, as plain text.' };
   const parameters = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };

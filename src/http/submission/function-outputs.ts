@@ -3,16 +3,16 @@ import type { InputItem } from '../../protocol/requests/request-input.ts';
 import type { FunctionOutputs, GoingOn, Shown } from '../../research/run/request.ts';
 import { callsIn } from './conversation.ts';
 
-type Answered = Omit<FunctionOutputs, 'param' | 'isStored'>;
+type FunctionAnswers = Omit<FunctionOutputs, 'param' | 'isStored'>;
 
-const NOTHING: Answered = { outputs: new Map(), approvals: new Map(), called: new Set(), said: [] };
+const NO_ANSWERS: FunctionAnswers = { outputs: new Map(), approvals: new Map(), called: new Set(), said: [] };
 
 /**
- * What a thread answers functions with, and what its user says besides: of a thread that is sent again as a whole only what
- * stands behind the last output (`all`: of an input that follows a response, all of it, or what stands behind the calls
- * that it repeats). A whole thread whose assistant spoke since answers none: the research has ended.
+ * The outputs of functions in a thread, and the user's messages after them. In a thread that is sent as a whole those follow
+ * the last output. `all`: the input follows a response, so all of its messages count, or those after the calls that it
+ * repeats. A whole thread in which the assistant has spoken since has no outputs to use, because that research has ended.
  */
-export function functionOutputs(items: readonly InputItem[], { all }: { all: boolean }): Answered {
+export function functionOutputs(items: readonly InputItem[], { all }: { all: boolean }): FunctionAnswers {
   const outputs = new Map<string, Shown>();
   let repeated: string | undefined;
   const approvals = new Map<string, boolean>();
@@ -22,10 +22,10 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     outputs.set(item.callId, { text: item.output, images: item.images });
     if (item.approves !== undefined) approvals.set(item.callId, item.approves);
   }
-  const last = items.findLastIndex((item) => item.type === 'prior_output');
-  const again = items.findLastIndex((item) => callsIn(item).some(({ callId }) => outputs.has(callId ?? '')));
-  const rest = items.slice((all ? again : last) + 1);
-  if (!all && rest.some((item) => item.type === 'message' && item.role === 'assistant')) return NOTHING;
+  const lastOutput = items.findLastIndex((item) => item.type === 'prior_output');
+  const lastCall = items.findLastIndex((item) => callsIn(item).some(({ callId }) => outputs.has(callId ?? '')));
+  const rest = items.slice((all ? lastCall : lastOutput) + 1);
+  if (!all && rest.some((item) => item.type === 'message' && item.role === 'assistant')) return NO_ANSWERS;
   const said = rest.flatMap((item) =>
     item.type === 'message' && item.role === 'user'
       ? [
@@ -46,7 +46,7 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
   };
 }
 
-/** Calls that the client has approved, and that are made next. */
+/** Calls that the client has approved, which are made next. */
 export function approvedCalls(goingOn: GoingOn | undefined): { name: string }[] {
   return (goingOn?.goesOn?.approved ?? []).flatMap(({ name }) => (name === undefined ? [] : [{ name }]));
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 const MAX_NAMES = 50;
 const MAX_NAME = 64;
 
-/** Fields that are acted on only in part: the names of the parts that are. */
+/** Fields that are honoured only in part, and the names of those parts. */
 const KNOWN_PARTS: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['effort', 'summary'],
   text: ['format'],
@@ -12,8 +12,8 @@ const KNOWN_PARTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * `x-ignored-parameters` (docs/api.md, "In general"): fields that were accepted and are not acted on. Names come from
- * the client, so whatever a header cannot hold is percent-encoded, and there is a bound.
+ * `x-ignored-parameters` (docs/api.md, "In general"): fields that were accepted but have no effect. The names come from the
+ * client, so they are bounded, and percent-encoded where a header requires it.
  */
 export function ignoredHeader(
   unknown: readonly string[],
@@ -40,8 +40,8 @@ function headerText(name: string): string {
 }
 
 /**
- * A body without the tools that nothing may call: with `tool_choice: "none"` function tools change
- * nothing. `unused` names what was taken out.
+ * Removes function tools from a body with `tool_choice: "none"`, where nothing may call them. `unused` lists what was
+ * removed.
  */
 export function withoutUnusedTools(body: Readonly<Record<string, unknown>>): {
   body: Readonly<Record<string, unknown>>;

@@ -24,7 +24,7 @@ import { filter } from '../../vector-stores/filters.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
-  /** Those that run at the client are not looked at. */
+  /** Tools that run at the client are skipped. */
   tools?: readonly ResponseTool[] | undefined;
   mcp_servers?: RequestMcpServer[] | undefined;
 }
@@ -32,10 +32,10 @@ export interface ToolFields {
 /** `research.sources`, of a request or of a model. */
 type SourceLimits = Partial<NonNullable<ResearchOptions['sources']>>;
 
-/** The tools of a request as the research loop wants them. */
+/** The tools of a request in the form that the research loop needs. */
 export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers' | 'warnings' | 'sources'>;
 
-/** Searching is of little use without opening what was found, and no tool type of the API names that alone. */
+/** Searching is of little use without opening the results, and the API has no tool type for opening alone. */
 export const BUILTIN_OF_TYPE = {
   web_search: ['web_search', 'fetch_url_content'],
   code_interpreter: ['execute_python'],
@@ -43,9 +43,8 @@ export const BUILTIN_OF_TYPE = {
 } as const;
 
 /**
- * The named tools, checked against the built-in ones that the model offers and the key. Without `tools` (or with an empty
- * one) the model's own are used. One that the model lacks is no error, because clients of other services name them as a
- * matter of course: the answer says so in its warnings.
+ * The requested tools, checked against those that the model offers and the key. Without `tools`, or with an empty list, the
+ * model's own are used. A tool that the model lacks is only a warning, because clients of other services always send it.
  * @throws GatewayError `mcp_servers_not_allowed`, `invalid_parameter`.
  */
 export function requestedTools(
@@ -66,7 +65,7 @@ export function requestedTools(
     }
     const [needed, ...others] = BUILTIN_OF_TYPE[tool.type];
     if (tool.type === 'file_search') {
-      // Every model has it: what is searched is the user's own.
+      // Every model has this tool, because it searches the user's own files.
       builtin.add(needed);
       search.fileSearch = fileSearchOf(tool, search.fileSearch, `${param}.filters`);
     } else if (!offered.includes(needed)) {
@@ -90,9 +89,9 @@ export function requestedTools(
 }
 
 /**
- * Where the run may search and read, by `research.sources` and the filters of its search tools together. Undefined where
- * the domains of the tools say it all.
- * @throws GatewayError `conflicting_parameters` where they allow nothing together.
+ * Combines `research.sources` with the filters of the search tools. Undefined if the allowed domains of the tools say it
+ * all.
+ * @throws GatewayError `conflicting_parameters` if together they allow nothing.
  */
 function requestedSources(
   limits: SourceLimits | undefined,
@@ -109,21 +108,21 @@ function requestedSources(
   return { allowedDomains, blockedDomains, after, before, metOnly: met_only };
 }
 
-/** What several such tools say together; of filters and bounds, the last. @throws GatewayError `invalid_parameter`. */
+/** Merges a `file_search` tool into the `before` ones; its filters and bounds win. @throws GatewayError `invalid_parameter`. */
 function fileSearchOf(
   { vector_store_ids, filters, max_num_results, ranking_options }: Extract<ResponseTool, { type: 'file_search' }>,
   before: FileSearch | undefined,
   param: string,
 ): FileSearch {
-  const checked = filters === undefined ? undefined : filter.safeParse(filters);
-  if (checked?.error) {
+  const parsed = filters === undefined ? undefined : filter.safeParse(filters);
+  if (parsed?.error) {
     throw fieldError('invalid_parameter', param, 'this is no filter by attributes.');
   }
   const threshold = ranking_options?.score_threshold;
   return {
     ...before,
     stores: [...new Set([...(before?.stores ?? []), ...vector_store_ids])],
-    ...(checked && { filter: checked.data }),
+    ...(parsed && { filter: parsed.data }),
     ...(max_num_results !== undefined && { limit: max_num_results }),
     ...(threshold !== undefined && { scoreThreshold: threshold }),
   };
@@ -131,7 +130,7 @@ function fileSearchOf(
 
 type SearchTool = Extract<ResponseTool, { type: 'web_search' }>;
 
-/** What a search tool says of its searches; of several, the last. */
+/** Adds the settings of a search tool. The last of several tools wins. */
 function addSearch(search: Omit<BuiltinTools, 'builtin'>, tool: SearchTool): void {
   search.allowedDomains.push(...(tool.filters?.allowed_domains ?? []));
   if (tool.user_location?.country) search.country = tool.user_location.country.trim().toUpperCase();
@@ -139,14 +138,14 @@ function addSearch(search: Omit<BuiltinTools, 'builtin'>, tool: SearchTool): voi
 }
 
 /**
- * The parts of tools that are accepted and not acted on, as paths for `x-ignored-parameters`: what no tool understands,
- * and what of a user's place `provider` cannot search by.
+ * The parts of tools that are accepted but have no effect, as paths for `x-ignored-parameters`: unknown fields, and the
+ * parts of a user's location that `provider` cannot search by.
  */
 export function ignoredToolParts(lists: readonly PlacedTools[], provider: SearchProviderName): string[] {
   return lists.flatMap(({ tools, sent, place }) =>
     tools.flatMap((tool, index) => {
-      const given: unknown = Array.isArray(sent) ? sent[index] : undefined;
-      const unknown = isObject(given) ? unknownFields(given, tool) : [];
+      const raw: unknown = Array.isArray(sent) ? sent[index] : undefined;
+      const unknown = isObject(raw) ? unknownFields(raw, tool) : [];
       const location = tool.type === 'web_search' ? ignoredLocation(tool, provider) : [];
       return [...unknown, ...location].map((name) => `${place}[${index}].${name}`);
     }),
@@ -206,7 +205,7 @@ function fromTool(tool: Extract<ResponseTool, { type: 'mcp' }>): RequestedMcpSer
   };
 }
 
-/** Which calls of MCP servers the client approves first, if any. */
+/** The rules for calls of MCP servers that need the client's approval. */
 export function approvalRules(tools: readonly ResponseTool[] = []): { approvals?: ApprovalRule[] } {
   const approvals = tools.flatMap((tool) => (tool.type === 'mcp' ? approvalRule(tool) : []));
   return approvals.length > 0 ? { approvals } : {};
@@ -214,22 +213,22 @@ export function approvalRules(tools: readonly ResponseTool[] = []): { approvals?
 
 function approvalRule({
   server_label: server,
-  require_approval: asked = 'never',
+  require_approval: required = 'never',
 }: Extract<ResponseTool, { type: 'mcp' }>): ApprovalRule[] {
-  if (asked === 'never') return [];
-  if (asked === 'always') return [{ server }];
-  const { always, never } = asked;
+  if (required === 'never') return [];
+  if (required === 'always') return [{ server }];
+  const { always, never } = required;
   return [{ server, always: always?.tool_names ?? (never ? undefined : []), never: never?.tool_names }];
 }
 
-/** @throws GatewayError where one of `calls`, which the client has approved, is of a server that is not there. */
+/** Checks that the servers of approved calls are in the request. @throws GatewayError if one is not. */
 export function requireServers(
   calls: readonly { name: string }[],
   { mcpServers }: { mcpServers: readonly RequestedMcpServer[] },
 ): void {
   for (const { name } of calls) {
     const server = name.slice(0, Math.max(0, name.indexOf('.')));
-    if (mcpServers.some((one) => one.name === server)) continue;
+    if (mcpServers.some(({ name }) => name === server)) continue;
     const what = `the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
     throw fieldError('invalid_parameter', 'tools', what);
   }

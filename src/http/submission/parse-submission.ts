@@ -5,19 +5,19 @@ import { parseBody } from '../../protocol/requests/parse.ts';
 import type { createChatCompletion, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
 import { placedTools } from '../../protocol/requests/thread-settings.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { toolSearches } from './client-tools.ts';
+import { ignoredToolSearches } from './client-tools.ts';
 import { droppedItems } from './conversation.ts';
 import { ignoredHeader, withoutUnusedTools } from './ignored.ts';
 import { ignoredToolParts } from './input-tools.ts';
 
-/** A body that was read, and the header that says what of it is not acted on. */
+/** A parsed body, and the header that lists its ignored parameters. */
 export interface ParsedSubmission<T> {
   value: T;
   headers: Record<string, string>;
 }
 
 /**
- * `tools` is the configuration of the tools that run here.
+ * Parses the body of a request for research. The last argument is the configuration of the tools that run here.
  * @throws GatewayError for everything in the body that cannot be honoured.
  */
 export function parseSubmission<
@@ -27,7 +27,7 @@ export function parseSubmission<
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);
   const lists = placedTools(value, body);
-  const parts = [...toolSearches(lists), ...ignoredToolParts(lists, provider)];
+  const parts = [...ignoredToolSearches(lists), ...ignoredToolParts(lists, provider)];
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
   return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };
 }

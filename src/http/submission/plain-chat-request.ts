@@ -4,37 +4,37 @@ import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { droppedItems, openedFor } from './conversation.ts';
+import { contentReadersFor, droppedItems } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
 import { plainMessages } from './plain-messages.ts';
-import { chosenTools, type PlainContext } from './plain-request.ts';
-import { boundedLookUp } from './references.ts';
+import { type PlainContext, plainTools } from './plain-request.ts';
+import { createItemLookup } from './references.ts';
 
 /**
- * The body of a chat completion that the gateway makes of a plain model. `tellsLogprobs`: a provider of its routes can say
- * how probable tokens are; `stops`: one ends an answer at texts of the client's.
+ * Parses the body of a chat completion that the gateway makes itself. `reportsLogprobs`: a route reports the probabilities
+ * of tokens; `stops`: a route honours stop sequences.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
   schema: T,
   { json }: JsonBody,
-  { tellsLogprobs, stops }: { tellsLogprobs: boolean; stops: boolean },
+  { reportsLogprobs, stops }: { reportsLogprobs: boolean; stops: boolean },
 ): ParsedSubmission<z.output<T>> {
   const { value, ignored } = parseBody(schema, json);
-  const { logprobs: wanted = false, top_logprobs: others = 0 } = value;
-  if (wanted && !tellsLogprobs) {
+  const { logprobs = false, top_logprobs: top = 0 } = value;
+  if (logprobs && !reportsLogprobs) {
     throw fieldError('unsupported_parameter', 'logprobs', 'no provider of this model tells them: leave it out.');
   }
-  if (others > 0 && !wanted) throw fieldError('unsupported_parameter', 'top_logprobs', 'send logprobs: true with it.');
+  if (top > 0 && !logprobs) throw fieldError('unsupported_parameter', 'top_logprobs', 'send logprobs: true with it.');
   if (value.stop && !stops) ignored.push('stop');
-  if (value.verbosity !== undefined && !tellsLogprobs) ignored.push('verbosity');
+  if (value.verbosity !== undefined && !reportsLogprobs) ignored.push('verbosity');
   return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
 }
 
 /**
- * A parsed body as a request to the plain loop (docs/api.md, "Chat completions of plain models").
- * @throws GatewayError `invalid_parameter` where calls and outputs do not fit.
+ * Turns a parsed body into a request to the plain loop (docs/api.md, "Chat completions of plain models").
+ * @throws GatewayError `invalid_parameter` if calls and outputs do not match.
  */
 export async function fromPlainChat(
   body: PlainChatBody,
@@ -45,12 +45,12 @@ export async function fromPlainChat(
     ...(await plainMessages(body.messages, {
       model,
       field: 'messages',
-      findItem: boundedLookUp(body.messages, { runs, caller, field: 'messages' }),
-      ...openedFor(caller, sealed, { opens: false, window: model.context_length, takesPdf: model.files }),
+      findItem: createItemLookup(body.messages, { runs, caller, field: 'messages' }),
+      ...contentReadersFor(caller, sealed, { canOpenUrls: false, window: model.context_length, takesPdf: model.files }),
       before: [],
     })),
     instructions: null,
-    ...chosenTools(body, { offered: [], key }),
+    ...plainTools(body, { offered: [], key }),
     maxToolCalls: null,
     oneCallAtOnce: body.parallel_tool_calls === false,
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,

@@ -11,77 +11,82 @@ import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream
 import {
   type ConversationOptions,
   callsIn,
-  checkParts,
-  type FoundItem,
-  type FoundOutput,
   priorCall,
   priorOutput,
-  standsFor,
+  type ResolvedItem,
+  type ResolvedOutput,
+  requireSupportedParts,
+  resolveItem,
 } from './conversation.ts';
 
-/** Input items of a response of a plain model as providers are sent them (docs/api.md, "Responses of plain models"). */
+/** Turns the input items of a plain model's response into messages for providers (docs/api.md, "Responses of plain models"). */
 
 /**
- * The conversation with the new items behind it. Providers want each call answered right behind it: outputs are put there
- * by their `call_id`, wherever they stand.
+ * Appends the new items to the conversation. Providers want each output right after its call, so outputs are moved there by
+ * their `call_id`.
  * @param before the conversation so far; its last message may have called functions.
- * @throws GatewayError `not_found`, `unsupported_parameter`, `invalid_parameter` for a call without its output, and for
- * an output without its call where the conversation is the gateway's own.
+ * @throws GatewayError `not_found`, `unsupported_parameter`, `invalid_parameter` for a call without its output, and, if the
+ * gateway has stored the conversation, for an output without its call.
  */
 export async function plainMessages(
   items: readonly InputItem[],
   options: ConversationOptions & Before,
-): Promise<SaidSoFar> {
-  const { before, field, kept = 0, asked = NOTHING_ASKED } = options;
+): Promise<PlainThread> {
+  const { before, field, storedCount = 0, approvals = NO_APPROVALS } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
-  const found: FoundItem[] = [];
+  const found: ResolvedItem[] = [];
   const calls = new Map<string, PriorCall>();
-  for (const [index, item] of items.entries()) {
-    const isKept = index < kept;
-    const place = isKept ? `conversation[${index}]` : `${field}[${index - kept}]`;
-    const one = await byCallId(await standsFor(item, place, { ...options, isKept }), calls, { ...options, place });
-    if (one.type === 'prior_call' && one.itemId !== undefined && !calls.has(one.itemId)) calls.set(one.itemId, one);
-    if (one.type === 'message') {
-      const { vision, audio } = options.model;
-      // Wires have audio of users alone.
-      checkParts(one.content, `${place}.content`, { vision, audio: audio === true && one.role === 'user' });
-    }
-    // A compaction stands for what was said before it; a client may send that again all the same.
-    const isOver = index < compacted && !(one.type === 'message' && one.role !== 'assistant');
-    found.push(isOver ? { type: 'dropped' } : one);
-  }
-  checkApprovals(found, { asked, field });
-  const alone = before.length > 0 ? NONE_ALONE : outputsWithoutCall(found);
-  const belonging = found.filter((item) => !alone.has(item));
-  const called = new Set(found.flatMap((item) => callsIn(item).map(({ callId }) => callId)));
-  const thread = new Thread(withoutCalls(before, called), { outputs: outputsOf(belonging, asked), asked, field });
-  const made = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
-  for (const item of found) {
-    // What was approved and made stands there as its call.
-    if (item.type === 'prior_call' && item.asks && made.has(item.callId)) continue;
+  for (const [index, raw] of items.entries()) {
+    const isStored = index < storedCount;
+    const place = isStored ? `conversation[${index}]` : `${field}[${index - storedCount}]`;
+    const resolved = await resolveItem(raw, place, { ...options, isStored });
+    const item = await withCallId(resolved, calls, { ...options, place });
+    const itemId = item.type === 'prior_call' ? item.itemId : undefined;
+    if (item.type === 'prior_call' && itemId !== undefined && !calls.has(itemId)) calls.set(itemId, item);
     if (item.type === 'message') {
-      if (item.content.length > 0) thread.say(asTurnMessage(item), item.phase);
-      for (const call of item.calls ?? []) thread.call(call);
-    } else if (item.type === 'prior_call') thread.call(item);
-    else if (item.type === 'thought') thread.think(item);
+      const { vision, audio } = options.model;
+      // The wires have audio only in user messages.
+      const modalities = { vision, audio: audio === true && item.role === 'user' };
+      requireSupportedParts(item.content, `${place}.content`, modalities);
+    }
+    // A compaction replaces the items before it, but clients may send those again all the same.
+    const isReplaced = index < compacted && !(item.type === 'message' && item.role !== 'assistant');
+    found.push(isReplaced ? { type: 'dropped' } : item);
+  }
+  checkApprovals(found, { approvals, field });
+  const orphans = before.length > 0 ? NO_OUTPUTS : findOrphanOutputs(found);
+  const matched = found.filter((item) => !orphans.has(item));
+  const called = new Set(found.flatMap((item) => callsIn(item).map(({ callId }) => callId)));
+  const outputs = outputsOf(matched, approvals);
+  const thread = new ThreadBuilder(dropCalls(before, called), { outputs, approvals, field });
+  const madeCalls = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
+  for (const item of found) {
+    // An approved call that was made is in the input as a call of its own.
+    if (item.type === 'prior_call' && item.asks && madeCalls.has(item.callId)) continue;
+    if (item.type === 'message') {
+      if (item.content.length > 0) thread.add(asTurnMessage(item), item.phase);
+      for (const call of item.calls ?? []) thread.addCall(call);
+    } else if (item.type === 'prior_call') thread.addCall(item);
+    else if (item.type === 'thought') thread.addThought(item);
     else if (item.type === 'tool_call') {
-      thread.call({ type: 'prior_call', name: item.name, arguments: item.arguments ?? '', output: item.result ?? '' });
-    } else if (item.type === 'prior_output' && item.callId !== undefined && !alone.has(item)) {
-      thread.answered(item.callId);
+      const { name, arguments: args = '', result: output = '' } = item;
+      thread.addCall({ type: 'prior_call', name, arguments: args, output });
+    } else if (item.type === 'prior_output' && item.callId !== undefined && !orphans.has(item)) {
+      thread.endTurnOf(item.callId);
     } else if (item.type === 'prior_output') {
-      if (item.output !== '') thread.say(asTurnMessage(priorOutput(item.output)));
-      if (item.shown?.length) thread.say(asTurnMessage({ role: 'user', content: [EARLIER_FILES, ...item.shown] }));
+      if (item.output !== '') thread.add(asTurnMessage(priorOutput(item.output)));
+      if (item.shown?.length) thread.add(asTurnMessage({ role: 'user', content: [EARLIER_FILES, ...item.shown] }));
     }
   }
-  return thread.end({ isOurs: before.length > 0 });
+  return thread.finish({ isStored: before.length > 0 });
 }
 
-/** An output that names the item of its call, as one that names its call. `calls`: those before it, by their items. */
-async function byCallId(
-  item: FoundItem,
+/** Adds the `call_id` to an output that names only the item of its call. `calls`: earlier calls by their item ids. */
+async function withCallId(
+  item: ResolvedItem,
   calls: ReadonlyMap<string, PriorCall>,
   { findItem, place }: Pick<ConversationOptions, 'findItem'> & { place: string },
-): Promise<FoundItem> {
+): Promise<ResolvedItem> {
   if (item.type !== 'prior_output' || item.itemId === undefined) return item;
   const { itemId } = item;
   const call =
@@ -89,29 +94,29 @@ async function byCallId(
   return { ...item, callId: (call?.type === 'prior_call' && call.callId) || itemId };
 }
 
-/** What goes before the new items. */
+/** The conversation before the new items. */
 interface Before {
   /** The conversation so far; its last message may have called functions. */
   before: readonly TurnMessage[];
-  /** How many of the items, the first ones, stand in a conversation. */
-  kept?: number;
-  /** Calls of that message that wait for an approval, by the ids of their requests. */
-  asked?: ReadonlyMap<string, string> | undefined;
+  /** How many of the first items are from a stored conversation. */
+  storedCount?: number;
+  /** Calls of that message that wait for an approval, by the ids of the approval requests. */
+  approvals?: ReadonlyMap<string, string> | undefined;
 }
-const NOTHING_ASKED: ReadonlyMap<string, string> = new Map();
+const NO_APPROVALS: ReadonlyMap<string, string> = new Map();
 
-/** A conversation as its provider is sent it, and the calls that come first. */
-export interface SaidSoFar {
+/** The messages for the provider, and approved calls that have to be made first. */
+export interface PlainThread {
   messages: TurnMessage[];
   approved?: ApprovedCalls;
 }
 
-/** @throws GatewayError for an approval of nothing that was asked. */
+/** @throws GatewayError for an approval without its request. */
 function checkApprovals(
-  items: readonly FoundItem[],
-  { asked, field }: { asked: ReadonlyMap<string, string>; field: string },
+  items: readonly ResolvedItem[],
+  { approvals, field }: { approvals: ReadonlyMap<string, string>; field: string },
 ): void {
-  const requests = new Set(asked.keys());
+  const requests = new Set(approvals.keys());
   for (const item of items) if (item.type === 'prior_call' && item.asks && item.callId) requests.add(item.callId);
   for (const item of items) {
     if (item.type !== 'prior_output' || item.approves === undefined || !item.callId || requests.has(item.callId))
@@ -121,44 +126,45 @@ function checkApprovals(
   }
 }
 
-const NONE_ALONE: ReadonlySet<FoundItem> = new Set();
+const NO_OUTPUTS: ReadonlySet<ResolvedItem> = new Set();
 const EARLIER_FILES = { type: 'text' as const, text: 'Files of an earlier tool result:' };
 
-/** Without the open calls that the client sends again, as clients do that repeat a conversation with its last response's id. */
-function withoutCalls(before: readonly TurnMessage[], again: ReadonlySet<string | undefined>): readonly TurnMessage[] {
+/** Removes open calls that the client sends again. Some clients repeat a conversation although they name its last response. */
+function dropCalls(before: readonly TurnMessage[], repeated: ReadonlySet<string | undefined>): readonly TurnMessage[] {
   const last = before.at(-1);
-  if (last?.role !== 'assistant' || !last.tool_calls?.some(({ id }) => again.has(id))) return before;
-  // What a provider bound to the turn does not fit fewer calls.
-  const { tool_calls: calls, replay: _, ...said } = last;
-  const left = calls.filter(({ id }) => !again.has(id));
-  const turn = left.length > 0 ? [{ ...said, tool_calls: left }] : said.content.trim() === '' ? [] : [said];
+  if (last?.role !== 'assistant' || !last.tool_calls?.some(({ id }) => repeated.has(id))) return before;
+  // The provider's `replay` belongs to the full turn and does not fit fewer calls.
+  const { tool_calls: calls, replay: _, ...message } = last;
+  const remaining = calls.filter(({ id }) => !repeated.has(id));
+  const withCalls = remaining.length > 0 ? { ...message, tool_calls: remaining } : message;
+  const turn = remaining.length > 0 || message.content.trim() !== '' ? [withCalls] : [];
   return [...before.slice(0, -1), ...turn];
 }
 
-/** Outputs that no call among the items waits for: the call was left out, or has an output already. */
-function outputsWithoutCall(items: readonly FoundItem[]): ReadonlySet<FoundItem> {
+/** Outputs without a call among the items: the call is missing, or has an output already. */
+function findOrphanOutputs(items: readonly ResolvedItem[]): ReadonlySet<ResolvedItem> {
   const waiting = new Map<string, number>();
   for (const item of items) {
     for (const { callId } of callsIn(item))
       if (callId !== undefined) waiting.set(callId, (waiting.get(callId) ?? 0) + 1);
   }
-  const alone = new Set<FoundItem>();
+  const orphans = new Set<ResolvedItem>();
   for (const item of items) {
     if (item.type !== 'prior_output' || item.callId === undefined || item.approves !== undefined) continue;
-    const left = waiting.get(item.callId) ?? 0;
-    if (left === 0) alone.add(item);
-    else waiting.set(item.callId, left - 1);
+    const count = waiting.get(item.callId) ?? 0;
+    if (count === 0) orphans.add(item);
+    else waiting.set(item.callId, count - 1);
   }
-  return alone;
+  return orphans;
 }
 
-type Outputs = Map<string, FoundOutput[]>;
+type Outputs = Map<string, ResolvedOutput[]>;
 
-function outputsOf(items: readonly FoundItem[], asked: ReadonlyMap<string, string>): Outputs {
+function outputsOf(items: readonly ResolvedItem[], approvals: ReadonlyMap<string, string>): Outputs {
   const outputs: Outputs = new Map();
   for (const item of items) {
     if (item.type !== 'prior_output' || item.callId === undefined) continue;
-    const callId = asked.get(item.callId) ?? item.callId;
+    const callId = approvals.get(item.callId) ?? item.callId;
     const answers = outputs.get(callId);
     if (answers) answers.push(item);
     else outputs.set(callId, [item]);
@@ -166,29 +172,29 @@ function outputsOf(items: readonly FoundItem[], asked: ReadonlyMap<string, strin
   return outputs;
 }
 
-/** A conversation as it grows. Calls of one turn are one message, and their outputs come right behind it. */
-class Thread {
+/** Builds a conversation. The calls of one turn are one message, followed by their outputs. */
+class ThreadBuilder {
   readonly #messages: TurnMessage[];
   readonly #outputs: Outputs;
   readonly #field: string;
-  /** The ids of the requests of calls that wait for an approval. */
+  /** The ids of approval requests, by the ids of their calls. */
   readonly #requests: Map<string, string>;
-  /** Calls that were approved and are to be made. */
+  /** Approved calls that have to be made. */
   #approved: AssistantMessage | undefined;
-  /** The assistant's turn that is not closed yet. Its list of calls is the thread's own. */
+  /** The assistant's unfinished turn. Its list of calls belongs to this builder. */
   #turn: AssistantMessage | undefined;
-  /** The ids of its calls. */
+  /** The ids of the calls of that turn. */
   readonly #called = new Set<string>();
-  /** How far the open turn is, where the client sent its thought: its message may follow, or was said. */
+  /** State of an unfinished turn with a thought: `thought` until its message has come, then `said`. */
   #thought: 'thought' | 'said' | undefined;
-  /** Whether the last message of that turn was notes ahead of its answer. */
-  #isNoted = false;
+  /** Whether the last message of that turn was commentary before its answer. */
+  #endsInNotes = false;
 
   constructor(
     before: readonly TurnMessage[],
-    { outputs, asked, field }: { outputs: Outputs; asked: ReadonlyMap<string, string>; field: string },
+    { outputs, approvals, field }: { outputs: Outputs; approvals: ReadonlyMap<string, string>; field: string },
   ) {
-    this.#requests = new Map(asked.entries().map(([request, callId]) => [callId, request]));
+    this.#requests = new Map(approvals.entries().map(([request, callId]) => [callId, request]));
     this.#messages = [...before];
     this.#outputs = outputs;
     this.#field = field;
@@ -200,13 +206,13 @@ class Thread {
     }
   }
 
-  say(message: TurnMessage, phase?: MessagePhase): void {
+  add(message: TurnMessage, phase?: MessagePhase): void {
     const isOfThought = this.#thought !== undefined && message.role === 'assistant' && !this.#turn?.tool_calls;
-    if (isOfThought && (this.#thought === 'thought' || this.#isNoted)) {
-      // Notes and answer are one turn, and its thought is bound to both.
+    if (isOfThought && (this.#thought === 'thought' || this.#endsInNotes)) {
+      // Commentary and answer are one turn, and the thought belongs to both.
       this.#turn = { ...this.#turn, ...message, content: (this.#turn?.content ?? '') + message.content };
       this.#thought = 'said';
-      this.#isNoted = phase === 'commentary';
+      this.#endsInNotes = phase === 'commentary';
       return;
     }
     this.#close();
@@ -214,43 +220,43 @@ class Thread {
     else this.#messages.push(message);
   }
 
-  /** What its provider wants back with the turn that follows, or with the open one where it stands behind its message. */
-  think({ replay, behind }: Thought): void {
+  /** Adds what a provider wants back with the following turn, or with the unfinished one if the thought is `behind` it. */
+  addThought({ replay, behind }: Thought): void {
     if (!replay) return;
     if (!behind) this.#close();
     this.#turn = { ...(this.#turn ?? { role: 'assistant', content: '' }), replay };
     this.#thought = behind ? 'said' : 'thought';
   }
 
-  call(call: PriorCall): void {
+  addCall(call: PriorCall): void {
     const { callId, name, arguments: args } = call;
-    // A call of a tool that ran elsewhere, which nobody here offers: what came of it is told in words.
+    // The call of a tool that ran elsewhere and is not offered here becomes text.
     if (callId === undefined) {
-      this.say(asTurnMessage(priorCall(call, call.output)));
+      this.add(asTurnMessage(priorCall(call, call.output)));
       return;
     }
     if (call.asks) this.#requests.set(callId, callId);
-    // Two calls of one id are of two turns: of one turn, providers cannot tell their outputs apart.
+    // Two calls with the same id belong to two turns: within one, providers cannot tell their outputs apart.
     if (this.#called.has(callId)) this.#close();
     this.#turn ??= { role: 'assistant', content: '' };
     const { replay, tool_calls: calls = [], ...turn } = this.#turn;
     calls.push({ id: callId, name, arguments: args });
     this.#called.add(callId);
-    // What a provider bound to a turn of ours does not fit one that has more calls now.
+    // The `replay` of a stored turn does not fit the turn once it has more calls.
     const kept = this.#thought !== undefined && replay && { replay };
     this.#turn = { ...turn, ...kept, tool_calls: calls };
   }
 
-  /** The output of a call ends its turn: what is called behind it was called later. */
-  answered(callId: string): void {
+  /** The output of a call ends its turn: later calls belong to the next one. */
+  endTurnOf(callId: string): void {
     if (this.#called.has(callId)) this.#close();
   }
 
-  /** @throws GatewayError where calls and outputs do not belong together. */
-  end({ isOurs }: { isOurs: boolean }): SaidSoFar {
+  /** Finishes the conversation. @throws GatewayError if calls and outputs do not match. */
+  finish({ isStored }: { isStored: boolean }): PlainThread {
     this.#close();
     for (const [callId, outputs] of this.#outputs) {
-      if (isOurs && outputs.length > 0) throw this.#wrong(`no call ${callId.slice(0, 80)} waits for this output`);
+      if (isStored && outputs.length > 0) throw this.#error(`no call ${callId.slice(0, 80)} waits for this output`);
     }
     const message = this.#approved;
     const requests = (message?.tool_calls ?? []).map(({ id }) => this.#requests.get(id) ?? id);
@@ -263,22 +269,22 @@ class Thread {
     this.#turn = undefined;
     this.#called.clear();
     this.#thought = undefined;
-    // A thought that nothing came of says nothing.
+    // A thought without message or calls is dropped.
     if (!turn || (thought === 'thought' && turn.tool_calls === undefined)) return;
-    const answers = (turn.tool_calls ?? []).map((call) => ({ call, answer: this.#answerOf(call) }));
+    const answers = (turn.tool_calls ?? []).map((call) => ({ call, answer: this.#takeAnswer(call) }));
     const approved = answers.flatMap(({ call, answer }) => (answer.approves ? [call] : []));
-    const told = answers.filter(({ answer }) => !answer.approves);
+    const answeredCalls = answers.filter(({ answer }) => !answer.approves);
     if (approved.length === 0) this.#messages.push(turn);
-    else if (told.length === 0) this.#approve({ ...turn, tool_calls: approved });
+    else if (answeredCalls.length === 0) this.#approve({ ...turn, tool_calls: approved });
     else {
-      this.#messages.push({ ...turn, tool_calls: told.map(({ call }) => call) });
+      this.#messages.push({ ...turn, tool_calls: answeredCalls.map(({ call }) => call) });
       this.#approve({ role: 'assistant', content: '', tool_calls: approved });
     }
-    for (const { call, answer } of told) {
+    for (const { call, answer } of answeredCalls) {
       this.#messages.push({ role: 'tool', tool_call_id: call.id, content: answer.output });
     }
-    // Few wires take images and files as a result.
-    for (const { call, answer } of told) {
+    // Few wires accept images and files as a result, so they follow in a user message.
+    for (const { call, answer } of answeredCalls) {
       if (!answer.shown?.length) continue;
       const what = answer.shown.every(({ type }) => type === 'image') ? 'Images' : 'Files';
       const text = { type: 'text' as const, text: `${what} of the result of ${call.name}:` };
@@ -286,11 +292,11 @@ class Thread {
     }
   }
 
-  #answerOf({ id }: TurnToolCall): FoundOutput {
+  #takeAnswer({ id }: TurnToolCall): ResolvedOutput {
     const answer = this.#outputs.get(id)?.shift();
     if (answer) return answer;
     const request = this.#requests.get(id);
-    throw this.#wrong(
+    throw this.#error(
       request === undefined
         ? `there is no output for the call ${id.slice(0, 80)}`
         : `there is no mcp_approval_response for the request ${request}`,
@@ -304,7 +310,7 @@ class Thread {
       : turn;
   }
 
-  #wrong(message: string): GatewayError {
+  #error(message: string): GatewayError {
     return fieldError('invalid_parameter', this.#field, `${message}.`);
   }
 }

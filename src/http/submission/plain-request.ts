@@ -18,29 +18,29 @@ import type { ResponseObject } from '../../protocol/response.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { chosenAmong } from './chosen-tools.ts';
-import { functionsIn, refuseGrammars, toolSearches } from './client-tools.ts';
-import { droppedItems, openedFor, type Sealed } from './conversation.ts';
+import { applyToolChoice } from './chosen-tools.ts';
+import { functionsIn, ignoredToolSearches, refuseGrammars } from './client-tools.ts';
+import { type ContentSources, contentReadersFor, droppedItems } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import { approvalRules, BUILTIN_OF_TYPE, ignoredToolParts, requestedTools, requireServers } from './input-tools.ts';
 import type { ParsedSubmission } from './parse-submission.ts';
-import { plainMessages, type SaidSoFar } from './plain-messages.ts';
-import { boundedLookUp } from './references.ts';
+import { type PlainThread, plainMessages } from './plain-messages.ts';
+import { createItemLookup } from './references.ts';
 import { checkWindow } from './research-request.ts';
 import { shownTools } from './shown-tools.ts';
 
-/** The built-in tools that clients of a plain model may name. */
+/** The built-in tools that clients of a plain model may request. */
 export function offeredTools({ tools }: ProxyModelConfig, { web_search: search }: ToolsConfig): string[] {
   const canSearch = [search, ...search.fallbacks].some(({ provider, folder }) => provider !== 'local' || folder);
   return tools.filter((name) => name !== 'web_search' || canSearch);
 }
 
-/** Of `include`: thoughts carry what their provider wants back. */
+/** In `include`: reasoning items contain what their provider wants back. */
 const ENCRYPTED = 'reasoning.encrypted_content';
-/** Of `include`: how probable the tokens of the answer are. */
+/** In `include`: the probabilities of the answer's tokens. */
 const LOGPROBS = 'message.output_text.logprobs';
-/** What `include` may name and gets: what tools found is shown in any case. */
-const INCLUDED = [
+/** Values of `include` that are honoured. The results of tools are shown in any case. */
+const SUPPORTED_INCLUDES = [
   ENCRYPTED,
   LOGPROBS,
   'web_search_call.action.sources',
@@ -48,13 +48,13 @@ const INCLUDED = [
   'file_search_call.results',
 ];
 
-/** A body, and whether it asks for a summary in place of an answer. */
+/** A body. `compacts`: it requests a compaction instead of an answer. */
 type PlainBody = PlainResponseBody & { compacts?: true };
 
 /**
- * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every
- * request: those that the gateway does not offer (`offered` names those it does) are left out and named. So are
- * probabilities of tokens where no route tells them (`tellsLogprobs`). `takesGrammars`: every route holds a model to one.
+ * Parses the body of a response that the gateway makes itself. Clients send the tools of their usual provider with every
+ * request, so tools that are not `offered` are dropped and reported as ignored. So are logprobs unless a route
+ * `reportsLogprobs`. `enforcesGrammars`: every route does.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
 export function parsePlain(
@@ -62,34 +62,34 @@ export function parsePlain(
   {
     offered,
     tools: { web_search: search },
-    tellsLogprobs,
-    takesGrammars,
-  }: { offered: readonly string[]; tools: ToolsConfig; tellsLogprobs: boolean; takesGrammars: boolean },
+    reportsLogprobs,
+    enforcesGrammars,
+  }: { offered: readonly string[]; tools: ToolsConfig; reportsLogprobs: boolean; enforcesGrammars: boolean },
 ): ParsedSubmission<PlainBody> {
-  const said = withoutTrigger(json.input);
-  // One that names what came before need not add anything.
+  const toCompact = withoutTrigger(json.input);
+  // A request that continues a thread need not add any input.
   const follows = json.previous_response_id != null || json.conversation != null;
-  const input = said ?? json.input ?? (follows ? [] : undefined);
+  const input = toCompact ?? json.input ?? (follows ? [] : undefined);
   const parsed = parseBody(plainResponseBody, { ...json, input });
   const lists = placedTools(parsed.value, json);
-  if (!takesGrammars) refuseGrammars(lists);
-  const { include = [], top_logprobs: others } = parsed.value;
-  const granted = INCLUDED.filter((name) => name !== LOGPROBS || tellsLogprobs);
-  const ignored = [...parsed.ignored, ...(others !== undefined && !tellsLogprobs ? ['top_logprobs'] : [])];
+  if (!enforcesGrammars) refuseGrammars(lists);
+  const { include = [], top_logprobs: topLogprobs } = parsed.value;
+  const granted = SUPPORTED_INCLUDES.filter((name) => name !== LOGPROBS || reportsLogprobs);
+  const ignored = [...parsed.ignored, ...(topLogprobs !== undefined && !reportsLogprobs ? ['top_logprobs'] : [])];
   const value = {
     ...parsed.value,
     include: include.filter((name) => granted.includes(name)),
-    top_logprobs: tellsLogprobs ? others : undefined,
-    ...(said && { compacts: true as const }),
+    top_logprobs: reportsLogprobs ? topLogprobs : undefined,
+    ...(toCompact && { compacts: true as const }),
   };
   const leftOut = lists.flatMap(({ tools, place }) =>
     tools.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`${place}[${index}]`])),
   );
-  const parts = [...toolSearches(lists), ...ignoredToolParts(lists, search.provider)];
+  const parts = [...ignoredToolSearches(lists), ...ignoredToolParts(lists, search.provider)];
   const included = include.flatMap((name, index) => (granted.includes(name) ? [] : [`include[${index}]`]));
   const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
-  // The Messages API alone tells no probabilities, and it has no verbosity either.
-  const text = tellsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
+  // Only the Messages API reports no logprobs, and it has no verbosity either.
+  const text = reportsLogprobs && isObject(json.text) ? { ...json.text, verbosity: null } : json.text;
   return { value, headers: ignoredHeader(names, { ...json, text, tools: undefined }) };
 }
 
@@ -97,47 +97,47 @@ function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean 
   return type === 'web_search' || type === 'code_interpreter' ? offered.includes(BUILTIN_OF_TYPE[type][0]) : true;
 }
 
-/** What a plain model is asked, and what of the request the response shows besides. */
+/** The request to the plain loop, and the fields of the response that repeat the client's request. */
 export interface PlainSubmission {
   request: PlainRequest;
   shown: Partial<ResponseObject>;
 }
 
-/** Who asks, and where what the request names is looked up. */
-export interface PlainContext extends Sealed {
+/** Who sent the request, and where its references are looked up. */
+export interface PlainContext extends ContentSources {
   caller: Caller;
   /** The model's name and configuration. */
   name: string;
   model: ProxyModelConfig;
   runs: Pick<Runs, 'findItems' | 'conversation'>;
   key: KeyConfig;
-  /** Names of the built-in tools that the model's clients may use. */
+  /** The built-in tools that clients of the model may request. */
   offered: readonly string[];
-  /** The conversation that it takes part in. */
+  /** The conversation that the request belongs to. */
   joined: { items: JsonObject[] } | undefined;
 }
 
 /**
- * A parsed body as a request to the plain loop (docs/api.md, "Responses of plain models").
- * @throws GatewayError `not_found` for unknown references, `invalid_parameter` where calls and outputs do not fit.
+ * Turns a parsed body into a request to the plain loop (docs/api.md, "Responses of plain models").
+ * @throws GatewayError `not_found` for unknown references, `invalid_parameter` if calls and outputs do not match.
  */
 export async function fromPlainResponse(body: PlainBody, context: PlainContext): Promise<PlainSubmission> {
   if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
     throw fieldError('invalid_parameter', 'input', 'must not be empty.');
   }
-  const { settings, ...said } = await plainThread(body, context);
-  if (said.messages.length === 0 && !said.approved && !body.instructions) {
+  const { settings, ...thread } = await readPlainThread(body, context);
+  if (thread.messages.length === 0 && !thread.approved && !body.instructions) {
     throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
-  if (body.truncation !== 'auto') checkWindow(said.messages, { ...context, param: 'input' });
+  if (body.truncation !== 'auto') checkWindow(thread.messages, { ...context, param: 'input' });
   const offered = { ...body, tools: withSettings(body.tools, settings) };
-  const tools = chosenTools(body.compacts ? {} : offered, context);
-  requireServers(said.approved?.message.tool_calls ?? [], tools);
+  const tools = plainTools(body.compacts ? {} : offered, context);
+  requireServers(thread.approved?.message.tool_calls ?? [], tools);
   const approvals = approvalRules(body.tools);
   const asksLogprobs = body.include?.includes(LOGPROBS) || (body.top_logprobs ?? 0) > 0;
   const request: PlainRequest = {
     kind: 'plain',
-    ...said,
+    ...thread,
     instructions: body.instructions ?? null,
     ...tools,
     ...approvals,
@@ -158,46 +158,46 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
     cacheKey: body.prompt_cache_key,
     ...(settings && { settings }),
   };
-  return { request, shown: shownOf(body, context) };
+  return { request, shown: shownFields(body, context) };
 }
 
-/** Where a request names no threshold: what of the window is left is for the answer. */
+/** The share of the window at which a thread is compacted by default. The rest is for the answer. */
 const DEFAULT_THRESHOLD = 0.75;
 
 function compactAt({ context_management: [asked] = [] }: PlainResponseBody, { model }: PlainContext) {
   return asked && (asked.compact_threshold ?? Math.floor(model.context_length * DEFAULT_THRESHOLD));
 }
 
-/** What was said so far: in an earlier response or a conversation, if one is named, and in the input. */
-export async function plainThread(
+/** Reads the whole thread: the earlier response or conversation, if the request names one, and the input. */
+export async function readPlainThread(
   { input, previous_response_id: id }: Pick<PlainResponseBody, 'input' | 'previous_response_id'>,
   { caller, model, runs, joined, ...sealed }: Omit<PlainContext, 'key' | 'name' | 'offered'>,
-): Promise<SaidSoFar & { settings: ThreadSettings | undefined }> {
-  const { messages: before, asked, settings } = id === undefined ? NOTHING_BEFORE : await runs.conversation(caller, id);
+): Promise<PlainThread & { settings: ThreadSettings | undefined }> {
+  const { messages: before, asked, settings } = id === undefined ? EMPTY_THREAD : await runs.conversation(caller, id);
   requireFewTools(toolsIn(joined?.items ?? []), 'conversation');
-  const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
-  const items = [...said, ...input];
+  const joinedItems = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
+  const items = [...joinedItems, ...input];
   const messages = await plainMessages(items, {
     model,
     field: 'input',
-    kept: said.length,
-    findItem: boundedLookUp(items, { runs, caller, field: 'input' }),
-    ...openedFor(caller, sealed, {
-      opens: false,
+    storedCount: joinedItems.length,
+    findItem: createItemLookup(items, { runs, caller, field: 'input' }),
+    ...contentReadersFor(caller, sealed, {
+      canOpenUrls: false,
       window: model.context_length,
       takesPdf: model.files,
-      sentBefore: sentIn(before),
+      sentBefore: attachedBytes(before),
     }),
     before,
-    asked,
+    approvals: asked,
   });
   return { ...messages, settings: settingsBehind(items, settings) };
 }
 
-const NOTHING_BEFORE = { messages: [], asked: undefined, settings: undefined };
+const EMPTY_THREAD = { messages: [], asked: undefined, settings: undefined };
 
-/** The bytes of images, files and audio that go to a model again. */
-function sentIn(messages: readonly TurnMessage[]): number {
+/** The bytes of images, files and audio in earlier messages, which are sent to the model again. */
+function attachedBytes(messages: readonly TurnMessage[]): number {
   const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
   const base64 = parts.reduce((sum, part) => {
     if (part.type === 'text') return sum;
@@ -207,20 +207,20 @@ function sentIn(messages: readonly TurnMessage[]): number {
   return (base64 * 3) / 4;
 }
 
-/** The tools on offer, and which of them may be called. */
-export function chosenTools(
+/** The offered tools, and which of them may be called. */
+export function plainTools(
   { tools = [], tool_choice: choice = 'auto' }: Pick<PlainResponseBody, 'tools' | 'tool_choice'>,
   { offered, key }: Pick<PlainContext, 'offered' | 'key'>,
 ): Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'> {
-  const asked = requestedTools({ tools }, { offered, key });
-  const hosted = asked.tools ?? { builtin: [], allowedDomains: [] };
+  const requested = requestedTools({ tools }, { offered, key });
+  const hosted = requested.tools ?? { builtin: [], allowedDomains: [] };
   const functions = functionsIn(tools, hosted.builtin);
-  const all = { tools: functions, hosted, mcpServers: asked.mcpServers, sources: asked.sources };
-  return chosenAmong(all, choice);
+  const all = { tools: functions, hosted, mcpServers: requested.mcpServers, sources: requested.sources };
+  return applyToolChoice(all, choice);
 }
 
-/** What the response shows as it was sent. */
-function shownOf(body: PlainResponseBody, { offered }: Pick<PlainContext, 'offered'>): Partial<ResponseObject> {
+/** The fields of the response that repeat the request. */
+function shownFields(body: PlainResponseBody, { offered }: Pick<PlainContext, 'offered'>): Partial<ResponseObject> {
   const { tools = [], tool_choice: choice = 'auto', parallel_tool_calls: parallel = true, reasoning } = body;
   return {
     tools: shownTools(tools.filter((tool) => isOffered(tool, offered))),

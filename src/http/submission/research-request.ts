@@ -19,24 +19,24 @@ import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
-import { chosenAmong } from './chosen-tools.ts';
+import { applyToolChoice } from './chosen-tools.ts';
 import { functionsIn, requireFunctions } from './client-tools.ts';
 import {
+  type ContentSources,
   type ConversationOptions,
   chatMessages,
-  openedFor,
-  type Sealed,
-  shownDocuments,
-  withFilesRead,
+  citableDocuments,
+  contentReadersFor,
+  resolveFiles,
 } from './conversation.ts';
 import { approvedCalls, functionOutputs } from './function-outputs.ts';
 import { approvalRules, type RequestedTools, requestedTools, requireServers, type ToolFields } from './input-tools.ts';
-import { boundedLookUp } from './references.ts';
-import { effortIn, type OptionsBody, planning, settingsOf } from './research-options.ts';
+import { createItemLookup } from './references.ts';
+import { effortOf, type OptionsBody, readThreadSettings, runOptions } from './research-options.ts';
 import { shownTools } from './shown-tools.ts';
 
-/** Who asks which model, and where references are looked up. */
-export interface SubmissionContext extends Sealed {
+/** Who sent the request to which model, and where its references are looked up. */
+export interface SubmissionContext extends ContentSources {
   caller: Caller;
   key: KeyConfig;
   /** The model's name and configuration. */
@@ -45,51 +45,51 @@ export interface SubmissionContext extends Sealed {
   runs: Pick<Runs, 'findItems' | 'history' | 'goOn' | 'settings'>;
   schemas: SchemaChecker;
   signal: AbortSignal;
-  /** The tools that the request names, where it names any. */
+  /** The tools that the request names, if any. */
   tools?: BuiltinTools | null;
-  /** The conversation that it takes part in, as it was read. */
+  /** The conversation that the request belongs to. */
   joined?: ({ items: JsonObject[] } & Omit<TakenOver, 'history'>) | undefined;
 }
 
 /**
- * A body of `POST /v1/responses` as a request to the research loop (docs/api.md, "POST /v1/responses").
+ * Turns a body of `POST /v1/responses` into a request to the research loop (docs/api.md, "POST /v1/responses").
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromResponse(body: CreateResponse, context: SubmissionContext): Promise<ResearchRequest> {
   const { caller, model, runs } = context;
   const profile = profileOf(context);
   const previous = body.previous_response_id;
-  const settings = await settingsOf(body, context);
+  const settings = await readThreadSettings(body, context);
   const text = [body.instructions ?? '', textIn(body.input)];
-  const wanted = settings?.format ? { format: settings.format } : body.text;
+  const textOptions = settings?.format ? { format: settings.format } : body.text;
   const common = commonParts(
-    { ...body, text: wanted, tools: withSettings(body.tools, settings) },
+    { ...body, text: textOptions, tools: withSettings(body.tools, settings) },
     { ...context, text },
   );
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
-  const asked = { ...context, tools: common.tools, param: 'input' };
-  const options = optionsOf(body.input, asked);
-  const { input, ...answered } = await answersIn(body.input, options, { all: previous !== undefined });
+  const itemContext = { ...context, tools: common.tools, param: 'input' };
+  const options = conversationOptions(body.input, itemContext);
+  const { input, ...answered } = await readAnswers(body.input, options, { all: previous !== undefined });
   const goingOn = await runs.goOn(caller, { previous, isStored: body.store !== false, ...answered });
   if (!goingOn) requireQuestion(input);
   requireServers(approvedCalls(goingOn), common);
   const { askedBack = false, ...earlier } =
-    previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
-  const said = goingOn ?? {
-    conversation: await conversationIn(input, asked, options),
+    previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
+  const thread = goingOn ?? {
+    conversation: await readConversation(input, itemContext, options),
     instructions: body.instructions ?? null,
     earlierSources: earlier.earlierSources ?? [],
   };
   return {
     ...common,
     ...earlier,
-    // Not twice without research between.
+    // No second clarifying question without research in between.
     ...(askedBack && { clarify: false }),
-    ...said,
-    earlierSources: [...said.earlierSources, ...shownDocuments(said.conversation)],
-    effort: effortIn(settings) ?? body.reasoning?.effort ?? model.research.effort,
+    ...thread,
+    earlierSources: [...thread.earlierSources, ...citableDocuments(thread.conversation)],
+    effort: effortOf(settings) ?? body.reasoning?.effort ?? model.research.effort,
     maxOutputTokens: body.max_output_tokens ?? null,
-    format: await formatOf(wanted?.format, { ...context, param: 'text.format.schema' }),
+    format: await formatOf(textOptions?.format, { ...context, param: 'text.format.schema' }),
     ...(settings && { settings }),
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
@@ -97,43 +97,43 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
 }
 
 /**
- * The conversation that a request names, as it is now.
+ * The current state of the conversation that a request names.
  * @throws GatewayError `conflicting_parameters`, and as `Conversations.join`.
  */
-export async function joinedBy(
+export async function joinConversation(
   { conversation, previous_response_id }: Pick<CreateResponse, 'conversation' | 'previous_response_id'>,
-  of: Conversations,
+  conversations: Conversations,
   caller: Caller,
 ) {
   if (conversation === undefined) return undefined;
-  if (previous_response_id === undefined) return await of.join(caller, conversation);
+  if (previous_response_id === undefined) return await conversations.join(caller, conversation);
   const what = 'cannot be combined with previous_response_id: each says what came before.';
   throw fieldError('conflicting_parameters', 'conversation', what);
 }
 
-/** What of a submission's context its thread needs. */
+/** The parts of a submission's context that its thread needs. */
 type ThreadContext = Omit<SubmissionContext, 'schemas' | 'signal'>;
 
-/** What was said so far: in an earlier response or a conversation, if one is named, and in the input. */
+/** Reads the whole thread: the earlier response or conversation, if the request names one, and the input. */
 export async function researchThread(
   { input, previous_response_id: id }: Pick<CreateResponse, 'input' | 'previous_response_id'>,
   context: ThreadContext,
 ): Promise<ConversationMessage[]> {
   const { caller, runs } = context;
-  const { history = [] } = id === undefined ? await fromConversation(context) : await runs.history(caller, id);
-  return [...history, ...(await conversationIn(input, { ...context, param: 'input' }))];
+  const { history = [] } = id === undefined ? await readJoinedConversation(context) : await runs.history(caller, id);
+  return [...history, ...(await readConversation(input, { ...context, param: 'input' }))];
 }
 
-/** What a conversation says to a response that takes part in it. */
-async function fromConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
+/** The history that a conversation adds to a response. */
+async function readJoinedConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
   if (!joined) return {};
   const items = joined.items.map((item) => parseValue(inputItem, item));
-  const history = await conversationIn(items, { ...context, param: 'conversation', isKept: true });
+  const history = await readConversation(items, { ...context, param: 'conversation', isStored: true });
   return { history, earlierSources: joined.earlierSources, askedBack: joined.askedBack };
 }
 
 /**
- * A body of chat completions or Async as a request to the research loop (docs/api.md, "Async" and "Chat completions").
+ * Turns a body of chat completions or Async into a request to the research loop (docs/api.md, "Async" and "Chat completions").
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromChat(body: CreateChatCompletion, context: SubmissionContext): Promise<ResearchRequest> {
@@ -141,13 +141,13 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   const common = commonParts(body, { ...context, text: [textIn(body.messages)] });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
-  const asked = { ...context, tools: common.tools, param: 'messages' };
-  const options = optionsOf(body.messages, asked);
-  const { input, ...answered } = await answersIn(body.messages, options, { all: false });
+  const itemContext = { ...context, tools: common.tools, param: 'messages' };
+  const options = conversationOptions(body.messages, itemContext);
+  const { input, ...answered } = await readAnswers(body.messages, options, { all: false });
   return {
     ...common,
     ...((await runs.goOn(caller, { isStored: true, ...answered })) ?? {
-      conversation: await conversationIn(input, asked, options),
+      conversation: await readConversation(input, itemContext, options),
       instructions: null,
     }),
     effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
@@ -156,10 +156,10 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   };
 }
 
-/** A body with the tools that its thread has, too. */
-type AskedBody = OptionsBody & Pick<ToolFields, 'tools'>;
+/** A body with its tools, and those of its thread. */
+type BodyWithTools = OptionsBody & Pick<ToolFields, 'tools'>;
 
-function commonParts(body: AskedBody, context: SubmissionContext & { text: readonly string[] }) {
+function commonParts(body: BodyWithTools, context: SubmissionContext & { text: readonly string[] }) {
   const tools = requestedTools(body, {
     offered: context.model.research.tools,
     key: context.key,
@@ -171,7 +171,7 @@ function commonParts(body: AskedBody, context: SubmissionContext & { text: reado
     history: [],
     earlierSources: [],
     ...tools,
-    ...planning(body, context),
+    ...runOptions(body, context),
     ...functionParts(body, { ...context, requested: tools }),
     ...approvalRules(body.tools),
     ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
@@ -181,9 +181,9 @@ function commonParts(body: AskedBody, context: SubmissionContext & { text: reado
   };
 }
 
-/** The functions of the client's own, and which of all tools may be called, or have to be. */
+/** The client's own functions, and which of all tools may or must be called. */
 function functionParts(
-  { tools = [], tool_choice: choice = 'auto' }: AskedBody,
+  { tools = [], tool_choice: choice = 'auto' }: BodyWithTools,
   { model, requested }: SubmissionContext & { requested: RequestedTools },
 ): Partial<ResearchRequest> & Pick<ResearchRequest, 'toolChoice'> {
   const own = model.research.tools;
@@ -196,7 +196,7 @@ function functionParts(
     throw fieldError('unsupported_parameter', 'tool_choice', what);
   }
   const hosted = requested.tools ?? { builtin: [...own], allowedDomains: [] };
-  const chosen = chosenAmong({ tools: functions, hosted, mcpServers: requested.mcpServers }, choice);
+  const chosen = applyToolChoice({ tools: functions, hosted, mcpServers: requested.mcpServers }, choice);
   return {
     toolChoice: 'auto',
     ...(chosen.tools.length > 0 && { functions: chosen.tools }),
@@ -205,7 +205,7 @@ function functionParts(
   };
 }
 
-/** What the response shows of functions, where there are any. */
+/** The fields of the response about functions, if there are any. */
 export function shownFunctions(
   { tools = [], tool_choice: choice }: CreateResponse,
   { functions, toolChoice }: ResearchRequest,
@@ -215,55 +215,55 @@ export function shownFunctions(
 }
 
 /**
- * Whose items and events a response has, and whether it is streamed unless that is asked for (docs/api.md, "The profile
- * of OpenAI").
+ * The profile of a response: it decides about its items and events, and whether it is streamed by default (docs/api.md,
+ * "The profile of OpenAI").
  */
 export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model'>): Profile | undefined {
   return key.profile ?? model.profile;
 }
 
-/** Where items stand. */
-interface Placed extends Pick<ConversationOptions, 'isKept'> {
+/** Where items are from. */
+interface ItemLocation extends Pick<ConversationOptions, 'isStored'> {
   param: string;
 }
 
-/** UTF-16 code units that no token is shorter than, over a whole text. */
-const UNITS_OF_TOKEN = 8;
+/** No tokenizer has longer tokens on average over a whole text, in UTF-16 code units. */
+const MAX_UNITS_PER_TOKEN = 8;
 
-async function conversationIn(
+async function readConversation(
   items: readonly InputItem[],
-  context: ThreadContext & Placed,
-  options = optionsOf(items, context),
+  context: ThreadContext & ItemLocation,
+  options = conversationOptions(items, context),
 ): Promise<ConversationMessage[]> {
   const conversation = await chatMessages(items, options);
   checkWindow(conversation, context);
   return conversation;
 }
 
-/** What an input answers functions with, and the input with the files of that read: the rest of a thread may be known. */
-async function answersIn(items: readonly InputItem[], options: ConversationOptions, { all }: { all: boolean }) {
+/** Reads the function outputs of an input, and resolves only the files that belong to them. */
+async function readAnswers(items: readonly InputItem[], options: ConversationOptions, { all }: { all: boolean }) {
   const last = items.findLastIndex(({ type }) => type === 'prior_output');
   const from = last === -1 ? items.length : all ? 0 : last + 1;
-  const input = await withFilesRead(items, options, from);
+  const input = await resolveFiles(items, options, from);
   return { input, ...functionOutputs(input, { all }) };
 }
 
-/** Once for all of a request: what its files weigh is counted in them. */
-function optionsOf(
+/** The options for all items of a request. Use one object for all, because it counts the bytes of its files. */
+function conversationOptions(
   items: readonly InputItem[],
-  { caller, model, runs, param, isKept = false, tools = null, ...sealed }: ThreadContext & Placed,
+  { caller, model, runs, param, isStored = false, tools = null, ...sealed }: ThreadContext & ItemLocation,
 ): ConversationOptions {
-  const opens = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
+  const canOpenUrls = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
   return {
     model,
     field: param,
-    isKept,
-    findItem: boundedLookUp(items, { runs, caller, field: param }),
-    ...openedFor(caller, sealed, { opens, window: model.context_length }),
+    isStored,
+    findItem: createItemLookup(items, { runs, caller, field: param }),
+    ...contentReadersFor(caller, sealed, { canOpenUrls, window: model.context_length }),
   };
 }
 
-/** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */
+/** Refuses messages that exceed the window of every route, whatever its tokenizer (docs/api.md, "Errors"). */
 export function checkWindow(
   messages: readonly { content: string | readonly { type: string; text?: string }[] }[],
   { model, key, name, param }: { model: ModelConfig; key: KeyConfig; name: string; param: string },
@@ -273,15 +273,15 @@ export function checkWindow(
     .reduce((sum, { text = '' }) => sum + text.length, 0);
   const routes = key.routes[name] ?? model.routes;
   const window = Math.max(model.context_length, ...routes.map((route) => route.context_length ?? 0));
-  if (units <= window * UNITS_OF_TOKEN) return;
+  if (units <= window * MAX_UNITS_PER_TOKEN) return;
   const message = `it has ${units} characters, more than the ${window} tokens of this model can be.`;
   throw fieldError('context_length_exceeded', param, message);
 }
 
-/** Tokens of the prompts that every run has beside what the client sends. */
+/** Tokens of the gateway's own prompts in every run. */
 const PROMPT_TOKENS = 700;
 
-/** Refuses a bound on the cost that cannot be counted, or that not even the answer alone keeps. */
+/** Refuses a `max_cost` for routes without prices, and one that is too small for the answer alone. */
 function checkMaxCost(
   maxCost: number | undefined,
   { key, name, model, text }: SubmissionContext & { text: readonly string[] },
@@ -307,12 +307,12 @@ function checkAnswerLength(
   tokens: number | undefined,
   { model, param }: { model: ResearchModelConfig; param: string },
 ): void {
-  const most = model.max_completion_tokens;
-  if (tokens === undefined || tokens <= most) return;
-  throw fieldError('invalid_parameter', param, `this model writes at most ${most} tokens.`);
+  const max = model.max_completion_tokens;
+  if (tokens === undefined || tokens <= max) return;
+  throw fieldError('invalid_parameter', param, `this model writes at most ${max} tokens.`);
 }
 
-/** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */
+/** The format of a structured answer. A schema that cannot be checked is refused now rather than after the answer. */
 async function formatOf(
   format: TextFormat | undefined,
   checking: Pick<SubmissionContext, 'schemas' | 'signal'> & { param: string },

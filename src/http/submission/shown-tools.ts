@@ -13,7 +13,7 @@ function shownCustom({ type, name, description, format = { type: 'text' } }: Too
   return { type, name, ...(description && { description }), format };
 }
 
-/** Tools as the response shows them: what an MCP server is reached with is not shown, nor what is left out. */
+/** Tools as the response shows them: without the credentials of MCP servers, and without tool searches. */
 export function shownTools(tools: readonly ResponseTool[]): ShownTool[] {
   return tools.flatMap((tool) => (tool.type === 'tool_search' ? [] : [shownTool(tool)]));
 }
@@ -24,7 +24,7 @@ function shownTool(tool: Exclude<ResponseTool, { type: 'tool_search' }>): ShownT
       return shownFunction(tool);
     case 'namespace': {
       const { type, name, description = null } = tool;
-      const tools = tool.tools.map((one) => (one.type === 'custom' ? shownCustom(one) : shownFunction(one)));
+      const tools = tool.tools.map((inner) => (inner.type === 'custom' ? shownCustom(inner) : shownFunction(inner)));
       return { type, name, description, tools };
     }
     case 'custom':
@@ -34,7 +34,7 @@ function shownTool(tool: Exclude<ResponseTool, { type: 'tool_search' }>): ShownT
       return { type, server_label, allowed_tools, require_approval: require_approval ?? 'never' };
     }
     case 'code_interpreter':
-      // What runs here has a container of its own, whatever was asked for.
+      // Code that runs here gets its own container, whatever was requested.
       return { ...tool, container: { type: 'auto' } };
     default:
       return tool;

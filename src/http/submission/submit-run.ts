@@ -7,28 +7,28 @@ import type { Submission, Submitted } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
-import type { Admitted } from '../limits/admission.ts';
+import type { AdmittedRequest } from '../limits/admission.ts';
 import type { WorstCase } from '../limits/worst-case.ts';
 import { repeatKeyOf } from '../retries.ts';
 
 /** A run to submit, and the request it came with. */
 export interface RunSubmission {
   req: IncomingMessage;
-  /** Absent on a WebSocket: there is nobody who repeats a request, and no place for headers. */
+  /** Absent on a WebSocket, where nobody repeats requests and there are no headers. */
   res?: ServerResponse | undefined;
   identity: Identity;
   /** The body's bytes. */
   raw: Buffer;
   submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace' | 'tag'>;
-  /** Metadata of the body that names the tag, where the run keeps none. */
+  /** Metadata of the body that contains the tag, if the run stores no metadata. */
   tagged?: unknown;
-  /** Those of the body, where research or the gateway answers it. */
+  /** The tools of the body, unless its provider makes the response. */
   tools?: readonly ResponseTool[] | undefined;
-  /** What the run will use at most, by what is known. */
+  /** The most that the run is expected to use. */
   worst: WorstCase;
 }
 
-/** Path of the endpoint whose submissions may be repeated, by interface; chat completions may not. */
+/** The path of each API whose submissions may be repeated. Chat completions may not. */
 const REPEATABLE: Partial<Record<Submission['api'], string>> = {
   responses: '/v1/responses',
   unstored: '/v1/responses',
@@ -36,16 +36,16 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = {
 };
 
 /**
- * Submits a run under the limits of its key, or finds the one that this request was submitted as before: the
- * answer says so with `idempotent-replayed` (docs/api.md, "In general").
- * @throws GatewayError whatever refuses it; nothing of a refused submission counts.
+ * Submits a run under the limits of its key. A repeated request returns the run of the first one, and sets
+ * `idempotent-replayed` (docs/api.md, "In general").
+ * @throws GatewayError if it is refused; nothing of a refused submission counts.
  */
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
   const { req, res, identity, raw, submission, worst } = request;
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];
   await requireStores(deps, request);
-  let admitted: Admitted | undefined;
+  let admitted: AdmittedRequest | undefined;
   try {
     const { run, replayed } = await deps.runs.submit({
       ...submission,
@@ -60,7 +60,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           runMs: config.runs.maxRunMs,
           waits,
           tokens: worst.input + worst.output,
-          cost: likelyCost(request),
+          cost: worstCost(request),
           res,
         });
         return admitted.held;
@@ -78,14 +78,14 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   }
 }
 
-/** The vector stores that are to be searched are the user's. @throws GatewayError `not_found`, which names where it is not. */
+/** Checks that the vector stores to search are the user's. @throws GatewayError `not_found` with the place of the id. */
 async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }: RunSubmission): Promise<void> {
-  const found = new Set<string>();
+  const checked = new Set<string>();
   for (const [index, tool] of tools.entries()) {
     if (tool.type !== 'file_search') continue;
     for (const [at, id] of tool.vector_store_ids.entries()) {
-      if (found.has(id)) continue;
-      found.add(id);
+      if (checked.has(id)) continue;
+      checked.add(id);
       const param = `tools[${index}].vector_store_ids[${at}]`;
       await vectorStores.find(identity.caller.user, id).catch((thrown: unknown) => {
         if (!(thrown instanceof GatewayError) || thrown.code !== 'not_found') throw thrown;
@@ -95,8 +95,8 @@ async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }
   }
 }
 
-/** What a run will cost at most, by what is known; undefined if none of its routes has a price. */
-function likelyCost({ identity, submission, worst }: RunSubmission): number | undefined {
+/** The most that a run is expected to cost; undefined if none of its routes has a price. */
+function worstCost({ identity, submission, worst }: RunSubmission): number | undefined {
   const { key, config } = identity;
   const model = config.models[submission.model];
   const { request } = submission;
@@ -105,7 +105,7 @@ function likelyCost({ identity, submission, worst }: RunSubmission): number | un
   const isResearch = model.kind === 'research' && request.kind === 'research';
   const bound = isResearch ? (request.maxCost ?? model.research.budgets[request.effort]?.cost) : undefined;
   if (request.kind === 'proxy') return costOf(price, worst);
-  // Its turns read again what its turns wrote.
+  // Later turns read what earlier ones wrote, so all tokens may be input and output.
   const tokens = worst.input + worst.output;
   return bound ?? costOf(price, { input: tokens, output: tokens });
 }

@@ -5,9 +5,7 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
 import type { JsonBody } from '../middleware/body.ts';
 
-/**
- * Who is told of the end of a response. @throws GatewayError `conflicting_parameters` where somebody waits for it.
- */
+/** The webhook of a response. @throws GatewayError `conflicting_parameters` if the response does not run in the background. */
 export function responseWebhook(value: {
   webhook?: RequestedWebhook | undefined;
   background?: boolean | undefined;
@@ -17,7 +15,7 @@ export function responseWebhook(value: {
   throw fieldError('conflicting_parameters', 'webhook', what);
 }
 
-/** Who is told of the end of a task on a proxy model, and the body that its provider gets: it knows no such field. */
+/** The webhook of a task on a proxy model, and the body without it, because its provider does not know the field. */
 export function taskWebhook({ raw, json }: JsonBody): { webhook?: RequestedWebhook; body: string } {
   if (json.webhook === undefined) return { body: raw.toString('utf8') };
   const { webhook } = parseValue(webhookField, { webhook: json.webhook ?? undefined });

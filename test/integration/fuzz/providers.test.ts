@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.ts';
-import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/frames.ts';
+import { endsWithDoneText, findFlaw, lastPayloads } from '../../../src/gateway/streams/frames.ts';
 import { usageAtEnd } from '../../../src/gateway/streams/stream-end.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
@@ -306,7 +306,7 @@ const boundaries: Boundary[] = [
       const flaw = findFlaw(bytes, (payload) => 'error' in payload);
       if (flaw && 'end' in flaw) assert.ok(flaw.end <= bytes.length);
       const text = bytes.toString();
-      saysDone(text);
+      endsWithDoneText(text);
       lastReportedUsage(text, 'chat_completions');
       usageAtEnd(text, { api: 'chat_completions', first: undefined });
       assert.ok(lastPayloads(text, 3).length <= 3);

@@ -45,7 +45,7 @@ describe('an answer to a slow client', () => {
   it('is given up, and its source with it, where the client takes nothing for minutes', async () => {
     await using answer = await answering();
     mock.timers.enable({ apis: ['setTimeout'] });
-    answer.writer.begin(200, {});
+    answer.writer.sendHead(200, {});
     answer.fill();
     assert.deepEqual([answer.source.paused, answer.source.resumed], [1, 0]);
     (await answer.client).on('error', () => {}).pause();
@@ -61,7 +61,7 @@ describe('an answer to a slow client', () => {
   it('goes on when the client does, however long it takes from then on', async () => {
     await using answer = await answering();
     mock.timers.enable({ apis: ['setTimeout'] });
-    answer.writer.begin(200, {});
+    answer.writer.sendHead(200, {});
     answer.fill();
     const drained = once(answer.res, 'drain');
     (await answer.client).resume();

@@ -35,7 +35,7 @@ describe('an answer that several routes write', () => {
       { reasoning_content: 'I think' },
       { content: 'One two three four five six ' },
     ]);
-    answer.restart();
+    answer.startRoute();
     const second = feed(answer, [
       chunk('b', { role: 'assistant' }),
       chunk('b', { reasoning_content: 'I think again', reasoning: 'and again' }),
@@ -56,7 +56,7 @@ describe('an answer that several routes write', () => {
   it('has the thoughts of a later route where the first one told none and wrote nothing', () => {
     const answer = new ContinuedAnswer();
     feed(answer, [chunk('a', { role: 'assistant' })]);
-    answer.restart();
+    answer.startRoute();
     const second = feed(answer, [chunk('b', { reasoning: 'Only now' })]);
     assert.deepEqual(deltas(second), [{ reasoning: 'Only now' }]);
   });
@@ -65,7 +65,7 @@ describe('an answer that several routes write', () => {
     const call = (text: string) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] });
     const answer = new ContinuedAnswer();
     assert.deepEqual(feed(answer, [chunk('a', { role: 'assistant' }), chunk('a', call('{"q":'))]).length, 1);
-    answer.restart();
+    answer.startRoute();
     const second = feed(answer, [chunk('b', call('{"q":')), chunk('b', call('1}')), chunk('b', {}, 'tool_calls')]);
     assert.deepEqual(deltas(second), [call('{"q":'), call('1}'), {}]);
     const whole = new ContinuedAnswer();
@@ -75,7 +75,7 @@ describe('an answer that several routes write', () => {
   it('passes chunks without a choice, such as the usage, in its own envelope', () => {
     const answer = new ContinuedAnswer();
     feed(answer, [chunk('a', { content: 'text' })]);
-    answer.restart();
+    answer.startRoute();
     const [usage] = answer.accept({ id: 'b', choices: [], usage: { total_tokens: 3 } });
     assert.equal(usage?.id, 'a');
     assert.deepEqual(usage?.usage, { total_tokens: 3 });

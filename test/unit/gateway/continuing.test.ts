@@ -6,7 +6,7 @@ import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.t
 import type { RoutedCall } from '../../../src/gateway/attempt-context.ts';
 import type { AttemptResult } from '../../../src/gateway/attempt-result.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
-import { continuing } from '../../../src/gateway/continuing.ts';
+import { withContinuation } from '../../../src/gateway/continuing.ts';
 import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
 import { chunk } from '../../support/provider-scripts.ts';
 import { passingContext } from './passing-context.ts';
@@ -39,7 +39,7 @@ describe('asking a route to go on with an answer', () => {
 
   it('is asking it as any where nothing was answered yet', async () => {
     const asked: RoutedCall[] = [];
-    const ask = continuing(async (call) => {
+    const ask = withContinuation(async (call) => {
       asked.push(call);
       return REFUSED;
     }, new ContinuedAnswer());
@@ -51,7 +51,7 @@ describe('asking a route to go on with an answer', () => {
     const continued = new ContinuedAnswer();
     continued.accept({ ...chunk({ content: 'once upon' }) });
     const told: string[] = [];
-    const ask = continuing(async ({ request }) => {
+    const ask = withContinuation(async ({ request }) => {
       told.push((request.changes ?? []).map(({ text }) => text).join());
       return REFUSED;
     }, continued);

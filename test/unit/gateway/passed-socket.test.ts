@@ -6,7 +6,7 @@ import { yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { MaskedFrames } from '../../../src/gateway/unheld/masked-frames.ts';
-import { endWhenSilent, watchSocket } from '../../../src/gateway/unheld/passed-socket.ts';
+import { closeWhenSilent, watchSocket } from '../../../src/gateway/unheld/passed-socket.ts';
 import { ProviderTarget } from '../../../src/upstream/provider-target.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 
@@ -39,7 +39,7 @@ describe('a passed WebSocket', () => {
   it('is closed where nothing is said for long', async () => {
     await using stack = new AsyncDisposableStack();
     const { here } = await pair(stack);
-    endWhenSilent(here, { stalledMs: 10, silentMs: 30 });
+    closeWhenSilent(here, { stalledMs: 10, silentMs: 30 });
     await once(here, 'close');
   });
 
@@ -48,7 +48,7 @@ describe('a passed WebSocket', () => {
     const { here, there } = await pair(stack);
     there.pause();
     while (here.write(Buffer.alloc(65_536)));
-    endWhenSilent(here, { stalledMs: 50, silentMs: 60_000 });
+    closeWhenSilent(here, { stalledMs: 50, silentMs: 60_000 });
     await once(here, 'close');
   });
 
@@ -84,7 +84,7 @@ describe('a passed WebSocket', () => {
   it('stays where something is said now and then', async () => {
     await using stack = new AsyncDisposableStack();
     const { here, there } = await pair(stack);
-    endWhenSilent(here, { stalledMs: 60_000, silentMs: 120_000 });
+    closeWhenSilent(here, { stalledMs: 60_000, silentMs: 120_000 });
     for (let n = 0; n < 5; n++) {
       here.emit('timeout');
       there.write('x');

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { systemClock } from '../../../src/base/clock.ts';
 import { FairSemaphore } from '../../../src/base/fair-semaphore.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import type { PassingContext } from '../../../src/gateway/attempt-context.ts';
+import type { RelayContext } from '../../../src/gateway/attempt-context.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { chatStreamKind } from '../../../src/gateway/streams/stream-kind.ts';
 import { Provider } from '../../../src/upstream/routing/provider.ts';
@@ -12,7 +12,7 @@ import { Provider } from '../../../src/upstream/routing/provider.ts';
 export function passingContext(
   res: ServerResponse,
   { credential, several = false }: { credential?: string; several?: boolean } = {},
-): PassingContext {
+): RelayContext {
   const { providers } = configSchema.parse({
     providers: { one: { base_url: 'http://127.0.0.1:9/v1', api_key: credential } },
     models: { fast: { kind: 'proxy', routes: [{ provider: 'one', model: 'm' }] } },

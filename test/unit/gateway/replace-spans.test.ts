@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { replaceSpans, unstreamed } from '../../../src/gateway/replace-spans.ts';
+import { replaceSpans, unstreamedChanges } from '../../../src/gateway/replace-spans.ts';
 
 describe('replaced spans', () => {
   const change = (text: string) => {
     const body = Buffer.from(text);
-    return replaceSpans(body, unstreamed(body)).toString();
+    return replaceSpans(body, unstreamedChanges(body)).toString();
   };
 
   it('turn a stream off wherever it is asked for, and leave the rest as it came', () => {

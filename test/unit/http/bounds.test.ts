@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { beginInTurn, openSockets, submissionTurns } from '../../../src/http/limits/bounds.ts';
+import { socketLimit, submissionTurns, waitForTurn } from '../../../src/http/limits/bounds.ts';
 
 const staying = new AbortController().signal;
 
@@ -11,7 +11,7 @@ describe('a crowd of submissions', () => {
     const entered: { n: number; turn: number }[] = [];
     const crowd = Promise.all(
       Array.from({ length: 100 }, async (_, n) => {
-        await beginInTurn(turns, 'a', staying);
+        await waitForTurn(turns, 'a', staying);
         entered.push({ n, turn });
       }),
     );
@@ -40,7 +40,7 @@ describe('a crowd of submissions', () => {
     const order: string[] = [];
     const refused: string[] = [];
     const enter = (key: string) =>
-      beginInTurn(turns, key, staying).then(
+      waitForTurn(turns, key, staying).then(
         () => void order.push(key),
         () => void refused.push(key),
       );
@@ -55,10 +55,10 @@ describe('a crowd of submissions', () => {
     const turns = submissionTurns();
     const left = new AbortController();
     const all = Promise.allSettled([
-      beginInTurn(turns, 'a', staying),
-      beginInTurn(turns, 'a', staying),
-      beginInTurn(turns, 'a', left.signal),
-      beginInTurn(turns, 'a', staying),
+      waitForTurn(turns, 'a', staying),
+      waitForTurn(turns, 'a', staying),
+      waitForTurn(turns, 'a', left.signal),
+      waitForTurn(turns, 'a', staying),
     ]);
     left.abort(new Error('left'));
     const [, , third, fourth] = await all;
@@ -68,7 +68,7 @@ describe('a crowd of submissions', () => {
   it('beyond its bound is refused', async () => {
     const turns = submissionTurns();
     const left = new AbortController();
-    const all = Array.from({ length: 5003 }, () => beginInTurn(turns, 'a', left.signal));
+    const all = Array.from({ length: 5003 }, () => waitForTurn(turns, 'a', left.signal));
     await assert.rejects(all.at(-1) ?? assert.fail(), { code: 'overloaded' });
     left.abort(new Error('left'));
     await Promise.allSettled(all);
@@ -81,7 +81,7 @@ describe('a crowd of submissions', () => {
       setImmediate(() => {
         turned = true;
       });
-      await beginInTurn(turns, 'a', staying);
+      await waitForTurn(turns, 'a', staying);
       assert.equal(turned, false);
       await turnOfLoop();
     }
@@ -90,7 +90,7 @@ describe('a crowd of submissions', () => {
 
 describe('open WebSockets', () => {
   it('are shared by keys: none takes all, and what closes is free again', () => {
-    const sockets = openSockets(8);
+    const sockets = socketLimit(8);
     const open = (key: string, count: number) => Array.from({ length: count }, () => sockets.take(key));
     const first = open('a', 4);
     assert.throws(() => sockets.take('a'), { code: 'overloaded' });

@@ -45,7 +45,7 @@ describe('heartbeat', () => {
       silence = setTimeout(() => {
         isOver = true;
       }, 50);
-      pulse.touch();
+      pulse.restart();
     }
     await until(() => isOver && early.length > 0);
     assert.ok(!early.includes(true));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { boundedLookUp } from '../../../src/http/submission/references.ts';
+import { createItemLookup } from '../../../src/http/submission/references.ts';
 import { readInput } from '../../../src/runs/stored/stored-request.ts';
 import { CALLER, openHarness, question, readAll } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
@@ -16,7 +16,7 @@ describe('the references of one request', () => {
       },
     };
     const items = ids.map((id) => ({ type: 'item_reference', id }));
-    const lookUp = boundedLookUp(items, { runs, caller: { user: 'ann', keyId: 'a' }, field: 'input' });
+    const lookUp = createItemLookup(items, { runs, caller: { user: 'ann', keyId: 'a' }, field: 'input' });
     return (id: string) => lookUp(id, 'input[0].id');
   };
 
@@ -60,14 +60,14 @@ describe('the references of one request', () => {
     const { output } = await harness.runs.response(run);
     const items = [...readInput(run), ...output].map(({ id }) => ({ type: 'item_reference', id: String(id) }));
     looks = 0;
-    const lookUp = boundedLookUp([...items, ...items], { runs: harness.runs, caller: CALLER, field: 'input' });
+    const lookUp = createItemLookup([...items, ...items], { runs: harness.runs, caller: CALLER, field: 'input' });
     for (const { id } of [...items, ...items]) assert.equal((await lookUp(id, 'input[0].id')).id, id);
     assert.ok(looks <= 2, `${looks} looks: its record, and whether its log is still there`);
     const gone = { code: 'not_found', param: 'input[9].id' };
     await assert.rejects(lookUp(items[0]?.id.replace('i0', 'i200') ?? '', 'input[9].id'), gone);
     await assert.rejects(lookUp('msg_1', 'input[9].id'), gone);
     const bob = { ...CALLER, user: 'bob' };
-    const others = boundedLookUp(items, { runs: harness.runs, caller: bob, field: 'input' });
+    const others = createItemLookup(items, { runs: harness.runs, caller: bob, field: 'input' });
     await assert.rejects(others(items[0]?.id ?? '', 'input[9].id'), gone);
   });
 });

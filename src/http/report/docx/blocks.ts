@@ -5,44 +5,45 @@ import { type DocxLists, LEVEL_INDENT, LIST_LEVELS } from './numbering.ts';
 import { table } from './table.ts';
 import { isRightToLeft, type ParagraphStyle, paragraph } from './text.ts';
 
-/** How far a quotation is indented, and how far anything is at most, in twentieths of a point. */
+/** The indent of a quotation, and the largest indent of anything, in twentieths of a point. */
 const QUOTE_INDENT = 360;
 const MAX_INDENT = 5400;
-const LAST_HEADING = 6;
+const MAX_HEADING = 6;
 
-interface Place {
+/** How many lists and quotations a block is nested in. */
+interface Nesting {
   lists: number;
   quotes: number;
 }
 
 /**
- * Writes blocks of Markdown as paragraphs and tables, one after another: lists and quotations are indents, so that the
- * file nests no deeper where the text does.
+ * Writes blocks of Markdown as a flat sequence of paragraphs and tables. Lists and quotations become indents, so that the
+ * file does not nest as deeply as the text.
  */
 export class BlockWriter {
   readonly #parts: { inline: InlineWriter; lists: DocxLists; top: number };
 
-  /** `top`: the level that the highest heading of the text has. */
+  /** `top`: the level of the highest heading in the text. */
   constructor(parts: { inline: InlineWriter; lists: DocxLists; top: number }) {
     this.#parts = parts;
   }
 
   /** The paragraphs and the rows of tables, piece by piece. */
-  *blocks(tokens: readonly Token[], place: Place = { lists: 0, quotes: 0 }): Generator<string> {
+  *blocks(tokens: readonly Token[], nesting: Nesting = { lists: 0, quotes: 0 }): Generator<string> {
     for (const token of tokens) {
       if (token.type === 'blockquote') {
-        yield* this.blocks(token.tokens ?? [], { ...place, quotes: place.quotes + 1 });
-      } else if (token.type === 'list') yield* this.#list(token, place);
-      else if (token.type === 'table') yield* this.#table(token, indentOf(place));
-      else if (token.type !== 'space' && token.type !== 'def') yield this.#block(token, place);
+        yield* this.blocks(token.tokens ?? [], { ...nesting, quotes: nesting.quotes + 1 });
+      } else if (token.type === 'list') yield* this.#list(token, nesting);
+      else if (token.type === 'table') yield* this.#table(token, indentOf(nesting));
+      else if (token.type !== 'space' && token.type !== 'def') yield this.#block(token, nesting);
     }
   }
 
-  #block(token: Token, place: Place): string {
-    const indent = indentOf(place);
+  #block(token: Token, nesting: Nesting): string {
+    const indent = indentOf(nesting);
     switch (token.type) {
       case 'heading': {
-        const level = Math.min(Math.max(token.depth - this.#parts.top + 1, 1), LAST_HEADING);
+        const level = Math.min(Math.max(token.depth - this.#parts.top + 1, 1), MAX_HEADING);
         return this.#paragraph(token.tokens ?? [], { style: `Heading${level}`, indent });
       }
       case 'code':
@@ -51,15 +52,15 @@ export class BlockWriter {
         return paragraph('', { style: 'Rule' });
       default: {
         const tokens = 'tokens' in token && token.tokens ? token.tokens : [token];
-        return this.#paragraph(tokens, { ...(place.quotes > 0 && { style: 'Quote' }), indent });
+        return this.#paragraph(tokens, { ...(nesting.quotes > 0 && { style: 'Quote' }), indent });
       }
     }
   }
 
-  *#list({ ordered, start, items }: Tokens.List | Tokens.Generic, place: Place): Generator<string> {
-    const level = Math.min(place.lists, LIST_LEVELS - 1);
-    const id = ordered ? this.#parts.lists.counting(Number(start) || 0, level) : this.#parts.lists.bullets;
-    const inside = { ...place, lists: place.lists + 1 };
+  *#list({ ordered, start, items }: Tokens.List | Tokens.Generic, nesting: Nesting): Generator<string> {
+    const level = Math.min(nesting.lists, LIST_LEVELS - 1);
+    const id = ordered ? this.#parts.lists.addOrdered(Number(start) || 0, level) : this.#parts.lists.bullets;
+    const inside = { ...nesting, lists: nesting.lists + 1 };
     const about = { style: 'ListParagraph', list: { id, level }, indent: indentOf(inside), hanging: LEVEL_INDENT };
     for (const { tokens } of items) {
       const { first, rest } = splitItem(tokens);
@@ -73,7 +74,7 @@ export class BlockWriter {
     return table(header, rows, {
       indent,
       rtl,
-      // What has no letters, such as a figure, stands as its table does.
+      // A cell without letters, such as a number, has the direction of its table.
       cell: ({ tokens, align, header: bold }) => this.#paragraph(tokens, { style: 'Cell', align, rtl }, bold),
     });
   }
@@ -84,11 +85,11 @@ export class BlockWriter {
   }
 }
 
-function indentOf({ lists, quotes }: Place): number {
+function indentOf({ lists, quotes }: Nesting): number {
   return Math.min(Math.min(lists, LIST_LEVELS) * LEVEL_INDENT + quotes * QUOTE_INDENT, MAX_INDENT);
 }
 
-/** What stands beside the mark of an item, a box to tick with it, and what follows below. */
+/** Splits an item into the line next to its bullet, with a checkbox if there is one, and the blocks below. */
 function splitItem(tokens: readonly Token[]): { first: Token[]; rest: Token[] } {
   const [box, text] = tokens[0]?.type === 'checkbox' ? [tokens[0], tokens[1]] : [undefined, tokens[0]];
   const boxes = box ? [box] : [];

@@ -17,7 +17,7 @@ import { isRightToLeft, paragraph, textRuns } from './text.ts';
 import { RELATIONSHIPS, WORD_NAMESPACES, xmlPart, xmlText } from './xml.ts';
 import { zipFile } from './zip.ts';
 
-/** The parts that the document itself refers to, in `word/`. */
+/** The parts in `word/` that the document refers to. */
 const PARTS: readonly PartRelation[] = ['styles', 'settings', 'numbering', 'footnotes', 'footer'].map((type) => ({
   id: type,
   type,
@@ -26,14 +26,15 @@ const PARTS: readonly PartRelation[] = ['styles', 'settings', 'numbering', 'foot
 
 /**
  * The report as a Word document (ECMA-376, transitional): headings, lists, tables, links, and a footnote for each source
- * that a marker names. Everything in it comes from models and pages: it is text, and links lead to web addresses only.
+ * that a marker names. Everything in it comes from models and web pages, so it is written as text, and links lead to web
+ * addresses only.
  */
 export function reportDocx(report: Report): Buffer {
   const links = new Links();
   const notes = new Footnotes(report.sources);
   const lists = new DocxLists();
   const text = withPlaceholders(report);
-  // The data of a chart says the same, and can be edited.
+  // Word cannot draw the charts, so their data becomes an editable table.
   const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;
   const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(shown);
   const inline = new InlineWriter({ report, notes, links });
@@ -84,7 +85,7 @@ function imprint({ endedAt, model }: Report): string {
   return paragraph(textRuns(`${dateOf(endedAt)} · ${model}`), { style: 'Imprint' });
 }
 
-/** A4 with a number on each page. */
+/** A4 with page numbers. */
 const SECTION =
   '<w:sectPr><w:footerReference w:type="default" r:id="footer"/><w:pgSz w:w="11906" w:h="16838"/><w:pgMar w:top="1440" w:right="1440" w:bottom="1440" w:left="1440" w:header="708" w:footer="708" w:gutter="0"/></w:sectPr>';
 
@@ -92,7 +93,7 @@ const FOOTER = xmlPart(
   `<w:ftr ${WORD_NAMESPACES}><w:p><w:pPr><w:pStyle w:val="Footer"/></w:pPr><w:fldSimple w:instr=" PAGE "><w:r><w:t>1</w:t></w:r></w:fldSimple></w:p></w:ftr>`,
 );
 
-/** Without a mode of compatibility Word takes the file for one of 2007. */
+/** Without a compatibility mode Word treats the file as one of Word 2007. */
 const SETTINGS = xmlPart(
   `<w:settings ${WORD_NAMESPACES}><w:footnotePr><w:footnote w:id="-1"/><w:footnote w:id="0"/></w:footnotePr><w:compat><w:compatSetting w:name="compatibilityMode" w:uri="http://schemas.microsoft.com/office/word" w:val="15"/></w:compat></w:settings>`,
 );

@@ -4,8 +4,8 @@ import { PartText } from './part-text.ts';
 import { isRightToLeft, paragraph, textRuns } from './text.ts';
 import { WORD_NAMESPACES, xmlPart } from './xml.ts';
 
-/** The lines between text and notes, which every document has. */
-const LINES = (
+/** The separators between text and notes, which every document needs. */
+const SEPARATORS = (
   [
     ['separator', -1, 'separator'],
     ['continuationSeparator', 0, 'continuationSeparator'],
@@ -16,7 +16,7 @@ const LINES = (
       `<w:footnote w:type="${type}" w:id="${id}"><w:p><w:pPr><w:spacing w:after="0" w:line="240" w:lineRule="auto"/></w:pPr><w:r><w:${mark}/></w:r></w:p></w:footnote>`,
   )
   .join('');
-const RAISED = '<w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr>';
+const REFERENCE_STYLE = '<w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr>';
 
 /** The footnotes of a document: one for each source that a marker names. */
 export class Footnotes {
@@ -26,13 +26,13 @@ export class Footnotes {
   readonly #sources: ReadonlyMap<number | null, ReportSource>;
 
   constructor(sources: readonly ReportSource[]) {
-    this.#part.add(xmlPart(`<w:footnotes ${WORD_NAMESPACES}>${LINES}`));
+    this.#part.add(xmlPart(`<w:footnotes ${WORD_NAMESPACES}>${SEPARATORS}`));
     this.#sources = new Map(sources.map((source) => [source.number, source]));
   }
 
-  /** What stands in the text for a marker: references to its notes. */
+  /** The references that replace a marker in the text. Adds their footnotes. */
   references(citations: readonly Citation[]): string {
-    return citations.map((citation) => this.#reference(citation)).join(RAISED_COMMA);
+    return citations.map((citation) => this.#reference(citation)).join(REFERENCE_COMMA);
   }
 
   end(): Buffer {
@@ -42,12 +42,12 @@ export class Footnotes {
   #reference({ source, quote }: Citation): string {
     this.#count += 1;
     const id = this.#count;
-    const about = this.#sources.get(source);
-    const content = about ? this.#content(about, quote) : textRuns(` [${source}]`);
-    const rtl = isRightToLeft(about?.title ?? '');
-    const note = paragraph(`<w:r>${RAISED}<w:footnoteRef/></w:r>${content}`, { style: 'FootnoteText', rtl });
+    const known = this.#sources.get(source);
+    const content = known ? this.#content(known, quote) : textRuns(` [${source}]`);
+    const rtl = isRightToLeft(known?.title ?? '');
+    const note = paragraph(`<w:r>${REFERENCE_STYLE}<w:footnoteRef/></w:r>${content}`, { style: 'FootnoteText', rtl });
     this.#part.add(`<w:footnote w:id="${id}">${note}</w:footnote>`);
-    return `<w:r>${RAISED}<w:footnoteReference w:id="${id}"/></w:r>`;
+    return `<w:r>${REFERENCE_STYLE}<w:footnoteReference w:id="${id}"/></w:r>`;
   }
 
   #content(source: ReportSource, quote: string | null): string {
@@ -59,10 +59,10 @@ export class Footnotes {
   }
 }
 
-/** Between two references, which would read as one number. */
-export const RAISED_COMMA = `<w:r>${RAISED}<w:t xml:space="preserve">, </w:t></w:r>`;
+/** Separates two references, which would otherwise look like one number. */
+export const REFERENCE_COMMA = `<w:r>${REFERENCE_STYLE}<w:t xml:space="preserve">, </w:t></w:r>`;
 
-/** A source as runs: title, address, and whether nobody read it. */
+/** A source as runs: title, address, and whether the run did not read it. */
 export function sourceRuns({ url, title, verified }: ReportSource, links: Links): string {
   return [
     title === url ? '' : textRuns(`${title}. `),

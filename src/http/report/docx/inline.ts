@@ -2,7 +2,7 @@ import { decodeHTML } from 'entities/decode';
 import type { Token } from 'marked';
 import type { Report } from '../../../runs/projections/report.ts';
 import { markerParts, withMarkers } from '../markers.ts';
-import { type Footnotes, RAISED_COMMA } from './footnotes.ts';
+import { type Footnotes, REFERENCE_COMMA } from './footnotes.ts';
 import type { Links } from './links.ts';
 import { LINE_BREAK, type TextStyle, textRuns } from './text.ts';
 
@@ -14,24 +14,24 @@ export class InlineWriter {
     this.#parts = parts;
   }
 
-  /** Inline Markdown as runs, its markers as references to footnotes. */
+  /** Inline Markdown as runs, with markers as references to footnotes. */
   runs(tokens: readonly Token[], style: TextStyle): string {
     return tokens.map((token) => this.#token(token, style)).join('');
   }
 
-  /** Code as it was written, markers too. */
+  /** Code as it was written, with its original markers. */
   code(text: string, style: TextStyle = {}): string {
     return textRuns(withMarkers(text, this.#parts.report), style);
   }
 
-  /** Text in which entities and markers count. */
+  /** Text with its entities and markers resolved. */
   prose(text: string, style: TextStyle): string {
     const parts = markerParts(text, this.#parts.report);
     const runs = parts.map((part, at) => {
       const isFollowed = Array.isArray(parts[at + 1]);
-      // A reference stands close to its word.
+      // No space before a reference.
       if (typeof part === 'string') return textRuns(decodeHTML(isFollowed ? part.trimEnd() : part), style);
-      return this.#parts.notes.references(part) + (isFollowed ? RAISED_COMMA : '');
+      return this.#parts.notes.references(part) + (isFollowed ? REFERENCE_COMMA : '');
     });
     return runs.join('');
   }
@@ -55,7 +55,7 @@ export class InlineWriter {
       case 'link':
         return this.#link(token.href, style, (linked) => this.runs(token.tokens ?? [], linked));
       case 'image':
-        // Nothing is loaded from elsewhere: of a picture its name stays.
+        // The file loads nothing, so an image becomes a link with its name.
         return this.#link(token.href, style, (linked) =>
           token.text === '' ? this.code(token.href, linked) : this.prose(token.text, linked),
         );
@@ -65,7 +65,7 @@ export class InlineWriter {
     }
   }
 
-  /** A link; inside of another one only what it shows. */
+  /** A link; inside another link only its content. */
   #link(href: string, style: TextStyle, content: (style: TextStyle) => string): string {
     if (style.link) return content(style);
     const address = withMarkers(href, this.#parts.report);

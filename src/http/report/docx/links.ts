@@ -1,21 +1,21 @@
 import { isWebAddress } from '../markers.ts';
 import { RELATIONSHIPS, xmlPart, xmlText } from './xml.ts';
 
-/** Word calls a file with a longer address damaged; in characters. */
+/** Word reports a file with a longer address as damaged; in characters. */
 const MAX_ADDRESS = 2000;
 
-/** A relationship of a part to another one of the file. */
+/** A relationship of a part to another part of the file. */
 export interface PartRelation {
   id: string;
   type: string;
   target: string;
 }
 
-/** The addresses that a part links to: each has an entry in the list of the part's relationships. */
+/** The addresses that a part links to. Each gets an entry in the part's relationships. */
 export class Links {
   readonly #ids = new Map<string, string>();
 
-  /** What `write` gives as a link to an address of the web; for any other address it is no link. */
+  /** Wraps the result of `write` in a link if `href` is a web address. */
   hyperlink(href: string, write: (isLink: boolean) => string): string {
     const target = uriOf(href);
     if (target === undefined) return write(false);
@@ -44,7 +44,7 @@ export function relationsPart(entries: string): string {
   );
 }
 
-/** An address in the strict form of RFC 3986. Word refuses to open files with any other. */
+/** A strict RFC 3986 URI, because Word refuses to open files with any other. Undefined for what must not be linked. */
 function uriOf(href: string): string | undefined {
   if (!isWebAddress(href)) return undefined;
   const uri = new URL(href).href

@@ -1,28 +1,28 @@
 import { WORD_NAMESPACES, xmlPart } from './xml.ts';
 
-/** Levels that Word has; what is nested deeper stands on the last one. */
+/** How many list levels Word has. Deeper items use the last one. */
 export const LIST_LEVELS = 9;
-/** How far a level is indented, in twentieths of a point. */
+/** The indent of each level, in twentieths of a point. */
 export const LEVEL_INDENT = 425;
 
-/** The largest number of an item that Word shows. */
+/** The largest item number that Word shows. */
 const MAX_START = 32_767;
 const BULLETS = ['•', '◦', '▪'];
 
-/** The lists of a document: one for all bullets, and one for every list that counts, since each starts anew. */
+/** The lists of a document: one for all bullets, and one for each ordered list, because each starts anew. */
 export class DocxLists {
-  readonly #counting: { start: number; level: number }[] = [];
+  readonly #ordered: { start: number; level: number }[] = [];
   readonly bullets = 1;
 
-  /** The id of a new list that counts from `start` on this level. */
-  counting(start: number, level: number): number {
-    this.#counting.push({ start: Math.min(start, MAX_START), level });
-    return this.#counting.length + this.bullets;
+  /** Adds an ordered list that counts from `start` on this level. Returns its id. */
+  addOrdered(start: number, level: number): number {
+    this.#ordered.push({ start: Math.min(start, MAX_START), level });
+    return this.#ordered.length + this.bullets;
   }
 
   /** The part `numbering.xml`. */
   toString(): string {
-    const own = this.#counting.map(({ start, level }, at) => {
+    const own = this.#ordered.map(({ start, level }, at) => {
       const from = `<w:lvlOverride w:ilvl="${level}"><w:startOverride w:val="${start}"/></w:lvlOverride>`;
       return num(at + 1 + this.bullets, 1, from);
     });

@@ -1,7 +1,7 @@
-/** What is joined together, in UTF-16 code units. */
+/** How much text is joined into one buffer, in UTF-16 code units. */
 const CHUNK = 64 * 1024;
 
-/** A part that grows piece by piece. One long string would keep all of its pieces in memory. */
+/** Builds a part from pieces. Concatenating them as strings would keep all pieces in memory. */
 export class PartText {
   readonly #chunks: Buffer[] = [];
   #pieces: string[] = [];

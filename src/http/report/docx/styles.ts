@@ -1,13 +1,13 @@
 import { WORD_NAMESPACES, xmlPart } from './xml.ts';
 
-/** Sizes are half points, distances twentieths of a point. Word wants what a style has in this order. */
+/** Sizes in half points, distances in twentieths of a point. Word requires the elements of a style in this order. */
 interface Style {
   id: string;
   name: string;
   kind?: 'paragraph' | 'character' | 'table';
   base?: string;
   next?: string;
-  /** Shown among the styles that a user chooses from. */
+  /** Whether Word offers the style to users. */
   common?: boolean;
   paragraph?: string;
   text?: string;
@@ -95,16 +95,16 @@ const STYLES: readonly Style[] = [
   },
 ];
 
-function styleElement({ id, name, kind = 'paragraph', base, next, common, ...has }: Style): string {
+function styleElement({ id, name, kind = 'paragraph', base, next, common, ...elements }: Style): string {
   const parent = base ?? (kind === 'paragraph' ? 'Normal' : undefined);
   return [
     `<w:style w:type="${kind}" w:styleId="${id}"><w:name w:val="${name}"/>`,
     parent === undefined ? '' : `<w:basedOn w:val="${parent}"/>`,
     next === undefined ? '' : `<w:next w:val="${next}"/>`,
     common ? '<w:qFormat/>' : '',
-    has.paragraph === undefined ? '' : `<w:pPr>${has.paragraph}</w:pPr>`,
-    has.text === undefined ? '' : `<w:rPr>${has.text}</w:rPr>`,
-    has.table === undefined ? '' : `<w:tblPr>${has.table}</w:tblPr>`,
+    elements.paragraph === undefined ? '' : `<w:pPr>${elements.paragraph}</w:pPr>`,
+    elements.text === undefined ? '' : `<w:rPr>${elements.text}</w:rPr>`,
+    elements.table === undefined ? '' : `<w:tblPr>${elements.table}</w:tblPr>`,
     '</w:style>',
   ].join('');
 }
@@ -113,7 +113,7 @@ const DEFAULTS = `<w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii="Calibri
 const NORMAL =
   '<w:style w:type="paragraph" w:default="1" w:styleId="Normal"><w:name w:val="Normal"/><w:qFormat/></w:style>';
 
-/** The part `styles.xml`: names that Word knows are its own styles, so that they can be changed there. */
+/** The part `styles.xml`. It uses the names of Word's built-in styles, so that users can change those. */
 export function stylesPart(): string {
   return xmlPart(`<w:styles ${WORD_NAMESPACES}>${DEFAULTS}${NORMAL}${STYLES.map(styleElement).join('')}</w:styles>`);
 }

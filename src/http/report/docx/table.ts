@@ -2,23 +2,23 @@ import type { Tokens } from 'marked';
 import { textOfTokens } from '../plain-text.ts';
 import { paragraph } from './text.ts';
 
-/** More columns Word does not open, and more rows neither: what is larger becomes several tables. */
+/** Word opens no table with more columns or rows, so a larger one is split. */
 const MAX_COLUMNS = 63;
 const MAX_ROWS = 30_000;
-/** The width of a page's text, in twentieths of a point. */
+/** The width of the text area, in twentieths of a point. */
 const TEXT_WIDTH = 9026;
 
 type Cell = Pick<Tokens.TableCell, 'tokens' | 'align' | 'header'>;
 
 interface TableOptions {
   indent: number;
-  /** Its first column stands on the right. */
+  /** Whether the first column is on the right. */
   rtl: boolean;
   /** Writes the paragraph of a cell. */
   cell(cell: Cell): string;
 }
 
-/** A table whose head is repeated on every page, row by row. */
+/** Writes a table row by row. Word repeats its header on every page. */
 export function* table(
   header: readonly Cell[],
   rows: readonly (readonly Cell[])[],
@@ -28,7 +28,7 @@ export function* table(
     const columns = (cells: readonly Cell[]) => cells.slice(left, left + MAX_COLUMNS);
     for (let top = 0; top === 0 || top < rows.length; top += MAX_ROWS) {
       const body = rows.slice(top, top + MAX_ROWS).map(columns);
-      // Two tables without a paragraph between them would be one.
+      // Word would merge two tables without a paragraph between them.
       yield* oneTable(columns(header), body, options);
       yield paragraph('', { style: 'AfterTable' });
     }
@@ -61,42 +61,42 @@ function* oneTable(
   yield '</w:tbl>';
 }
 
-/** Rows whose text says how wide columns are. */
+/** How many rows determine the widths of the columns. */
 const MEASURED_ROWS = 200;
-/** The width of a letter and of what stands around a cell's text, in twentieths of a point. */
+/** The width of a letter, in twentieths of a point, and the padding of a cell, in letters. */
 const LETTER_WIDTH = 120;
 const PADDING = 3;
-/** Longer words break, and longer texts have several lines, in letters. */
-const LONGEST_WORD = 24;
-const LONGEST_LINE = 60;
+/** Longer words are broken, and longer texts wrapped, in letters. */
+const MAX_WORD = 24;
+const MAX_LINE = 60;
 
-/** Widths of columns, so that words and figures stay whole where there is room; together as wide as the page. */
+/** The widths of columns, which together fill `width`. If there is room, words and numbers are not broken. */
 function widthsOf(rows: readonly (readonly Cell[])[], width: number): number[] {
   const columns = (rows[0] ?? []).map((_, at) => {
     const texts = rows.map((cells) => textOfTokens(cells[at]?.tokens ?? []));
-    const most = (lengths: readonly number[], limit: number) =>
+    const longest = (lengths: readonly number[], limit: number) =>
       Math.min(
-        lengths.reduce((longest, one) => Math.max(longest, one), 1),
+        lengths.reduce((max, length) => Math.max(max, length), 1),
         limit,
       ) + PADDING;
-    const least = most(
+    const min = longest(
       texts.flatMap((text) => text.split(BREAKS).map(lettersOf)),
-      LONGEST_WORD,
+      MAX_WORD,
     );
-    return { least, wanted: Math.max(least, most(texts.map(lettersOf), LONGEST_LINE)) };
+    return { min, ideal: Math.max(min, longest(texts.map(lettersOf), MAX_LINE)) };
   });
-  const sum = (of: 'least' | 'wanted') => columns.reduce((all, column) => all + column[of], 0);
-  const room = Math.max(0, width / LETTER_WIDTH - sum('least'));
-  const more = Math.min(1, room / Math.max(1, sum('wanted') - sum('least')));
-  const letters = columns.map(({ least, wanted }) => least + more * (wanted - least));
-  const scale = width / letters.reduce((all, each) => all + each, 0);
-  return letters.map((each) => Math.floor(each * scale));
+  const sum = (field: 'min' | 'ideal') => columns.reduce((total, column) => total + column[field], 0);
+  const room = Math.max(0, width / LETTER_WIDTH - sum('min'));
+  const share = Math.min(1, room / Math.max(1, sum('ideal') - sum('min')));
+  const letters = columns.map(({ min, ideal }) => min + share * (ideal - min));
+  const scale = width / letters.reduce((total, count) => total + count, 0);
+  return letters.map((count) => Math.floor(count * scale));
 }
 
-/** Where a line may break: at spaces, and between signs of East Asia. */
+/** Where a line may break: at spaces, and between East Asian characters. */
 const BREAKS = /\s+|(?=[\u2e80-\uffef])/;
 
-/** The width of a text in letters; signs of East Asia are twice as wide. */
+/** The width of a text in letters; East Asian characters are twice as wide. */
 function lettersOf(text: string): number {
   return [...text].reduce((sum, letter) => sum + (letter >= '\u2e80' ? 2 : 1), 0);
 }

@@ -1,23 +1,23 @@
 import { xmlText } from './xml.ts';
 
-/** How text looks. */
+/** The style of a run. */
 export interface TextStyle {
   bold?: boolean;
   italic?: boolean;
   strike?: boolean;
   code?: boolean;
   link?: boolean;
-  /** Its paragraph reads from right to left. */
+  /** Whether the paragraph reads from right to left. */
   rtl?: boolean;
-  /** Line breaks stay. Without it they are spaces, as in Markdown. */
+  /** Whether line breaks are kept; otherwise they become spaces, as in Markdown. */
   lines?: boolean;
 }
 
 export interface ParagraphStyle {
-  /** The id of its style; absent: plain text. */
+  /** The id of the style; absent: plain text. */
   style?: string;
   list?: { id: number; level: number };
-  /** From where its lines begin, and how far the first one stands out, in twentieths of a point. */
+  /** The indent of the lines, and how far the first line sticks out to the left of it, in twentieths of a point. */
   indent?: number;
   hanging?: number;
   align?: 'left' | 'center' | 'right' | null;
@@ -27,7 +27,7 @@ export interface ParagraphStyle {
 const LETTER = /\p{L}/u;
 const RTL_LETTER = /[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}]/u;
 
-/** Whether a text reads from right to left: its first letter decides; `otherwise` where it has none. */
+/** Whether a text reads from right to left. Its first letter decides; without letters it is `otherwise`. */
 export function isRightToLeft(text: string, otherwise = false): boolean {
   const letter = LETTER.exec(text)?.[0];
   return letter === undefined ? otherwise : RTL_LETTER.test(letter);
@@ -36,7 +36,7 @@ export function isRightToLeft(text: string, otherwise = false): boolean {
 /** A paragraph of runs, links and references. */
 export function paragraph(content: string, about: ParagraphStyle = {}): string {
   const { style, list, indent = 0, hanging = 0, align, rtl } = about;
-  // Word wants them in this order.
+  // Word requires this order.
   const properties = [
     style === undefined ? '' : `<w:pStyle w:val="${style}"/>`,
     list ? `<w:numPr><w:ilvl w:val="${list.level}"/><w:numId w:val="${list.id}"/></w:numPr>` : '',
@@ -47,11 +47,11 @@ export function paragraph(content: string, about: ParagraphStyle = {}): string {
   return `<w:p>${properties === '' ? '' : `<w:pPr>${properties}</w:pPr>`}${content}</w:p>`;
 }
 
-/** Text as runs, one for each stretch that reads in one direction. */
+/** Text as runs, one for each stretch with one direction. */
 export function textRuns(text: string, style: TextStyle = {}): string {
   return (RTL_LETTER.test(text) || style.rtl ? stretches(text, style.rtl === true) : [text])
     .map((stretch) => {
-      // What has no letters reads as its paragraph does.
+      // A stretch without letters has the direction of its paragraph.
       const rtl = RTL_LETTER.test(stretch) || (style.rtl === true && !LETTER.test(stretch));
       return run(stretch, { ...style, rtl });
     })
@@ -74,7 +74,7 @@ function textElements(line: string): string {
 
 function runProperties({ bold, italic, strike, code, link, rtl }: TextStyle): string {
   const style = link ? 'Hyperlink' : 'CodeText';
-  // Word wants them in this order.
+  // Word requires this order.
   const properties = [
     link || code ? `<w:rStyle w:val="${style}"/>` : '',
     bold ? '<w:b/><w:bCs/>' : '',
@@ -86,27 +86,27 @@ function runProperties({ bold, italic, strike, code, link, rtl }: TextStyle): st
 }
 
 /**
- * A text cut where letters of the other direction begin. What stands between the two reads as its paragraph does, and so
- * does a bracket that closes what was opened before: `(old tea) 123`.
+ * Splits a text where the direction of its letters changes. Characters between two directions belong to that of the
+ * paragraph, and so does a closing bracket that was opened in an earlier stretch: `(old tea) 123`.
  */
 function stretches(text: string, rtl: boolean): string[] {
   const found: string[] = [];
   let start = 0;
-  let behind = 0;
-  let open = 0;
+  let lastEnd = 0;
+  let openBrackets = 0;
   let direction: boolean | undefined;
-  for (const { 0: sign, index } of text.matchAll(/[\p{L}\p{M}\p{N}\p{Ps}\p{Pe}]/gu)) {
-    if (/\p{Ps}/u.test(sign)) open++;
-    const closes = /\p{Pe}/u.test(sign) && --open < 0;
-    const own = LETTER.test(sign) ? RTL_LETTER.test(sign) : closes ? rtl : direction;
+  for (const { 0: character, index } of text.matchAll(/[\p{L}\p{M}\p{N}\p{Ps}\p{Pe}]/gu)) {
+    if (/\p{Ps}/u.test(character)) openBrackets++;
+    const closes = /\p{Pe}/u.test(character) && --openBrackets < 0;
+    const own = LETTER.test(character) ? RTL_LETTER.test(character) : closes ? rtl : direction;
     if (direction !== undefined && own !== direction) {
-      const cut = direction === rtl ? index : behind;
+      const cut = direction === rtl ? index : lastEnd;
       found.push(text.slice(start, cut));
       start = cut;
-      open = 0;
+      openBrackets = 0;
     }
     direction = own;
-    behind = index + sign.length;
+    lastEnd = index + character.length;
   }
   return [...found, text.slice(start)];
 }

@@ -3,10 +3,10 @@ import { escapedMarkup } from '../../../base/text.ts';
 /** The namespaces of Word's parts, for their root elements. */
 export const WORD_NAMESPACES =
   'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
-/** The namespace of relationships between parts, also the beginning of their types. */
+/** The namespace of relationships between parts, and the prefix of their types. */
 export const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-/** Text as text, in elements and in attributes. What XML 1.0 forbids is left out. */
+/** Escapes text for elements and attributes. Characters that XML 1.0 forbids are removed. */
 export function xmlText(text: string): string {
   const allowed = text
     .toWellFormed()
@@ -14,7 +14,7 @@ export function xmlText(text: string): string {
   return escapedMarkup(allowed);
 }
 
-/** A part with its declaration. */
+/** A part with its XML declaration. */
 export function xmlPart(content: string): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${content}`;
 }

@@ -1,9 +1,9 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** The version of the format that a reader has to know: 2.0, for compression. */
+/** The format version that a reader needs: 2.0, for compression. */
 const VERSION = 20;
 const DEFLATED = 8;
-/** 1 January 1980, the first day that the format knows: the same report gives the same bytes. */
+/** 1 January 1980, the first day of the format. A fixed date makes the bytes reproducible. */
 const DAY = 0x21;
 
 /** A ZIP file of these parts, in their order. Names are ASCII. */
@@ -14,13 +14,13 @@ export function zipFile(parts: readonly (readonly [name: string, content: string
   for (const [name, content] of parts) {
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     const packed = deflateRawSync(bytes);
-    const about = header({ name, bytes, packed });
-    files.push(Buffer.from('PK\x03\x04', 'latin1'), about, Buffer.from(name), packed);
-    // Comment, disk and attributes of the entry are empty.
+    const fields = header({ name, bytes, packed });
+    files.push(Buffer.from('PK\x03\x04', 'latin1'), fields, Buffer.from(name), packed);
+    // The entry's comment, disk and attributes are empty.
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(offset, 10);
-    directory.push(Buffer.from('PK\x01\x02', 'latin1'), uint16(VERSION), about, rest, Buffer.from(name));
-    offset += 4 + about.length + name.length + packed.length;
+    directory.push(Buffer.from('PK\x01\x02', 'latin1'), uint16(VERSION), fields, rest, Buffer.from(name));
+    offset += 4 + fields.length + name.length + packed.length;
   }
   const index = Buffer.concat(directory);
   const end = Buffer.alloc(22);
@@ -32,7 +32,7 @@ export function zipFile(parts: readonly (readonly [name: string, content: string
   return Buffer.concat([...files, index, end]);
 }
 
-/** What stands both before a file and in the directory. */
+/** The header fields that a file has in front of it and in the directory. */
 function header({ name, bytes, packed }: { name: string; bytes: Buffer; packed: Buffer }): Buffer {
   const header = Buffer.alloc(26);
   header.writeUInt16LE(VERSION, 0);

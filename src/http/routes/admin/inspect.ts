@@ -15,12 +15,12 @@ export async function listAudit({ audit }: AppDeps, { req }: Call): Promise<Answ
   return json({ object: 'list', data, has_more: page.hasMore } satisfies AuditList);
 }
 
-/** `GET /admin/config` (docs/keys.md, "The configuration"): the one in force. */
+/** `GET /admin/config` (docs/keys.md, "The configuration"): the current one. */
 export async function getConfig({ config }: AppDeps): Promise<Answer> {
   return json({ object: 'config', config: shownConfig(config.current()) });
 }
 
-/** `GET /admin/responses/:id/turns/:turn` (docs/api.md, "The prompt of a turn"): of a run of the key's own user. */
+/** `GET /admin/responses/:id/turns/:turn` (docs/api.md, "The prompt of a turn"), for runs of the key's own user. */
 export async function getTurnPrompt({ runs }: AppDeps, { req, identity: { caller, config } }: Call): Promise<Answer> {
   const run = await runs.find(caller, 'responses', String(req.params.id));
   const model = config.models[run.model];

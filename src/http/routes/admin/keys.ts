@@ -20,43 +20,43 @@ import { readQuery } from '../../query.ts';
 
 /** `/admin/keys` (docs/keys.md). */
 
-/** Clients take `.` and `..` out of paths, escaped or not: nobody could revoke such a key. */
+/** Clients resolve `.` and `..` in paths, even when escaped, so nobody could revoke such a key. */
 const id = name.refine((text) => text !== '.' && text !== '..', 'must be more than dots');
 const newKey = keySettings.extend({ id: id.optional() });
 
-/** Where its parameter is missing, the endpoint says so in its own words. */
+/** The parameter is optional here so that the endpoint can report its absence itself. */
 const modelQuery = explainQuery.partial();
 
-/** `GET /admin/keys`: those of the file, then page by page those of the store. */
+/** `GET /admin/keys`: the keys of the configuration file, then page by page those of the store. */
 export async function listKeys({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
   const query = readQuery(req, auditQuery);
   const page = await keys.list(query);
   const ofFile = query.after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
   return json({
     object: 'list',
-    data: [...ofFile.map(shownOfFile), ...page.keys.map(shown)],
+    data: [...ofFile.map(adminKeyOfFile), ...page.keys.map(adminKeyOf)],
     has_more: page.hasMore,
   });
 }
 
 /** `POST /admin/keys`. */
 export async function createKey(deps: AppDeps, call: Call): Promise<Answer> {
-  const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
+  const { id = `key_${randomUUID()}`, ...settings } = requireKnownFields(newKey, (await readJson(call)).json);
   checkWithConfig(id, settings, call.identity.config);
   const { key, secret } = await deps.keys.create(id, settings);
   await audit(deps, call, { action: 'key.created', target: id });
-  return json({ ...shown(key), secret });
+  return json({ ...adminKeyOf(key), secret });
 }
 
-/** `GET /admin/keys/:id`, of the store or of the file. */
+/** `GET /admin/keys/:id`: a key of the store or of the configuration file. */
 export async function getKey({ keys, admission, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
   const known = keyringOf(config.current()).byId(id);
-  const told = known && keys.isOfFile(id) ? shownOfFile(known) : shown(await keys.get(id));
-  return json({ ...told, used: known ? await admission.usage(known) : [] });
+  const shown = known && keys.isOfFile(id) ? adminKeyOfFile(known) : adminKeyOf(await keys.get(id));
+  return json({ ...shown, used: known ? await admission.usage(known) : [] });
 }
 
-/** `GET /admin/keys/:id/explain`: what the key gets when it asks for `model`. */
+/** `GET /admin/keys/:id/explain`: what the key gets when it requests `model`. */
 export async function explainKey({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
   const { model: name } = readQuery(req, modelQuery);
@@ -70,19 +70,19 @@ export async function explainKey({ keys, config }: AppDeps, { req }: Call): Prom
   throw new GatewayError('not_found', `The key ${id} is not in use at this moment.`);
 }
 
-/** `PATCH /admin/keys/:id`: what is null is set back to its default. */
+/** `PATCH /admin/keys/:id`: null resets a setting to its default. */
 export async function updateKey(deps: AppDeps, call: Call): Promise<Answer> {
   const { json: changes } = await readJson(call);
   const id = idIn(call.req);
-  refuseOfFile(deps, id);
+  refuseFileKey(deps, id);
   const key = await deps.keys.update(id, (settings) => {
     const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
-    const changed = strict(keySettings, Object.fromEntries(merged));
+    const changed = requireKnownFields(keySettings, Object.fromEntries(merged));
     checkWithConfig(id, changed, call.identity.config);
     return changed;
   });
   await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
-  return json(shown(key));
+  return json(adminKeyOf(key));
 }
 
 /** `POST /admin/keys/:id/rotate`. */
@@ -90,17 +90,17 @@ export async function rotateKey(deps: AppDeps, call: Call): Promise<Answer> {
   const body = hasBody(call.req) ? (await readJson(call)).json : {};
   const { overlap_seconds: overlap } = parseValue(rotateKeyBody, body);
   const id = idIn(call.req);
-  refuseOfFile(deps, id);
+  refuseFileKey(deps, id);
   const { key, secret } = await deps.keys.rotate(id, { overlapMs: overlap * 1000 });
   await audit(deps, call, { action: 'key.rotated', target: id, detail: `overlap ${overlap} s` });
-  return json({ ...shown(key), secret });
+  return json({ ...adminKeyOf(key), secret });
 }
 
 /** `DELETE /admin/keys/:id`. */
 export async function deleteKey(deps: AppDeps, call: Call): Promise<Answer> {
   await skipBody(call);
   const id = idIn(call.req);
-  refuseOfFile(deps, id);
+  refuseFileKey(deps, id);
   await deps.keys.remove(id);
   await audit(deps, call, { action: 'key.deleted', target: id });
   return json({ object: 'key', id, deleted: true });
@@ -110,41 +110,39 @@ function idIn(req: Call['req']): string {
   return String(req.params.id);
 }
 
-/** What is written is known: a misspelt limit would be no limit. */
-function strict<T extends typeof newKey | typeof keySettings>(schema: T, body: Record<string, unknown>) {
+/** Refuses unknown fields, because a misspelt limit would be no limit. */
+function requireKnownFields<T extends typeof newKey | typeof keySettings>(schema: T, body: Record<string, unknown>) {
   parseValue(schema, body);
-  // As it was written: what is a default today is not kept as if it had been chosen.
+  // Not the parsed value: defaults of today must not be stored as if they had been chosen.
   return body as KeySettings & { id?: string };
 }
 
-function refuseOfFile({ keys }: AppDeps, id: string): void {
+function refuseFileKey({ keys }: AppDeps, id: string): void {
   if (!keys.isOfFile(id)) return;
   throw new GatewayError('invalid_parameter', `The key ${id} stands in the configuration file: change it there.`);
 }
 
-/**
- * The names of models, providers and teams in a key are those of the configuration, and its credentials replace those
- * of their providers.
- */
+/** Refuses settings that name models, providers or teams that are not configured, or `${...}` references. */
 function checkWithConfig(id: string, settings: KeySettings, config: GatewayConfig): void {
   const refuse = (param: string, message: string) => {
     throw fieldError('invalid_parameter', param, `${message}.`);
   };
   const key = { ...keySettings.parse(settings), id, secret_sha256: '0'.repeat(64) };
-  const written = Object.entries(key.provider_keys).map(([name, text]) => [`provider_keys.${name}`, text] as const);
+  const credentials = Object.entries(key.provider_keys).map(([name, text]) => [`provider_keys.${name}`, text] as const);
   const secrets = (key.webhook?.secret ?? []).map((text) => ['webhook.secret', text] as const);
-  for (const [param, text] of [...written, ...secrets]) {
+  for (const [param, text] of [...credentials, ...secrets]) {
     if (text.includes('${')) refuse(param, 'references are read in the configuration file only: give the text itself');
   }
   const { models, providers, teams, passthrough } = config;
-  // A record that is parsed lacks names such as __proto__, which no provider has.
-  if (written.length < Object.keys(settings.provider_keys ?? {}).length) refuse('provider_keys', 'names no provider');
+  // Parsing drops names such as `__proto__`, which no provider has.
+  if (credentials.length < Object.keys(settings.provider_keys ?? {}).length)
+    refuse('provider_keys', 'names no provider');
   const [problem] = crossCheck({ keys: [key], models, providers, teams, passthrough });
   if (problem?.path[0] === 'keys') refuse(problem.path.slice(2).join('.'), problem.message);
   if (problem) refuse('provider_keys', `${problem.path.join('.')} ${problem.message}`);
 }
 
-function shown({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey {
+function adminKeyOf({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey {
   const until = hashes[1]?.until;
   return {
     ...withoutSecrets(settings),
@@ -157,7 +155,7 @@ function shown({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey
   };
 }
 
-function shownOfFile({ id, secret, secret_sha256, ...settings }: KeyConfig): AdminKey {
+function adminKeyOfFile({ id, secret, secret_sha256, ...settings }: KeyConfig): AdminKey {
   return {
     ...withoutSecrets(settings),
     object: 'key',
@@ -168,7 +166,7 @@ function shownOfFile({ id, secret, secret_sha256, ...settings }: KeyConfig): Adm
   };
 }
 
-/** Of credentials, whose they are; the query of a webhook may hold one, too. */
+/** Settings without secrets: credentials are shown as the names of their providers, webhooks without their query. */
 function withoutSecrets({ provider_keys: own = {}, webhook, ...settings }: KeySettings) {
   const providers = Object.keys(own);
   return {

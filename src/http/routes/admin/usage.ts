@@ -9,29 +9,29 @@ import type { Call } from '../../endpoint.ts';
 import { readQuery } from '../../query.ts';
 
 const DAY_MS = 86_400_000;
-/** Days that are shown where none are named. */
-const LATEST_DAYS = 30;
-/** Rows of an answer. */
-const MOST_ROWS = 100_000;
+/** How many days are shown if none are given. */
+const DEFAULT_DAYS = 30;
+/** The most rows of an answer. */
+const MAX_ROWS = 100_000;
 
 /** `GET /admin/usage` (docs/keys.md, "Usage"). */
 export async function getUsage(deps: AppDeps, { req, res, identity: { config } }: Call): Promise<Answer> {
-  const asked = readQuery(req, usageQuery);
-  const groups = groupsIn(asked.group_by);
+  const query = readQuery(req, usageQuery);
+  const groups = groupsIn(query.group_by);
   const today = deps.clock.now();
-  const { to = dayOf(today) } = asked;
-  const { from = dayOf(Date.parse(to) - (LATEST_DAYS - 1) * DAY_MS) } = asked;
+  const { to = dayOf(today) } = query;
+  const { from = dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS) } = query;
   const rows = new Map<string, UsageRow>();
   const days = daysFrom(from, to);
-  // Once: of a store that is away each try takes its time.
+  // Once, not for each day: if the store is unavailable, every attempt takes long.
   await deps.usage.flush();
   for (const day of days) {
     addUp(rows, await deps.usage.day(day), groups);
     await nextTurn();
   }
-  const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => shown(row, groups));
+  const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => usageEntry(row, groups));
   const list: UsageList = { object: 'list', from, to, currency: config.server.currency, data };
-  if (asked.format === 'json') return json(list);
+  if (query.format === 'json') return json(list);
   res.setHeader('content-type', 'text/csv; charset=utf-8');
   res.setHeader('content-disposition', `attachment; filename="usage-${from}-${to}.csv"`);
   res.end(toCsv(data, groups));
@@ -59,8 +59,8 @@ function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: r
   for (const row of rows) {
     const name = JSON.stringify(groups.map((group) => row[group]));
     const sum = sums.get(name) ?? emptyUsage(row);
-    if (sums.size >= MOST_ROWS && !sums.has(name)) {
-      const what = `this makes more than ${MOST_ROWS} rows; ask for fewer days or groups.`;
+    if (sums.size >= MAX_ROWS && !sums.has(name)) {
+      const what = `this makes more than ${MAX_ROWS} rows; ask for fewer days or groups.`;
       throw fieldError('invalid_parameter', 'group_by', what);
     }
     sums.set(name, sum);
@@ -68,7 +68,7 @@ function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: r
   }
 }
 
-function shown(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][number] {
+function usageEntry(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][number] {
   const { requests, errors, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_nanos } = row;
   return {
     ...Object.fromEntries(groups.map((group) => [group, row[group]])),
@@ -88,7 +88,7 @@ function toCsv(rows: UsageList['data'], groups: readonly UsageGroup[]): string {
   return `${[columns.join(','), ...lines].join('\r\n')}\r\n`;
 }
 
-/** As RFC 4180 has it. A text that a spreadsheet would take for a formula is marked as text. */
+/** A cell of RFC 4180. Text that a spreadsheet would take for a formula is marked as text. */
 function cell(value: string | number): string {
   const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -7,16 +7,16 @@ import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
 import { hasBody, type JsonBody, readJson } from '../../middleware/body.ts';
-import { keptConversationItems } from './items.ts';
+import { itemsToStore } from './items.ts';
 
-const NOTHING: JsonBody = { raw: Buffer.from('{}'), json: {} };
+const EMPTY_BODY: JsonBody = { raw: Buffer.from('{}'), json: {} };
 
 /** `POST /v1/conversations` (docs/api.md, "Conversations"). */
 export async function postConversation(deps: AppDeps, call: Call): Promise<Answer> {
-  const body = hasBody(call.req) ? await readJson(call) : NOTHING;
+  const body = hasBody(call.req) ? await readJson(call) : EMPTY_BODY;
   const { value } = parseBody(createConversation, body.json);
   requireExactMetadata(body.raw);
-  const items = value.items ? await keptConversationItems(deps, call, body.json.items) : [];
+  const items = value.items ? await itemsToStore(deps, call, body.json.items) : [];
   return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
 }
 
@@ -25,10 +25,10 @@ export async function getConversation({ conversations }: AppDeps, call: Call): P
   return json(shownConversation(await conversations.find(call.identity.caller, idOf(call))));
 }
 
-/** `POST /v1/conversations/:id`: new metadata in the place of the old. */
+/** `POST /v1/conversations/:id`: replaces the metadata. */
 export async function updateMetadata({ conversations }: AppDeps, call: Call): Promise<Answer> {
   const body = await readJson(call);
-  // OpenAI's clients clear it so.
+  // OpenAI's clients send null to clear it.
   const cleared = body.json.metadata === null && { metadata: {} };
   const { value } = parseBody(updateConversation, { ...body.json, ...cleared });
   requireExactMetadata(body.raw);

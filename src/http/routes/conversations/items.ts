@@ -9,14 +9,14 @@ import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
 import { readJson } from '../../middleware/body.ts';
 import { readQuery } from '../../query.ts';
-import { keptItems } from '../../submission/kept-items.ts';
+import { dereferenceItems } from '../../submission/input-items.ts';
 
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
 export async function postItems(deps: AppDeps, call: Call): Promise<Answer> {
   const body = await readJson(call);
   parseBody(createConversationItems, body.json);
   const record = await recordOf(deps, call);
-  const items = await keptConversationItems(deps, call, body.json.items);
+  const items = await itemsToStore(deps, call, body.json.items);
   return json(page(await deps.conversations.add(record, items), false));
 }
 
@@ -39,11 +39,11 @@ export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
   return json(shownConversation(record));
 }
 
-/** Items of a body as they are kept: the bytes that they carry as files of their own. */
-export async function keptConversationItems(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
+/** The items of a body as they are stored: attached bytes become files of their own. */
+export async function itemsToStore(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
-  await deps.attachments.keepData(items, { user: identity.caller.user, keepMs, field: 'items' });
-  return await keptItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
+  await deps.attachments.saveFiles(items, { user: identity.caller.user, keepMs, field: 'items' });
+  return await dereferenceItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
 }
 
 function recordOf({ conversations }: AppDeps, { req, identity }: Call) {

@@ -25,14 +25,14 @@ export async function postFile(deps: AppDeps, call: Call): Promise<Answer> {
     deps.files.take(source, { user: caller.user, signal });
   const { file, fields } = await readUpload(call, { take, stack, signal: context.signal });
   if (!file) throw fieldError('missing_parameter', 'file', 'the form holds no file.');
-  const { purpose, expires_after } = parseValue(uploadFields, shaped(fields));
+  const { purpose, expires_after } = parseValue(uploadFields, nestFields(fields));
   const keepMs = expires_after && expires_after.seconds * 1000;
   const { name, type, taken } = file;
   const added = await deps.files.add(taken, { user: caller.user, name, type, purpose, keepMs });
   const ignored = [...fields.keys()].filter(
     (field) => !/^(?:purpose|expires_after(?:\[(?:anchor|seconds)\])?)$/.test(field),
   );
-  return json(shown(added), { headers: ignoredHeader(ignored, {}) });
+  return json(fileObject(added), { headers: ignoredHeader(ignored, {}) });
 }
 
 /** `GET /v1/files`: the newest first. */
@@ -40,15 +40,15 @@ export async function listFiles({ files }: AppDeps, { req, identity: { caller } 
   const { after: cursor, ...query } = readQuery(req, listFilesQuery);
   const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
   const page = await files.list({ user: caller.user, ...query, after });
-  return json(listOf(page.files.map(shown), page.hasMore));
+  return json(listOf(page.files.map(fileObject), page.hasMore));
 }
 
 /** `GET /v1/files/:id`. */
 export async function getFile(deps: AppDeps, call: Call): Promise<Answer> {
-  return json(shown(await fileOf(deps, call)));
+  return json(fileObject(await fileOf(deps, call)));
 }
 
-/** `GET /v1/files/:id/content`: its bytes as they came, for saving and not for showing. */
+/** `GET /v1/files/:id/content`: the original bytes, as an attachment that browsers do not render. */
 export async function getFileContent(deps: AppDeps, call: Call): Promise<Answer> {
   const file = await fileOf(deps, call);
   const { res } = call;
@@ -56,7 +56,7 @@ export async function getFileContent(deps: AppDeps, call: Call): Promise<Answer>
   const source = await deps.files.stream(file, signal);
   res.setHeader('content-type', 'application/octet-stream');
   res.setHeader('content-length', file.bytes);
-  res.setHeader('content-disposition', savedAs(file.name));
+  res.setHeader('content-disposition', attachmentDisposition(file.name));
   await pipeline(source, res, { signal }).catch(() => void res.destroy());
   return { kind: 'written' };
 }
@@ -68,8 +68,8 @@ export async function deleteFile(deps: AppDeps, call: Call): Promise<Answer> {
   return json({ id: publicFileId(file.id), object: 'file', deleted: true });
 }
 
-/** For saving under a name: also in ASCII, for clients that know no other (RFC 6266). */
-function savedAs(name: string): string {
+/** A `Content-Disposition` that saves under this name, with an ASCII one for older clients (RFC 6266). */
+function attachmentDisposition(name: string): string {
   const plain = name.replace(/[^ -~]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
@@ -79,7 +79,7 @@ function fileOf({ files }: AppDeps, { req, identity }: Call): Promise<FileRecord
   return files.find(identity.caller.user, String(req.params.id));
 }
 
-function shown({ id, bytes, createdAt, expiresAt, name, purpose }: FileRecord): FileObject {
+function fileObject({ id, bytes, createdAt, expiresAt, name, purpose }: FileRecord): FileObject {
   return {
     id: publicFileId(id),
     object: 'file',
@@ -92,11 +92,11 @@ function shown({ id, bytes, createdAt, expiresAt, name, purpose }: FileRecord): 
   };
 }
 
-/** The fields of a form as an object: `expires_after[seconds]` is a field of `expires_after`, which may also be JSON. */
-function shaped(fields: Upload['fields']): Record<string, unknown> {
+/** The fields of a form as an object. `expires_after` may be sent as JSON, or as fields like `expires_after[seconds]`. */
+function nestFields(fields: Upload['fields']): Record<string, unknown> {
   const purpose = fields.get('purpose');
-  const whole = fields.get('expires_after');
-  if (whole !== undefined) return { purpose, expires_after: parseJson(whole) ?? whole };
+  const text = fields.get('expires_after');
+  if (text !== undefined) return { purpose, expires_after: parseJson(text) ?? text };
   const after = { anchor: fields.get('expires_after[anchor]'), seconds: fields.get('expires_after[seconds]') };
   const expires_after = after.anchor === undefined && after.seconds === undefined ? undefined : after;
   return { purpose, expires_after };

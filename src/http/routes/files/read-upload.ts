@@ -8,17 +8,17 @@ import { mediaType, requireIdentity } from '../../middleware/body.ts';
 
 /** A form with one file. */
 export interface Upload {
-  /** Undefined where the form has none. */
+  /** Undefined if the form has none. */
   file: { name: string; type: string; taken: TakenBytes } | undefined;
-  /** Its other fields, by name. */
+  /** The other fields, by name. */
   fields: ReadonlyMap<string, string>;
 }
 
 const LIMITS = { fieldNameSize: 100, fieldSize: 1000, fields: 20, files: 5, parts: 25, headerPairs: 20 };
 
 /**
- * Reads a form as it comes; `take` gets the file, of which nothing stays in memory. Dispose `stack` to give up what was taken.
- * @throws GatewayError `unsupported_media_type`, `invalid_parameter` where the form breaks off or stalls, and as `take`.
+ * Reads a form as it arrives, and streams its file to `take`. Disposing of `stack` removes the file again.
+ * @throws GatewayError `unsupported_media_type`, `invalid_parameter` if the form breaks off or stalls, and as `take`.
  */
 export async function readUpload(
   { req, res, bodies }: Pick<Call, 'req' | 'res' | 'bodies'>,
@@ -41,26 +41,26 @@ export async function readUpload(
   const fields = new Map<string, string>();
   let taking: Promise<Upload['file']> | undefined;
   const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
+  const anySignal = AbortSignal.any([signal, stop.signal]);
   const parser = makeParser({ ...req.headers, 'content-type': type });
   parser.on('field', (name: string, value: string) => void fields.set(name, value));
   parser.on('file', (field: string, source: Readable, name: string, encoding: string, type: string) => {
-    // It fails with its form, also once nobody reads it any more.
+    // It emits the errors of the form, even when nobody reads it any more.
     source.on('error', () => {});
     if (field !== 'file') source.resume();
     else if (/^(?:base64|quoted-printable)$/i.test(encoding))
       stop.abort(fieldError('invalid_parameter', 'file', 'send its bytes as they are, not encoded.'));
     else if (taking) stop.abort(fieldError('invalid_parameter', 'file', 'send one file at a time.'));
     else {
-      taking = take(source, { signal: either }).then((taken) => ({ name, type, taken: stack.use(taken) }));
-      // What it fails with is thrown below.
+      taking = take(source, { signal: anySignal }).then((taken) => ({ name, type, taken: stack.use(taken) }));
+      // The error is thrown below.
       taking.catch((thrown: unknown) => stop.abort(thrown));
     }
   });
   try {
-    await parsed(req, { parser, idleMs: bodies.idleMs, signal: either });
+    await parseForm(req, { parser, idleMs: bodies.idleMs, signal: anySignal });
   } catch (thrown) {
-    // What is being taken has to be there for `stack` to dispose of.
+    // Waits for the file, so that `stack` can dispose of it.
     stop.abort(thrown);
     await taking?.catch(() => {});
     throw thrown;
@@ -76,8 +76,8 @@ function makeParser(headers: IncomingMessage['headers'] & { 'content-type': stri
   }
 }
 
-/** Feeds the parser with the whole body. */
-async function parsed(
+/** Pipes the whole body into the parser. */
+async function parseForm(
   req: IncomingMessage,
   { parser, idleMs, signal }: { parser: InstanceType<typeof Busboy>; idleMs: number; signal: AbortSignal },
 ): Promise<void> {

@@ -49,7 +49,7 @@ export async function getStoreFile(deps: AppDeps, call: Call): Promise<Answer> {
   return json(shownFile(await fileOf(deps, call)));
 }
 
-/** `POST .../files/:file`: other attributes. */
+/** `POST .../files/:file`: replaces the attributes. */
 export async function updateStoreFile(deps: AppDeps, call: Call): Promise<Answer> {
   const { value, headers } = await readFields(call, updateFileBody);
   const { store, id } = await fileOf(deps, call);
@@ -64,7 +64,7 @@ export async function detachFile(deps: AppDeps, call: Call): Promise<Answer> {
   return json({ id, object: 'vector_store.file.deleted', deleted: true });
 }
 
-/** `GET .../files/:file/content`: its text as it is searched. */
+/** `GET .../files/:file/content`: the text that is searched. */
 export async function getStoreFileContent(deps: AppDeps, call: Call): Promise<Answer> {
   const file = await fileOf(deps, call);
   const { text } = await deps.documentReader.text(call.identity.caller.user, file).catch((thrown: unknown) => {

@@ -8,10 +8,10 @@ interface NamedFile {
   chunking: Record<string, unknown> | undefined;
 }
 
-/** Files that are looked up beside each other. */
-const AT_ONCE = 32;
+/** How many files are looked up at the same time. */
+const CONCURRENT_LOOKUPS = 32;
 
-/** The user's files that a request names. @throws GatewayError `not_found` naming the place in `param`. */
+/** The user's files that a request names. @throws GatewayError `not_found` with the file's place in `param`. */
 export async function filesIn(
   { files }: AppDeps,
   user: string,
@@ -19,12 +19,12 @@ export async function filesIn(
   param: string,
 ): Promise<NewFiles['files']> {
   const found: NewFiles['files'][number][] = [];
-  for (let at = 0; at < named.length; at += AT_ONCE) {
-    const some = named.slice(at, at + AT_ONCE).map(async ({ id, attributes, chunking }, index) => {
-      const place = named.length === 1 && param === 'file_id' ? param : `${param}[${at + index}]`;
+  for (let start = 0; start < named.length; start += CONCURRENT_LOOKUPS) {
+    const batch = named.slice(start, start + CONCURRENT_LOOKUPS).map(async ({ id, attributes, chunking }, index) => {
+      const place = named.length === 1 && param === 'file_id' ? param : `${param}[${start + index}]`;
       return { file: await files.find(user, id, place), attributes, chunking };
     });
-    found.push(...(await Promise.all(some)));
+    found.push(...(await Promise.all(batch)));
   }
   return found;
 }

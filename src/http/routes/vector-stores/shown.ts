@@ -8,7 +8,7 @@ import {
 import type { Batch, FileState, StoredFile, VectorStore } from '../../../vector-stores/records.ts';
 import { expiryOf } from '../../../vector-stores/vector-stores.ts';
 
-/** Vector stores and what they hold, as clients see them. */
+/** Vector stores, their files and batches, as clients see them. */
 
 type Counts = Record<FileState, number>;
 
@@ -54,7 +54,7 @@ export function shownFile({
   };
 }
 
-/** What OpenAI shows for `auto`. Passages are cut by headings and pages whatever stands here. */
+/** What OpenAI shows for `auto`. Files are split by headings and pages regardless. */
 const STRATEGY = { type: 'static' as const, static: { max_chunk_size_tokens: 800, chunk_overlap_tokens: 400 } };
 
 export function shownBatch({ id, store, createdAt }: Batch, files: readonly StoredFile[]): FileBatchObject {

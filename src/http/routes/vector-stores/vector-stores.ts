@@ -34,9 +34,9 @@ export async function postVectorStore(deps: AppDeps, call: Call): Promise<Answer
   const chunking = body.chunking_strategy ?? undefined;
   const named = (body.file_ids ?? []).map((id) => ({ id, attributes: {}, chunking }));
   const files = await filesIn(deps, user, named, 'file_ids');
-  const store = await deps.vectorStores.create(user, changed({ name: '', metadata: {} }, body));
+  const store = await deps.vectorStores.create(user, applyChanges({ name: '', metadata: {} }, body));
   if (files.length > 0) await deps.vectorStores.attach(store, { files });
-  return json(await shown(deps, store), { headers });
+  return json(await showStore(deps, store), { headers });
 }
 
 /** `GET /v1/vector_stores`. */
@@ -45,12 +45,12 @@ export async function listVectorStores(deps: AppDeps, { req, identity: { caller 
   const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
   const page = await deps.vectorStores.list(caller.user, { ...query, after });
   const stores = isBackward ? page.stores.reverse() : page.stores;
-  return json(listOf(await Promise.all(stores.map((store) => shown(deps, store))), page.hasMore));
+  return json(listOf(await Promise.all(stores.map((store) => showStore(deps, store))), page.hasMore));
 }
 
 /** `GET /v1/vector_stores/:id`. */
 export async function getVectorStore(deps: AppDeps, call: Call): Promise<Answer> {
-  return json(await shown(deps, await storeOf(deps, call)));
+  return json(await showStore(deps, await storeOf(deps, call)));
 }
 
 /** `POST /v1/vector_stores/:id`. */
@@ -58,9 +58,9 @@ export async function updateVectorStore(deps: AppDeps, call: Call): Promise<Answ
   const { value: body, headers } = await readFields(call, updateVectorStoreBody);
   const { user } = call.identity.caller;
   const now = deps.clock.now();
-  const change = (store: VectorStore) => ({ ...changed(store, body), lastActiveAt: now });
+  const change = (store: VectorStore) => ({ ...applyChanges(store, body), lastActiveAt: now });
   const store = await deps.vectorStores.update(user, String(call.req.params.id), change);
-  return json(await shown(deps, store), { headers });
+  return json(await showStore(deps, store), { headers });
 }
 
 /** `DELETE /v1/vector_stores/:id`. */
@@ -80,14 +80,14 @@ export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answ
   const store = await storeOf(deps, call);
   const queries = typeof query === 'string' ? [query] : query;
   const { signal } = call.identity.context;
-  const found = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
+  const hits = await deps.storeSearch.search(store.id, { queries, limit, filter }, signal);
   void deps.vectorStores.touch(store);
-  const least = ranking_options?.score_threshold ?? 0;
+  const minScore = ranking_options?.score_threshold ?? 0;
   const page: SearchPage = {
     object: 'vector_store.search_results.page',
     search_query: queries,
-    data: found
-      .filter(({ score }) => score >= least)
+    data: hits
+      .filter(({ score }) => score >= minScore)
       .map(({ file, score, text, page: number, section }) => ({
         file_id: file.id,
         filename: file.name,
@@ -103,7 +103,7 @@ export async function searchVectorStore(deps: AppDeps, call: Call): Promise<Answ
   return json(page, { headers });
 }
 
-/** Where a page of a list begins, and in which direction it is read. */
+/** The cursor of a page, and the direction in which the list is read. */
 export function cursorPage({ limit, order, after, before }: z.output<typeof listVectorStoresQuery>) {
   if (after !== undefined && before !== undefined)
     throw fieldError('invalid_parameter', 'before', 'give either after or before.');
@@ -119,15 +119,15 @@ export function storeOf({ vectorStores }: AppDeps, { req, identity }: Call): Pro
   return vectorStores.find(identity.caller.user, String(req.params.id));
 }
 
-async function shown(deps: AppDeps, store: VectorStore) {
+async function showStore(deps: AppDeps, store: VectorStore) {
   const counts = await deps.vectorStores.counts(store.id);
   return shownStore(store, counts, await deps.vectorStores.bytes(store.id, { grows: counts.in_progress > 0 }));
 }
 
 type Settings = Pick<StoreValue, 'name' | 'description' | 'metadata' | 'expiresAfterDays'>;
 
-/** What is absent stays, what is null is taken out. */
-function changed<T extends Settings>(store: T, body: z.output<typeof updateVectorStoreBody>): T {
+/** Absent fields stay, null removes a field. */
+function applyChanges<T extends Settings>(store: T, body: z.output<typeof updateVectorStoreBody>): T {
   const { name, description, metadata, expires_after } = body;
   return {
     ...store,
