@@ -31,17 +31,17 @@ export function accounting({ live, metrics, admission, usage, webhooks, activity
   const onNotDelivered = warn('the end of a run is delivered a little later');
   return {
     metrics,
-    beforeResume: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(onNotCounted(run)),
+    beforeResume: (run: AdmittedRun) => admission.renewRun({ ...run, runMs }).catch(onNotCounted(run)),
     // A store that is away gets the usage with the next step.
-    onUsage: (run: EndedRun) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
+    onUsage: (run: EndedRun) => void admission.noteRunUsage({ ...run, runMs }).catch(() => {}),
     onRunEnded(run: Parameters<NonNullable<DriverParts['onRunEnded']>>[0]) {
       const { error, status, model, keyId, tag, used } = run;
       const team = live.keyById(keyId)?.team;
       usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });
-      admission.runEnded(run).catch(onNotReleased(run));
+      admission.settleRun(run).catch(onNotReleased(run));
       if (run.notifies) webhooks.deliverEnd(run.id).catch(onNotDelivered(run));
       if (error === undefined || error === 'cancelled') return;
-      activity.failed({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
+      activity.recordFailure({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },
   } satisfies Partial<DriverParts>;
 }

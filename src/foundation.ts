@@ -17,7 +17,7 @@ import { StoredKeys } from './keys/stored-keys.ts';
 import type { Executor } from './runs/executing/executor.ts';
 import { EventLoopLoad, type LoadMeter } from './runs/load-meter.ts';
 import { RunMetrics } from './runs/metrics.ts';
-import { sharedCache } from './store/cache.ts';
+import { jsonCache } from './store/cache.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
@@ -94,9 +94,10 @@ export async function openUpstream(
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const observe = (report: AttemptReport) => {
     metrics.attempt(report);
-    activity.attempt(report, storage.clock.now());
+    activity.recordAttempt(report, storage.clock.now());
   };
-  const observeFirstToken = (provider: string, ms: number) => activity.firstToken(provider, ms, storage.clock.now());
+  const observeFirstToken = (provider: string, ms: number) =>
+    activity.recordFirstToken(provider, ms, storage.clock.now());
   const builtins = { demo: demo.url };
   const upstream = createUpstream(providers, { log, builtins, secrets, observe, observeFirstToken });
   live.onChange((next) => upstream.update(next.providers));
@@ -157,7 +158,7 @@ export function openKeys(
 }
 
 function openToolbox({ live, storage, log }: Foundation, embeddings: EmbeddingsSource): LiveToolbox {
-  const cache = sharedCache(storage.caches, { namespace: 'tools', ttlMs: 3_600_000 });
+  const cache = jsonCache(storage.caches, { namespace: 'tools', ttlMs: 3_600_000 });
   const toolbox = createLiveToolbox(live.current().tools, {
     create: async (config) => {
       const { createToolbox } = await import('./tools/toolbox.ts');

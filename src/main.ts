@@ -1,6 +1,6 @@
 import './polyfills.ts';
 import { enableCompileCache } from 'node:module';
-import { COMPILE_CACHE } from './base/compile-cache.ts';
+import { COMPILE_CACHE_FOLDER } from './base/compile-cache.ts';
 import type { RunningGateway } from './cli/running-gateway.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { RunningGateway } from './cli/running-gateway.ts';
 /** How long the process may stay alive after its gateway closed, for what that left open, in milliseconds. */
 const EXIT_MS = 1000;
 
-enableCompileCache(COMPILE_CACHE);
+enableCompileCache(COMPILE_CACHE_FOLDER);
 const [{ runCommandLine }, { processTerminal }, { readEnvironment }, { fileURLToPath }, { default: project }] =
   await Promise.all([
     import('./cli/command-line.ts'),

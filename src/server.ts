@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { accounting } from './accounting.ts';
 import { TimeoutError, withTimeout } from './base/abort.ts';
 import { GatewayError, shuttingDown } from './base/errors.ts';
-import { LoopWatch } from './base/load/loop-watch.ts';
+import { EventLoopMonitor } from './base/load/event-loop-monitor.ts';
 import type { Logger } from './base/logger.ts';
 import { once } from './base/once.ts';
 import { Sealer } from './base/secrets/sealed.ts';
@@ -22,13 +22,13 @@ import {
   openKeys,
   openUpstream,
 } from './foundation.ts';
+import { AnswerCache } from './gateway/answer-cache.ts';
 import { CallAccount } from './gateway/call-account.ts';
-import { KeptAnswers } from './gateway/kept-answers.ts';
 import { ModelProxy } from './gateway/model-proxy.ts';
-import { createStreamedPassage } from './gateway/unheld/streamed-passage.ts';
+import { createPassthrough } from './gateway/passthrough/passthrough.ts';
 import { type Apps, createApps } from './http/app.ts';
-import { type Listening, listen } from './http/listening.ts';
-import { countRefusals, countStandstills } from './http/metrics.ts';
+import { type ListeningServers, listen } from './http/listening.ts';
+import { countLoopStalls, countRefusals } from './http/metrics.ts';
 import { readiness } from './http/operator/health.ts';
 import { SealedContents } from './plain/sealed-contents.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
@@ -77,7 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = stack.use(await openUpstream(foundation, { stack, secrets }));
   const documents = openDocuments(foundation, { stack, upstream });
   const proxy = new ModelProxy({ upstream });
-  const streamed = stack.use(createStreamedPassage({ upstream }));
+  const passthrough = stack.use(createPassthrough({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const { clock } = storage;
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock, log }));
@@ -118,8 +118,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...documents.vectorStores,
     documents: documents.toolbox,
     proxy,
-    answers: new KeptAnswers(storage.caches),
-    streamed,
+    answerCache: new AnswerCache(storage.caches),
+    passthrough,
     schemas,
     clock,
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
@@ -128,9 +128,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     console: consolePages({ wellKnownKey: () => acceptedDefaultKey(live.current()) }),
     operator: { instance: id, instances, providers: () => upstream.states(), activity },
   });
-  const isLate = () => load.lagMs >= MAX_LAG_MS && (executor.active > 0 || Object.keys(apps.openRoutes()).length > 0);
-  const busyWith = () => ({ routes: apps.openRoutes(), runs: executor.active });
-  stack.use(new LoopWatch({ log, stood: countStandstills(registry), busyWith }));
+  const isLate = () =>
+    load.lagMs >= MAX_LAG_MS && (executor.active > 0 || Object.keys(apps.openAnswersByRoute()).length > 0);
+  const currentWork = () => ({ routes: apps.openAnswersByRoute(), runs: executor.active });
+  stack.use(new EventLoopMonitor({ log, onStall: countLoopStalls(registry), currentWork }));
   stack.use(countRefusals(registry));
   await keys.start();
   webhooks.start();
@@ -206,9 +207,9 @@ async function openRuns(
 /** Opens the tools of a run with access only to what its user may read. */
 function toolsOfRuns({ toolbox, files, vectorStores }: Documents): DriverParts['openTools'] {
   return ({ user, fileSearch, ...request }) => {
-    const readFile = (id: string, signal: AbortSignal) => files.attached(user, id, signal);
-    const own = fileSearch && [fileSearchOf(vectorStores, { ...fileSearch, user })];
-    return toolbox.open({ ...request, readFile, own });
+    const readFile = (id: string, signal: AbortSignal) => files.readAttached(user, id, signal);
+    const runTools = fileSearch && [fileSearchOf(vectorStores, { ...fileSearch, user })];
+    return toolbox.open({ ...request, readFile, runTools });
   };
 }
 
@@ -226,7 +227,7 @@ function proxyTask(live: LiveConfig, proxy: Pick<ModelProxy, 'complete'>): RunDr
 }
 
 /** Listens on one port, or on a second one for operators. */
-function openListeners(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
+function openListeners(apps: Apps, { server }: GatewayConfig): Promise<ListeningServers> {
   const { host, port, admin_port } = server;
   if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade: apps.upgrade }]);
   return listen(host, [
@@ -244,7 +245,7 @@ async function closeInOrder(parts: {
   closing: AbortController;
   stopped: AbortController;
   executor: Executor;
-  listening: Listening;
+  listening: ListeningServers;
   owned: AsyncDisposableStack;
   log: Logger;
 }): Promise<void> {

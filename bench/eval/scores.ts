@@ -1,4 +1,4 @@
-import { answerIn } from '../../src/protocol/items.ts';
+import { answerPart } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import type { Question } from './questions.ts';
 
@@ -38,7 +38,7 @@ export function score(
     response.output.flatMap((item) => (item.type === 'tool_call' ? firstResults(item.result) : [])),
   );
   const annotations = response.output.flatMap((item) =>
-    item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
+    item.type === 'message' ? (answerPart(item)?.annotations ?? []) : [],
   );
   const cited = new Set(annotations.map((annotation) => annotation.url));
   const citedNeeded = [...cited].filter((url) => urls.has(url)).length;

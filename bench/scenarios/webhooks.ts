@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
-import type { DeliveryStore } from '../../src/store/beside/delivery-store.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
+import type { DeliveryStore } from '../../src/store/side-stores/delivery-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { startRedis } from '../../test/support/redis.ts';
 import { startReceiver } from '../../test/support/webhook-receiver.ts';
@@ -42,7 +42,7 @@ async function drained(kind: BenchOptions['stores'][number], keys: readonly ('al
   const store = await open(url);
   for (const keyId of keys) {
     const runs = await fill(store.runs, { runs: WEBHOOKS, users: 1, keyId, request: REQUEST, api: 'async' });
-    await Promise.all(runs.map(({ id }) => store.deliveries.expect(id, { dueInMs: 0 })));
+    await Promise.all(runs.map(({ id }) => store.deliveries.schedule(id, { dueInMs: 0 })));
   }
   await store.runs.close();
   const receivers = {
@@ -68,5 +68,5 @@ const REQUEST = JSON.stringify({ v: 1, input: [], request: { kind: 'proxy', body
 async function open(url: string): Promise<{ runs: RunStore; deliveries: DeliveryStore }> {
   if (url.startsWith('redis:')) return await openRedisStore({ url, log: silentLogger, limitMs: 10_000 });
   const runs = openSqliteStore(url, { sync: 'normal', log: silentLogger });
-  return { runs, deliveries: runs.beside.deliveries };
+  return { runs, deliveries: runs.sideStores.deliveries };
 }

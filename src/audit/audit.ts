@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { auditEntry } from '../protocol/operating/admin.ts';
-import type { EntryStore } from '../store/beside/entry-store.ts';
+import type { EntryStore } from '../store/side-stores/entry-store.ts';
 
 const LIST = 'audit';
 /** How many records the store retains. */
@@ -50,14 +50,14 @@ export class Audit {
     const value = JSON.stringify(entry);
     write?.(`${value}\n`);
     try {
-      await store.add(LIST, { id: entry.id, state: action, value, createdAt: entry.time }, { newest: MAX_RECORDS });
+      await store.add(LIST, { id: entry.id, state: action, value, createdAt: entry.time }, { keepNewest: MAX_RECORDS });
     } catch (thrown) {
       log.warn({ action, err: messageOf(thrown) }, 'the audit could not be stored');
     }
   }
 
   /** Records a request that was refused because of its key. Beyond a limit per minute, only their number is recorded. */
-  refused(event: Pick<AuditEvent, 'target' | 'address' | 'detail'>): void {
+  recordRefusal(event: Pick<AuditEvent, 'target' | 'address' | 'detail'>): void {
     const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {
       const rest = this.#refused - MAX_REFUSED_PER_MINUTE;

@@ -1,4 +1,4 @@
-import { deadlineTimer } from './load/standstill.ts';
+import { deadlineTimer } from './load/stall.ts';
 
 /**
  * Waits that can be aborted. Built on one `AbortController` and plain timers: the garbage collector can lose an

@@ -9,14 +9,14 @@ export interface FairSemaphoreOptions {
    * How many of the permits one owner may hold. With `what is left` an owner may hold as many as remain free for the
    * others. Default: all.
    */
-  ofOwner?: number | (() => number) | 'what is left';
+  perOwner?: number | (() => number) | 'what is left';
   /**
    * Acquisitions that may wait. One owner may have as many waiters as remain free for the others, and always one.
    * Default: 0, nobody waits.
    */
   maxWaiting?: number;
   /** The error to throw if no permit is free and no more may wait. */
-  full(): Error;
+  fullError(): Error;
 }
 
 /** Permits held by one owner. Disposing releases all of them, once. */
@@ -30,7 +30,7 @@ export interface Permit extends Disposable {
 }
 
 /** Publishes the name of a semaphore whenever it refuses an acquisition. */
-export const refusals = channel('research-gateway:semaphore-refusal');
+export const semaphoreRefusals = channel('research-gateway:semaphore-refusal');
 
 interface Waiter {
   enter(): void;
@@ -133,10 +133,10 @@ export class FairSemaphore {
   }
 
   #isFree(owner: string, permits: number): boolean {
-    const { permits: bound, ofOwner } = this.#options;
+    const { permits: bound, perOwner } = this.#options;
     const free = amount(bound) - this.#held;
     if (permits > free) return false;
-    return this.#heldBy(owner) + permits <= (ofOwner === 'what is left' ? free : amount(ofOwner));
+    return this.#heldBy(owner) + permits <= (perOwner === 'what is left' ? free : amount(perOwner));
   }
 
   #heldBy(owner: string): number {
@@ -167,8 +167,8 @@ export class FairSemaphore {
   }
 
   #refusal(): Error {
-    refusals.publish(this.#options.name);
-    return this.#options.full();
+    semaphoreRefusals.publish(this.#options.name);
+    return this.#options.fullError();
   }
 
   async #waitForTurn(owner: string, signal: AbortSignal): Promise<void> {

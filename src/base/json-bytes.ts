@@ -9,7 +9,7 @@ const SPLIT_DEPTH = 3;
  * Encodes consecutive texts as UTF-8. They are not joined into one string first: V8 keeps large strings in a space of
  * their own and for longer, and the last event of a run contains every result of its tools.
  */
-export function joinedBytes(texts: Iterable<string>): Buffer {
+export function encodeTexts(texts: Iterable<string>): Buffer {
   const pieces: string[] = [];
   let piece = '';
   for (const text of texts) {
@@ -27,12 +27,12 @@ export function joinedBytes(texts: Iterable<string>): Buffer {
 }
 
 /** Yields in parts what `JSON.stringify` makes of plain objects and arrays. */
-export function* jsonTexts(value: unknown, depth = SPLIT_DEPTH): Generator<string> {
+export function* stringifyInParts(value: unknown, depth = SPLIT_DEPTH): Generator<string> {
   let separator = Array.isArray(value) ? '[' : '{';
   if (depth > 0 && Array.isArray(value) && value.length > 0) {
     for (const item of value) {
       yield separator;
-      yield* jsonTexts(item, depth - 1);
+      yield* stringifyInParts(item, depth - 1);
       separator = ',';
     }
     yield ']';
@@ -40,7 +40,7 @@ export function* jsonTexts(value: unknown, depth = SPLIT_DEPTH): Generator<strin
     for (const [name, part] of Object.entries(value)) {
       if (part === undefined) continue;
       yield `${separator}${JSON.stringify(name)}:`;
-      yield* jsonTexts(part, depth - 1);
+      yield* stringifyInParts(part, depth - 1);
       separator = ',';
     }
     yield separator === '{' ? '{}' : '}';

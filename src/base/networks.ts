@@ -58,7 +58,7 @@ export function parseAddress(address: string): Address | undefined {
   return undefined;
 }
 
-export function isWithin(address: Address, networks: readonly Network[]): boolean {
+export function isInNetworks(address: Address, networks: readonly Network[]): boolean {
   return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
@@ -79,7 +79,7 @@ export function clientAddress(
     const [, bracketed, before] = WITH_PORT.exec(text.trim()) ?? [];
     const parsed = parseAddress((bracketed ?? before ?? text).trim().split('%', 1)[0] ?? '');
     address = parsed && unmapped(parsed);
-    if (!address || !isWithin(address, proxies)) return address;
+    if (!address || !isInNetworks(address, proxies)) return address;
   }
   return address;
 }

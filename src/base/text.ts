@@ -1,11 +1,11 @@
 /** Replaces each run of white space by one space. Runs that are one space already, as most are, are not touched. */
-export function joinSpaces(text: string): string {
+export function collapseSpaces(text: string): string {
   return text.replace(/\s\s+|[^\S ]/g, ' ');
 }
 
 /** Replaces each run of white space by one space and trims the text. */
-export function onOneLine(text: string): string {
-  return joinSpaces(text).trim();
+export function toSingleLine(text: string): string {
+  return collapseSpaces(text).trim();
 }
 
 /** Removes trailing `char`s from a text in linear time: a pattern such as `/x+$/` starts over at each of them. */
@@ -26,7 +26,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
 }
 
 /** Decodes percent-encoded text; undefined if it is malformed. */
-export function percentDecoded(text: string): string | undefined {
+export function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -41,13 +41,13 @@ export function withoutQuery(url: string): string | null {
 }
 
 /** The text of a message: its text parts, joined by line breaks. */
-export function textAmong(content: string | readonly { type: string; text?: string }[]): string {
+export function contentText(content: string | readonly { type: string; text?: string }[]): string {
   if (typeof content === 'string') return content;
   return content.flatMap(({ type, text = '' }) => (type === 'text' && text !== '' ? [text] : [])).join('\n');
 }
 
 /** The length of the longest end of a text that is the beginning, but not all, of one of the `words`. */
-export function unfinishedEnd(text: string, words: readonly string[]): number {
+export function unfinishedLength(text: string, words: readonly string[]): number {
   let longest = 0;
   for (const word of words) {
     const first = word.charAt(0);
@@ -63,6 +63,6 @@ export function unfinishedEnd(text: string, words: readonly string[]): number {
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** Escapes text for HTML and XML, also for attributes in double quotes. */
-export function escapedMarkup(text: string): string {
+export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"]/g, (letter) => ESCAPES[letter] ?? '');
 }

@@ -7,7 +7,7 @@ export type TraceContext = { traceparent: string; tracestate?: string };
 const current = new AsyncLocalStorage<TraceContext | undefined>();
 
 /** Does work as part of a trace, including everything that the work starts. */
-export function inTrace<T>(trace: TraceContext | undefined, work: () => T): T {
+export function runInTrace<T>(trace: TraceContext | undefined, work: () => T): T {
   return current.run(trace, work);
 }
 

@@ -8,7 +8,7 @@ export function atTurnEnd(work: () => void): void {
 }
 
 /** Corks a socket until the end of this turn of the event loop, so that its writes go out in one piece. */
-export function writeAtTurnEnd(socket: { writableCorked: number; cork(): void; uncork(): void }): void {
+export function corkUntilTurnEnd(socket: { writableCorked: number; cork(): void; uncork(): void }): void {
   if (socket.writableCorked > 0) return;
   socket.cork();
   atTurnEnd(() => socket.uncork());

@@ -1,4 +1,4 @@
-import { onOneLine } from '../base/text.ts';
+import { toSingleLine } from '../base/text.ts';
 
 /** Makes text from models and pages safe to print, and fits it to a terminal. */
 
@@ -11,7 +11,7 @@ export function printable(text: string): string {
 }
 
 export function oneLine(text: string): string {
-  return onOneLine(printable(text));
+  return toSingleLine(printable(text));
 }
 
 const WIDE =

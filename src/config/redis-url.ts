@@ -1,4 +1,4 @@
-import { percentDecoded } from '../base/text.ts';
+import { percentDecode } from '../base/text.ts';
 
 /** The address of a Redis node. */
 export interface Address {
@@ -41,7 +41,7 @@ export function parseRedisUrl(url: string): RedisUrl {
   }
   const [, secure = '', form = '', credentials = '', hosts = '', path = '', query = ''] = parts;
   // If there are two @, the text after the first one is part of the password.
-  if (/@/.test(hosts + path) || [credentials, path].some((text) => percentDecoded(text) === undefined)) {
+  if (/@/.test(hosts + path) || [credentials, path].some((text) => percentDecode(text) === undefined)) {
     throw new Error('must have @ as %40, / as %2F and % as %25 in user and password');
   }
   const kind = form === '-cluster' ? 'cluster' : form === '-sentinel' ? 'sentinel' : 'single';

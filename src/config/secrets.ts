@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { percentDecoded } from '../base/text.ts';
+import { percentDecode } from '../base/text.ts';
 import { addressSecrets, headerSecrets, providerSecrets } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
@@ -25,11 +25,11 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
   for (const { secret } of config.keys) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
-  yield* credentialsOfKeys(config);
+  yield* keyCredentials(config);
 }
 
 /** The credentials in `keys` besides the keys' own secrets. */
-export function* credentialsOfKeys({ keys }: Pick<GatewayConfig, 'keys'>): Iterable<string> {
+export function* keyCredentials({ keys }: Pick<GatewayConfig, 'keys'>): Iterable<string> {
   for (const { provider_keys, webhook } of keys) {
     yield* Object.values(provider_keys);
     yield* webhook?.secret ?? [];
@@ -56,7 +56,7 @@ function storePasswords(url: string): string[] {
   const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
   const found = parts.map((part) => part.exec(url)?.[1]);
   // Malformed encoding is refused when the store is opened.
-  return found.flatMap((password) => (password ? [password, percentDecoded(password) ?? password] : []));
+  return found.flatMap((password) => (password ? [password, percentDecode(password) ?? password] : []));
 }
 
 /** The SHA-256 of an API key's secret in hex, by which keys are looked up and from which their cipher is derived. */

@@ -5,8 +5,8 @@ import { GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import type { FileRecord, FileStore } from '../store/beside/file-store.ts';
-import type { BlobStore, TakenBytes } from './file-place.ts';
+import type { FileRecord, FileStore } from '../store/side-stores/file-store.ts';
+import type { BlobStore, ReceivedBlob } from './blob-store.ts';
 import { fileTypeOf } from './file-type.ts';
 import { openBlobStore } from './open-blob-store.ts';
 
@@ -74,14 +74,14 @@ export class Files implements Disposable {
   readonly #uploads = new FairSemaphore({
     name: 'uploads',
     permits: MAX_UPLOADS,
-    ofOwner: 'what is left',
-    full: () => tooManyFiles('uploaded'),
+    perOwner: 'what is left',
+    fullError: () => tooManyFiles('uploaded'),
   });
   readonly #reading = new FairSemaphore({
     name: 'files',
     permits: MAX_READS,
     maxWaiting: MAX_WAITING_READS,
-    full: () => tooManyFiles('read'),
+    fullError: () => tooManyFiles('read'),
   });
 
   constructor(parts: FilesParts) {
@@ -102,14 +102,14 @@ export class Files implements Disposable {
    * Receives the bytes of a file; resolves once all of them are stored.
    * @throws GatewayError `request_too_large`, `overloaded`, `store_unavailable`, and the error of the stream.
    */
-  async take(source: Readable, { user, signal }: { user: string; signal: AbortSignal }): Promise<TakenBytes> {
+  async receive(source: Readable, { user, signal }: { user: string; signal: AbortSignal }): Promise<ReceivedBlob> {
     using _ = this.#uploads.take(user);
     const { files } = this.#parts.config;
     return await this.#blobs.receive(source, { id: randomUUID(), maxBytes: files.maxBytes, signal });
   }
 
   /** Turns received bytes into a file. @throws GatewayError `quota_exceeded`, `store_unavailable`. */
-  async add(taken: TakenBytes, { keepMs, name, ...file }: NewFile): Promise<FileRecord> {
+  async add(taken: ReceivedBlob, { keepMs, name, ...file }: NewFile): Promise<FileRecord> {
     const { store, config, clock } = this.#parts;
     const now = clock.now();
     const record: FileRecord = {
@@ -165,7 +165,7 @@ export class Files implements Disposable {
   }
 
   /** Reads a user's file for a tool; undefined if the user has no file of this public id. @throws as `read`. */
-  async attached(user: string, publicId: string, signal: AbortSignal) {
+  async readAttached(user: string, publicId: string, signal: AbortSignal) {
     const file = await this.#find(user, publicId);
     if (!file) return undefined;
     const { name, type, createdAt } = file;

@@ -8,9 +8,9 @@ import {
   type BlobStore,
   blobStoreUnavailable,
   fileTooLarge,
+  type ReceivedBlob,
   type SweepOptions,
-  type TakenBytes,
-} from './file-place.ts';
+} from './blob-store.ts';
 
 const INCOMING = 'incoming';
 
@@ -32,7 +32,7 @@ export class FolderBlobStore implements BlobStore {
   async receive(
     source: Readable,
     { id, maxBytes, signal }: { id: string; maxBytes: number; signal: AbortSignal },
-  ): Promise<TakenBytes> {
+  ): Promise<ReceivedBlob> {
     const folder = join(this.#path, INCOMING);
     const path = join(folder, randomUUID());
     let bytes = 0;

@@ -1,18 +1,18 @@
 import { isObject, parseJson } from '../base/json.ts';
 import {
   answersText,
-  askedAnswers,
-  BYTES_A_TOKEN,
+  BYTES_PER_TOKEN,
   CallMeter,
   deliveredWeight,
   formTokens,
-  isCommon,
   isCredible,
+  isPlausible,
   promptTokens,
+  requestedAnswers,
   type TurnUsage,
-  type Used,
+  totalsOf,
+  type UsageTotals,
   usageOf,
-  usedOf,
 } from '../upstream/provider-answer.ts';
 import type { TargetRequest } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
@@ -45,8 +45,8 @@ export class CallAccount {
   }
 
   /** What all attempts have used so far. */
-  get used(): Used {
-    return usedOf(usageOf(this.#meters));
+  get used(): UsageTotals {
+    return totalsOf(usageOf(this.#meters));
   }
 }
 
@@ -65,7 +65,7 @@ export class AttemptMeter extends CallMeter {
       { price },
       {
         prompt: () => promptOf(body),
-        answers: () => askedAnswers(api, fieldsOf(body) ?? {}),
+        answers: () => requestedAnswers(api, fieldsOf(body) ?? {}),
       },
     );
     this.#api = api;
@@ -100,7 +100,7 @@ export class AttemptMeter extends CallMeter {
 
   /** Counts a piece of an answer that is not read event by event. */
   bytes(length: number): void {
-    if (answersText(this.#api)) this.delivered(length / BYTES_A_TOKEN);
+    if (answersText(this.#api)) this.delivered(length / BYTES_PER_TOKEN);
   }
 
   /** Counts the usage in a result. Rejects as `result` does: what was delivered until then still counts. */
@@ -119,7 +119,7 @@ export class AttemptMeter extends CallMeter {
   /** An answer has no more text than bytes, so most reported counts can be trusted without reading it. */
   #answered(body: Buffer, usage: TurnUsage | null): void {
     const { outputTokens } = usage ?? { outputTokens: 0 };
-    if (usage && isCommon(outputTokens) && isCredible(outputTokens, body.length / BYTES_A_TOKEN)) return;
+    if (usage && isPlausible(outputTokens) && isCredible(outputTokens, body.length / BYTES_PER_TOKEN)) return;
     this.wholeText(body);
   }
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../base/json.ts';
-import { parseReadable } from '../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../protocol/requests/json-spans.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
-import type { AnswerHead, HeldAnswer } from '../upstream/provider-target.ts';
+import type { AnswerHead, BufferedAnswer } from '../upstream/provider-target.ts';
 import { isJson, mediaTypeOf } from './answers/answer-headers.ts';
 import { RelayedBody } from './answers/relayed-body.ts';
 import { judgeError, judgeWhole, WholeAnswer, type WholeAnswerOptions } from './answers/whole-answer.ts';
@@ -26,10 +26,10 @@ export function receiverOf(received: AnswerHead, control: ResultControl, context
   const collect = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'maxLength'>) =>
     new WholeAnswer(head, control, { judge, memory, meter, ...options });
   if (head.status >= 300) {
-    meter.errorStatus();
+    meter.answeredWithError();
     return collect((answer) => judgeError(answer, target));
   }
-  const judge = (answer: HeldAnswer) => judgeWhole(answer, context);
+  const judge = (answer: BufferedAnswer) => judgeWhole(answer, context);
   if (!client) return collect(judge);
   const relayed = { ...context, client };
   const type = mediaTypeOf(head);
@@ -59,10 +59,10 @@ function streamReceiver(head: AnswerHead, control: ResultControl, context: Relay
 }
 
 /** The client requested a stream and JSON came: an error, or a provider that cannot stream. */
-function judgeInsteadOfStream(answer: HeldAnswer, context: RelayContext): AttemptResult {
+function judgeInsteadOfStream(answer: BufferedAnswer, context: RelayContext): AttemptResult {
   const judged = judgeWhole(answer, context);
   if (judged.is === 'failed') return judged;
-  const payload = judged.is === 'answered' ? parseReadable(judged.answer.body.toString('utf8')) : undefined;
+  const payload = judged.is === 'answered' ? parseLimitedJson(judged.answer.body.toString('utf8')) : undefined;
   const isChat = context.api === 'chat_completions';
   const stream = isJsonObject(payload) && isChat ? streamOfCompletion(payload) : undefined;
   if (stream !== undefined) return relayWhole(answer, Buffer.from(stream), context);
@@ -70,7 +70,7 @@ function judgeInsteadOfStream(answer: HeldAnswer, context: RelayContext): Attemp
 }
 
 /** Relays a complete answer as the stream that was requested. */
-function relayWhole(answer: HeldAnswer, stream: Buffer, context: RelayContext): AttemptResult {
+function relayWhole(answer: BufferedAnswer, stream: Buffer, context: RelayContext): AttemptResult {
   let earlyResult: AttemptResult | undefined;
   const control: ResultControl = {
     pause() {},

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { atTurnEnd, writeAtTurnEnd } from '../base/turn-end.ts';
+import { atTurnEnd, corkUntilTurnEnd } from '../base/turn-end.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 
 /** A client that reads nothing for this long is disconnected, in milliseconds. */
@@ -34,7 +34,7 @@ export class ClientWriter {
   write(bytes: Buffer): void {
     if (bytes.length === 0) return;
     this.#copy?.push(bytes);
-    if (this.#res.socket) writeAtTurnEnd(this.#res.socket);
+    if (this.#res.socket) corkUntilTurnEnd(this.#res.socket);
     if (!this.#res.write(bytes)) this.#waitForClient();
   }
 

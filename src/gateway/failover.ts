@@ -1,8 +1,8 @@
 import { Hedge, type Racer } from '../base/hedge.ts';
-import { Operation, type OperationName } from '../base/telemetry/operation.ts';
+import { ModelOperation, type OperationName } from '../base/telemetry/model-operation.ts';
 import { errorType } from '../base/telemetry/spans.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
-import type { HeldAnswer } from '../upstream/provider-target.ts';
+import type { BufferedAnswer } from '../upstream/provider-target.ts';
 import type { Attempt, Attempts, Route } from '../upstream/upstream.ts';
 import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
@@ -19,7 +19,7 @@ export interface FailoverOptions {
 /** An answer and the route that gave it. `failed`: no route answered, and this is the error answer of the last one, unchanged. */
 export type RoutedResult = { route: Route } & (
   | Exclude<AttemptResult, { is: 'failed' }>
-  | { is: 'failed'; answer: HeldAnswer; failure: AttemptFailure }
+  | { is: 'failed'; answer: BufferedAnswer; failure: AttemptFailure }
 );
 
 /** OpenTelemetry's names for operations other than `chat`. */
@@ -39,7 +39,7 @@ export async function withFailover(
   options: FailoverOptions,
 ): Promise<RoutedResult> {
   const name = OTHER_OPERATIONS[request.api] ?? (CHATS.test(request.api) ? 'chat' : 'generate_content');
-  const operation = new Operation({ name, model: modelName });
+  const operation = new ModelOperation({ name, model: modelName });
   const { attempts } = options;
   let result: RoutedResult | undefined;
   let error: string | undefined;

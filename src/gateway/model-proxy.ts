@@ -5,10 +5,10 @@ import type { Racer } from '../base/hedge.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { workOwner } from '../base/load/event-loop.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
-import { conversationIn } from '../protocol/requests/conversation-key.ts';
+import { conversationKey } from '../protocol/requests/conversation-key.ts';
 import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
-import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
+import type { BufferedAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type Attempt, type BackoffPolicy, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
@@ -71,8 +71,8 @@ export class ModelProxy {
   readonly #memory = new FairSemaphore({
     name: 'held_answers',
     permits: BUFFERED_BYTES,
-    ofOwner: 'what is left',
-    full: () => new GatewayError('overloaded', 'Too many large answers are being read. Try again.'),
+    perOwner: 'what is left',
+    fullError: () => new GatewayError('overloaded', 'Too many large answers are being read. Try again.'),
   });
 
   /** `holdMs`: see `Client`; 5 seconds by default. */
@@ -99,7 +99,14 @@ export class ModelProxy {
     const tryOnce = continued ? withContinuation(tryRoute, continued) : tryRoute;
     try {
       const result = await withFailover(routed, {
-        attempts: this.#upstream.attempts({ modelName, model, key, conversation, backoff: BACKOFF, attended: true }),
+        attempts: this.#upstream.attempts({
+          modelName,
+          model,
+          key,
+          conversation,
+          backoff: BACKOFF,
+          clientCanRetry: true,
+        }),
         tryRoute: (attempt, racer) => tryOnce(routed, attempt, racer),
         hedgeMs: model.hedge_after,
         signal,
@@ -134,7 +141,7 @@ export class ModelProxy {
     });
     if (result.is === 'delivered') throw new Error('a task has no client to deliver to');
     if (result.is === 'failed') throw gatewayErrorOf(modelName, [result]);
-    targetOf(result.route).mask.apply(result.answer.body);
+    targetOf(result.route).mask.maskBytes(result.answer.body);
     return result.answer.body.toString('utf8');
   }
 }
@@ -154,7 +161,7 @@ function tryRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, ra
       receiver: (head, control) => receiverOf(head, control, context),
       sent: () => meter.sent(),
       patience: client && hasAlternative ? provider.patience(model, size) : undefined,
-      watch: provider.firstTokens(model, size),
+      firstTokens: provider.firstTokens(model, size),
       streamed: size.streamed,
       unanswered: (failure) => ({ is: 'failed', failure }),
       signal: racer.signal,
@@ -164,7 +171,7 @@ function tryRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, ra
 
 function conversationOf(body: string): string | undefined {
   const request = parseJson(body);
-  return isObject(request) ? conversationIn('chat_completions', request) : undefined;
+  return isObject(request) ? conversationKey('chat_completions', request) : undefined;
 }
 
 function requestOfTask(task: ProxyTask): ProxiedRequest {
@@ -198,9 +205,9 @@ function isWhole(result: RoutedResult): boolean {
 /** Answers up to this size go out in one piece with their headers, in bytes: one system call instead of two. */
 const MAX_SINGLE_WRITE = 32 * 1024;
 
-function writeAnswer({ res, copy }: Client, answer: HeldAnswer, target: ProviderTarget): void {
+function writeAnswer({ res, copy }: Client, answer: BufferedAnswer, target: ProviderTarget): void {
   const { status, body } = answer;
-  target.mask.apply(body);
+  target.mask.maskBytes(body);
   const headers = target.headersToClient(answer);
   headers['content-length'] = String(body.length);
   copy?.begin(status, headers);

@@ -7,9 +7,9 @@ import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
-import type { KeptAnswers } from '../gateway/kept-answers.ts';
+import type { AnswerCache } from '../gateway/answer-cache.ts';
 import type { ModelProxy } from '../gateway/model-proxy.ts';
-import type { Passthrough } from '../gateway/unheld/streamed-passage.ts';
+import type { Passthrough } from '../gateway/passthrough/passthrough.ts';
 import type { StoredKeys } from '../keys/stored-keys.ts';
 import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
@@ -58,7 +58,7 @@ export interface HttpParts {
   config: Pick<LiveConfig, 'current' | 'onChange'>;
   runs: Runs;
   conversations: Conversations;
-  webhooks: Pick<Webhooks, 'of' | 'redeliver'>;
+  webhooks: Pick<Webhooks, 'listDeliveries' | 'redeliver'>;
   files: Files;
   vectorStores: VectorStores;
   fileBatches: FileBatches;
@@ -72,9 +72,9 @@ export interface HttpParts {
   /** Proxies calls. Background tasks on proxy models go through `runs`. */
   proxy: Pick<ModelProxy, 'forward'>;
   /** The cache of proxied answers. */
-  answers: Pick<KeptAnswers, 'entryOf'>;
+  answerCache: Pick<AnswerCache, 'entryOf'>;
   /** Streams calls of configured paths to a provider without buffering them. */
-  streamed: Pick<Passthrough, 'pass' | 'connect'>;
+  passthrough: Pick<Passthrough, 'pass' | 'connect'>;
   schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
@@ -82,8 +82,8 @@ export interface HttpParts {
   load: LoadMeter;
   admission: Admission;
   usage: Pick<UsageLog, 'add' | 'begin' | 'day' | 'flush'>;
-  keys: Pick<StoredKeys, 'isOfFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;
-  audit: Pick<Audit, 'record' | 'refused' | 'list'>;
+  keys: Pick<StoredKeys, 'isInFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;
+  audit: Pick<Audit, 'record' | 'recordRefusal' | 'list'>;
   /** Metrics of all floors; shown at /metrics. */
   registry: Registry;
   /** The text of /metrics; absent: that of the registry. */

@@ -80,7 +80,7 @@ export interface Apps {
   /** The `/v1` endpoints. */
   api: Express;
   /** How many answers each route is writing now. */
-  openRoutes(): Record<string, number>;
+  openAnswersByRoute(): Record<string, number>;
   /** Handles WebSockets, on every port with the API. */
   upgrade: UpgradeHandler;
 }
@@ -111,7 +111,7 @@ export function createApps(parts: HttpParts): Apps {
     return app;
   };
   return {
-    openRoutes: () => deps.openAnswers.routes(),
+    openAnswersByRoute: () => deps.openAnswers.routes(),
     upgrade: webSockets(deps),
     get all() {
       return createApp({ operator: true });

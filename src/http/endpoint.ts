@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
-import { type WorkScope, workFor } from '../base/load/event-loop.ts';
+import { runInScope, type WorkScope } from '../base/load/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
@@ -48,7 +48,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
   return (req, res) => {
     const scope: WorkScope = { route };
     const { contents } = deps.config.current().telemetry;
-    return workFor(scope, () => inRequestSpan({ req, res, route, contents }, () => handle(req, res, scope)));
+    return runInScope(scope, () => inRequestSpan({ req, res, route, contents }, () => handle(req, res, scope)));
   };
 }
 

@@ -1,8 +1,8 @@
 import { fieldError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
+import { sendCachedAnswer } from '../gateway/answer-cache.ts';
 import { CallAccount } from '../gateway/call-account.ts';
-import { sendCachedAnswer } from '../gateway/kept-answers.ts';
-import { conversationIn } from '../protocol/requests/conversation-key.ts';
+import { conversationKey } from '../protocol/requests/conversation-key.ts';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { costOf, highestKnownPrice } from '../upstream/price.ts';
 import { tagOf } from '../usage/tag.ts';
@@ -54,7 +54,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, optio
   const tag = tagOf(req.headers, fields?.metadata);
   const path = providerPath(req.url, key);
   const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
-  const cacheEntry = deps.answers.entryOf({ request, fields, modelName, model, key });
+  const cacheEntry = deps.answerCache.entryOf({ request, fields, modelName, model, key });
   const cached = await cacheEntry?.find();
   const worst = cached ? undefined : worstCase({ api, body, fields }, { ...model, routes });
   // What the model writes in the background after the call has ended is not visible here.
@@ -67,7 +67,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, optio
     cost: price && costOf(price, worst),
     res,
     usedSoFar: () => account.used,
-    noted: (used) => usage.noted(used),
+    noted: (used) => usage.update(used),
   });
   /** Undefined if the call was refused, failed or was abandoned before an answer was relayed. */
   let isComplete: boolean | undefined;
@@ -78,7 +78,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, optio
       sendCachedAnswer(res, cached);
       isComplete = true;
     } else {
-      const conversation = () => fields && conversationIn(api, fields);
+      const conversation = () => fields && conversationKey(api, fields);
       const { signal } = context;
       const call = { request, res, modelName, model, key, stream, conversation, copy, account, signal };
       isComplete = await deps.proxy.forward(call);
@@ -89,7 +89,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, optio
     const { used } = account;
     const failed = isComplete === undefined ? !context.disconnected : !isComplete || res.statusCode >= 400;
     if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
-    usage.ended(used, { failed });
+    usage.end(used, { failed });
     await admitted.settle(used);
   }
   return { kind: 'written' };

@@ -4,7 +4,7 @@ import { createHttpServer } from './server.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
 /** The listening servers of a gateway. */
-export interface Listening extends AsyncDisposable {
+export interface ListeningServers extends AsyncDisposable {
   /** Address of the first server without the final `/v1`, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Stops listening, and waits up to `graceMs` for answers in progress. */
@@ -21,7 +21,7 @@ const BACKLOG = 4096;
 export async function listen(
   host: string,
   ports: readonly { app: RequestListener; port: number; upgrade?: UpgradeHandler }[],
-): Promise<Listening> {
+): Promise<ListeningServers> {
   await using resources = new AsyncDisposableStack();
   const servers: Server[] = [];
   for (const { app, port, upgrade } of ports) {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { type FairSemaphore, refusals } from '../base/fair-semaphore.ts';
-import { Tally } from '../base/telemetry/tally.ts';
+import { type FairSemaphore, semaphoreRefusals } from '../base/fair-semaphore.ts';
+import { DeferredCounter } from '../base/telemetry/deferred-counter.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { LongAnswers } from './limits/long-answers.ts';
 import type { RequestContext } from './request-context.ts';
@@ -14,7 +14,7 @@ interface MeasuredParts {
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
 export class HttpMetrics {
   readonly #durations = new Map<string, Histogram.Internal<'route'>>();
-  readonly #requests: Tally;
+  readonly #requests: DeferredCounter;
   readonly #seconds: Histogram<'route'>;
   readonly #disconnects: Counter<'route'>;
   readonly #refused: Counter<'code'>;
@@ -30,7 +30,7 @@ export class HttpMetrics {
       const created: Gauge = new Gauge({ name, help, registers, ...collect });
       return created;
     };
-    this.#requests = new Tally({
+    this.#requests = new DeferredCounter({
       name: 'gateway_http_requests_total',
       help: 'HTTP requests answered.',
       labelNames: ['route', 'model', 'method', 'status'],
@@ -105,8 +105,8 @@ export function countRefusals(registry: Registry): Disposable {
     registers: [registry],
   });
   const count = (name: unknown) => refused.inc({ bound: String(name) });
-  refusals.subscribe(count);
-  return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
+  semaphoreRefusals.subscribe(count);
+  return { [Symbol.dispose]: () => void semaphoreRefusals.unsubscribe(count) };
 }
 
 /** Returns a function that counts embedding requests of the local search. */
@@ -121,7 +121,7 @@ export function countEmbeddings(registry: Registry): (purpose: string, outcome: 
 }
 
 /** Returns a function that adds up how long steps have blocked the event loop. */
-export function countStandstills(registry: Registry): (step: string, ms: number) => void {
+export function countLoopStalls(registry: Registry): (step: string, ms: number) => void {
   const seconds = new Counter({
     name: 'gateway_event_loop_stood_seconds_total',
     help: 'Time for which one step held the event loop, of steps of more than 200 ms.',

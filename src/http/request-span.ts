@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type OpenSpan, startSpan, traceAround } from '../base/telemetry/spans.ts';
+import { enclosingTrace, type OpenSpan, startSpan } from '../base/telemetry/spans.ts';
 import { traceOf } from '../base/trace-context.ts';
 import { requestContextOf } from './request-context.ts';
 
@@ -19,7 +19,7 @@ export function inRequestSpan<T>(
     name: `${method} ${route}`,
     kind: 'server',
     attributes: { 'http.request.method': method, 'http.route': route },
-    root: { trace: traceAround() ?? traceOf(req.headers), contents },
+    root: { trace: enclosingTrace() ?? traceOf(req.headers), contents },
   });
   if (span.isRecorded) {
     if (res.closed) end(span, res);

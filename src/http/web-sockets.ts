@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
-import { checkedTarget, withoutOrigin } from '../protocol/requests/request-target.ts';
+import { normaliseTarget, withoutOrigin } from '../protocol/requests/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
 import { socketLimit } from './limits/bounds.ts';
@@ -32,7 +32,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
 
   async function connect(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const config = deps.config.current();
-    req.url = checkedTarget(withoutOrigin(req.url ?? ''));
+    req.url = normaliseTarget(withoutOrigin(req.url ?? ''));
     checkOrigin(req.headers, config);
     const key = identify(req, config, deps);
     refuseNewWork(deps, { others: deps.openAnswers.size });
@@ -65,7 +65,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     const admitting = deps.admission.admit({ key, id, tokens: 0 });
     socket.once('close', () => void admitting.then((admitted) => admitted.settle()).catch(() => {}));
     await admitting;
-    await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
+    await deps.passthrough.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
   function mayStillUse(source: KeySource, entry: PassthroughEntry): boolean {

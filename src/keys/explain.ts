@@ -4,7 +4,7 @@ import type { Explanation } from '../protocol/operating/explanation.ts';
 import { inOrder } from '../upstream/routing/routes.ts';
 
 /** What a key gets when it requests a model: routes, credentials, limits, tools. Contains no secrets. */
-export function explained(
+export function explainKeyModel(
   config: GatewayConfig,
   { key, name, model }: { key: KeyConfig; name: string; model: ModelConfig },
 ): Explanation {

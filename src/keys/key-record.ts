@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fieldError } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import type { Sealer } from '../base/secrets/sealed.ts';
-import type { Entry } from '../store/beside/entry-store.ts';
+import type { Entry } from '../store/side-stores/entry-store.ts';
 import { keyHash, type StoredKey } from './stored-key.ts';
 
 /** Settings, which were validated when the key was created. */

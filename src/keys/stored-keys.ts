@@ -6,7 +6,7 @@ import { keyringOf, prepareKeyring } from '../config/keyring.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { secretHash } from '../config/secrets.ts';
-import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
+import type { Entry, EntryStore } from '../store/side-stores/entry-store.ts';
 import { entryOf, type KeySealer, readKey } from './key-record.ts';
 import { configsOf, encryptionHashOf, type KeySettings, LOCKED, type StoredKey } from './stored-key.ts';
 
@@ -80,7 +80,7 @@ export class StoredKeys implements AsyncDisposable {
   }
 
   /** Whether the file has a key of this id, which takes precedence. */
-  isOfFile(id: string): boolean {
+  isInFile(id: string): boolean {
     return keyringOf(this.#fileConfig).byId(id) !== undefined;
   }
 
@@ -107,7 +107,7 @@ export class StoredKeys implements AsyncDisposable {
     const { secret, sha256 } = newSecret();
     const key: StoredKey = { id, settings, hashes: [{ sha256 }], createdAt: clock.now() };
     const entry = await entryOf(key, sealer);
-    const added = this.isOfFile(id) ? 'there' : await store.add(LIST, entry, { most: MAX_KEYS });
+    const added = this.isInFile(id) ? 'there' : await store.add(LIST, entry, { max: MAX_KEYS });
     if (added !== 'added') {
       const what = added === 'there' ? `there is a key ${id} already.` : `there are ${MAX_KEYS} keys already.`;
       throw fieldError('invalid_parameter', 'id', what);

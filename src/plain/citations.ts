@@ -17,7 +17,7 @@ export function withCitationHint<T extends TurnTool>(tool: T): T {
 }
 
 /** The sources of earlier responses of a conversation, with the numbers that its texts cite. */
-export function earlierSources(messages: readonly TurnMessage[]): Source[] {
+export function sourcesInThread(messages: readonly TurnMessage[]): Source[] {
   const names = new Map<string, string>();
   return messages.flatMap((message) => {
     if (message.role === 'assistant') for (const { id, name } of message.tool_calls ?? []) names.set(id, name);

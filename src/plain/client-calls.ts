@@ -1,4 +1,4 @@
-import { asksFirst } from '../research/calls/approvals.ts';
+import { needsApproval } from '../research/calls/approvals.ts';
 import { clientNames, type FunctionCall, type ShellTool, searchResultOf } from '../research/run/steps.ts';
 import { customText } from '../upstream/dialects/requests/tool-arguments.ts';
 import type { TurnToolCall } from '../upstream/turn.ts';
@@ -13,7 +13,7 @@ export function functionCall({ id, name, arguments: args }: TurnToolCall, reques
   if (offered?.search) return { callId: id, name, arguments: args, as: 'search' };
   const shell = offered?.shell;
   if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
-  if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
+  if (needsApproval(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
   return { callId: id, ...clientNames(name, tools), arguments: args, ...searchResultOf(name, tools) };
 }
 

@@ -1,10 +1,10 @@
-import { noted } from '../research/run/run.ts';
+import { applyEntry } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { Step } from '../research/run/steps.ts';
 import { mayRepeat } from '../research/turns.ts';
 import { noUsage, TurnError } from '../upstream/turn.ts';
-import { compactingTurn, needsCompaction } from './compaction.ts';
+import { needsCompaction, summaryRequest } from './compaction.ts';
 import type { Compaction, PlainRun } from './request.ts';
 import type { Truncation } from './truncation.ts';
 import { thread } from './turns.ts';
@@ -15,7 +15,7 @@ import { thread } from './turns.ts';
  */
 export async function* compactIfNeeded(run: PlainRun, truncation: Truncation): AsyncGenerator<Step> {
   const { compaction, state } = run;
-  if (!compaction || hasFailed(state) || !needsCompaction(thread(run), compaction.at)) return;
+  if (!compaction || hasFailed(state) || !needsCompaction(thread(run), compaction.threshold)) return;
   try {
     yield* summarize(run, compaction, truncation);
   } catch (thrown) {
@@ -43,26 +43,26 @@ export async function* summaryOnly(
       if (!mayRepeat(thrown, ++cuts)) throw toRunError(thrown, { isClients: true });
     }
   }
-  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
+  const entry = applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });
   yield { type: 'reasoning_end', status: 'completed', entry };
 }
 
 async function* summarize(run: PlainRun, compaction: Compaction, truncation: Truncation): AsyncGenerator<Step> {
-  const request = compactingTurn(truncation.fit(thread(run)), { longest: compaction.longest });
+  const request = summaryRequest(truncation.fit(thread(run)), { longest: compaction.maxTokens });
   for await (const part of run.chat.turn(request, { signal: run.signal })) {
     if (part.type !== 'finish') continue;
     const { usage, message } = part;
     const summary = message.content.trim();
     if (summary === '') throw new TurnError('failed', 'the model wrote no summary', { started: true, usage });
     const encrypted = await compaction.seal(summary);
-    yield { type: 'compaction', encrypted, entry: noted(run.state, { t: 'compacted', summary, usage }) };
+    yield { type: 'compaction', encrypted, entry: applyEntry(run.state, { t: 'compacted', summary, usage }) };
     run.log.info('the conversation was summarized');
   }
 }
 
 function failedSummary({ log, state }: PlainRun, { message, usage }: TurnError): Step {
   log.warn({ err: message }, 'the conversation could not be summarized');
-  return { type: 'note', entry: noted(state, { t: 'spent', usage, compacting: true }) };
+  return { type: 'note', entry: applyEntry(state, { t: 'spent', usage, compacting: true }) };
 }
 
 /** Whether the summary is written; a resumed response may have it already. */

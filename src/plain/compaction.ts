@@ -1,4 +1,4 @@
-import { textAmong } from '../base/text.ts';
+import { contentText } from '../base/text.ts';
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../upstream/turn.ts';
 import { stepsOfThread } from './truncation.ts';
@@ -17,7 +17,7 @@ conversation.`;
 const TASK = 'Write the compacted conversation now.';
 
 /** The request for a thread's summary. `longest`: the output limit of its model, in tokens. */
-export function compactingTurn(
+export function summaryRequest(
   thread: readonly TurnMessage[],
   { instructions, longest }: { instructions?: string | undefined; longest: number },
 ): TurnRequest {
@@ -73,7 +73,7 @@ function messagesOf(thread: readonly TurnMessage[], instructions: string | undef
 /** A message with its calls and results as text: no tools are offered here, and providers refuse calls of unknown tools. */
 function asText(message: Exclude<TurnMessage, { role: 'system' }>): TurnMessage {
   if (message.role === 'tool') return { role: 'user', content: `(Tool result) ${message.content}` };
-  if (message.role === 'user') return { role: 'user', content: textAmong(message.content) || '(an image or a file)' };
+  if (message.role === 'user') return { role: 'user', content: contentText(message.content) || '(an image or a file)' };
   const calls = (message.tool_calls ?? []).map((call) => `(Tool call) ${call.name}: ${call.arguments}`);
   return { role: 'assistant', content: [message.content, ...calls].filter((text) => text !== '').join('\n') };
 }

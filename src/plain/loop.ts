@@ -1,8 +1,8 @@
 import type { IncompleteReason } from '../protocol/response.ts';
-import { asksFirst } from '../research/calls/approvals.ts';
+import { needsApproval } from '../research/calls/approvals.ts';
 import { runToolCalls } from '../research/calls/tool-calls.ts';
 import { responseFormat } from '../research/run/request.ts';
-import { noted } from '../research/run/run.ts';
+import { applyEntry } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
@@ -18,8 +18,8 @@ import {
   type TurnToolCall,
   type TurnToolChoice,
 } from '../upstream/turn.ts';
-import { holdsThoughts } from '../upstream/wires/replayed.ts';
-import { citationsIn, earlierSources, withCitationHint } from './citations.ts';
+import { hasReasoning } from '../upstream/wires/replayed.ts';
+import { citationsIn, sourcesInThread, withCitationHint } from './citations.ts';
 import { functionCall, isMalformed, shellTool } from './client-calls.ts';
 import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
 import type { PlainRun } from './request.ts';
@@ -47,7 +47,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
   const { text, annotations, phase } = run.answerSoFar;
   const written: SentSoFar = { ...NOTHING_SENT, text, phase, citationsSent: annotations.length };
   const truncation = new Truncation();
-  run.state.sources.note(earlierSources(run.request.messages));
+  run.state.sources.note(sourcesInThread(run.request.messages));
   const approved = approvedTurn(run);
   if (approved) yield approved;
   for (let cuts = 0; ; ) {
@@ -72,7 +72,8 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const mayCall = toolChoice(run) !== 'none';
       const message = replyOf(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
       const hosted = (message.tool_calls ?? []).filter(
-        (call) => isMalformed(call, run.request) || (run.tools.has(call.name) && !asksFirst(call.name, run.request)),
+        (call) =>
+          isMalformed(call, run.request) || (run.tools.has(call.name) && !needsApproval(call.name, run.request)),
       );
       // Not every provider enforces tool_choice. Without this check hosted tools could be called forever.
       if (!mayCall && hosted.length > 0) {
@@ -93,7 +94,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     } catch (thrown) {
       if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
       const part = { answerLength: written.text.length, answerTokens: estimateTokens(written.text.slice(before)) };
-      const entry = noted(run.state, { t: 'spent', usage: thrown.usage, ...part });
+      const entry = applyEntry(run.state, { t: 'spent', usage: thrown.usage, ...part });
       yield { type: 'reasoning_end', status: 'incomplete', entry };
       written.thought = false;
       if (run.request.truncates && thrown.kind === 'context_length' && truncation.refused(thread(run))) continue;
@@ -129,7 +130,7 @@ async function endStep(
   { message, ...shown }: SentSoFar & { before: number; message: AssistantMessage },
 ): Promise<Step> {
   const encrypted = await encryptedThought(run, finish, shown);
-  const entry = noted(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
+  const entry = applyEntry(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
   const calls = (message.tool_calls ?? []).map((call) => functionCall(call, run.request));
   return {
     ...(calls.length > 0
@@ -150,7 +151,7 @@ async function encryptedThought(
 ): Promise<string | undefined> {
   const { replay } = finish.message;
   if (!sealThought || before > 0 || cutOf(finish) !== null) return undefined;
-  if (!thought && !holdsThoughts(finish.message)) return undefined;
+  if (!thought && !hasReasoning(finish.message)) return undefined;
   return await sealThought({ ...(replay && { replay }), ...(!thought && text !== '' && { behind: true }) });
 }
 
@@ -160,7 +161,7 @@ function approvedTurn({ request: { approved }, state }: PlainRun): Step | undefi
   const { message, requests } = approved;
   const calls = (message.tool_calls ?? []).map((made, call) => ({ ...made, call }));
   const common = { cut: false, invented: false, estimate: 0, elapsedMs: 0 };
-  const entry = noted(state, { t: 'turn', message, usage: noUsage(), calls, ...common });
+  const entry = applyEntry(state, { t: 'turn', message, usage: noUsage(), calls, ...common });
   return {
     type: 'tool_calls',
     calls: calls.map(({ id: _, ...made }, n) => ({ ...made, approval: requests[n] })),
@@ -175,7 +176,7 @@ function toolTurnStep(
   { message, hosted }: { message: AssistantMessage; hosted: TurnToolCall[] },
 ): Step {
   const { state, request } = run;
-  let next = state.made.size;
+  let next = state.calls.size;
   const calls = hosted.map(({ id, name, arguments: written }): PlannedCall => {
     const shell = shellTool(name, request);
     if (shell) return { id, refused: shellRefusal(shell) };
@@ -185,7 +186,7 @@ function toolTurnStep(
     return { id, call: next++, name, arguments: written };
   });
   const functions = (message.tool_calls ?? []).filter((call) => !hosted.includes(call));
-  const entry = noted(state, {
+  const entry = applyEntry(state, {
     t: 'turn',
     message: { ...message, tool_calls: hosted },
     usage,
@@ -207,7 +208,7 @@ function toolTurnStep(
 async function* makeCalls({ state, tools, log, signal, onToolCall }: PlainRun): AsyncGenerator<Step> {
   const runner = { tools, sources: state.sources, log, signal, limit: signal, onToolCall };
   for await (const entry of runToolCalls(state.pendingCalls(), runner, { parallel: PARALLEL_CALLS })) {
-    noted(state, entry);
+    applyEntry(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }
 }
@@ -218,12 +219,12 @@ function earlyEnd({ state, request }: PlainRun): Step | undefined {
   const functions = turn?.functions ?? [];
   if (functions.length > 0) {
     const message: AssistantMessage = { role: 'assistant', content: '', tool_calls: functions };
-    const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null, message });
+    const entry = applyEntry(state, { t: 'answered', usage: noUsage(), cut: null, message });
     return { type: 'function_calls', calls: functions.map((call) => functionCall(call, request)), entry };
   }
   const { maxOutputTokens: limit } = request;
   if (!turn || limit === null || state.usage.output_tokens - summaryTokens(state) < limit) return undefined;
-  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
+  const entry = applyEntry(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
   return { type: 'reasoning_end', status: 'completed', entry };
 }
 
@@ -237,7 +238,7 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
   const { temperature, topP, stop, format, reasoningEffort, verbosity, logprobs } = request;
   const continuation: TurnMessage[] = [
     { role: 'assistant', content: soFar },
-    { role: 'user', content: run.goOn },
+    { role: 'user', content: run.continuePrompt },
   ];
   const isText = format === null || format.type === 'text';
   const hosted = [...run.tools.values()].map(({ name, description, parameters }) => ({

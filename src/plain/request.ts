@@ -83,7 +83,7 @@ export interface PlainRun {
   /** The hosted tools, by name. */
   tools: ReadonlyMap<string, Tool>;
   /** The instruction to continue a text that was cut off. */
-  goOn: string;
+  continuePrompt: string;
   /** The fold of the stored transcript. */
   state: ResearchState;
   /** The part of a message that clients already have, if a crash cut it off; otherwise empty. */
@@ -103,9 +103,9 @@ export interface PlainRun {
 /** When and how the conversation of a response is compacted (docs/api.md, "Responses of plain models"). */
 export interface Compaction {
   /** The threshold, in estimated tokens. */
-  at: number;
+  threshold: number;
   /** The output limit of the model, in tokens. */
-  longest: number;
+  maxTokens: number;
   /** Encrypts a summary for the client to store. */
   seal(summary: string): Promise<string>;
 }

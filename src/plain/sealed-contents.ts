@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldError } from '../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
-import type { SealedFor, Sealer } from '../base/secrets/sealed.ts';
+import type { SealContext, Sealer } from '../base/secrets/sealed.ts';
 import type { AssistantMessage } from '../upstream/turn.ts';
 
 /** The reasoning of one turn as its provider wants it back. Clients store it in `encrypted_content`. */
@@ -49,7 +49,7 @@ export class SealedContents {
     return (await this.#open(sealedSummary, sealed, { user, param, kind: 'compaction' })).summary;
   }
 
-  async #open<T>(schema: z.ZodType<T>, sealed: string, of: SealedFor & { param: string }): Promise<T> {
+  async #open<T>(schema: z.ZodType<T>, sealed: string, of: SealContext & { param: string }): Promise<T> {
     const read = schema.safeParse(parseJson(await this.#sealer.open(sealed, of)));
     if (read.success) return read.data;
     throw fieldError('invalid_parameter', of.param, 'a newer gateway made it, and this one cannot read it.');

@@ -32,11 +32,11 @@ function isStoredEvent(event: unknown): event is RunEvent {
 
 /** Decodes the events in consecutive frames. The frames must be the gateway's own: they are not validated. */
 export function decodeFrames(frames: Uint8Array): RunEvent[] {
-  return [...eventsIn(frames)];
+  return [...iterateEvents(frames)];
 }
 
 /** Like `decodeFrames`, but parses each event only when it is consumed. */
-export function* eventsIn(frames: Uint8Array): Generator<RunEvent, void> {
+export function* iterateEvents(frames: Uint8Array): Generator<RunEvent, void> {
   const text = decoder.decode(frames);
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf('\n\n', from);

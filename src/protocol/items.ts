@@ -148,13 +148,13 @@ export type CompactionItem = z.output<typeof compactionItem>;
 export type OutputItem = z.output<typeof outputItem>;
 
 /** The text part of a message; undefined if the message is empty or a refusal. */
-export function answerIn(message: MessageItem | undefined) {
+export function answerPart(message: MessageItem | undefined) {
   const part = message?.content[0];
   return part?.type === 'output_text' ? part : undefined;
 }
 
 /** The text of a message, be it an answer or a refusal. */
-export function messageWords({ content: [part] }: MessageItem): string {
+export function messageText({ content: [part] }: MessageItem): string {
   if (part === undefined) return '';
   return part.type === 'refusal' ? part.refusal : part.text;
 }

@@ -267,7 +267,7 @@ const TEXT_PART = /^(?:input_|output_)?text$/;
  * Completes an input item to the form that OpenAI's lists return: adds the fields that a request may omit, and expands a
  * string to a text part.
  */
-export function shownInputItem(item: JsonObject): JsonObject {
+export function completeInputItem(item: JsonObject): JsonObject {
   const { type = 'message', content, status } = item;
   const isAssistant = item.role === 'assistant';
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;

@@ -23,7 +23,7 @@ const MAX_ITEMS = 40;
 const MAX_TEXT = 400;
 
 /** Parses the plan in the arguments (JSON text) of an `update_plan` call; undefined if there is none. */
-export function planIn(args: string): Plan | undefined {
+export function parsePlan(args: string): Plan | undefined {
   const value = parseJson(args);
   const rawItems = isObject(value) && Array.isArray(value.items) ? value.items.slice(0, MAX_ITEMS) : [];
   const items = rawItems.flatMap((item: unknown) => parseItem(item) ?? []);
@@ -50,7 +50,7 @@ function toLine(value: unknown): string {
 }
 
 /** Sets the status of the items with these texts, unless they are settled. */
-export function withStatus({ items }: Plan, texts: readonly string[], status: PlanItem['status']): Plan {
+export function withItemStatus({ items }: Plan, texts: readonly string[], status: PlanItem['status']): Plan {
   const isAffected = (item: PlanItem) => texts.includes(item.text) && !isSettled(item);
   return { items: items.map((item) => (isAffected(item) ? { ...item, status } : item)) };
 }
@@ -61,7 +61,7 @@ export function isSettled({ status }: PlanItem): boolean {
 }
 
 /** Formats a plan as a numbered list, one item per line. */
-export function planText({ items }: Plan): string {
+export function formatPlan({ items }: Plan): string {
   return items
     .map(({ text, status, finding }, index) => `${index + 1}. [${status}] ${text}${finding ? ` (${finding})` : ''}`)
     .join('\n');

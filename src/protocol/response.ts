@@ -234,6 +234,6 @@ export const responseListEntry = z.object({
 export type ResponseListEntry = z.output<typeof responseListEntry>;
 
 /** Wraps a page of entries in the list object of the list endpoints. */
-export function listOf<T extends { id: string }>(data: T[], hasMore: boolean) {
+export function listObject<T extends { id: string }>(data: T[], hasMore: boolean) {
   return { object: 'list', data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }

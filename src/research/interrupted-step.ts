@@ -1,4 +1,4 @@
-import { textAmong } from '../base/text.ts';
+import { contentText } from '../base/text.ts';
 import { estimatedUsage, estimateTokens } from '../upstream/decoding/estimate.ts';
 import type { ResearchRequest } from './run/request.ts';
 import type { ResearchState } from './run/state.ts';
@@ -30,6 +30,6 @@ export function interruptedStep(
 
 /** Estimates the tokens of a run's first request from what the client sent. */
 export function firstTurnTokens({ history, conversation, instructions }: ResearchRequest): number {
-  const texts = [instructions ?? '', ...[...history, ...conversation].map(({ content }) => textAmong(content))];
+  const texts = [instructions ?? '', ...[...history, ...conversation].map(({ content }) => contentText(content))];
   return texts.reduce((sum, text) => sum + estimateTokens(text), FIRST_TOKENS);
 }

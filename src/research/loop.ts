@@ -3,7 +3,7 @@ import { createContext } from './context/context.ts';
 import { researchInLanes } from './lanes/research-in-lanes.ts';
 import { researchPhase } from './phase.ts';
 import { emitSubstitute, endsWithoutAnswer } from './plan/substitute.ts';
-import { noted, type ResearchRun } from './run/run.ts';
+import { applyEntry, type ResearchRun } from './run/run.ts';
 import type { ResearchOutcome, Step } from './run/steps.ts';
 
 /**
@@ -36,9 +36,9 @@ function mayLookUp({ tools, request }: ResearchRun): boolean {
 function beginApproved({ state, request }: ResearchRun): Step | undefined {
   const approved = request.goesOn?.approved ?? [];
   if (approved.length === 0 || state.approvedHere.length > 0) return undefined;
-  const entry = noted(state, { t: 'approved', calls: approved });
+  const entry = applyEntry(state, { t: 'approved', calls: approved });
   const calls = approved.flatMap(({ call, request: approval }) => {
-    const made = state.made.get(call);
+    const made = state.calls.get(call);
     return made ? [{ call, name: made.name, arguments: made.arguments, approval }] : [];
   });
   return { type: 'tool_calls', calls, entry };

@@ -19,14 +19,14 @@ import { withReader } from './reading/reader.ts';
 import { readerRecords } from './reading/reader-records.ts';
 import { makeOutline, remindOfGaps } from './report/outline.ts';
 import { notesInARow } from './run/dialogue.ts';
-import { noted, type ResearchRun } from './run/run.ts';
+import { applyEntry, type ResearchRun } from './run/run.ts';
 import { clientNames, type FunctionCall, type StartedCall, type Step, searchResultOf } from './run/steps.ts';
 import type { ExecutableCall, GuardName, TurnEntry } from './run/transcript.ts';
 import { askModel, BudgetExhausted, ContextOverflow, EndlessRepetition } from './turns.ts';
 
 /** Ends the response with calls for the client to make or approve. The request that answers them continues the research. */
 function endWithCalls({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
-  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
+  const entry = applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });
   const functionCalls = calls.map(({ call, name, arguments: args, asks }): FunctionCall => {
     if (asks) return { callId: '', name, arguments: args, as: 'approval' };
     const callId = itemId('call', id, { output: call });
@@ -57,7 +57,7 @@ export async function* researchPhase(
     }
     yield* applyGuards(run, context);
     if (run.shouldPause()) return 'paused';
-    if (state.forced || substituteOf(run) !== undefined) return 'ended';
+    if (state.forcedEnd || substituteOf(run) !== undefined) return 'ended';
     if (lanesDue(run)) return 'lanes';
     if (state.isResearchDone()) {
       const fits = allowance.exhausted(elapsed()) === undefined;
@@ -78,12 +78,12 @@ export async function* researchPhase(
 
 function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {
   run.log.info({ reason, why }, 'answer forced');
-  return { type: 'note', entry: noted(run.state, { t: 'force', reason, why }) };
+  return { type: 'note', entry: applyEntry(run.state, { t: 'force', reason, why }) };
 }
 
 function warnModel(run: ResearchRun, guardName: GuardName, text: string): Step {
   run.log.info({ guard: guardName }, 'the model got a note');
-  return { type: 'note', entry: noted(run.state, { t: 'note', guard: guardName, text }) };
+  return { type: 'note', entry: applyEntry(run.state, { t: 'note', guard: guardName, text }) };
 }
 
 /** Plans the report, then returns a reminder of the sections that lack evidence; undefined if there are none. */
@@ -96,12 +96,12 @@ async function* findGaps(
   } catch (thrown) {
     yield* handleTurnError(run, { context, thrown, phase });
   }
-  return run.state.forced ? undefined : remindOfGaps(run);
+  return run.state.forcedEnd ? undefined : remindOfGaps(run);
 }
 
 /** Warns the model or ends the attempt after turns that made no progress; see `guards.ts`. */
 async function* applyGuards(run: ResearchRun, context: Context): AsyncGenerator<Step> {
-  if (run.state.forced) return;
+  if (run.state.forcedEnd) return;
   const verdict = verdictOn(run.state);
   if (verdict?.do === 'tell') yield warnModel(run, verdict.guard, verdict.text);
   if (verdict?.do === 'stop') yield await giveUp(run, context, verdict.why);
@@ -112,7 +112,7 @@ async function giveUp(run: ResearchRun, context: Context, why: string): Promise<
   const restart = await restartNotes(run.state, { why, context });
   if (!restart) return force(run, 'stuck', why);
   run.log.info({ why }, 'starting a fresh attempt from notes');
-  return { type: 'note', entry: noted(run.state, restart) };
+  return { type: 'note', entry: applyEntry(run.state, restart) };
 }
 
 const REPETITION_NOTE = 'You repeated the same text without end and were stopped. Go on with the next step.';
@@ -161,7 +161,7 @@ async function* researchTurn(
     ...(finish.route ? { route: routeOf(finish.route) } : {}),
     ...(state.turns === 0 ? { opening: context.opening } : {}),
   };
-  noted(state, entry);
+  applyEntry(state, entry);
   run.allowance.release();
   const started = calls
     .filter((planned) => 'call' in planned)
@@ -190,15 +190,15 @@ async function* executePending(
     { parallel: run.budget.parallelToolCalls },
   );
   for await (const entry of results) {
-    for (const usage of takeSpent()) yield { type: 'note', entry: noted(state, { t: 'spent', usage }) };
-    const made = state.made.get(entry.call);
+    for (const usage of takeSpent()) yield { type: 'note', entry: applyEntry(state, { t: 'spent', usage }) };
+    const made = state.calls.get(entry.call);
     const extraction = { about: context.about, turn: state.turns };
     const args = made ? parseJson(made.arguments) : undefined;
     const read = isObject(args) ? notesOn(args) : undefined;
     if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
     else if (made) entry.records = await recordsOf(made, entry, extraction);
     if (made) toolResultMessage(entry, { id: made.id, fence: run.fence });
-    noted(state, entry);
+    applyEntry(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }
 }

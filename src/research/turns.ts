@@ -6,9 +6,9 @@ import { VisibleReasoning } from './answer/visible-reasoning.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
 import { planTail } from './plan/plan-messages.ts';
+import { MIN_TURN_OUTPUT } from './run/cost-budget.ts';
 import { type EmitStep, readLive, splitDelta, stepsOf } from './run/live-steps.ts';
-import { MIN_TURN_OUTPUT } from './run/money.ts';
-import { noted, type ResearchRun } from './run/run.ts';
+import { applyEntry, type ResearchRun } from './run/run.ts';
 import { toRunError } from './run/run-error.ts';
 import type { Step } from './run/steps.ts';
 
@@ -18,8 +18,8 @@ import type { Step } from './run/steps.ts';
 const MAX_CUT_TURNS = 6;
 
 /** Whether a turn that was cut off is requested again, after `cuts` cuts in a row. */
-export function mayRepeat({ started, mostTries }: TurnError, cuts: number): boolean {
-  return started && cuts < Math.min(MAX_CUT_TURNS, mostTries);
+export function mayRepeat({ started, maxTries }: TurnError, cuts: number): boolean {
+  return started && cuts < Math.min(MAX_CUT_TURNS, maxTries);
 }
 
 export type Finish = Extract<TurnPart, { type: 'finish' }>;
@@ -47,7 +47,7 @@ export async function* fitMessages(
   const entry = await context.makeRoom(tail, maxTokens);
   if (entry) {
     run.log.info({ from: entry.from, anew: entry.anew ?? false }, 'context compacted');
-    yield { type: 'note', entry: noted(run.state, entry) };
+    yield { type: 'note', entry: applyEntry(run.state, entry) };
   }
   return context.messages(tail);
 }
@@ -78,13 +78,13 @@ export async function* askModel(
     const { messages, estimate, stable } = yield* fitMessages(run, { context, tail: planTail(run) });
     const streamed = { text: '', reasoning: '' };
     const input = window.counted(estimate);
-    const affordable = run.purse.maxTurnOutput(input);
+    const affordable = run.costBudget.maxTurnOutput(input);
     if (affordable === undefined) throw new BudgetExhausted('the cost budget is used');
     const allowed = run.allowance.outputFor(input);
     if (allowed < MIN_TURN_OUTPUT) throw new BudgetExhausted('the token budget is used');
     const limit = Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate), affordable, allowed);
     const output = Math.max(16, limit);
-    run.allowance.reserve({ tokens: input + output, cost: run.purse.costOf({ input, output }) });
+    run.allowance.reserve({ tokens: input + output, cost: run.costBudget.costOf({ input, output }) });
     try {
       const request: TurnRequest = {
         messages,
@@ -174,7 +174,7 @@ export function samplingOf({ request }: ResearchRun): Pick<TurnRequest, 'tempera
 /** Closes the reasoning of a turn that the gateway stopped, and charges an estimate if the turn had produced text. */
 export function closeStoppedTurn(run: ResearchRun, cut: { estimate: number; text: string }): Step {
   if (cut.text === '') return { type: 'reasoning_end', status: 'incomplete' };
-  const entry = noted(run.state, { t: 'spent', usage: estimatedUsage(cut) });
+  const entry = applyEntry(run.state, { t: 'spent', usage: estimatedUsage(cut) });
   return { type: 'reasoning_end', status: 'incomplete', entry };
 }
 
@@ -207,7 +207,7 @@ export async function* recordCutTurn(
   const { thrown, tries, context, estimate, asked, answer } = failure;
   if (!(thrown instanceof TurnError)) throw thrown;
   const contextOverflow = thrown.kind === 'context_length';
-  const entry = noted(run.state, {
+  const entry = applyEntry(run.state, {
     t: 'spent',
     usage: thrown.usage,
     ...(contextOverflow ? { tooLarge: estimate, asked } : {}),

@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import type { KeyConfig, ModelConfig } from '../config/schema.ts';
-import { compactingTurn } from '../plain/compaction.ts';
+import { summaryRequest } from '../plain/compaction.ts';
 import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { Usage } from '../protocol/response.ts';
 import { toRunError } from '../research/run/run-error.ts';
@@ -49,7 +49,7 @@ export class Compactor {
 
   async #call({ thread, instructions, signal, ...query }: Compaction): Promise<{ text: string; usage: TurnUsage }> {
     const chat = this.#options.chatModel(query);
-    const request = compactingTurn(thread, { instructions, longest: query.model.max_completion_tokens });
+    const request = summaryRequest(thread, { instructions, longest: query.model.max_completion_tokens });
     try {
       for await (const part of chat.turn(request, { signal })) {
         if (part.type === 'finish') return { text: part.message.content, usage: part.usage };
@@ -62,7 +62,7 @@ export class Compactor {
 
   #usageOf(usage: TurnUsage): Usage {
     const spending = new Spending(() => undefined);
-    spending.useMoney({ currency: this.#options.currency(), price: undefined });
+    spending.setPricing({ currency: this.#options.currency(), price: undefined });
     spending.spend(usage);
     return spending.usage;
   }

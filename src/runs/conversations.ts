@@ -5,10 +5,14 @@ import { newRunId, parseItemId, type RunId } from '../base/ids.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
-import { shownInputItem } from '../protocol/openai-items.ts';
-import type { EarlierSource, TakenOver } from '../research/run/request.ts';
-import type { ConversationItem, ConversationRecord, ConversationStore } from '../store/beside/conversation-store.ts';
+import { completeInputItem } from '../protocol/openai-items.ts';
+import type { EarlierSource, FollowUp } from '../research/run/request.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
+import type {
+  ConversationItem,
+  ConversationRecord,
+  ConversationStore,
+} from '../store/side-stores/conversation-store.ts';
 import { LEASE_MS } from './executing/run-lease.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
@@ -57,7 +61,7 @@ export class Conversations {
   ): Promise<ConversationObject> {
     const record = { id: randomUUID(), user, createdAt: this.#options.clock.now(), metadata: JSON.stringify(metadata) };
     await this.#store.create({ ...record, ...this.#ttl, items: items.map((item) => toStored(item, newItemId(item))) });
-    return shownConversation(record);
+    return toConversationObject(record);
   }
 
   /**
@@ -76,7 +80,7 @@ export class Conversations {
   async setMetadata(record: ConversationRecord, metadata: JsonObject): Promise<ConversationObject> {
     const text = JSON.stringify(metadata);
     if (!(await this.#store.setMetadata(record.id, text, this.#ttl))) throw removedError();
-    return shownConversation({ ...record, metadata: text });
+    return toConversationObject({ ...record, metadata: text });
   }
 
   async delete(record: ConversationRecord): Promise<void> {
@@ -86,7 +90,7 @@ export class Conversations {
   /** Appends items and returns them with their ids. @throws GatewayError `invalid_parameter` if the conversation is full. */
   async add(record: ConversationRecord, items: readonly JsonObject[]): Promise<JsonObject[]> {
     const added = items.map((item) => toStored(item, newItemId(item)));
-    const result = await this.#store.add(record.id, added, { ...this.#ttl, most: LIMITS });
+    const result = await this.#store.add(record.id, added, { ...this.#ttl, max: LIMITS });
     if (result === 'missing') throw removedError();
     if (result === 'full') throw fullError('items');
     return added.map(parseItem);
@@ -121,7 +125,12 @@ export class Conversations {
   async join(
     caller: Caller,
     publicId: string,
-  ): Promise<{ joined: JoinedConversation; items: JsonObject[]; earlierSources: EarlierSource[]; askedBack: boolean }> {
+  ): Promise<{
+    joined: JoinedConversation;
+    items: JsonObject[];
+    earlierSources: EarlierSource[];
+    answersQuestion: boolean;
+  }> {
     const record = await this.find(caller, publicId, { param: 'conversation' });
     const { id, version } = record;
     if (record.items >= LIMITS.items || record.bytes >= LIMITS.bytes) throw fullError('conversation');
@@ -136,11 +145,11 @@ export class Conversations {
   }
 
   /** What the last run that answered in it knew; nothing if that run is gone. */
-  async #lastResearch({ user }: Caller, items: readonly JsonObject[]): Promise<Omit<TakenOver, 'history'>> {
+  async #lastResearch({ user }: Caller, items: readonly JsonObject[]): Promise<Omit<FollowUp, 'history'>> {
     const last = items.findLast(({ id }) => typeof id === 'string' && parseItemId(id)?.place !== undefined);
     const parsedId = last && parseItemId(String(last.id));
     const run = parsedId && (await this.#options.store.get(parsedId.run));
-    if (run?.user !== user || run.kind !== 'research') return { earlierSources: [], askedBack: false };
+    if (run?.user !== user || run.kind !== 'research') return { earlierSources: [], answersQuestion: false };
     const answers = items.filter(({ role }) => role === 'assistant');
     const answer = JSON.stringify(answers.at(-1)?.content ?? '');
     const { history: _, ...context } = await followUpContext(this.#options, run, answer);
@@ -200,7 +209,7 @@ export class Conversations {
 }
 
 /** The conversation object of the API, which has no items. */
-export function shownConversation(
+export function toConversationObject(
   record: Pick<ConversationRecord, 'id' | 'createdAt' | 'metadata'>,
 ): ConversationObject {
   const metadata = parseJson(record.metadata);
@@ -219,7 +228,7 @@ export function publicConversationId(id: string): string {
 
 /** An item as it is stored: as OpenAI's API shows it. */
 function toStored(item: JsonObject, id: string): ConversationItem {
-  return { id, json: JSON.stringify({ ...shownInputItem(item), id }) };
+  return { id, json: JSON.stringify({ ...completeInputItem(item), id }) };
 }
 
 function parseItem({ json }: ConversationItem): JsonObject {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { Tally } from '../base/telemetry/tally.ts';
+import { DeferredCounter } from '../base/telemetry/deferred-counter.ts';
 import { isBuiltinTool } from '../config/builtin-tools.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
@@ -24,7 +24,7 @@ export class RunMetrics {
   readonly #executions: Counter<'result'>;
   readonly #toolCalls: Counter<'tool' | 'status'>;
   readonly #toolSeconds: Histogram<'tool'>;
-  readonly #attempts: Tally;
+  readonly #attempts: DeferredCounter;
   readonly #attemptSeconds: Histogram<'provider'>;
 
   constructor(registry: Registry, options: GaugeSources) {
@@ -67,7 +67,7 @@ export class RunMetrics {
       buckets: [0.05, 0.25, 1, 3, 10, 30, 120],
       registers,
     });
-    this.#attempts = new Tally({
+    this.#attempts = new DeferredCounter({
       name: 'gateway_provider_attempts_total',
       help: 'Attempts at a route of a provider; left: the client was gone first.',
       labelNames: ['provider', 'model', 'outcome'],

@@ -8,10 +8,10 @@ import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts
 import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { TaskStatus } from '../protocol/tasks.ts';
-import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
+import type { ContinuedResearch, FollowUp, FunctionOutputs, ResearchRequest } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
-import type { Used } from '../upstream/used.ts';
+import type { UsageTotals } from '../upstream/usage-totals.ts';
 import type { RunTimeline } from './projections/timeline.ts';
 import type { FollowLogOptions } from './reading/follow.ts';
 
@@ -33,7 +33,7 @@ export interface ProxyRequest {
 /** A provider's answer to a proxy request. */
 export interface ProxyAnswer {
   body: string;
-  used: Used;
+  used: UsageTotals;
 }
 
 export type RunRequest = ResearchRequest | PlainRequest | ProxyRequest;
@@ -79,7 +79,7 @@ export interface Submission {
    * count against no limit, so the caller must undo this if the result turns out to be one. `waits`: the run does not
    * begin at once. If it rejects, the submission is refused with that error.
    */
-  admit?: (id: RunId, options: { waits: boolean }) => Promise<HeldLimits>;
+  admit?: (id: RunId, options: { waits: boolean }) => Promise<RunReservation>;
 }
 
 /** Recognises a repeated submission. */
@@ -89,7 +89,7 @@ export interface RepeatKey extends SubmissionKey {
 }
 
 /** The run that a submission became; `replayed`: an earlier one. */
-export interface Submitted {
+export interface SubmissionResult {
   /** A new run is as it was submitted, whatever has become of it since. */
   run: RunRecord;
   replayed: boolean;
@@ -101,12 +101,12 @@ export interface Submitted {
  * What a run has reserved of its key's limits until it ends. It is stored with the run, so that whoever ends the run can
  * release it: the instance that admitted it may be gone.
  */
-export interface HeldLimits extends HeldOfOne {
+export interface RunReservation extends LimitReservation {
   /** What it has reserved of the limits of its key's team, which is the team at admission. */
-  team?: HeldOfOne & { id: string };
+  team?: LimitReservation & { id: string };
 }
 
-export interface HeldOfOne {
+export interface LimitReservation {
   /** Whether it takes one of the places of `concurrent_runs`. */
   place?: boolean;
   /** Tokens reserved of `tokens_per_day`. */
@@ -123,12 +123,12 @@ export interface HeldOfOne {
 export interface AdmittedRun {
   id: RunId;
   keyId: string;
-  held: HeldLimits;
+  held: RunReservation;
 }
 
 /** A run that has ended, with its usage. */
 export interface EndedRun extends AdmittedRun {
-  used: Used;
+  used: UsageTotals;
 }
 
 export interface RunListQuery {
@@ -168,7 +168,7 @@ export interface Runs {
    * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`, `not_found` (the run of
    * an idempotency key was deleted).
    */
-  submit(submission: Submission): Promise<Submitted>;
+  submit(submission: Submission): Promise<SubmissionResult>;
 
   /**
    * The one way from an id to a run (promise 7): unknown, foreign and wrongly prefixed ids are all `not_found`.
@@ -201,7 +201,7 @@ export interface Runs {
   /** The prompt of a turn of a research run. @throws GatewayError `not_found` if there is none, or it is not stored. */
   turnPrompt(run: RunRecord, query: TurnPromptQuery): Promise<TurnPrompt>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
-  ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
+  waitForEnd(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
   /** The task as `GET /v1/async/:id` shows it; as JSON text, because a proxy result is copied byte for byte. */
   taskJson(run: RunRecord): Promise<string>;
 
@@ -218,14 +218,17 @@ export interface Runs {
   /** The items of the caller's runs that have these ids, for `item_reference`; each run is read once. */
   findItems(caller: Caller, ids: readonly string[]): AsyncIterable<NamedItem>;
   /** Earlier turns and sources of a chain. @throws GatewayError `not_found`, or `invalid_parameter` if one is not `completed`. */
-  history(caller: Caller, previousResponseId: string): Promise<TakenOver>;
+  history(caller: Caller, previousResponseId: string): Promise<FollowUp>;
   /** The settings made by items of the conversation up to and including a response. @throws GatewayError as `history`. */
   settings(caller: Caller, previousResponseId: string): Promise<ThreadSettings | undefined>;
   /**
    * The research that waits for these function outputs: that of `previous`, else the one that the last of their calls
    * names. Undefined if none waits. @throws GatewayError as `submitting/resume-research.ts`, if `previous` is given.
    */
-  goOn(caller: Caller, answered: FunctionOutputs & { previous?: string | undefined }): Promise<GoingOn | undefined>;
+  resumeResearch(
+    caller: Caller,
+    answered: FunctionOutputs & { previous?: string | undefined },
+  ): Promise<ContinuedResearch | undefined>;
   /**
    * Like `history`, for a plain model: the whole conversation up to and including that response, which may be `incomplete`.
    * `pendingApprovals`: the calls that it asks approval for, by the ids of their requests; `settings`: see `settings`.
@@ -235,7 +238,7 @@ export interface Runs {
     previousResponseId: string,
   ): Promise<{
     messages: TurnMessage[];
-    asked: ReadonlyMap<string, string>;
+    pendingApprovals: ReadonlyMap<string, string>;
     settings: ThreadSettings | undefined;
   }>;
 

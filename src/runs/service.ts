@@ -1,11 +1,11 @@
 import { linkSignals } from '../base/abort.ts';
 import { fieldError, GatewayError, shuttingDown } from '../base/errors.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
-import { inItsTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
+import { runInTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
-import { isStoreAway } from '../store/failure.ts';
+import { isStoreUnavailable } from '../store/failure.ts';
 import { dropUpTo } from '../store/frames.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
@@ -19,7 +19,7 @@ import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
-import type { Caller, RunListQuery, Runs, Submission, Submitted, TurnPromptQuery } from './runs.ts';
+import type { Caller, RunListQuery, Runs, Submission, SubmissionResult, TurnPromptQuery } from './runs.ts';
 import { readPlainRequest, readResearchRequest, readSettings } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
 import { conversationUpTo, followUpContext, pendingApprovals } from './submitting/history.ts';
@@ -73,7 +73,7 @@ class StoredRuns implements Runs {
     this.#submissions = new Submissions({ ...options, cancels: this.#cancels });
   }
 
-  async submit(submission: Submission): Promise<Submitted> {
+  async submit(submission: Submission): Promise<SubmissionResult> {
     if (this.#options.closing.aborted) throw shuttingDown();
     const submitted = await this.#submissions.submit(submission);
     if (submitted.beginning) this.#beginnings.set(submitted.run, submitted.beginning);
@@ -117,8 +117,8 @@ class StoredRuns implements Runs {
 
   async response(run: RunRecord): Promise<ResponseObject> {
     if (!isOpen(run)) {
-      const last = await inItsTurn(() => this.#store.readLast(run.id));
-      const event = last && (await inItsTurn(() => decodeFrames(last.frames).at(-1)));
+      const last = await runInTurn(() => this.#store.readLast(run.id));
+      const event = last && (await runInTurn(() => decodeFrames(last.frames).at(-1)));
       if (event && 'response' in event) return event.response;
       throw await this.#unreadableError(run);
     }
@@ -137,7 +137,7 @@ class StoredRuns implements Runs {
   }
 
   async timeline(run: RunRecord) {
-    return timelineOf(run, run.kind === 'proxy' ? [] : await inItsTurn(() => this.#store.readTranscript(run.id)));
+    return timelineOf(run, run.kind === 'proxy' ? [] : await runInTurn(() => this.#store.readTranscript(run.id)));
   }
 
   async turnPrompt(run: RunRecord, query: TurnPromptQuery) {
@@ -146,11 +146,11 @@ class StoredRuns implements Runs {
     const before = request ? await this.#options.carried.entriesBefore(request) : [];
     // Imported late, so that starting the gateway does not load the research loop.
     const { turnPromptOf } = await import('./projections/turn-prompt.ts');
-    const prompt = await inItsTurn(() => turnPromptOf(run, { entries, before }, query));
+    const prompt = await runInTurn(() => turnPromptOf(run, { entries, before }, query));
     return { id: publicId('responses', run.id), ...prompt };
   }
 
-  async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
+  async waitForEnd(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
     let current = run;
     if (isOpen(run)) {
       let ended = false;
@@ -167,7 +167,7 @@ class StoredRuns implements Runs {
     if (run.kind === 'research' || run.status !== 'completed') {
       return taskJson(run, { response, isPlain: readPlainRequest(run) !== undefined });
     }
-    const entry = (await inItsTurn(() => this.#store.readTranscript(run.id))).at(-1);
+    const entry = (await runInTurn(() => this.#store.readTranscript(run.id))).at(-1);
     if (entry === undefined) throw await this.#unreadableError(run);
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
   }
@@ -214,7 +214,7 @@ class StoredRuns implements Runs {
     return context;
   }
 
-  async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
+  async resumeResearch(caller: Caller, { previous, ...answered }: Parameters<Runs['resumeResearch']>[1]) {
     const resume = async (run: RunRecord, param?: string) => {
       const output = async () => (await this.response(run)).output;
       return await resumeResearch(this.#options, run, { ...answered, param, output, isThere: () => this.#reload(run) });
@@ -233,7 +233,11 @@ class StoredRuns implements Runs {
     const run = await this.#previous(caller, previousResponseId);
     const messages = await conversationUpTo(this.#store, run, () => this.response(run));
     const output = async () => (await this.response(run)).output;
-    return { messages, asked: await pendingApprovals(run, { output, messages }), settings: readSettings(run) };
+    return {
+      messages,
+      pendingApprovals: await pendingApprovals(run, { output, messages }),
+      settings: readSettings(run),
+    };
   }
 
   /** The run that `previous_response_id` names. */
@@ -332,7 +336,7 @@ class StoredRuns implements Runs {
 }
 
 function undefinedWhereAway(thrown: unknown): undefined {
-  if (!isStoreAway(thrown)) throw thrown;
+  if (!isStoreUnavailable(thrown)) throw thrown;
 }
 
 /** How much of an unknown id an error message repeats, in characters. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { JsonValue } from '../base/json.ts';
-import { inOwnMemory, OWN_MEMORY_BYTES } from '../base/load/own-memory.ts';
+import { concatUnpooled, UNPOOLED_OVERHEAD_BYTES } from '../base/load/unpooled.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
@@ -34,7 +34,7 @@ export interface Caches {
 }
 
 /** A cache of any JSON, each entry with its own time to live in milliseconds. */
-export function sharedCache(caches: Caches, options: Pick<CacheOptions<JsonValue>, 'namespace' | 'ttlMs'>) {
+export function jsonCache(caches: Caches, options: Pick<CacheOptions<JsonValue>, 'namespace' | 'ttlMs'>) {
   // Only JSON was ever put into the cache.
   const isJson = (value: unknown): value is JsonValue => value !== undefined;
   const cache = caches.open<JsonValue>({ ...options, parse: (value) => (isJson(value) ? value : undefined) });
@@ -66,12 +66,12 @@ function boundedStore(maxSize: number) {
   const values = new LRUCache<string, Buffer>({
     maxSize,
     maxEntrySize: Math.ceil(maxSize / 2),
-    sizeCalculation: (value, key) => value.length + 2 * key.length + OWN_MEMORY_BYTES,
+    sizeCalculation: (value, key) => value.length + 2 * key.length + UNPOOLED_OVERHEAD_BYTES,
   });
   return {
     get: (key: string) => values.get(key)?.toString(),
     // Keyv passes a time to live as well, but checks it itself.
-    set: (key: string, value: string) => void values.set(key, inOwnMemory([Buffer.from(value)])),
+    set: (key: string, value: string) => void values.set(key, concatUnpooled([Buffer.from(value)])),
     delete: (key: string) => values.delete(key),
     clear: () => values.clear(),
   };

@@ -19,18 +19,18 @@ export function composeLimitStore(make: LimitParts): LimitStore {
     slots: memoizeByName(make.slots),
     budget: memoizeByName(make.budget),
   };
-  const giveBack = async (holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> => {
+  const release = async (holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> => {
     for (const release of releases) await releaseOne(parts, holder, release);
     return true;
   };
   return {
     ...parts,
-    giveBack,
+    release,
     async take(holder, requests) {
       const results: LimitResult[] = [];
       const undo = () => {
         const granted = requests.filter((_, index) => results[index]?.granted);
-        return giveBack(holder, granted.reverse().map(releaseOf));
+        return release(holder, granted.reverse().map(releaseOf));
       };
       try {
         for (const request of requests) {

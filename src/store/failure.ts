@@ -11,7 +11,7 @@ export function storeUnavailable(reason: string, cause?: unknown): GatewayError 
 }
 
 /** Whether an error says that the store cannot be used right now. */
-export function isStoreAway(thrown: unknown): thrown is GatewayError {
+export function isStoreUnavailable(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && thrown.code === 'store_unavailable';
 }
 

@@ -121,7 +121,7 @@ export interface LimitStore {
    * True once everything is released. False if the store is unavailable: the release is repeated when the store is
    * back, and this id must not take anything else.
    */
-  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
+  release(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
   /** Notes what holders have used so far. While the store is unavailable the note is lost; the next one replaces it. */
   note(notes: readonly LimitNote[]): Promise<void>;
 }

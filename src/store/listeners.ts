@@ -1,5 +1,5 @@
 import type { RunId } from '../base/ids.ts';
-import type { Append, LogBatch, LogHandlers } from './run-store.ts';
+import type { AppendBatch, LogBatch, LogHandlers } from './run-store.ts';
 
 /** Subscribers to the logs of runs in this process. Handlers must not throw. */
 export class LogListeners {
@@ -29,7 +29,7 @@ export class LogListeners {
   }
 
   /** Emits a batch that this process appended. */
-  emitAppended(id: RunId, { first, count, frames, end }: Append): void {
+  emitAppended(id: RunId, { first, count, frames, end }: AppendBatch): void {
     if (count > 0) this.emitBatch(id, { first, last: first + count - 1, frames, end: end !== undefined });
   }
 

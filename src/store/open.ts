@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import type { SharedStorage } from './beside/side-stores.ts';
 import { type Caches, memoryCaches } from './cache.ts';
 import type { QueueConnection } from './redis/connection/queue-client.ts';
+import type { SharedStorage } from './side-stores/side-stores.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
 /** Everything that outlives a request: the run store, and the caches and limits over the same backend. */
@@ -55,7 +55,7 @@ export async function connectStorage(path: string, options: { log: Logger }): Pr
 function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
   const runs = openSqliteStore(url, { sync, log });
   return {
-    ...runs.beside,
+    ...runs.sideStores,
     runs,
     clock: systemClock,
     caches: memoryCaches({ log }),

@@ -1,7 +1,7 @@
-import type { Append } from './run-store.ts';
+import type { AppendBatch } from './run-store.ts';
 
 /** Rejects an append that is a programming error. @throws TypeError naming the field. */
-export function checkAppend(batch: Append): void {
+export function checkAppend(batch: AppendBatch): void {
   if (!Number.isInteger(batch.first) || batch.first < 1) throw new TypeError('append: first must be 1 or more');
   if (!Number.isInteger(batch.count) || batch.count < 0) throw new TypeError('append: count must be 0 or more');
   if (batch.count === 0 && batch.frames.length > 0) throw new TypeError('append: frames without a count');

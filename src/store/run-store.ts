@@ -132,7 +132,7 @@ export interface LostRun extends NewRun {
 }
 
 /** One batch to append. */
-export interface Append {
+export interface AppendBatch {
   token: FencingToken;
   /** Sequence number of the first frame. */
   first: number;
@@ -233,7 +233,7 @@ export interface RunStore {
    * key first. A dispatcher uses it to make sure that each has a job; `claim` decides. `abandoned`: leaves out queued
    * runs.
    */
-  claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]>;
+  findClaimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: the claim was lost. `cancel`: a cancel was accepted. */
   renew(
     id: RunId,
@@ -251,7 +251,7 @@ export interface RunStore {
   release(id: RunId, options: { token: FencingToken }): Promise<void>;
 
   /** Appends atomically: every check precedes the first write. */
-  append(id: RunId, batch: Append): Promise<AppendResult>;
+  append(id: RunId, batch: AppendBatch): Promise<AppendResult>;
   /**
    * Reads the batches that hold events after `after`, in order; frames up to `after` are cut off. About `maxBytes` at
    * most, but at least one batch if there is one.

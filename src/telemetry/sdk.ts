@@ -14,7 +14,7 @@ import project from '../../package.json' with { type: 'json' };
 import { abortable, withTimeout } from '../base/abort.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
-import { LONGEST_TEXT, SCOPE } from '../base/telemetry/spans.ts';
+import { INSTRUMENTATION_SCOPE, MAX_ATTRIBUTE_LENGTH } from '../base/telemetry/spans.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 
 /** How long one export may take with its retries, in milliseconds. */
@@ -46,7 +46,7 @@ export function startSdk(
   log: Logger,
 ): AsyncDisposable {
   const resource = resourceFromAttributes({
-    'service.name': SCOPE,
+    'service.name': INSTRUMENTATION_SCOPE,
     'service.version': project.version,
     'service.instance.id': randomUUID(),
   });
@@ -61,7 +61,7 @@ export function startSdk(
   const tracers = new TracerProvider({
     resource,
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sample) }),
-    spanLimits: { attributeCountLimit: 64, attributeValueLengthLimit: LONGEST_TEXT },
+    spanLimits: { attributeCountLimit: 64, attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH },
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: abandonOnClose(new OTLPTraceExporter(exporter('/v1/traces')), closed.signal),

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { joinSpaces, percentDecoded } from '../base/text.ts';
+import { collapseSpaces, percentDecode } from '../base/text.ts';
 import { ToolError } from './tool.ts';
 
 /** A file of the run's user, as the tools read it. Dispose it once its bytes are no longer needed. */
@@ -40,8 +40,11 @@ const TOO_LONG = 'It is too long to be shown here: ';
 const ATTACHED = new RegExp(`^${HEAD}(.{1,255})\\nAddress: (\\S{1,4000})\\n(${TOO_LONG})?`, 'gm');
 
 /** The input part that represents a document; `text` is undefined if it is too long for the input. */
-export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url'>, text: string | undefined): string {
-  const head = `${HEAD}${joinSpaces(name).slice(0, 255)}\nAddress: ${url}\n`;
+export function attachedDocumentText(
+  { name, url }: Pick<AttachedDocument, 'name' | 'url'>,
+  text: string | undefined,
+): string {
+  const head = `${HEAD}${collapseSpaces(name).slice(0, 255)}\nAddress: ${url}\n`;
   if (text !== undefined) return head + text;
   const advice = isFileUrl(url)
     ? 'search it with file_search, or open it with fetch_url_content'
@@ -50,12 +53,12 @@ export function attachedText({ name, url }: Pick<AttachedDocument, 'name' | 'url
 }
 
 /** Whether a part of a message represents an attached document. */
-export function isAttached(part: string): boolean {
+export function isAttachedDocument(part: string): boolean {
   return part.startsWith(HEAD);
 }
 
 /** The attached documents in a text. Runs find theirs this way, whichever API the conversation came through. */
-export function attachedIn(text: string): AttachedDocument[] {
+export function attachedDocumentsIn(text: string): AttachedDocument[] {
   return [...text.matchAll(ATTACHED)].map(([, name = '', url = '', tooLong]) => ({
     name,
     url,
@@ -78,12 +81,12 @@ export function fileUrl(id: string, name: string, { page, section }: PlaceInFile
 }
 
 /** Splits a URL made by `fileUrl` into the file and the place in it. Any other URL is returned unchanged. */
-export function placeIn(url: string): { url: string } & PlaceInFile {
+export function parseFileUrl(url: string): { url: string } & PlaceInFile {
   if (!url.startsWith('file:')) return { url };
   const [file = '', name, value] = url.split(/\?(page|section)=/);
   if (value === undefined) return { url };
   if (name === 'page') return /^\d{1,9}$/.test(value) ? { url: file, page: Number(value) } : { url };
-  const section = percentDecoded(value);
+  const section = percentDecode(value);
   return section === undefined ? { url } : { url: file, section };
 }
 

@@ -4,12 +4,12 @@
  * because tools send no credentials of users.
  */
 export function mayBeShared(headers: Headers): boolean {
-  if (isPrivate(headers) || directivesOf(headers).includes('no-cache')) return false;
+  if (isPrivateAnswer(headers) || directivesOf(headers).includes('no-cache')) return false;
   return !headers.has('set-cookie') && !listOf(headers.get('vary')).includes('*');
 }
 
 /** Whether an answer says outright that it is for its requester alone. */
-export function isPrivate(headers: Headers): boolean {
+export function isPrivateAnswer(headers: Headers): boolean {
   return directivesOf(headers).some((name) => name === 'private' || name === 'no-store');
 }
 

@@ -34,7 +34,7 @@ export interface ToolContext {
   signal: AbortSignal;
   log: Logger;
   /** Called with the number of queries that are about to be sent to search providers. */
-  searching?: (queries: number) => void;
+  onSearch?: (queries: number) => void;
 }
 
 /** A failed tool call; the model and the client receive it as `{"error": {"message", "code"}}`. */

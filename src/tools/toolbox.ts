@@ -25,7 +25,7 @@ export interface ToolRequest extends SearchRequestOptions {
   /** MCP servers of the request. Only the safe fetch reaches them; their tools replace configured ones of the same name. */
   mcpServers: readonly HttpMcpServer[];
   /** Tools of this run that its caller made; offered if `builtin` names them. */
-  own?: readonly Tool[] | undefined;
+  runTools?: readonly Tool[] | undefined;
   /** Reads files of the run's user. */
   readFile?: ReadFile | undefined;
   log: Logger;
@@ -94,7 +94,7 @@ export function createToolbox(
       const { builtin: names, mcpServers, signal, log } = request;
       const tools = new Map<string, Tool>();
       for (const name of names) {
-        const tool = isBuiltinTool(name) ? builtin[name](request) : request.own?.find((own) => own.name === name);
+        const tool = isBuiltinTool(name) ? builtin[name](request) : request.runTools?.find((own) => own.name === name);
         if (tool) tools.set(name, withoutControlTokens(tool));
       }
       await using opened = new AsyncDisposableStack();

@@ -43,7 +43,7 @@ export class CallMeter {
     this.#isSent = true;
   }
 
-  errorStatus(): void {
+  answeredWithError(): void {
     this.#isError = true;
   }
 
@@ -122,7 +122,7 @@ export function isCredible(reported: number, delivered: number): boolean {
 }
 
 /** Whether one answer may have this many tokens even if none of them was seen. */
-export function isCommon(reported: number): boolean {
+export function isPlausible(reported: number): boolean {
   return reported <= MAX_HIDDEN;
 }
 

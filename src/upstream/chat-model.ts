@@ -7,7 +7,7 @@ import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type Attempt, Attempts, type AttemptsOptions, type FailedRoute } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
 import { brokenTurnError, unansweredTurnError } from './routing/turn-failure.ts';
-import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
+import type { ChatModel, DeltaSink, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { TurnSpan } from './turn-span.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
@@ -50,7 +50,7 @@ interface OpenedTurn {
   parts: AsyncGenerator<TurnPart, void, undefined>;
   first: IteratorResult<TurnPart, void>;
   /** Where its deltas go once it is the route that is read; until then another one may overtake it. */
-  passage: { pass?: PassDelta | undefined };
+  passage: { pass?: DeltaSink | undefined };
 }
 
 async function* runTurn(
@@ -101,7 +101,7 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const attempt = next.value;
     const { log, run } = context;
     const passage: OpenedTurn['passage'] = {};
-    const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
+    const pass: DeltaSink = (delta) => passage.pass?.(delta) ?? false;
     const options = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, options);
     try {

@@ -3,7 +3,7 @@
  * ask) and `provider-target.ts` (how to ask), this is all that the proxy in `gateway/` needs.
  */
 
-export { CallMeter, isCommon, isCredible, usageOf } from './call-meter.ts';
+export { CallMeter, isCredible, isPlausible, usageOf } from './call-meter.ts';
 export {
   type AnswerSigns,
   chatSigns,
@@ -12,11 +12,11 @@ export {
   type ReadSigns,
   responseSigns,
 } from './decoding/answer-signs.ts';
-export { askedAnswers, askedNumber, promptsIn } from './decoding/asked-answers.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
-export { BYTES_A_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';
+export { BYTES_PER_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';
 export { EventStream } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
+export { promptsIn, requestedAnswers, requestedNumber } from './decoding/requested-answers.ts';
 export { readInputUsage, readUsage } from './decoding/usage.ts';
 export {
   brokenChoice,
@@ -30,4 +30,4 @@ export { AttemptFailure, brokenStream, timedOut } from './routing/attempt-failur
 export { gatewayErrorOf } from './routing/turn-failure.ts';
 export { failureOfConnection } from './transport/connection-failure.ts';
 export type { TurnUsage } from './turn.ts';
-export { type Used, usedOf } from './used.ts';
+export { totalsOf, type UsageTotals } from './usage-totals.ts';

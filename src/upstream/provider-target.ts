@@ -16,21 +16,21 @@ import { collectedBody } from './transport/collected-body.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
 import {
   type AnswerHead,
+  type BufferedAnswer,
   type CallLimits,
-  type HeldAnswer,
   ProviderCall,
   type ProviderCallOptions,
-  withoutMark,
+  withoutByteOrderMark,
 } from './transport/provider-call.ts';
 
 export { MaskedBody } from '../base/secrets/secret-mask.ts';
-export { decoderOf, UNASKED } from './transport/answer-decoder.ts';
+export { decoderOf, UNREQUESTED_CODING } from './transport/answer-decoder.ts';
 export {
   type AnswerHead,
-  type HeldAnswer,
+  type BufferedAnswer,
   type Receiver,
   type ReceiverControl,
-  withoutMark,
+  withoutByteOrderMark,
 } from './transport/provider-call.ts';
 
 /** How many times longer an answer may take that is not streamed. */
@@ -111,14 +111,14 @@ export class ProviderTarget {
   /** The headers of an answer as a client gets them. */
   headersToClient({ headers }: Pick<TargetRequest, 'headers'>): Record<string, string> {
     const forwarded = headersToClient(headers);
-    for (const name in forwarded) forwarded[name] = this.mask.text(forwarded[name] ?? '');
+    for (const name in forwarded) forwarded[name] = this.mask.maskText(forwarded[name] ?? '');
     return forwarded;
   }
 
   /** The provider's own id of a request. */
   requestId({ headers }: AnswerHead): string | undefined {
     const id = requestIdOf(headers);
-    return id === undefined ? undefined : this.mask.text(id);
+    return id === undefined ? undefined : this.mask.maskText(id);
   }
 
   /** Sends a request and resolves to what the receiver makes of the answer. @throws the signal's reason. */
@@ -145,7 +145,7 @@ export class ProviderTarget {
         collectedBody<string | AttemptFailure>(control, {
           limit,
           whole: (body) =>
-            head.status < 300 ? withoutMark(body).toString('utf8') : this.failureOfAnswer({ ...head, body }),
+            head.status < 300 ? withoutByteOrderMark(body).toString('utf8') : this.failureOfAnswer({ ...head, body }),
           tooLong: () => brokenStream(`its answer is longer than ${limit} bytes`),
           broken: (failure) => failure,
         }),
@@ -169,8 +169,8 @@ export class ProviderTarget {
   }
 
   /** The failure that a status other than 2xx means. */
-  failureOfAnswer({ status, headers, body }: HeldAnswer): AttemptFailure {
-    const refusal = { status, headers, text: withoutMark(body).toString('utf8') };
+  failureOfAnswer({ status, headers, body }: BufferedAnswer): AttemptFailure {
+    const refusal = { status, headers, text: withoutByteOrderMark(body).toString('utf8') };
     return applyRules(this.#rules, failureOfAnswer(refusal, this.mask, Date.now()));
   }
 

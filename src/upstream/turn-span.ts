@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../base/json.ts';
-import { Operation } from '../base/telemetry/operation.ts';
-import { errorType, LONGEST_TEXT } from '../base/telemetry/spans.ts';
+import { ModelOperation } from '../base/telemetry/model-operation.ts';
+import { errorType, MAX_ATTRIBUTE_LENGTH } from '../base/telemetry/spans.ts';
 import {
   type AssistantMessage,
   TurnError,
@@ -17,14 +17,14 @@ const MAX_PART = 2000;
 
 /** The span of one turn, `chat {model}`, with its metrics (docs/telemetry.md). */
 export class TurnSpan {
-  readonly #operation: Operation;
+  readonly #operation: ModelOperation;
   #finish: Finish | undefined;
   #error: string | undefined;
 
   /** `model`: its name in the configuration. */
   constructor(model: string, request: TurnRequest) {
     const { maxOutputTokens, temperature, topP } = request;
-    this.#operation = new Operation({
+    this.#operation = new ModelOperation({
       name: 'chat',
       model,
       attributes: {
@@ -70,7 +70,7 @@ function lastMessages(messages: readonly TurnMessage[]): string {
   for (const message of messages.toReversed()) {
     const text = JSON.stringify({ role: message.role, parts: partsOf(message) });
     length += text.length + 1;
-    if (length > LONGEST_TEXT) break;
+    if (length > MAX_ATTRIBUTE_LENGTH) break;
     included.unshift(text);
   }
   return `[${included.join(',')}]`;

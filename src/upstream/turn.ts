@@ -170,7 +170,7 @@ export class TurnError extends Error {
   readonly usage: TurnUsage;
   readonly retryAfterMs: number | undefined;
   /** How often the turn may be asked for in total, by `max_retries` of its routes. */
-  readonly mostTries: number;
+  readonly maxTries: number;
   /** The last route blamed the request, so no other provider would accept it. */
   readonly blamesRequest: boolean;
   /** The last route's answer was empty. */
@@ -194,7 +194,7 @@ export class TurnError extends Error {
     this.started = details.started;
     this.usage = details.usage ?? noUsage();
     this.retryAfterMs = details.retryAfterMs;
-    this.mostTries = details.maxTries ?? Number.POSITIVE_INFINITY;
+    this.maxTries = details.maxTries ?? Number.POSITIVE_INFINITY;
     this.blamesRequest = details.blamesRequest ?? false;
     this.saysNothing = details.saysNothing ?? false;
   }
@@ -219,7 +219,7 @@ export interface ChatModel {
 
 export interface TurnOptions {
   signal: AbortSignal;
-  pass?: PassDelta | undefined;
+  pass?: DeltaSink | undefined;
 }
 
 export type TurnDelta = Extract<TurnPart, { delta: string }>;
@@ -229,4 +229,4 @@ export type TurnDelta = Extract<TurnPart, { delta: string }>;
  * costs no promise on its way to the log. Returns false if it cannot take the delta now, which then comes with the
  * iteration. An exception ends the turn.
  */
-export type PassDelta = (delta: TurnDelta) => boolean;
+export type DeltaSink = (delta: TurnDelta) => boolean;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, steadyClock } from '../base/clock.ts';
+import { type Clock, monotonicClock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { KeyConfig, ProviderConfig, RemoteProviderConfig, RouteConfig } from '../config/schema.ts';
@@ -47,7 +47,7 @@ export interface AttemptsQuery extends ChatModelQuery {
   /** The pauses between rounds; those of research where absent. */
   backoff?: BackoffPolicy | undefined;
   /** The client is connected and can retry by itself, so long waits and timeouts are left to it. */
-  attended?: boolean;
+  clientCanRetry?: boolean;
 }
 
 /** Everything that talks to LLM providers. */
@@ -73,7 +73,7 @@ export interface Upstream extends AsyncDisposable {
 }
 
 export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>, options: UpstreamOptions): Upstream {
-  const { log, clock = steadyClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
+  const { log, clock = monotonicClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
   const common = { log, clock, random, backoff, observe: options.observe ?? (() => {}) };
   const providers = new Map<string, Provider>();
   /** Providers that a reload replaced, until their running calls end. */
@@ -123,7 +123,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     update,
     chatModel: (query) => createChatModel(modelOptions(query)),
     attempts(query) {
-      const { modelName, attended: clientCanRetry = false } = query;
+      const { modelName, clientCanRetry = false } = query;
       const routes = routesFor(query);
       return new Attempts({ ...common, modelName, routes, backoff: query.backoff ?? backoff, clientCanRetry });
     },

@@ -1,19 +1,20 @@
 import type { Registry } from 'prom-client';
-import { Tally } from '../base/telemetry/tally.ts';
-import type { Used } from '../upstream/used.ts';
+import { DeferredCounter } from '../base/telemetry/deferred-counter.ts';
+import type { UsageTotals } from '../upstream/usage-totals.ts';
 
 /** How many pairs of key and model have labels of their own; further ones count as `other`. */
 const MAX_LABEL_PAIRS = 1000;
 
 /** Prometheus metrics of what keys use. */
 export class UsageMetrics {
-  readonly #requests: Tally;
-  readonly #tokens: Tally;
-  readonly #cost: Tally;
+  readonly #requests: DeferredCounter;
+  readonly #tokens: DeferredCounter;
+  readonly #cost: DeferredCounter;
   readonly #known = new Set<string>();
 
   constructor(registry: Registry) {
-    const tally = (name: string, help: string, labelNames: string[]) => new Tally({ name, help, labelNames, registry });
+    const tally = (name: string, help: string, labelNames: string[]) =>
+      new DeferredCounter({ name, help, labelNames, registry });
     const calls = 'Calls and runs that have ended, by key and model.';
     this.#requests = tally('gateway_usage_requests_total', calls, ['key', 'model', 'result']);
     const tokens = 'Tokens used by key and model: input, cached (of the input), output, reasoning (of the output).';
@@ -22,7 +23,7 @@ export class UsageMetrics {
     this.#cost = tally('gateway_usage_cost_total', cost, ['key', 'model']);
   }
 
-  add(call: { key: string; model: string; used: Used; failed: boolean }): void {
+  add(call: { key: string; model: string; used: UsageTotals; failed: boolean }): void {
     const { used, failed } = call;
     const hasLabels = this.#hasLabels(call.key, call.model);
     const [key, model] = hasLabels ? [call.key, call.model] : ['other', 'other'];

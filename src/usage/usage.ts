@@ -3,14 +3,14 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { emptyUsage, type UsageLabels, type UsageRow, type UsageStore } from '../store/beside/usage-store.ts';
-import { nothingUsed, type Used } from '../upstream/used.ts';
+import { emptyUsage, type UsageLabels, type UsageRow, type UsageStore } from '../store/side-stores/usage-store.ts';
+import { emptyTotals, type UsageTotals } from '../upstream/usage-totals.ts';
 import { UsageMetrics } from './metrics.ts';
 
 /** How long usage stays only in memory, in milliseconds. */
 const BATCH_MS = 1000;
 /** How long usage is retained, in days. */
-export const KEPT_DAYS = 400;
+export const RETENTION_DAYS = 400;
 /** How many rows may wait while the store is away; beyond that, tags are dropped. */
 const MAX_ROWS = 20_000;
 /** How many tags a key may use in a day; further ones count as `OTHER`. */
@@ -35,15 +35,15 @@ interface Batch {
 export interface UsedCall {
   /** What it is counted under. An empty team or tag is the same as none. */
   labels: { key: string; team?: string | undefined; model: string; tag?: string | undefined };
-  used: Used;
+  used: UsageTotals;
   failed: boolean;
 }
 
 /** A call under way. `used` is always its total so far. */
 interface OpenUsage {
   /** Counts the usage so far, in case this process dies. */
-  noted(used: Used): void;
-  ended(used: Used, how: { failed: boolean }): void;
+  update(used: UsageTotals): void;
+  end(used: UsageTotals, how: { failed: boolean }): void;
 }
 
 /**
@@ -69,15 +69,15 @@ export class UsageLog implements AsyncDisposable {
 
   /** Counts a call that has ended. */
   add({ labels, used, failed }: UsedCall): void {
-    this.begin(labels).ended(used, { failed });
+    this.begin(labels).end(used, { failed });
   }
 
   /** Begins a call that can be counted while it is under way. It counts for the day when it is first counted. */
   begin({ key, team = '', model, tag = '' }: UsedCall['labels']): OpenUsage {
     let labels: (UsageLabels & { day: string }) | undefined;
     /** What its row includes so far. */
-    let counted: Used | undefined;
-    const count = (used: Used, errors: number) => {
+    let counted: UsageTotals | undefined;
+    const count = (used: UsageTotals, errors: number) => {
       if (!labels) {
         const day = dayOf(this.#options.clock.now());
         labels = { day, key, team, model, tag: this.#boundedTag(day, key, tag) };
@@ -85,13 +85,13 @@ export class UsageLog implements AsyncDisposable {
       const row = this.#rowOf(labels);
       if (!counted) row.requests += 1;
       row.errors += errors;
-      addUsed(row, used, counted ?? nothingUsed());
+      addUsed(row, used, counted ?? emptyTotals());
       counted = used;
       this.#scheduleFlush();
     };
     return {
-      noted: (used) => count(used, 0),
-      ended: (used, { failed }) => {
+      update: (used) => count(used, 0),
+      end: (used, { failed }) => {
         this.#metrics.add({ key, model, used, failed });
         count(used, failed ? 1 : 0);
       },
@@ -134,7 +134,7 @@ export class UsageLog implements AsyncDisposable {
     const today = dayOf(clock.now());
     if (this.#day === today) return;
     this.#day = today;
-    const first = dayOf(clock.now() - KEPT_DAYS * DAY_MS);
+    const first = dayOf(clock.now() - RETENTION_DAYS * DAY_MS);
     await store.removeBefore(first).catch((thrown: unknown) => {
       log.warn({ err: messageOf(thrown) }, 'what was used long ago could not be removed');
     });
@@ -177,7 +177,7 @@ export class UsageLog implements AsyncDisposable {
 }
 
 /** Adds the difference between `used` and `before`. */
-function addUsed(row: UsageRow, used: Used, before: Used): void {
+function addUsed(row: UsageRow, used: UsageTotals, before: UsageTotals): void {
   row.input_tokens += used.inputTokens - before.inputTokens;
   row.cached_tokens += used.cachedTokens - before.cachedTokens;
   row.output_tokens += used.outputTokens - before.outputTokens;

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Files } from '../files/files.ts';
-import type { DeliveryStore } from '../store/beside/delivery-store.ts';
+import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
 import { type DocumentTexts, UnreadableDocument } from './document-text.ts';
 import type { StoreIndexes } from './index/store-indexes.ts';
 import { type StoredFile, signatureOf } from './records.ts';
@@ -99,7 +99,7 @@ export class DocumentReader implements AsyncDisposable {
         await Promise.all(due.slice(at, at + CONCURRENCY).map((file) => this.#read(user, file)));
       } catch (thrown) {
         // The files or their records are unavailable for now, which passes sooner than the lease.
-        await readings.expect(id, { dueInMs: RETRY_MS });
+        await readings.schedule(id, { dueInMs: RETRY_MS });
         throw thrown;
       }
       this.#closing.signal.throwIfAborted();
@@ -108,7 +108,7 @@ export class DocumentReader implements AsyncDisposable {
     const before = await readings.get(id);
     await readings.put(id, { before, state: READER_STATE, dueInMs, keepMs: RECHECK_MS });
     // Files that were added while the due time changed must not be forgotten.
-    if (due.length === 0 && (await this.#findUnread(user)).length > 0) await readings.expect(id, { dueInMs: 0 });
+    if (due.length === 0 && (await this.#findUnread(user)).length > 0) await readings.schedule(id, { dueInMs: 0 });
   }
 
   /** Unread files in all vector stores of the user, at most as many as a turn has. */
@@ -162,7 +162,7 @@ export class DocumentReader implements AsyncDisposable {
   async text(user: string, file: Pick<StoredFile, 'id' | 'name' | 'attributes' | 'version'>) {
     const { files, texts } = this.#parts;
     const { signal } = this.#closing;
-    const attached = await files.attached(user, file.id, signal);
+    const attached = await files.readAttached(user, file.id, signal);
     if (!attached) throw new UnreadableDocument('invalid_file', 'The file is gone.');
     using _ = attached;
     const { title, text } = await texts.read(attached, signal);

@@ -33,8 +33,8 @@ export class DocumentTexts implements Disposable {
   async read(file: { bytes: Uint8Array; name: string; type: string }, signal: AbortSignal) {
     const { kind, charset } = describeDocument(file);
     const url = `file:///${encodeURIComponent(file.name)}`;
-    const job = { kind, bytes: file.bytes, charset, longest: MAX_TEXT_LENGTH, url };
-    const parse = (plainly: boolean) => this.#pool.parse({ ...job, plainly }, { signal });
+    const job = { kind, bytes: file.bytes, charset, maxLength: MAX_TEXT_LENGTH, url };
+    const parse = (isPlainTextOnly: boolean) => this.#pool.parse({ ...job, isPlainTextOnly }, { signal });
     try {
       const { title, content, incomplete } = await parse(false).catch(async (failure: unknown) => {
         if (!(failure instanceof ParseFailure) || !hasPlainText(kind) || failure.kind === 'busy') throw failure;

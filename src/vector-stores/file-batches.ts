@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import type { EntryStore } from '../store/beside/entry-store.ts';
-import { type Batch, listNames, OPEN, parseFile, type StoredFile, type VectorStore } from './records.ts';
+import type { EntryStore } from '../store/side-stores/entry-store.ts';
+import { type FileBatch, listNames, OPEN, parseFile, type StoredFile, type VectorStore } from './records.ts';
 import type { NewFiles, VectorStores } from './vector-stores.ts';
 
 /** Most batches of a vector store; the oldest are removed. */
@@ -18,27 +18,27 @@ export class FileBatches {
     this.#parts = parts;
   }
 
-  async create(store: VectorStore, files: NewFiles['files']): Promise<Batch> {
+  async create(store: VectorStore, files: NewFiles['files']): Promise<FileBatch> {
     const id = `vsfb_${randomBytes(16).toString('hex')}`;
     const createdAt = this.#parts.clock.now();
     await this.#parts.entries.add(
       listNames.batches(store.id),
       { id, state: OPEN, value: '', createdAt },
-      { newest: MAX_BATCHES },
+      { keepNewest: MAX_BATCHES },
     );
     await this.#parts.stores.attach(store, { files, batch: id });
     return { id, store: store.id, createdAt };
   }
 
   /** @throws GatewayError `not_found`, `store_unavailable`. */
-  async find(store: string, id: string): Promise<Batch> {
+  async find(store: string, id: string): Promise<FileBatch> {
     const entry = await this.#parts.entries.get(listNames.batches(store), id);
     if (!entry) throw new GatewayError('not_found', `There is no file batch ${id.slice(0, 80)}.`);
     return { id, store, createdAt: entry.createdAt };
   }
 
   /** The files of a batch in their present state, without those that were detached. */
-  async files({ id, store }: Batch): Promise<StoredFile[]> {
+  async files({ id, store }: FileBatch): Promise<StoredFile[]> {
     const { entries } = this.#parts;
     const page = await entries.page(listNames.filesOfBatch(id), { limit: 10_000, order: 'asc' });
     const found: StoredFile[] = [];
@@ -51,7 +51,7 @@ export class FileBatches {
   }
 
   /** Cancels the files of the batch that are not read yet. */
-  async cancel(batch: Batch): Promise<void> {
+  async cancel(batch: FileBatch): Promise<void> {
     for (const file of await this.files(batch)) {
       await this.#parts.stores
         .changeFile(batch.store, file.id, (known) =>

@@ -39,7 +39,7 @@ function nestedFilter(depth: number): z.ZodType<Filter> {
   return z.discriminatedUnion('type', [comparison, choice, compound]);
 }
 
-export const filter = z
+export const filterSchema = z
   .unknown()
   .refine((value) => countParts(value) <= MAX_PARTS, {
     message: `may have ${MAX_PARTS} values, names and lists in all`,

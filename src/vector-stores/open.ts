@@ -2,14 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Files, publicFileId } from '../files/files.ts';
-import type { SideStores } from '../store/beside/side-stores.ts';
+import type { SideStores } from '../store/side-stores/side-stores.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Embeddings } from '../tools/web-search/search-provider.ts';
 import { DocumentReader } from './document-reader.ts';
 import { DocumentTexts } from './document-text.ts';
 import { FileBatches } from './file-batches.ts';
 import { createFileSearchTool, type FileSearchScope } from './file-search-tool.ts';
-import { filter } from './filters.ts';
+import { filterSchema } from './filters.ts';
 import { StoreIndexes } from './index/store-indexes.ts';
 import { StoreSearch } from './store-search.ts';
 import { VectorStores } from './vector-stores.ts';
@@ -27,7 +27,7 @@ export function fileSearchOf(
   { vectorStores, storeSearch }: OpenedVectorStores,
   { filter: sent, ...asked }: Omit<FileSearchScope, 'filter'> & { filter?: unknown; user: string },
 ): Tool {
-  const read = sent === undefined ? undefined : filter.parse(sent);
+  const read = sent === undefined ? undefined : filterSchema.parse(sent);
   return createFileSearchTool({ ...asked, filter: read, vectorStores, search: storeSearch });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../base/json.ts';
-import type { Entry } from '../store/beside/entry-store.ts';
+import type { Entry } from '../store/side-stores/entry-store.ts';
 import { attributeValue } from './filters.ts';
 
 /** The records of vector stores, in lists of small records (docs/vector-stores.md). New fields have to be optional. */
@@ -63,7 +63,7 @@ export interface StoredFile extends FileValue {
   entry: Entry;
 }
 
-export interface Batch {
+export interface FileBatch {
   id: string;
   store: string;
   createdAt: number;

@@ -1,5 +1,5 @@
 import { fieldError } from '../base/errors.ts';
-import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
+import type { Entry, EntryQuery, EntryStore } from '../store/side-stores/entry-store.ts';
 import { listNames, OPEN } from './records.ts';
 
 /** How many recent removals a list remembers. */
@@ -23,7 +23,11 @@ export async function noteRemoval(
   const removed = listNames.removedFrom(list);
   // It may have been removed before, at another position.
   await entries.remove(removed, id);
-  await entries.add(removed, { id, state: OPEN, value: String(createdAt), createdAt: now }, { newest: MAX_REMOVED });
+  await entries.add(
+    removed,
+    { id, state: OPEN, value: String(createdAt), createdAt: now },
+    { keepNewest: MAX_REMOVED },
+  );
 }
 
 /** Resolves a cursor, which may have been removed recently. @throws GatewayError `not_found`, `store_unavailable`. */

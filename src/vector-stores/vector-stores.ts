@@ -4,9 +4,9 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { publicFileId } from '../files/files.ts';
-import type { DeliveryStore } from '../store/beside/delivery-store.ts';
-import type { Entry, EntryQuery, EntryStore } from '../store/beside/entry-store.ts';
-import type { FileRecord } from '../store/beside/file-store.ts';
+import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
+import type { Entry, EntryQuery, EntryStore } from '../store/side-stores/entry-store.ts';
+import type { FileRecord } from '../store/side-stores/file-store.ts';
 import type { Attributes } from './filters.ts';
 import {
   type FileState,
@@ -83,7 +83,7 @@ export class VectorStores {
     const id = `vs_${randomBytes(16).toString('hex')}`;
     const entry = storeEntry(id, { ...value, lastActiveAt: now }, now);
     // The list of the user comes first: a store in the list of all stores is always in that of its user.
-    if ((await entries.add(listNames.stores(user), entry, { most: MAX_STORES })) === 'full') {
+    if ((await entries.add(listNames.stores(user), entry, { max: MAX_STORES })) === 'full') {
       throw new GatewayError('quota_exceeded', `You have ${MAX_STORES} vector stores already. Delete some.`);
     }
     await entries.add(ALL_STORES, { id, state: OPEN, value: user, createdAt: now });
@@ -211,7 +211,7 @@ export class VectorStores {
     await entries.add(listNames.placesOf(id), { id: store.id, state: OPEN, value: store.user, createdAt: now });
     const value: FileValue = { name: file.name, bytes: file.bytes, attributes, chunking, batch, version: 1 };
     const entry = fileEntry(id, 'in_progress', value, now);
-    const added = await entries.add(listNames.files(store.id), entry, { most: MAX_FILES });
+    const added = await entries.add(listNames.files(store.id), entry, { max: MAX_FILES });
     if (added === 'full') {
       await entries.remove(listNames.placesOf(id), store.id);
       const message = `A vector store holds ${MAX_FILES} files at most.`;
@@ -311,7 +311,7 @@ export class VectorStores {
   }
 
   #scheduleReading(user: string, dueInMs: number): Promise<void> {
-    return this.#parts.readings.expect(readerId(user), { dueInMs });
+    return this.#parts.readings.schedule(readerId(user), { dueInMs });
   }
 }
 

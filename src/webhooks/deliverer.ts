@@ -6,8 +6,8 @@ import type { Logger } from '../base/logger.ts';
 import { inSpan } from '../base/telemetry/spans.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { readRequest } from '../runs/stored/stored-request.ts';
-import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
+import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
 import {
   afterAttempt,
   type Deliveries,
@@ -178,7 +178,7 @@ export class Deliverer implements AsyncDisposable {
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
     const hosts = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
     const place = this.#hosts.begin(hosts, taken);
-    if (place === 'soon') await store.expect(id, { dueInMs: RETRY_SOON_MS });
+    if (place === 'soon') await store.schedule(id, { dueInMs: RETRY_SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };
   }
@@ -213,7 +213,7 @@ export class Deliverer implements AsyncDisposable {
     const dueInMs = nextAt === undefined ? undefined : Math.max(0, nextAt - clock.now());
     const isPut = await storage.deliveries.put(run.id, { before, state: JSON.stringify(next), dueInMs, keepMs });
     // Another delivery was requested meanwhile.
-    if (!isPut) await storage.deliveries.expect(run.id, { dueInMs: 0 });
+    if (!isPut) await storage.deliveries.schedule(run.id, { dueInMs: 0 });
   }
 
   /** Waits until the next delivery may be sent. Rejects when the gateway stops. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { DeliveryStore } from '../store/beside/delivery-store.ts';
+import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
 import type { DelivererParts } from './deliverer.ts';
 
 /** Metrics of deliveries. */

@@ -45,12 +45,12 @@ export class Webhooks implements AsyncDisposable {
 
   /** Delivers the end of a run. @throws GatewayError `store_unavailable`: then it is delivered up to a minute later. */
   async deliverEnd(run: RunId): Promise<void> {
-    await this.#parts.storage.deliveries.expect(run, { dueInMs: 0 });
+    await this.#parts.storage.deliveries.schedule(run, { dueInMs: 0 });
     this.#deliverer.wake();
   }
 
   /** The deliveries of a run; none before its end. The caller must be allowed to see the run. */
-  async of(run: RunRecord): Promise<WebhookDelivery[]> {
+  async listDeliveries(run: RunRecord): Promise<WebhookDelivery[]> {
     const { config, clock, storage } = this.#parts;
     const { runs, deliveries: store } = storage;
     const event = notifiesWebhooks(run) ? await eventOf(run, runs) : undefined;
@@ -80,7 +80,7 @@ export class Webhooks implements AsyncDisposable {
     const store = storage.deliveries;
     const keepMs = config.current().store.retentionMs;
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
-      const [before, current] = [await store.get(run.id), await this.of(run)];
+      const [before, current] = [await store.get(run.id), await this.listDeliveries(run)];
       const all: Deliveries = (before !== undefined && readDeliveries(before)) || {};
       const found = current.find((delivery) => delivery.receiver === receiver);
       if (!found) throw noDelivery(deliveryId(run, receiver));
@@ -93,7 +93,7 @@ export class Webhooks implements AsyncDisposable {
       const state = JSON.stringify({ ...all, [receiver]: restartDelivery(known, clock.now()) });
       if (!(await store.put(run.id, { before, state, dueInMs: 0, keepMs }))) continue;
       this.#deliverer.wake();
-      return (await this.of(run)).find((delivery) => delivery.receiver === receiver) ?? found;
+      return (await this.listDeliveries(run)).find((delivery) => delivery.receiver === receiver) ?? found;
     }
     throw new GatewayError('overloaded', 'This delivery is being made. Try again.', { retryAfterMs: 1000 });
   }

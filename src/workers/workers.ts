@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry } from 'prom-client';
 import { sleep } from '../base/abort.ts';
-import { COMPILE_CACHE } from '../base/compile-cache.ts';
+import { COMPILE_CACHE_FOLDER } from '../base/compile-cache.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { sweepExpired } from '../runs/expiry.ts';
@@ -133,7 +133,7 @@ class WorkerPool {
   }
 
   #fork(): void {
-    const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE });
+    const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE_FOLDER });
     const port = this.#portForNext();
     this.#states.set(worker.id, { at: performance.now(), port, isListening: false, failure: undefined });
     const { file, socket } = this.#options;

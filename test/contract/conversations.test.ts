@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
-import type { ConversationItem, ConversationStore } from '../../src/store/beside/conversation-store.ts';
-import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
 import { serveStore } from '../../src/store/shared/store-server.ts';
+import type { ConversationItem, ConversationStore } from '../../src/store/side-stores/conversation-store.ts';
+import type { SideStores } from '../../src/store/side-stores/side-stores.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { type RedisCluster, startCluster } from '../support/redis-groups.ts';
@@ -64,15 +64,15 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
 
     it('take items behind the others, all or none', async () => {
       const { id } = await created(store, items('a'));
-      assert.equal(await store.add(id, items('b', 'c'), { ...KEEP, most: MOST }), 'added');
-      assert.equal(await store.add(id, items('c', 'd'), { ...KEEP, most: MOST }), 'added');
+      assert.equal(await store.add(id, items('b', 'c'), { ...KEEP, max: MOST }), 'added');
+      assert.equal(await store.add(id, items('c', 'd'), { ...KEEP, max: MOST }), 'added');
       assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd'], 'what is there stays as it is');
-      assert.equal(await store.add(id, items('e', 'f'), { ...KEEP, most: { ...MOST, items: 5 } }), 'full');
+      assert.equal(await store.add(id, items('e', 'f'), { ...KEEP, max: { ...MOST, items: 5 } }), 'full');
       const bytes = (await store.get(id))?.bytes ?? 0;
-      assert.equal(await store.add(id, items('e'), { ...KEEP, most: { ...MOST, bytes: bytes + 10 } }), 'full');
+      assert.equal(await store.add(id, items('e'), { ...KEEP, max: { ...MOST, bytes: bytes + 10 } }), 'full');
       assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd']);
       assert.equal((await store.get(id))?.items, 4);
-      assert.equal(await store.add(randomUUID(), items('e'), { ...KEEP, most: MOST }), 'missing');
+      assert.equal(await store.add(randomUUID(), items('e'), { ...KEEP, max: MOST }), 'missing');
     });
 
     it('are read page by page in both orders, whatever is added meanwhile', async () => {
@@ -87,7 +87,7 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.deepEqual(await page('asc', 'd'), ['e', false]);
       assert.deepEqual(await page('asc', 'e'), ['', false]);
       assert.deepEqual(await page('desc'), ['ed', true]);
-      await store.add(id, items('f'), { ...KEEP, most: MOST });
+      await store.add(id, items('f'), { ...KEEP, max: MOST });
       assert.deepEqual(await page('desc', 'd'), ['cb', true]);
       assert.deepEqual(await page('desc', 'b'), ['a', false]);
       assert.equal(await store.items(id, { limit: 2, order: 'asc', after: 'x' }), 'unknown_cursor');
@@ -144,7 +144,7 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       const asked = Array.from({ length: 20 }, (_, n) => stores[n % 2]?.hold(id, `run-${n}`, HOLD));
       assert.equal((await Promise.all(asked)).filter((result) => result === 'held').length, 1);
       const holder = (await store.get(id))?.holder?.run ?? '';
-      await store.add(id, items('b'), { ...KEEP, most: { items: 9, bytes: 999 } });
+      await store.add(id, items('b'), { ...KEEP, max: { items: 9, bytes: 999 } });
       assert.equal(await store.hold(id, holder, HOLD), 'held', 'whatever is added meanwhile');
     });
 
@@ -237,18 +237,18 @@ describe('conversations in SQLite', () => {
     const clock = testClock();
     const open = () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock });
     const before = open();
-    const { id } = await created(before.beside.conversations, items('a', 'b'));
-    await before.beside.conversations.hold(id, 'run-1', { ...KEEP, version: 2 });
+    const { id } = await created(before.sideStores.conversations, items('a', 'b'));
+    await before.sideStores.conversations.hold(id, 'run-1', { ...KEEP, version: 2 });
     const secret = await before.secret();
     await before.close();
     const after = open();
-    assert.deepEqual(await ids(after.beside.conversations, id), ['a', 'b']);
-    assert.equal((await after.beside.conversations.get(id))?.holder?.run, 'run-1');
+    assert.deepEqual(await ids(after.sideStores.conversations, id), ['a', 'b']);
+    assert.equal((await after.sideStores.conversations.get(id))?.holder?.run, 'run-1');
     assert.equal(await after.secret(), secret);
     clock.ms += KEEP.keepMs;
     await after.removeExpired({ limit: 10 });
     clock.ms -= KEEP.keepMs;
-    assert.equal(await after.beside.conversations.get(id), undefined);
+    assert.equal(await after.sideStores.conversations.get(id), undefined);
     await after.close();
     await rm(folder, { recursive: true });
   });
@@ -282,7 +282,7 @@ describe('conversations in Redis', () => {
   it('are forgotten by Redis itself, items and all', async () => {
     const { conversations: store, runs } = await openRedisStore({ url: server.url, log: silentLogger });
     const { id } = await created(store, items('a'));
-    await store.add(id, items('b'), { keepMs: 20, most: MOST });
+    await store.add(id, items('b'), { keepMs: 20, max: MOST });
     while (await store.get(id)) await new Promise(setImmediate);
     assert.deepEqual([await ids(store, id), await store.item(id, 'a')], [[], undefined]);
     await runs.close();

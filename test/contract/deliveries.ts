@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
-import type { DeliveryStore } from '../../src/store/beside/delivery-store.ts';
+import type { DeliveryStore } from '../../src/store/side-stores/delivery-store.ts';
 
 /** What every `DeliveryStore` does. `advance` moves the store's clock on by so many milliseconds. */
 export function testDeliveries(
@@ -12,7 +12,7 @@ export function testDeliveries(
   it('a run is due when its time has come, and to nobody else for as long as it is being looked at', async () => {
     const { store, peer, advance } = open();
     const run = newRunId();
-    await store.expect(run, { dueInMs: 1000 });
+    await store.schedule(run, { dueInMs: 1000 });
     assert.deepEqual(await due(store), []);
     advance(1000);
     assert.deepEqual(await due(store), [run]);
@@ -25,9 +25,9 @@ export function testDeliveries(
   it('those that have waited longest come first, at most as many as are asked for', async () => {
     const { store, advance } = open();
     const [first, second, third] = [newRunId(), newRunId(), newRunId()];
-    await store.expect(second, { dueInMs: 200 });
-    await store.expect(first, { dueInMs: 100 });
-    await store.expect(third, { dueInMs: 300 });
+    await store.schedule(second, { dueInMs: 200 });
+    await store.schedule(first, { dueInMs: 100 });
+    await store.schedule(third, { dueInMs: 300 });
     assert.equal(await store.count(), 3);
     advance(1000);
     assert.deepEqual(await store.takeDue({ limit: 2, leaseMs: 1000 }), [first, second]);
@@ -39,9 +39,9 @@ export function testDeliveries(
   it('a look that is asked for brings one forward and puts none off', async () => {
     const { store } = open();
     const run = newRunId();
-    await store.expect(run, { dueInMs: 60_000 });
-    await store.expect(run, { dueInMs: 0 });
-    await store.expect(run, { dueInMs: 60_000 });
+    await store.schedule(run, { dueInMs: 60_000 });
+    await store.schedule(run, { dueInMs: 0 });
+    await store.schedule(run, { dueInMs: 60_000 });
     assert.deepEqual(await due(store), [run]);
     await store.remove(run);
   });
@@ -62,7 +62,7 @@ export function testDeliveries(
     advance(60_000);
     assert.deepEqual(await due(store), [], 'never again');
     assert.equal(await store.get(run), 'done');
-    await store.expect(run, { dueInMs: 0 });
+    await store.schedule(run, { dueInMs: 0 });
     assert.deepEqual(await due(store), [run], 'unless it is asked for');
     assert.equal(await store.get(run), 'done');
     await store.remove(run);
@@ -72,7 +72,7 @@ export function testDeliveries(
   it('of several that take at once each gets others', async () => {
     const { store, peer } = open();
     const runs = Array.from({ length: 20 }, newRunId);
-    for (const run of runs) await store.expect(run, { dueInMs: 0 });
+    for (const run of runs) await store.schedule(run, { dueInMs: 0 });
     const takers = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? store : peer));
     const taken = await Promise.all(takers.map((taker) => taker.takeDue({ limit: 5, leaseMs: 60_000 })));
     assert.deepEqual(taken.flat().sort(), runs.sort());

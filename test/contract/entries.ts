@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { Entry, EntryStore } from '../../src/store/beside/entry-store.ts';
+import type { Entry, EntryStore } from '../../src/store/side-stores/entry-store.ts';
 import { listNames, OPEN } from '../../src/vector-stores/records.ts';
 import { noteRemoval, resolveCursor } from '../../src/vector-stores/removed-records.ts';
 
@@ -15,9 +15,9 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.deepEqual(await peer.get(list, 'a {}'), first);
     assert.equal(await peer.get(list, 'b'), undefined);
     assert.equal(await peer.get(randomUUID(), 'a {}'), undefined);
-    assert.equal(await store.add(list, entryOf({ id: 'b' }), { most: 1 }), 'full');
-    assert.equal(await store.add(list, first, { most: 1 }), 'there');
-    assert.equal(await store.add(list, entryOf({ id: 'b' }), { most: 2 }), 'added');
+    assert.equal(await store.add(list, entryOf({ id: 'b' }), { max: 1 }), 'full');
+    assert.equal(await store.add(list, first, { max: 1 }), 'there');
+    assert.equal(await store.add(list, entryOf({ id: 'b' }), { max: 2 }), 'added');
   });
 
   it('they take the place of the one that was read, and of no other', async () => {
@@ -71,7 +71,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
   it('the oldest of them make room where only the newest are kept', async () => {
     const { store } = open();
     const list = randomUUID();
-    for (let n = 0; n < 5; n++) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { newest: 3 });
+    for (let n = 0; n < 5; n++) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { keepNewest: 3 });
     const { entries } = await store.page(list, { limit: 10, order: 'asc' });
     assert.deepEqual(
       entries.map(({ id }) => id),
@@ -83,7 +83,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
   it('the newest one is kept, whenever it says that it was made', async () => {
     const { store } = open();
     const list = randomUUID();
-    for (let n = 9; n > 4; n--) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { newest: 3 });
+    for (let n = 9; n > 4; n--) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { keepNewest: 3 });
     const { entries } = await store.page(list, { limit: 10, order: 'asc' });
     assert.ok(entries.length === 3 && entries.some(({ id }) => id === '5'), entries.map(({ id }) => id).join());
   });

@@ -158,8 +158,8 @@ describe('executors over Redis', () => {
       async open(options) {
         const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
         stack.defer(() => store.close());
-        const claimable = store.claimable.bind(store);
-        store.claimable = (which) => {
+        const claimable = store.findClaimable.bind(store);
+        store.findClaimable = (which) => {
           if (which.abandoned) onLook?.();
           return claimable(which);
         };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { BlobStore } from '../../src/files/file-place.ts';
+import type { BlobStore } from '../../src/files/blob-store.ts';
 import { patience } from '../support/time-limit.ts';
 
 /** A place, and all that lies in it: files, and what is left of uploads. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { FileRecord, FileStore } from '../../src/store/beside/file-store.ts';
+import type { FileRecord, FileStore } from '../../src/store/side-stores/file-store.ts';
 
 /** What every `FileStore` does. */
 export function testFiles(open: () => { store: FileStore; peer: FileStore }): void {

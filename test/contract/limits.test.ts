@@ -85,7 +85,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
           [true, 1],
         ]);
         await expectTaken(there, { holders: ['a'], points: 60, requests: 1 });
-        await there.giveBack({ key: 'ann', id: 'a' }, requests(60).map(releaseOf));
+        await there.release({ key: 'ann', id: 'a' }, requests(60).map(releaseOf));
         await expectTaken(here, { holders: [], points: 0, requests: 0 });
       });
 
@@ -98,12 +98,12 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         await take(there, 'b', 1);
         assert.deepEqual(await take(here, 'c', 1), [[false, undefined]], 'no place');
         await expectTaken(there, { holders: ['a', 'b'], points: 61, requests: 2 });
-        await here.giveBack({ key: 'ann', id: 'b' }, [
+        await here.release({ key: 'ann', id: 'b' }, [
           { kind: 'place', name: 'p' },
           { kind: 'budget', ...day, points: 1, spent: 1 },
         ]);
         await take(here, 'd', 1);
-        await here.giveBack({ key: 'ann', id: 'd' }, [
+        await here.release({ key: 'ann', id: 'd' }, [
           { kind: 'place', name: 'p' },
           { kind: 'budget', ...day, points: 1, spent: 1 },
         ]);
@@ -121,7 +121,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         };
         await take(here, 'a', 100);
         assert.deepEqual(await refused(there), { granted: false, reservedByOthers: true });
-        await here.giveBack({ key: 'ann', id: 'a' }, [
+        await here.release({ key: 'ann', id: 'a' }, [
           { kind: 'place', name: 'p' },
           { kind: 'budget', ...day, points: 100, spent: 100 },
         ]);
@@ -133,7 +133,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         await using fixture = await open();
         const { here, there } = fixture;
         await take(here, 'a', 60);
-        await here.giveBack({ key: 'ann', id: 'a' }, [
+        await here.release({ key: 'ann', id: 'a' }, [
           { kind: 'place', name: 'p' },
           { kind: 'budget', ...day, points: 60, spent: 80 },
         ]);
@@ -274,7 +274,7 @@ describe('limits over Redis', () => {
     await client.zAdd(`${prefix}:limit:reserved:ann`, { score: Date.now() + 60_000, value: 'a run' });
     const day = { name: 'tokens', windowSeconds: 86_400 };
     const release: LimitRelease = { kind: 'budget', ...day, points: 500, spent: 120 };
-    for (let n = 0; n < 2; n++) await store.limits.giveBack({ key: 'ann', id: 'a run' }, [release]);
+    for (let n = 0; n < 2; n++) await store.limits.release({ key: 'ann', id: 'a run' }, [release]);
     assert.equal((await store.limits.budget(day).used('ann')).used, 150);
     await client.close();
     await store.runs.close();
@@ -305,7 +305,7 @@ describe('limits over Redis', () => {
       { kind: 'budget', ...window, points: 10, limit: 100, ttlMs: 60_000 },
     ];
     const take = (id: string) => here.take({ key: 'ann', id }, requests);
-    const giveBack = (id: string) => here.giveBack({ key: 'ann', id }, requests.map(releaseOf));
+    const giveBack = (id: string) => here.release({ key: 'ann', id }, requests.map(releaseOf));
     const used = async () => (await there.budget(window).used('ann')).used;
     const holders = async (name: string) => (await there.slots({ name }).holders('ann')).sort().join();
     await there.budget(window).reserve('ann', 'z', { points: 50, limit: 100, ttlMs: 60_000 });

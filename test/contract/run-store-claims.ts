@@ -127,12 +127,12 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       const abandoned = await claimedRun(store);
       const givenBack = await claimedRun(store);
       await store.release(givenBack.run.id, { token: givenBack.token });
-      const free = async () => new Set(await peer.claimable({ limit: 10, abandoned: true }));
+      const free = async () => new Set(await peer.findClaimable({ limit: 10, abandoned: true }));
       assert.deepEqual(await free(), new Set([givenBack.run.id]));
       clock.ms += LEASE.leaseMs;
       assert.deepEqual(await free(), new Set([abandoned.run.id, givenBack.run.id]));
       assert.deepEqual(
-        new Set(await peer.claimable({ limit: 10 })),
+        new Set(await peer.findClaimable({ limit: 10 })),
         new Set([abandoned.run.id, givenBack.run.id, queued.id]),
       );
     });

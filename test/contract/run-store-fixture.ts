@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../src/base/clock.ts';
 import { newRunId, type RunId } from '../../src/base/ids.ts';
-import type { Append, Claim, LogBatch, NewRun, RunStore, TerminalStatus } from '../../src/store/run-store.ts';
+import type { AppendBatch, Claim, LogBatch, NewRun, RunStore, TerminalStatus } from '../../src/store/run-store.ts';
 
 /** An empty store for one test. */
 export interface StoreFixture extends AsyncDisposable {
@@ -76,11 +76,16 @@ export async function claimed(store: RunStore, id: RunId): Promise<Claim> {
 }
 
 /** Events `first` to `last` as an append. */
-export function events(token: string, first: number, last: number, changes: Partial<Append> = {}): Append {
+export function events(token: string, first: number, last: number, changes: Partial<AppendBatch> = {}): AppendBatch {
   return { token, first, count: last - first + 1, frames: frames(first, last), ...changes };
 }
 
-export function ending(token: string, first: number, status: TerminalStatus, changes: Partial<Append> = {}): Append {
+export function ending(
+  token: string,
+  first: number,
+  status: TerminalStatus,
+  changes: Partial<AppendBatch> = {},
+): AppendBatch {
   return events(token, first, first, { end: { status, at: T0 + 5000, retainMs: 60_000 }, ...changes });
 }
 

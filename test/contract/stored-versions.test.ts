@@ -12,14 +12,14 @@ import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { publicFileId } from '../../src/files/files.ts';
 import { responseObject } from '../../src/protocol/response.ts';
-import { Conversations, shownConversation } from '../../src/runs/conversations.ts';
+import { Conversations, toConversationObject } from '../../src/runs/conversations.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
-import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { CreateResult, RunStore } from '../../src/store/run-store.ts';
+import type { SideStores } from '../../src/store/side-stores/side-stores.ts';
 import { checkDatabase } from '../../src/store/sqlite/maintenance.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { SCHEMA_VERSION } from '../../src/store/sqlite/schema.ts';
@@ -103,7 +103,7 @@ async function readsAndGoesOn(
   for (const name of ['interrupted', 'queued', 'cancelling']) {
     const id = runs[name]?.id ?? '';
     const run = await harness.runs.find(CALLER, 'responses', `resp_${id}`);
-    const { status } = await harness.runs.ended(run, { signal });
+    const { status } = await harness.runs.waitForEnd(run, { signal });
     assert.equal(status, name === 'cancelling' ? 'cancelled' : 'completed', name);
     const read = await readAll(store, id);
     assert.equal(read.end, true);
@@ -140,7 +140,7 @@ async function readsBeside(
   const kept = { store, conversations, clock: testClock(), retentionMs: 1000 };
   const found = new Conversations({ ...kept, carried: new CarriedTranscripts({ ...kept, runMs: 0 }) });
   const record = await found.find(CALLER, `conv_${CONVERSATION}`);
-  assert.deepEqual([shownConversation(record).metadata, record.holder], [{ a: 1 }, null]);
+  assert.deepEqual([toConversationObject(record).metadata, record.holder], [{ a: 1 }, null]);
   const { items } = await found.items(record, { limit: 100, order: 'asc' });
   assert.equal(items[0]?.id, 'msg_1');
   assert.match(JSON.stringify(items.at(-1)), /The answer is known/);
@@ -428,7 +428,7 @@ describe('data of earlier versions in Redis', () => {
     const late = [queued('late', 2), queued('late', 3), queued('late', 4)];
     for (const run of late) await store.create(run);
     // As each instance looks for free runs again and again.
-    await store.claimable({ limit: 100 });
+    await store.findClaimable({ limit: 100 });
     assert.equal(await store.countQueued('early'), 2);
     assert.ok(await old.claim(late[0]?.id ?? '', { now, leaseMs: 60_000 }));
     const order: (string | undefined)[] = [];

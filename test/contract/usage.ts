@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { silentLogger } from '../../src/base/logger.ts';
-import { emptyUsage, type UsageRow, type UsageStore } from '../../src/store/beside/usage-store.ts';
+import { emptyUsage, type UsageRow, type UsageStore } from '../../src/store/side-stores/usage-store.ts';
 
-import { nothingUsed } from '../../src/upstream/used.ts';
+import { emptyTotals } from '../../src/upstream/usage-totals.ts';
 import { UsageLog } from '../../src/usage/usage.ts';
 
 const batchOf = (source: string, n: number) => ({ source, id: `${n}` });
@@ -60,7 +60,7 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     const clock = { at: Date.parse('2026-04-30T23:59:59Z'), now: () => clock.at };
     const metrics = new Registry();
     await using log = new UsageLog({ store, registry: metrics, clock, log: silentLogger });
-    const used = (outputTokens: number, cost: number) => ({ ...nothingUsed(), inputTokens: 600, outputTokens, cost });
+    const used = (outputTokens: number, cost: number) => ({ ...emptyTotals(), inputTokens: 600, outputTokens, cost });
     const counted = async () => {
       await log.flush();
       const rows = await store.read({ from: '2026-04-01', to: '2026-05-31' });
@@ -70,12 +70,12 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     };
     const call = log.begin({ key, model: 'm' });
     assert.deepEqual(await counted(), []);
-    call.noted(used(100, 0.001));
+    call.update(used(100, 0.001));
     assert.deepEqual(await counted(), [['2026-04-30', 1, 0, 100, 1e6]]);
     clock.at += 2000;
-    call.noted(used(310, 0.0031));
+    call.update(used(310, 0.0031));
     // The provider's count is lower than the estimate.
-    call.ended(used(270, 0.0027), { failed: true });
+    call.end(used(270, 0.0027), { failed: true });
     assert.deepEqual(await counted(), [['2026-04-30', 1, 1, 270, 2.7e6]]);
     assert.match(await metrics.metrics(), /gateway_usage_tokens_total\{[^}]*output[^}]*\} 270\n/);
   });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { answerIn } from '../../src/protocol/items.ts';
+import { answerPart } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { SseReader } from '../support/sse-reader.ts';
@@ -99,7 +99,7 @@ describe('a hundred research runs at once on one instance', function () {
       assert.equal(response.incomplete_details, null);
       const message = response.output.at(-1);
       assert.ok(message?.type === 'message' && message.status === 'completed');
-      const citations = answerIn(message)?.annotations ?? [];
+      const citations = answerPart(message)?.annotations ?? [];
       assert.ok(citations.length > 0, response.output_text);
       // On a busy machine a page may take too long to be read. Then the answer says so.
       const unread = citations.filter(({ verified }) => !verified).map(({ url }) => url);

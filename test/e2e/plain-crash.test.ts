@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isObject } from '../../src/base/json.ts';
-import { answerIn } from '../../src/protocol/items.ts';
+import { answerPart } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import {
@@ -104,7 +104,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         const [message] = response.output;
         assert.ok(message?.type === 'message' && response.output.length === 1);
         assert.deepEqual(
-          answerIn(message)?.logprobs.map(({ token }) => token),
+          answerPart(message)?.logprobs.map(({ token }) => token),
           ['one', ' two', ' three'],
         );
         assert.equal(requests.length, 2);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isObject } from '../../src/base/json.ts';
-import { answerIn } from '../../src/protocol/items.ts';
+import { answerPart } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { send } from '../support/http-client.ts';
 import { until } from '../support/http-gateway.ts';
@@ -58,7 +58,7 @@ function numberOf(name: string, text: string): string {
 const citationsOf = (response: ResponseObject) =>
   response.output
     .filter((item) => item.type === 'message')
-    .flatMap((item) => answerIn(item)?.annotations ?? [])
+    .flatMap((item) => answerPart(item)?.annotations ?? [])
     .map(({ url, source_id, verified }) => [url, source_id, verified]);
 
 const callsOf = (response: ResponseObject) => response.output.filter((item) => item.type === 'tool_call').length;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
-import { answerIn } from '../../src/protocol/items.ts';
+import { answerPart } from '../../src/protocol/items.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
 import { type InterruptionTest, KILLED_KEY, testInterruptions } from '../support/killed-gateway.ts';
@@ -115,7 +115,7 @@ function ofLongFile(model: string, cutAt: 'answer' | 'turn'): InterruptionTest {
     check({ response, requests }) {
       assert.match(response.output_text, /^The deposit is 48 250 crowns/);
       const [annotation] = response.output.flatMap((item) =>
-        item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
+        item.type === 'message' ? (answerPart(item)?.annotations ?? []) : [],
       );
       assert.match(JSON.stringify(annotation), /harbour\.md/);
       // What the first search found is what all later turns have: it is made once.

@@ -131,7 +131,7 @@ describe('POST /v1/chat/completions on a research model', () => {
 /** Runs whose cancels are noted with the status they ended in. */
 function watchCancel(runs: Runs, cancelled: string[]): Runs {
   const watched: Runs = Object.create(runs);
-  for (const name of ['submit', 'find', 'follow', 'ended', 'countOpen', 'idOf'] as const) {
+  for (const name of ['submit', 'find', 'follow', 'waitForEnd', 'countOpen', 'idOf'] as const) {
     Object.defineProperty(watched, name, { value: runs[name].bind(runs), writable: true });
   }
   watched.cancel = async (run) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { configSchema } from '../../src/config/schema.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
-import { nothingUsed } from '../../src/upstream/used.ts';
+import { emptyTotals } from '../../src/upstream/usage-totals.ts';
 import { assertRefused, type SendOptions, send } from '../support/http-client.ts';
 import { openGateway, until } from '../support/http-gateway.ts';
 
@@ -60,15 +60,15 @@ describe('cost_per_day', () => {
     const used = async () => (await admission.usage(config)).find(({ name }) => name === 'cost_per_day')?.used;
     const { held } = await run('a', 0.9);
     assert.equal(await used(), 0.9);
-    await admission.runEnded({ id: 'a', keyId: 'k', held, used: { ...nothingUsed(), outputTokens: 10, cost: 0.25 } });
+    await admission.settleRun({ id: 'a', keyId: 'k', held, used: { ...emptyTotals(), outputTokens: 10, cost: 0.25 } });
     assert.equal(await used(), 0.25);
     const alone = await run('b', 0.9);
     assert.equal(await used(), 1.15, 'a run that is alone may use what is left');
-    await admission.runEnded({
+    await admission.settleRun({
       id: 'b',
       keyId: 'k',
       held: alone.held,
-      used: { ...nothingUsed(), outputTokens: 10, cost: 0.8 },
+      used: { ...emptyTotals(), outputTokens: 10, cost: 0.8 },
     });
     await assert.rejects(run('c', 0.1), { code: 'quota_exceeded' });
     assert.equal(await used(), 1.05);

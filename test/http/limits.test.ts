@@ -456,9 +456,9 @@ describe('an unlimited key', () => {
       for (const name of ['submit', 'find', 'response', 'follow'] as const) {
         Object.defineProperty(watched, name, { value: runs[name].bind(runs) });
       }
-      watched.ended = (run, options) => {
+      watched.waitForEnd = (run, options) => {
         waits.push(run.id);
-        return runs.ended(run, options);
+        return runs.waitForEnd(run, options);
       };
       return watched;
     };

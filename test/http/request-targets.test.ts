@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
-import { checkedTarget, providerAddress } from '../../src/protocol/requests/request-target.ts';
+import { normaliseTarget, providerAddress } from '../../src/protocol/requests/request-target.ts';
 import { rawExchange } from '../support/http-client.ts';
 import { CLIENT_KEY, type ProxyGateway, startProxyGateway } from '../support/proxy-gateway.ts';
 import { startWebServer } from '../support/web-server.ts';
@@ -241,7 +241,7 @@ describe('the address at a provider', () => {
         let address: ReturnType<typeof providerAddress>;
         let checked: string;
         try {
-          checked = checkedTarget(raw);
+          checked = normaliseTarget(raw);
           address = providerAddress(base, { path: checked, api: 'embeddings' });
         } catch {
           return;

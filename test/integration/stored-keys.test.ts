@@ -5,8 +5,8 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
-import type { EntryStore } from '../../src/store/beside/entry-store.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
+import type { EntryStore } from '../../src/store/side-stores/entry-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { until } from '../support/http-gateway.ts';
 import { redisOrSkip } from '../support/redis.ts';
@@ -83,7 +83,7 @@ function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ store
 describe('keys of the store', () => {
   it('go on with the file of before where a new one cannot be put in force', async () => {
     const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-    const { keys, ids, fails } = await instance(store.beside.entries);
+    const { keys, ids, fails } = await instance(store.sideStores.entries);
     await using _ = keys;
     const next = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'chief', secret: 'sk-chief' }] });
     fails.next = true;
@@ -97,7 +97,7 @@ describe('keys of the store', () => {
 
   sharedKeys('SQLite', async () => {
     const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-    const { entries } = store.beside;
+    const { entries } = store.sideStores;
     return { stores: [entries, entries], [Symbol.asyncDispose]: () => store.close() };
   });
 

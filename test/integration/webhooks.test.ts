@@ -43,7 +43,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
   const rename = (id: string) =>
     config.replace({ ...config.current(), keys: config.current().keys.map((key) => ({ ...key, id })) });
   const registry = new Registry();
-  const storage = { runs: store, deliveries: store.beside.deliveries };
+  const storage = { runs: store, deliveries: store.sideStores.deliveries };
   const open = (own = new Registry()) => {
     const opened = new Webhooks({ storage, config, clock, log, registry: own });
     opened.start();
@@ -77,7 +77,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
     });
     const record = await store.get(run.id);
     assert.ok(record);
-    await store.beside.deliveries.expect(run.id, { dueInMs: 60_000 });
+    await store.sideStores.deliveries.schedule(run.id, { dueInMs: 60_000 });
     return record;
   };
   return {
@@ -117,7 +117,7 @@ describe('webhooks', () => {
     assert.equal(first?.headers['webhook-id'], `evt_${run.id}`);
     assert.notEqual(first?.headers['webhook-signature'], second?.headers['webhook-signature']);
     const all = await eventually('both are delivered', async () => {
-      const all = await hooks.webhooks.of(run);
+      const all = await hooks.webhooks.listDeliveries(run);
       return all.every(({ status }) => status === 'delivered') ? all : undefined;
     });
     assert.deepEqual(
@@ -128,10 +128,13 @@ describe('webhooks', () => {
         ['key', receiver.url],
       ],
     );
-    assert.equal(await hooks.store.beside.deliveries.count(), 0);
+    assert.equal(await hooks.store.sideStores.deliveries.count(), 0);
     hooks.clock.ms += 24 * 3_600_000;
     await hooks.webhooks.deliverEnd(run.id);
-    await eventually('it was looked at', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
+    await eventually(
+      'it was looked at',
+      async () => (await hooks.store.sideStores.deliveries.count()) === 0 || undefined,
+    );
     assert.equal(receiver.messages.length, 2);
   });
 
@@ -146,12 +149,12 @@ describe('webhooks', () => {
       const message = (await receiver.waitFor(n + 1))[n];
       stamps.push(message?.headers['webhook-timestamp']);
       if (n === 0) {
-        await eventually('the failure is kept', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+        await eventually('the failure is kept', async () => (await hooks.webhooks.listDeliveries(run))[0]?.attempts[0]);
       }
     }
     assert.equal(Number(stamps[1]) - Number(stamps[0]), 5);
     const delivered = await eventually('it is taken', async () => {
-      const [delivery] = await hooks.webhooks.of(run);
+      const [delivery] = await hooks.webhooks.listDeliveries(run);
       return delivery?.status === 'delivered' ? delivery : undefined;
     });
     assert.deepEqual(
@@ -171,7 +174,7 @@ describe('webhooks', () => {
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]']) {
       const run = await hooks.ended({ url: `http://${host}:${port}/` });
       await hooks.webhooks.deliverEnd(run.id);
-      const attempt = await eventually(host, async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+      const attempt = await eventually(host, async () => (await hooks.webhooks.listDeliveries(run))[0]?.attempts[0]);
       assert.match(attempt.error ?? '', /^blocked_/, host);
       assert.equal(attempt.status_code, null);
     }
@@ -207,7 +210,10 @@ describe('webhooks', () => {
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
     await hooks.webhooks.deliverEnd(run.id);
-    const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+    const attempt = await eventually(
+      'an attempt',
+      async () => (await hooks.webhooks.listDeliveries(run))[0]?.attempts[0],
+    );
     assert.equal(attempt.status_code, 307);
     assert.equal(inside.messages.length, 0);
   });
@@ -218,7 +224,10 @@ describe('webhooks', () => {
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
     await hooks.webhooks.deliverEnd(run.id);
-    const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+    const attempt = await eventually(
+      'an attempt',
+      async () => (await hooks.webhooks.listDeliveries(run))[0]?.attempts[0],
+    );
     assert.deepEqual([attempt.status_code, attempt.error], [200, null]);
   });
 
@@ -234,7 +243,7 @@ describe('webhooks', () => {
     const run = await hooks.ended({ url: web.origin });
     await hooks.webhooks.deliverEnd(run.id);
     await left.promise;
-    assert.equal((await hooks.webhooks.of(run))[0]?.attempts[0]?.status_code, 200);
+    assert.equal((await hooks.webhooks.listDeliveries(run))[0]?.attempts[0]?.status_code, 200);
   });
 
   it('of a dead receiver hold up no others', async () => {
@@ -243,7 +252,7 @@ describe('webhooks', () => {
     await using hooks = await openWebhooks();
     for (let n = 0; n < 100; n++) {
       const run = await hooks.ended({ url: dead.url });
-      await hooks.store.beside.deliveries.expect(run.id, { dueInMs: 0 });
+      await hooks.store.sideStores.deliveries.schedule(run.id, { dueInMs: 0 });
     }
     hooks.clock.ms += 10;
     const run = await hooks.ended({ url: receiver.url });
@@ -261,18 +270,18 @@ describe('webhooks', () => {
     await hooks.webhooks.deliverEnd(failed.id);
     const [message] = await receiver.waitFor(1);
     assert.equal(message && typeOf(message), 'task.failed');
-    await eventually('nothing waits', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
+    await eventually('nothing waits', async () => (await hooks.store.sideStores.deliveries.count()) === 0 || undefined);
     assert.equal(receiver.messages.length, 1);
-    assert.deepEqual(await hooks.webhooks.of(completed), []);
+    assert.deepEqual(await hooks.webhooks.listDeliveries(completed), []);
   });
 
   it('are told by another instance where the one that took them is gone', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
-    await hooks.store.beside.deliveries.expect(run.id, { dueInMs: 0 });
+    await hooks.store.sideStores.deliveries.schedule(run.id, { dueInMs: 0 });
     // Taken by an instance that does nothing with it.
-    const taken = await hooks.store.beside.deliveries.takeDue({ limit: 1, leaseMs: 60_000 });
+    const taken = await hooks.store.sideStores.deliveries.takeDue({ limit: 1, leaseMs: 60_000 });
     if (taken.length === 0) return;
     hooks.clock.ms += 60_000;
     await receiver.waitFor(1);
@@ -284,12 +293,18 @@ describe('webhooks', () => {
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
     await hooks.webhooks.deliverEnd(run.id);
-    await eventually('it is given up', async () => (await hooks.webhooks.of(run))[0]?.status === 'failed' || undefined);
+    await eventually(
+      'it is given up',
+      async () => (await hooks.webhooks.listDeliveries(run))[0]?.status === 'failed' || undefined,
+    );
     status = 200;
     const again = await hooks.webhooks.redeliver(run, 'request');
     assert.ok(again.status !== 'failed');
     await receiver.waitFor(2);
-    await eventually('it is taken', async () => (await hooks.webhooks.of(run))[0]?.status === 'delivered' || undefined);
+    await eventually(
+      'it is taken',
+      async () => (await hooks.webhooks.listDeliveries(run))[0]?.status === 'delivered' || undefined,
+    );
     await assert.rejects(hooks.webhooks.redeliver(run, 'key'), /no delivery/);
   });
 
@@ -299,7 +314,7 @@ describe('webhooks', () => {
     for (let n = 0; n < 2; n++) {
       const run = await hooks.ended({ url: receiver.url });
       await hooks.webhooks.deliverEnd(run.id);
-      await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+      await eventually('an attempt', async () => (await hooks.webhooks.listDeliveries(run))[0]?.attempts[0]);
     }
     const text = await hooks.registry.metrics();
     assert.match(text, /gateway_webhook_attempts_total\{outcome="retried"\} 1/);
@@ -310,7 +325,7 @@ describe('webhooks', () => {
   it('wait for a key that is not there yet, and are given up where it does not come within an hour', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
-    const { deliveries } = hooks.store.beside;
+    const { deliveries } = hooks.store.sideStores;
     const heldBack = async () => {
       hooks.rename('someone-else');
       const run = await hooks.ended({ url: receiver.url });

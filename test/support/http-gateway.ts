@@ -11,7 +11,7 @@ import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { Files } from '../../src/files/files.ts';
-import { KeptAnswers } from '../../src/gateway/kept-answers.ts';
+import { AnswerCache } from '../../src/gateway/answer-cache.ts';
 import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
@@ -153,9 +153,9 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     plain: ({ state, signal }) => script('', state, () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
-    beforeResume: (run) => admission.runBegins({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
+    beforeResume: (run) => admission.renewRun({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
     afterExecution({ run, ended }) {
-      if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), ...ended });
+      if (ended) void admission.settleRun({ id: run.id, keyId: run.keyId, held: readHeld(run), ...ended });
     },
   };
   const load = { utilization: 0, lagMs: 0 };
@@ -218,8 +218,8 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
         return true;
       },
     },
-    answers: new KeptAnswers(memoryCaches({ log })),
-    streamed: {
+    answerCache: new AnswerCache(memoryCaches({ log })),
+    passthrough: {
       pass: () => Promise.reject(new Error('nothing is passed here')),
       connect: async (_, socket) => void socket.destroy(),
     },

@@ -1,5 +1,5 @@
-import type { SharedStorage } from '../../src/store/beside/side-stores.ts';
 import type { LimitStore } from '../../src/store/limit-store.ts';
+import type { SharedStorage } from '../../src/store/side-stores/side-stores.ts';
 import type { SqliteRunStore } from '../../src/store/sqlite/store.ts';
 
 /** The storage of a gateway with an embedded store. */
@@ -7,7 +7,7 @@ export function storageOf(runs: SqliteRunStore, limits: LimitStore = runs.limits
   return {
     runs,
     limits,
-    ...runs.beside,
+    ...runs.sideStores,
     secret: () => runs.secret(),
   };
 }

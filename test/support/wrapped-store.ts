@@ -1,7 +1,7 @@
 import { GatewayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { openStorage } from '../../src/store/open.ts';
-import type { Append, AppendResult, RunStore } from '../../src/store/run-store.ts';
+import type { AppendBatch, AppendResult, RunStore } from '../../src/store/run-store.ts';
 import { testConfig } from './run-harness.ts';
 
 /** Opens a storage and returns only its run store, whose `close` closes everything. */
@@ -32,13 +32,13 @@ export type Fate = 'done' | 'refused' | 'unanswered';
 export interface FaultyStore {
   store: RunStore;
   /** Every append that was tried, in order, with what became of it. */
-  tries: { batch: Append; fate: Fate }[];
+  tries: { batch: AppendBatch; fate: Fate }[];
 }
 
 /** A store that lets `decide` choose the fate of its `n`th append. */
-export function faultyStore(inner: RunStore, decide: (batch: Append, n: number) => Fate): FaultyStore {
+export function faultyStore(inner: RunStore, decide: (batch: AppendBatch, n: number) => Fate): FaultyStore {
   const tries: FaultyStore['tries'] = [];
-  const append = async (id: string, batch: Append): Promise<AppendResult> => {
+  const append = async (id: string, batch: AppendBatch): Promise<AppendResult> => {
     const fate = decide(batch, tries.length);
     tries.push({ batch, fate });
     if (fate === 'refused') throw unavailable();

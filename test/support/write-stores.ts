@@ -15,14 +15,14 @@ import { StoredKeys } from '../../src/keys/stored-keys.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import type { RunRecord, Submission } from '../../src/runs/runs.ts';
-import type { EntryStore } from '../../src/store/beside/entry-store.ts';
-import type { FileRecord } from '../../src/store/beside/file-store.ts';
-import type { SideStores } from '../../src/store/beside/side-stores.ts';
-import { emptyUsage, type UsageRow } from '../../src/store/beside/usage-store.ts';
 import type { LimitStore } from '../../src/store/limit-store.ts';
 import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
+import type { EntryStore } from '../../src/store/side-stores/entry-store.ts';
+import type { FileRecord } from '../../src/store/side-stores/file-store.ts';
+import type { SideStores } from '../../src/store/side-stores/side-stores.ts';
+import { emptyUsage, type UsageRow } from '../../src/store/side-stores/usage-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { FileBatches } from '../../src/vector-stores/file-batches.ts';
 import { VectorStores } from '../../src/vector-stores/vector-stores.ts';
@@ -116,7 +116,7 @@ function asking(text: string): Submission {
 }
 
 async function ended(harness: Harness, run: RunRecord): Promise<RunRecord> {
-  await harness.runs.ended(run, { signal: AbortSignal.timeout(30_000) });
+  await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(30_000) });
   const api = run.api === 'async' ? 'async' : 'responses';
   return await harness.runs.find(CALLER, api, harness.runs.idOf(run, api));
 }

@@ -189,7 +189,7 @@ describe('the import graph', () => {
       'cli/operating/keys.ts',
       // What the operator configured.
       'files/s3/s3-connection.ts',
-      'gateway/unheld/streamed-passage.ts',
+      'gateway/passthrough/passthrough.ts',
       'store/shared/store-client.ts',
       'store/shared/store-server.ts',
       // The checked one, and who is given it.

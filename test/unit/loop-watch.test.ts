@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { step, workFor } from '../../src/base/load/event-loop.ts';
-import { LoopWatch } from '../../src/base/load/loop-watch.ts';
+import { runInScope, step } from '../../src/base/load/event-loop.ts';
+import { EventLoopMonitor } from '../../src/base/load/event-loop-monitor.ts';
 import { createLogger } from '../../src/base/logger.ts';
 
 function hold(ms: number): void {
@@ -14,10 +14,10 @@ describe('the watch over the event loop', () => {
     const lines: Record<string, unknown>[] = [];
     const stood: string[] = [];
     const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
-    const watch = new LoopWatch({
+    const watch = new EventLoopMonitor({
       log,
-      stood: (what) => void stood.push(what),
-      busyWith: () => ({ routes: { '/v1/models': 1 }, runs: 2 }),
+      onStall: (what) => void stood.push(what),
+      currentWork: () => ({ routes: { '/v1/models': 1 }, runs: 2 }),
     });
     return { lines, stood, [Symbol.dispose]: () => watch[Symbol.dispose]() };
   };
@@ -27,7 +27,7 @@ describe('the watch over the event loop', () => {
 
   it('logs a slow step with the route or the run that it was for, once', async () => {
     using watch = watching();
-    await workFor({ route: '/v1/responses' }, async () => {
+    await runInScope({ route: '/v1/responses' }, async () => {
       await delay(1);
       step('reading a JSON body', () => hold(260));
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { TimeoutError, withTimeout } from '../../src/base/abort.ts';
-import { StandstillWatch } from '../../src/base/load/standstill.ts';
+import { StallDetector } from '../../src/base/load/stall.ts';
 
 /** As a process is held up that is stopped and goes on: nothing of it runs. */
 function standStill(ms: number): void {
@@ -37,11 +37,11 @@ describe('a process that stood still', () => {
   });
 
   it('knows it, whichever timer comes first', async () => {
-    using watch = new StandstillWatch();
-    assert.equal(watch.stood, false);
+    using watch = new StallDetector();
+    assert.equal(watch.hasStalled, false);
     standStill(1600);
-    assert.equal(watch.stood, true);
+    assert.equal(watch.hasStalled, true);
     await new Promise((resolve) => setTimeout(resolve));
-    assert.equal(watch.stood, true, 'also later');
+    assert.equal(watch.hasStalled, true, 'also later');
   });
 });

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../../src/base/json.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { jsonIn } from '../../../src/research/answer/schema/structured.ts';
 import { sentencesOf } from '../../../src/research/claims/sentences.ts';
@@ -131,7 +131,7 @@ function citedStatements({ output, output_text }: ResponseObject): { statement: 
       pages.set(value.url, `${pages.get(value.url) ?? ''}\n${value.content}`.trim());
     }
   }
-  const annotations = output.flatMap((item) => (item.type === 'message' ? (answerIn(item)?.annotations ?? []) : []));
+  const annotations = output.flatMap((item) => (item.type === 'message' ? (answerPart(item)?.annotations ?? []) : []));
   const found = new Map<string, { statement: string; page: string }>();
   for (const { start, end } of sentencesOf(output_text)) {
     for (const { url, cited_text, start_index } of annotations) {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { startGateway } from '../../../src/server.ts';
 import { askGateway, evaluate, gatewayConfig } from '../evaluate.ts';
@@ -118,7 +118,7 @@ function hasFault(
   about: { question: PartQuestion; urlOf: (path: string) => string; dead: ReadonlySet<string> },
 ): boolean {
   const annotations = response.output.flatMap((item) =>
-    item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
+    item.type === 'message' ? (answerPart(item)?.annotations ?? []) : [],
   );
   const verified = new Set(annotations.filter((each) => each.verified).map(({ url }) => url));
   const unsupported = about.question.needed.some((path) => !verified.has(about.urlOf(path)));

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { answerIn, type UrlCitation } from '../../../src/protocol/items.ts';
+import { answerPart, type UrlCitation } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { startGateway } from '../../../src/server.ts';
 import { askGateway, gatewayConfig } from '../evaluate.ts';
@@ -102,7 +102,7 @@ interface Judged {
 /** How each planted sentence stands in a report. */
 function judge({ documents }: PlantedReport, { output, output_text: text }: ResponseObject): Judged[] {
   const annotations: UrlCitation[] = output.flatMap((item) =>
-    item.type === 'message' ? (answerIn(item)?.annotations ?? []) : [],
+    item.type === 'message' ? (answerPart(item)?.annotations ?? []) : [],
   );
   return documents.flatMap(({ sentences, title, text: document }) =>
     sentences.map(({ sentence, kind }) => {

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lowerPriority } from '../load/priority.ts';
-import { childrenNode } from './children-node.ts';
-import { waysToConfine } from './confinement.ts';
+import { confinedNodePath } from './children-node.ts';
+import { possibleConfinements } from './confinement.ts';
 
 export interface ConfinedChildOptions {
   /** Packages that the child imports. Their own dependencies lie in the same `node_modules`. */
@@ -33,7 +33,7 @@ const V8_POOL_SIZE = 1;
  */
 export function spawnConfinedChild(entry: URL, options: ConfinedChildOptions): ChildProcess {
   const { packages, heapMb, inBackground = false } = options;
-  const node = childrenNode();
+  const node = confinedNodePath();
   const nodeArgs = [
     '--permission',
     ...readablePaths(packages).map((path) => `--allow-fs-read=${path}`),
@@ -59,7 +59,7 @@ export function spawnConfinedChild(entry: URL, options: ConfinedChildOptions): C
  */
 function startingScript(entry: string): string {
   const quoted = `'${entry.replaceAll("'", "'\\''")}'`;
-  const tries = waysToConfine().map(({ command }) => {
+  const tries = possibleConfinements().map(({ command }) => {
     const prefix = command.join(' ');
     return `if ${prefix} /bin/sh -c 'test -x "$0" && test -r "$1"' "$0" ${quoted} 2>/dev/null; then exec ${prefix} "$0" "$@"; fi`;
   });

@@ -3,7 +3,7 @@ import { workOwner } from '../load/event-loop.ts';
 import type { WorkLimits } from '../load/process-usage.ts';
 import type { ConfinedWorker } from './confined-worker.ts';
 
-export interface ConfinedPoolOptions<Answer> extends Omit<FairSemaphoreOptions, 'ofOwner'> {
+export interface ConfinedPoolOptions<Answer> extends Omit<FairSemaphoreOptions, 'perOwner'> {
   start(): ConfinedWorker<Answer>;
   /** How long idle processes are kept, in milliseconds. */
   idleMs: number;
@@ -32,7 +32,7 @@ export class ConfinedPool<Answer> implements Disposable {
    */
   async run(job: object, options: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
     using _place = await this.#turns.acquire(workOwner(), options.signal);
-    if (this.#closed) throw this.#options.full();
+    if (this.#closed) throw this.#options.fullError();
     const worker = this.#takeIdle() ?? this.#options.start();
     this.#busy.add(worker);
     try {

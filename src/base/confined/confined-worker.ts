@@ -5,8 +5,8 @@ import { type ConfinedChildOptions, spawnConfinedChild } from './confined-child.
 /** Why a job failed. `not_started`: the process ended before the job began. */
 export type JobFailureKind = 'not_started' | 'time' | 'memory' | 'crashed';
 
-export class BrokenJob extends Error {
-  override readonly name = 'BrokenJob';
+export class JobFailedError extends Error {
+  override readonly name = 'JobFailedError';
   readonly kind: JobFailureKind;
 
   constructor(kind: JobFailureKind) {
@@ -72,12 +72,12 @@ export class ConfinedWorker<Answer> implements Disposable {
    */
   async run(job: object, { limits, signal }: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
     signal.throwIfAborted();
-    if (!this.#alive) throw new BrokenJob('not_started');
+    if (!this.#alive) throw new JobFailedError('not_started');
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     let hasBegun = false;
     const fail = (kind: JobFailureKind) => {
       this[Symbol.dispose]();
-      reject(new BrokenJob(hasBegun ? kind : 'not_started'));
+      reject(new JobFailedError(hasBegun ? kind : 'not_started'));
     };
     const onAbort = () => {
       // A process that is still starting can do the next job.

@@ -3,7 +3,7 @@ export interface Confinement {
   /** The prefix of its command line; empty if the system restricts nothing. */
   command: readonly string[];
   /** The restrictions in words, for operators; empty if there are none. */
-  holds: readonly string[];
+  restrictions: readonly string[];
 }
 
 /** Tools of util-linux, where distributions keep them. */
@@ -26,26 +26,26 @@ const WAYS: readonly (Confinement & { forRoot: boolean })[] = [
       ...[UNSHARE, ...NAMESPACES, '--'],
       ...[SETPRIV, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...NO_PRIVILEGES, '--'],
     ],
-    holds: ['the user nobody', ...NAMESPACES_IN_WORDS, ...PRIVILEGES_IN_WORDS],
+    restrictions: ['the user nobody', ...NAMESPACES_IN_WORDS, ...PRIVILEGES_IN_WORDS],
   },
   {
     forRoot: false,
     command: [UNSHARE, '--user', '--map-current-user', ...NAMESPACES, '--', SETPRIV, ...NO_PRIVILEGES, '--'],
-    holds: ['its own user namespace', ...NAMESPACES_IN_WORDS, ...PRIVILEGES_IN_WORDS],
+    restrictions: ['its own user namespace', ...NAMESPACES_IN_WORDS, ...PRIVILEGES_IN_WORDS],
   },
   {
     forRoot: true,
     command: [...[SETPRIV, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...NO_PRIVILEGES, '--']],
-    holds: ['the user nobody', ...PRIVILEGES_IN_WORDS],
+    restrictions: ['the user nobody', ...PRIVILEGES_IN_WORDS],
   },
-  { forRoot: false, command: [SETPRIV, '--no-new-privs', '--'], holds: ['no new privileges'] },
+  { forRoot: false, command: [SETPRIV, '--no-new-privs', '--'], restrictions: ['no new privileges'] },
 ];
 
 /**
  * The ways in which this system may be able to confine a process, strongest first. Each has to be tried: containers and
  * kernels forbid namespaces, `nobody` may not be able to read the program, and the tools (util-linux) may be missing.
  */
-export function waysToConfine(): readonly Confinement[] {
+export function possibleConfinements(): readonly Confinement[] {
   if (process.platform !== 'linux') return [];
   const isRoot = process.getuid?.() === 0;
   return WAYS.filter(({ forRoot }) => isRoot || !forRoot);

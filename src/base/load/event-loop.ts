@@ -19,16 +19,16 @@ const STEPS_PER_CLOCK_READ = 16;
 export async function inSlices<T>(
   items: Iterable<T>,
   each: (item: T, index: number) => void,
-  { stepsALook = STEPS_PER_CLOCK_READ } = {},
+  { stepsPerClockRead = STEPS_PER_CLOCK_READ } = {},
 ): Promise<void> {
   // A long step overruns the slice in which it begins.
-  const sliceMs = stepsALook === 1 ? SLICE_MS / 2 : SLICE_MS;
-  if (hadItsShare(0)) await nextTurn();
+  const sliceMs = stepsPerClockRead === 1 ? SLICE_MS / 2 : SLICE_MS;
+  if (exceedsTurnShare(0)) await nextTurn();
   let startedAt = performance.now();
   let index = 0;
   for (const item of items) {
     each(item, index++);
-    if (index % stepsALook !== 0 || performance.now() < startedAt + sliceMs) continue;
+    if (index % stepsPerClockRead !== 0 || performance.now() < startedAt + sliceMs) continue;
     endTurn(startedAt);
     await nextTurn();
     startedAt = performance.now();
@@ -37,8 +37,8 @@ export async function inSlices<T>(
 }
 
 /** Does work whose cost grows with input from outside: now if this turn of the event loop has time left, else in a later turn. */
-export async function inItsTurn<T>(work: () => T): Promise<T> {
-  if (hadItsShare(0)) await nextTurn();
+export async function runInTurn<T>(work: () => T): Promise<T> {
+  if (exceedsTurnShare(0)) await nextTurn();
   const startedAt = performance.now();
   try {
     return work();
@@ -62,14 +62,14 @@ function serveNext(): void {
 
 /** Counts the time since `startedAt`, and starts the next piece of work if this turn has time left. */
 function endTurn(startedAt: number): void {
-  if (!hadItsShare(performance.now() - startedAt)) waiting.shift()?.();
+  if (!exceedsTurnShare(performance.now() - startedAt)) waiting.shift()?.();
 }
 
 /** Runs a generator to its end and returns its result: for work that is known to be short. */
-export function allSteps<T>(steps: Iterator<unknown, T>): T {
+export function drainSteps<T>(steps: Iterator<unknown, T>): T {
   for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
+    const measureStep = steps.next();
+    if (measureStep.done) return measureStep.value;
   }
 }
 
@@ -84,7 +84,7 @@ let spentMs = 0;
  * Counts a piece of work whose cost grows with input from outside. Returns true if this turn of the event loop has done
  * enough of it: however much arrives at once, other work runs before the rest.
  */
-export function hadItsShare(ms: number): boolean {
+export function exceedsTurnShare(ms: number): boolean {
   if (ms < MIN_COUNTED_MS) return spentMs > SHARE_MS;
   if (spentMs === 0) setImmediate(() => (spentMs = 0));
   spentMs += ms;
@@ -114,7 +114,7 @@ const scopes = new AsyncLocalStorage<WorkScope>();
 export const slowStepChannel = channel('research-gateway:slow-step');
 
 /** Does work on behalf of a request or a run: the log names it beside slow steps. */
-export function workFor<T>(scope: WorkScope, work: () => T): T {
+export function runInScope<T>(scope: WorkScope, work: () => T): T {
   return scopes.run(scope, work);
 }
 
@@ -130,11 +130,11 @@ export function step<T>(name: string, work: () => T): T {
   try {
     return work();
   } finally {
-    toldIfSlow(name, performance.now() - startedAt);
+    reportIfSlow(name, performance.now() - startedAt);
   }
 }
 
 /** Reports a step that took `ms` milliseconds, if that is slow. */
-export function toldIfSlow(name: string, ms: number): void {
+export function reportIfSlow(name: string, ms: number): void {
   if (ms > SLOW_MS) slowStepChannel.publish({ step: name, ms, ...scopes.getStore() } satisfies SlowStep);
 }

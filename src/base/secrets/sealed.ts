@@ -6,7 +6,7 @@ import { decryptBytes, deriveKey, encryptBytes } from './encrypt.ts';
 export type SealedKind = 'reasoning' | 'compaction' | 'credentials';
 
 /** The user and the kind that a sealed text is bound to. */
-export interface SealedFor {
+export interface SealContext {
   user: string;
   kind: SealedKind;
 }
@@ -35,7 +35,7 @@ export class Sealer {
    * Seals a text so that only `open` can read it, for the same user.
    * @throws GatewayError `store_unavailable` if the shared secret is needed and cannot be read.
    */
-  async seal(text: string, context: SealedFor): Promise<string> {
+  async seal(text: string, context: SealContext): Promise<string> {
     const secret = this.#operatorKeys[0] ?? (await this.#sharedSecret());
     const keyName = keyNameOf(secret);
     const bytes = encryptBytes(text, userKey(secret, context), associatedData(keyName, context));
@@ -43,7 +43,7 @@ export class Sealer {
   }
 
   /** Whether the gateway may have sealed a text, which may have been changed since: other services' texts have no dots. */
-  static mayOpen(text: string): boolean {
+  static looksSealed(text: string): boolean {
     return text.includes('.');
   }
 
@@ -52,7 +52,7 @@ export class Sealer {
    * @throws GatewayError `invalid_parameter`, always the same, if the text is not sealed, was changed, belongs to another
    * user or kind, or its key is gone.
    */
-  async open(sealed: string, { param, ...context }: SealedFor & { param: string }): Promise<string> {
+  async open(sealed: string, { param, ...context }: SealContext & { param: string }): Promise<string> {
     const [prefix, keyName, encoded, ...rest] = sealed.split('.');
     const bytes = Buffer.from(encoded ?? '', 'base64url');
     // Base64 has several spellings of the same bytes: only the canonical one is accepted.
@@ -93,10 +93,10 @@ function keyNameOf(secret: Buffer): string {
   return createHash('sha256').update('research-gateway sealing key ').update(secret).digest('hex').slice(0, 8);
 }
 
-function userKey(secret: Buffer, { user }: SealedFor): Buffer {
+function userKey(secret: Buffer, { user }: SealContext): Buffer {
   return deriveKey(secret, `research-gateway sealed ${user}`);
 }
 
-function associatedData(keyName: string, { user, kind }: SealedFor): string {
+function associatedData(keyName: string, { user, kind }: SealContext): string {
   return JSON.stringify([PREFIX, keyName, kind, user]);
 }

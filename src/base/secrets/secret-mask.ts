@@ -1,5 +1,5 @@
 import { REDACTED, Redactor } from '../logger.ts';
-import { unfinishedEnd } from '../text.ts';
+import { unfinishedLength } from '../text.ts';
 import { EscapedTexts, MAX_ESCAPE_LENGTH, writtenForms } from './written-forms.ts';
 
 /** Shorter values are words that answers may well contain: `none`, `EMPTY`, `lm-studio`. */
@@ -39,7 +39,7 @@ export class SecretMask {
   }
 
   /** Masks the complete secrets in `bytes`, in place, so that a `Content-Length` stays true. */
-  apply(bytes: Buffer): void {
+  maskBytes(bytes: Buffer): void {
     for (const secret of this.#secrets) {
       for (let at = bytes.indexOf(secret); at !== -1; at = bytes.indexOf(secret, at + secret.length)) {
         bytes.fill(STAR, at, at + secret.length);
@@ -51,7 +51,7 @@ export class SecretMask {
   }
 
   /** Masks the secrets in a text. `replacement`: by default, stars of the same length. */
-  text(value: string, replacement?: string): string {
+  maskText(value: string, replacement?: string): string {
     let clean = value;
     for (const secret of this.#texts) {
       if (clean.includes(secret)) clean = clean.replaceAll(secret, replacement ?? '*'.repeat(secret.length));
@@ -60,9 +60,9 @@ export class SecretMask {
   }
 
   /** A provider's message on one line, without anything that looks like a credential, at most 300 characters. */
-  message(text: string): string {
+  cleanMessage(text: string): string {
     const clean = this.#redactor
-      .redact(this.text(text.slice(0, MAX_REDACTED), REDACTED))
+      .redact(this.maskText(text.slice(0, MAX_REDACTED), REDACTED))
       .slice(0, MAX_READ)
       .replace(KEY_SHAPES, REDACTED)
       .replace(/\s+/g, ' ')
@@ -71,15 +71,15 @@ export class SecretMask {
   }
 
   /** How many of the last bytes may be the start of a secret that continues in the next chunk. */
-  unfinished(bytes: Buffer): number {
+  unfinishedBytes(bytes: Buffer): number {
     const end = bytes.toString('latin1', Math.max(0, bytes.length - this.#longest * MAX_ESCAPE_LENGTH));
-    return Math.max(unfinishedEnd(end, this.#latin), this.#escaped.unfinishedIn(end));
+    return Math.max(unfinishedLength(end, this.#latin), this.#escaped.unfinishedIn(end));
   }
 
   /** How much of the end of a text may be the start of a secret, in UTF-16 code units. */
   unfinishedText(text: string): number {
     const end = text.slice(-Math.max(1, this.#longest * MAX_ESCAPE_LENGTH));
-    return Math.max(unfinishedEnd(end, this.#texts), this.#escaped.unfinishedIn(end));
+    return Math.max(unfinishedLength(end, this.#texts), this.#escaped.unfinishedIn(end));
   }
 }
 
@@ -95,8 +95,8 @@ export class MaskedBody {
   /** Masks a chunk and returns the bytes that may be sent now. */
   push(chunk: Buffer): Buffer {
     const bytes = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
-    this.#mask.apply(bytes);
-    const safe = bytes.length - this.#mask.unfinished(bytes);
+    this.#mask.maskBytes(bytes);
+    const safe = bytes.length - this.#mask.unfinishedBytes(bytes);
     this.#buffered = bytes.subarray(safe);
     return bytes.subarray(0, safe);
   }

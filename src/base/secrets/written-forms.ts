@@ -1,4 +1,4 @@
-import { escapedMarkup, unfinishedEnd } from '../text.ts';
+import { escapeMarkup, unfinishedLength } from '../text.ts';
 
 /** The forms in which an answer may quote a credential. */
 
@@ -12,7 +12,7 @@ export function writtenForms(secret: string): string[] {
   // Lone surrogates cannot be percent-encoded.
   const url = secret.isWellFormed() ? encodeURIComponent(secret) : secret;
   const lower = url.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase());
-  return [secret, url, lower, escapedMarkup(secret)];
+  return [secret, url, lower, escapeMarkup(secret)];
 }
 
 /** Texts that are shorter than this without their backslashes are not searched for: they could be any word. */
@@ -78,7 +78,7 @@ export class EscapedTexts {
     if (this.#bare.length === 0 || !text.includes('\\')) return 0;
     const reader = new UnescapingReader(text);
     reader.next();
-    const length = unfinishedEnd(reader.plain, this.#bare);
+    const length = unfinishedLength(reader.plain, this.#bare);
     const start = length === 0 ? reader.unfinishedAt : reader.startOf(reader.plain.length - length);
     return text.length - start;
   }

@@ -14,7 +14,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { GatewayError } from '../errors.ts';
-import { currentTrace, inTrace, type TraceContext } from '../trace-context.ts';
+import { currentTrace, runInTrace, type TraceContext } from '../trace-context.ts';
 
 /**
  * OpenTelemetry spans (docs/telemetry.md). Without an SDK in the process they do nothing, and the client's trace context
@@ -22,11 +22,11 @@ import { currentTrace, inTrace, type TraceContext } from '../trace-context.ts';
  */
 
 /** The instrumentation scope of spans and metrics. */
-export const SCOPE = 'research-gateway';
+export const INSTRUMENTATION_SCOPE = 'research-gateway';
 /** How many spans a request or an execution of a run may have; work beyond that gets none. */
 const MAX_SPANS = 1000;
 /** The longest text of an attribute, in UTF-16 code units. */
-export const LONGEST_TEXT = 16_384;
+export const MAX_ATTRIBUTE_LENGTH = 16_384;
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
@@ -96,7 +96,7 @@ export class OpenSpan {
   }
 
   #inTrace<T>(work: () => T): T {
-    return this.trace === currentTrace() ? work() : inTrace(this.trace, work);
+    return this.trace === currentTrace() ? work() : runInTrace(this.trace, work);
   }
 
   /** The parent context of spans below this one. */
@@ -153,14 +153,16 @@ export function errorType(thrown: unknown): string {
 }
 
 /** The trace of the active span of the application that embeds the gateway, if there is one. */
-export function traceAround(): TraceContext | undefined {
+export function enclosingTrace(): TraceContext | undefined {
   const outer = trace.getActiveSpan();
   return outer && headersOf(outer);
 }
 
 function currentTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
-  return provider instanceof ProxyTracerProvider ? provider.getDelegateTracer(SCOPE) : provider.getTracer(SCOPE);
+  return provider instanceof ProxyTracerProvider
+    ? provider.getDelegateTracer(INSTRUMENTATION_SCOPE)
+    : provider.getTracer(INSTRUMENTATION_SCOPE);
 }
 
 /** The context of a parent span in another process, from its trace headers. */
@@ -189,7 +191,7 @@ function bounded(attributes: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [
       name,
-      typeof value === 'string' && value.length > LONGEST_TEXT ? value.slice(0, LONGEST_TEXT) : value,
+      typeof value === 'string' && value.length > MAX_ATTRIBUTE_LENGTH ? value.slice(0, MAX_ATTRIBUTE_LENGTH) : value,
     ]),
   );
 }

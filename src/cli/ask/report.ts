@@ -1,11 +1,11 @@
-import { answerIn, messageWords, type UrlCitation } from '../../protocol/items.ts';
+import { answerPart, messageText, type UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine, printable } from '../printable.ts';
 
 /** The answer of a response, or its refusal. */
 export function answerText({ output, output_text }: ResponseObject): string {
   const message = output.findLast((item) => item.type === 'message');
-  return output_text !== '' || !message ? output_text : messageWords(message);
+  return output_text !== '' || !message ? output_text : messageText(message);
 }
 
 /** The answer with its numbered sources, as text. */
@@ -21,7 +21,7 @@ function sourcesOf(response: ResponseObject): UrlCitation[] {
   const byUrl = new Map<string, UrlCitation>();
   for (const item of response.output) {
     if (item.type !== 'message') continue;
-    for (const annotation of answerIn(item)?.annotations ?? []) {
+    for (const annotation of answerPart(item)?.annotations ?? []) {
       const known = byUrl.get(annotation.url);
       if (!known || known.index === null) byUrl.set(annotation.url, annotation);
     }

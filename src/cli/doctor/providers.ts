@@ -1,7 +1,7 @@
 import { type Redactor, silentLogger } from '../../base/logger.ts';
 import type { GatewayConfig, RemoteProviderConfig } from '../../config/schema.ts';
 import { RefreshedSecrets } from '../../upstream/credentials/refreshed-secrets.ts';
-import { type Reached, reachProvider } from '../../upstream/probing/reach.ts';
+import { type ReachResult, reachProvider } from '../../upstream/probing/reach.ts';
 import type { Finding } from './finding.ts';
 
 /** Whether each provider answers and accepts its credential. Credentials from commands and files are added to `redactor`. */
@@ -24,7 +24,7 @@ export async function providerFindings(
   return [...warnings, ...findings];
 }
 
-function findingOf(name: string, config: RemoteProviderConfig, { is, detail }: Reached): Omit<Finding, 'about'> {
+function findingOf(name: string, config: RemoteProviderConfig, { is, detail }: ReachResult): Omit<Finding, 'about'> {
   const { host } = new URL(config.base_url);
   switch (is) {
     case 'listed':

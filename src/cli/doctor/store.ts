@@ -33,9 +33,9 @@ async function folderFinding(folder: string): Promise<Finding> {
   const fix = 'set store.url to a folder that this user may write to';
   const problem = whyNotWritable(nearestExisting(folder));
   if (problem !== undefined) return { ...wrong('store', problem), fix };
-  const { lookAtStore } = await import('../../store/sqlite/maintenance.ts');
+  const { inspectStore } = await import('../../store/sqlite/maintenance.ts');
   try {
-    const { version, known, used } = lookAtStore(folder);
+    const { version, known, used } = inspectStore(folder);
     const database = join(folder, 'runs.db');
     const fileProblem = version === undefined ? undefined : whyNotWritable(database);
     if (fileProblem !== undefined) return { ...wrong('store', fileProblem), fix };

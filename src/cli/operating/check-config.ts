@@ -16,8 +16,8 @@ export async function checkConfig(
   const { config, file, notices } = loaded;
   parts.terminal.out(`${file} is valid: ${sizesOf(config)}\n`);
   if (Object.values(config.models).some(({ kind }) => kind === 'research')) {
-    const { holds } = await findConfinement();
-    const what = holds.length === 0 ? 'nothing besides what Node refuses it' : holds.join(', ');
+    const { restrictions } = await findConfinement();
+    const what = restrictions.length === 0 ? 'nothing besides what Node refuses it' : restrictions.join(', ');
     parts.terminal.out(`Python, and what reads pages, schemas and reports, is confined on this system by: ${what}\n`);
   }
   for (const notice of notices) parts.terminal.err(`note: it ${notice}\n`);

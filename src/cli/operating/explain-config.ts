@@ -1,5 +1,5 @@
 import type { Environment } from '../../config/environment.ts';
-import { explained } from '../../keys/explain.ts';
+import { explainKeyModel } from '../../keys/explain.ts';
 import type { Explanation } from '../../protocol/operating/explanation.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { loadOrExplain } from '../serve.ts';
@@ -22,7 +22,7 @@ export async function explainConfig(
       config.keys.map(({ id }) => id),
     );
   if (!model) return misuse(terminal, `there is no model ${options.model}`, Object.keys(config.models));
-  const explanation = explained(config, { key, model, name: options.model });
+  const explanation = explainKeyModel(config, { key, model, name: options.model });
   terminal.out(`${[...modelLines(explanation), ...keyLines(explanation)].join('\n')}\n`);
   return EXIT.completed;
 }

@@ -3,7 +3,7 @@ import { silentLogger } from '../../base/logger.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import { writtenProvider } from '../../config/written-provider.ts';
+import { readProviderSection } from '../../config/provider-section.ts';
 import { RefreshedSecrets } from '../../upstream/credentials/refreshed-secrets.ts';
 import { probeProvider } from '../../upstream/probing/probe.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -41,7 +41,7 @@ export async function probe(
     const report = await probeProvider({
       name: options.provider,
       config: secrets.applied(config),
-      written: (await writtenProvider(loaded.file, options.provider)) ?? {},
+      written: (await readProviderSection(loaded.file, options.provider)) ?? {},
       model: options.model,
       log: silentLogger,
       signal: interrupted.signal,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { threadVariables } from '../../base/compile-cache.ts';
+import { workerThreadEnv } from '../../base/compile-cache.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import { ConfigError } from '../config-error.ts';
 import { deepFreeze, type ParseOptions, parseConfig } from '../load.ts';
@@ -22,7 +22,7 @@ export async function parseInThread(text: string, options: ParseOptions): Promis
   if (text.length < MIN_LENGTH) return parseConfig(text, options);
   const thread = new Worker(new URL('./parse-thread.ts', import.meta.url), {
     workerData: requestOf(text, options),
-    env: threadVariables(),
+    env: workerThreadEnv(),
   });
   // The thread must not keep the process alive.
   thread.unref();

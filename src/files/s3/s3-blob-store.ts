@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, Readable } from 'node:stream';
-import { type BlobStore, fileTooLarge, type SweepOptions, type TakenBytes } from '../file-place.ts';
+import { type BlobStore, fileTooLarge, type ReceivedBlob, type SweepOptions } from '../blob-store.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import { S3Connection, type S3ConnectionOptions } from './s3-connection.ts';
-import { type BufferedBytes, S3Upload } from './s3-upload.ts';
+import { type PartBuffer, S3Upload } from './s3-upload.ts';
 
 export interface S3BlobStoreOptions extends S3ConnectionOptions {
   /** `s3://bucket/prefix`. */
@@ -23,7 +23,7 @@ export class S3BlobStore implements BlobStore {
   readonly #bucket: S3Bucket;
   /** Prefix of keys: empty, or ends with a slash. */
   readonly #prefix: string;
-  readonly #buffered: BufferedBytes = { bytes: 0 };
+  readonly #buffered: PartBuffer = { bytes: 0 };
 
   constructor({ url, ...options }: S3BlobStoreOptions) {
     const [bucket = '', ...folders] = url.slice('s3://'.length).split('/');
@@ -42,7 +42,7 @@ export class S3BlobStore implements BlobStore {
   async receive(
     source: Readable,
     { id, maxBytes, signal }: { id: string; maxBytes: number; signal: AbortSignal },
-  ): Promise<TakenBytes> {
+  ): Promise<ReceivedBlob> {
     const key = this.#prefix + id;
     using upload = new S3Upload(this.#bucket, { key, maxBytes, buffered: this.#buffered });
     let bytes = 0;

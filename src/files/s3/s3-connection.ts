@@ -6,7 +6,7 @@ import { linkSignals, sleep, TimeoutError } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { HttpAgent, httpRequest } from '../../base/node-http.ts';
-import { blobStoreUnavailable } from '../file-place.ts';
+import { blobStoreUnavailable } from '../blob-store.ts';
 import { elementText } from './s3-xml.ts';
 import { type S3Credentials, signedTarget, signRequest } from './sign-request.ts';
 

@@ -9,7 +9,7 @@ const MAX_PARTS = 10_000;
 const CROWDED_BYTES = 64 * 1024 * 1024;
 
 /** Bytes that all uploads buffer together. With 64 uploads it stays below 400 MiB, for files up to 48 GiB. */
-export interface BufferedBytes {
+export interface PartBuffer {
   bytes: number;
 }
 
@@ -17,7 +17,7 @@ export interface BufferedBytes {
 export class S3Upload implements Disposable {
   readonly #bucket: S3Bucket;
   readonly #key: string;
-  readonly #buffered: BufferedBytes;
+  readonly #buffered: PartBuffer;
   readonly #partBytes: number;
   #chunks: Buffer[] = [];
   #unsentBytes = 0;
@@ -30,7 +30,7 @@ export class S3Upload implements Disposable {
   #ended = false;
 
   /** @param maxBytes largest size of the object, in bytes. */
-  constructor(bucket: S3Bucket, options: { key: string; maxBytes: number; buffered: BufferedBytes }) {
+  constructor(bucket: S3Bucket, options: { key: string; maxBytes: number; buffered: PartBuffer }) {
     this.#bucket = bucket;
     this.#key = options.key;
     this.#buffered = options.buffered;

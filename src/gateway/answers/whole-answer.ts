@@ -1,8 +1,13 @@
 import type { Permit } from '../../base/fair-semaphore.ts';
 import { isJsonObject, isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
-import { abridged, isReadable } from '../../protocol/requests/json-spans.ts';
+import { abridgeJson, isWithinJsonLimits } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
-import { type AnswerHead, type HeldAnswer, type ProviderTarget, withoutMark } from '../../upstream/provider-target.ts';
+import {
+  type AnswerHead,
+  type BufferedAnswer,
+  type ProviderTarget,
+  withoutByteOrderMark,
+} from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import type { AttemptMeter } from '../call-account.ts';
 import { judgePayload, type StreamKind } from '../streams/stream-kind.ts';
@@ -26,7 +31,7 @@ const RESERVE_STEP = 256 * 1024;
 
 export interface WholeAnswerOptions {
   /** Judges the complete answer. */
-  judge(answer: HeldAnswer): AttemptResult;
+  judge(answer: BufferedAnswer): AttemptResult;
   memory: Permit;
   meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll' | 'wholeText'>;
   /** Takes over when memory is short, and relays the answer as it arrives. Absent when there is no client. */
@@ -118,7 +123,7 @@ export class WholeAnswer implements ResultReceiver {
 }
 
 /** Judges an answer with a status other than 2xx. */
-export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptResult {
+export function judgeError(answer: BufferedAnswer, target: ProviderTarget): AttemptResult {
   const { status } = answer;
   if (status < 400) return failed(`HTTP status ${status}: the provider sends us elsewhere`);
   if (status > 599) return failed(`HTTP status ${status}, which is not valid`);
@@ -127,7 +132,7 @@ export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptR
 
 /** Judges an answer with status 2xx: some providers send errors, HTML pages or nothing with status 200. */
 export function judgeWhole(
-  received: HeldAnswer,
+  received: BufferedAnswer,
   { target, kind, api }: { target: ProviderTarget; kind: StreamKind; api: string },
 ): AttemptResult {
   const judged = judgeJson(received, api);
@@ -163,12 +168,12 @@ type Verdict =
   | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
 /** Judges whether an answer is JSON. `parsed` has its long strings cut if it is long, and is absent if it is too long. */
-export function judgeJson(received: HeldAnswer, api: string): Verdict {
-  const body = withoutMark(received.body);
+export function judgeJson(received: BufferedAnswer, api: string): Verdict {
+  const body = withoutByteOrderMark(received.body);
   const answer = body === received.body ? received : { ...received, body };
-  const excerpt = body.length > MAX_PARSED ? abridged(body) : body;
+  const excerpt = body.length > MAX_PARSED ? abridgeJson(body) : body;
   const text = excerpt.toString('utf8');
-  const isParsable = excerpt.length <= MAX_PARSED && isReadable(excerpt);
+  const isParsable = excerpt.length <= MAX_PARSED && isWithinJsonLimits(excerpt);
   const parsed = isParsable ? parseJson(text) : undefined;
   if (isObject(parsed)) return { is: 'answered', answer, usage: usageOfPayload(parsed, api), parsed };
   const trimmed = text.trim();

@@ -128,7 +128,7 @@ export class ContinuedStream implements ResultReceiver {
       this.#writer.sendHead(200, streamHeaders(target.requestId(this.#head)));
     }
     const bytes = Buffer.from(text);
-    target.mask.apply(bytes);
+    target.mask.maskBytes(bytes);
     this.#writer.write(bytes);
   }
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
-import { abridged, isReadable, parseReadable } from '../../protocol/requests/json-spans.ts';
+import { abridgeJson, isWithinJsonLimits, parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 
 export const LF = 0x0a;
 const CR = 0x0d;
@@ -95,14 +95,14 @@ function errorOf(line: string): JsonObject {
 
 /** An error inside a list: Gemini sends those. */
 function errorInList(data: string, place: { start: number; end: number }): Frame | undefined {
-  const list = data.startsWith('[') ? parseReadable(data) : undefined;
+  const list = data.startsWith('[') ? parseLimitedJson(data) : undefined;
   const first = Array.isArray(list) ? list[0] : undefined;
   return isJsonObject(first) && first.error ? { is: 'error', payload: first, ...place } : undefined;
 }
 
 function parsePayload(data: string, start: number, end: number): Frame {
-  const read = data.length > LONG_FRAME ? abridged(Buffer.from(data)).toString('utf8') : data;
-  if (!isReadable(read)) return { is: 'unreadable', start, end };
+  const read = data.length > LONG_FRAME ? abridgeJson(Buffer.from(data)).toString('utf8') : data;
+  if (!isWithinJsonLimits(read)) return { is: 'unreadable', start, end };
   const payload = parseJson(read);
   return isJsonObject(payload) ? { is: 'payload', payload, start, end } : { is: 'malformed', start, end };
 }
@@ -142,7 +142,7 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
     const frame = frameAt(lines, start);
     if (frame.is === 'malformed' || frame.is === 'unfinished' || frame.is === 'unreadable') return frame;
     if (frame.is === 'error' || (frame.is === 'payload' && isError(frame.payload))) return frame;
-    const bare = frame.is === 'stray' ? parseReadable(lines.toString('utf8', start, end)) : undefined;
+    const bare = frame.is === 'stray' ? parseLimitedJson(lines.toString('utf8', start, end)) : undefined;
     if (isJsonObject(bare) && isError(bare)) return { is: 'error', payload: bare, start, end };
     start = frame.end;
   }
@@ -234,7 +234,9 @@ export function* payloadsFromEnd(text: string, matching?: RegExp): Generator<{ p
     rest = [data, ...rest.slice(0, MAX_FRAME_LINES)];
     if (!data.startsWith('{')) continue;
     const payload =
-      matching && !matching.test(rest.join('\n')) ? undefined : (parseReadable(data) ?? parseReadable(rest.join('\n')));
+      matching && !matching.test(rest.join('\n'))
+        ? undefined
+        : (parseLimitedJson(data) ?? parseLimitedJson(rest.join('\n')));
     if (!isJsonObject(payload)) continue;
     yield { payload, end: frameEnd };
     rest = [];

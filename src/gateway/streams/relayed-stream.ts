@@ -120,7 +120,7 @@ export class RelayedStream implements ResultReceiver {
     const linesEnd = bytes.lastIndexOf(LF) + 1;
     if (!this.#first) return this.#open(bytes, linesEnd);
     this.#buffered.push(bytes.subarray(linesEnd));
-    this.#context.target.mask.apply(bytes.subarray(0, linesEnd));
+    this.#context.target.mask.maskBytes(bytes.subarray(0, linesEnd));
     return this.#relay(bytes.subarray(0, linesEnd));
   }
 
@@ -146,7 +146,7 @@ export class RelayedStream implements ResultReceiver {
     if (this.#buffered.length === 0) return undefined;
     const buffered = this.#buffered.take();
     // Masked before it is copied, because up to an error the copy is what is written.
-    this.#context.target.mask.apply(buffered);
+    this.#context.target.mask.maskBytes(buffered);
     const line = Buffer.concat([buffered, Buffer.from('\n\n')]);
     return this.#first ? this.#relay(line, buffered) : this.#open(line, line.length);
   }
@@ -160,7 +160,7 @@ export class RelayedStream implements ResultReceiver {
       return undefined;
     }
     // Masked before it is read, because an error that ends the stream repeats the first frame.
-    this.#context.target.mask.apply(bytes.subarray(0, linesEnd));
+    this.#context.target.mask.maskBytes(bytes.subarray(0, linesEnd));
     const opening = this.#opening.read(bytes.subarray(0, linesEnd));
     if (opening.is === 'failed') return this.#failUnopened(opening.failure, bytes);
     if (opening.is === 'waiting') {
@@ -203,7 +203,7 @@ export class RelayedStream implements ResultReceiver {
     this.#opening.discardRead();
     this.#buffered.push(bytes.subarray(linesEnd));
     const comments = bytes.subarray(0, linesEnd);
-    this.#context.target.mask.apply(comments);
+    this.#context.target.mask.maskBytes(comments);
     this.#sendHead();
     this.#writer.write(comments);
   }

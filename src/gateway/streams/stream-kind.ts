@@ -2,7 +2,6 @@ import type { ErrorObject } from '../../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import {
-  askedNumber,
   brokenChoice,
   chatSigns,
   embeddingSigns,
@@ -15,6 +14,7 @@ import {
   promptsIn,
   type ReadSigns,
   readFinishReason,
+  requestedNumber,
   responseSigns,
 } from '../../upstream/provider-answer.ts';
 
@@ -179,7 +179,7 @@ const EMBEDDINGS: StreamKind = {
 /** The kind of answer that an API gives to a request. */
 export function streamKindOf(api: string, model: string, body: Buffer): StreamKind {
   const parsed = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
-  const numbers = () => parsed('n').flatMap((n) => askedNumber(n) ?? []);
+  const numbers = () => parsed('n').flatMap((n) => requestedNumber(n) ?? []);
   const choices = () => Math.max(1, ...numbers().filter(Number.isFinite));
   // The model may stop at once at a stop sequence, and a gap between prompt and suffix may need no text.
   const mayBeEmpty = () =>

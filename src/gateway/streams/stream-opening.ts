@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { parseReadable } from '../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import type { AttemptContext } from '../attempt-context.ts';
@@ -86,7 +86,7 @@ export class StreamOpening {
     if (this.#first) return brokenStream(EMPTY);
     const text = rest.trim();
     if (text.startsWith('<')) return brokenStream('an HTML page instead of a stream');
-    const payload = text.startsWith('{') ? parseReadable(text) : undefined;
+    const payload = text.startsWith('{') ? parseLimitedJson(text) : undefined;
     if (isJsonObject(payload) && judgePayload(this.#kind, payload) === 'failed') {
       return this.#target.failureOfStreamError(payload);
     }

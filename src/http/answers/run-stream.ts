@@ -12,7 +12,7 @@ export function readFrames(
   const { signal } = context;
   return async function* (pass) {
     try {
-      const batches = runs.follow(run, { after, signal, pass: ({ frames, end }) => pass(frames, end) });
+      const batches = runs.follow(run, { after, signal, deliver: ({ frames, end }) => pass(frames, end) });
       for await (const batch of batches) yield batch.frames;
     } catch (thrown) {
       // After a disconnect, or when the key was removed, the stream ends without a terminal event.

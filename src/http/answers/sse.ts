@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { writeAtTurnEnd } from '../../base/turn-end.ts';
+import { corkUntilTurnEnd } from '../../base/turn-end.ts';
 import { STREAM_HEADERS } from '../../protocol/frames.ts';
 import { heartbeat } from './heartbeat.ts';
 
@@ -31,7 +31,7 @@ export async function writeStream(
 ): Promise<void> {
   res.writeHead(200, { ...STREAM_HEADERS, ...stream.headers });
   // Chunks that are already stored arrive within this turn of the event loop, and go out with the headers.
-  if (res.socket) writeAtTurnEnd(res.socket);
+  if (res.socket) corkUntilTurnEnd(res.socket);
   res.flushHeaders();
   if (res.req.method === 'HEAD') {
     res.end();
@@ -52,7 +52,7 @@ export async function writeStream(
   try {
     for await (const chunk of chunks) {
       silence.restart();
-      writeAtTurnEnd(res);
+      corkUntilTurnEnd(res);
       if (!res.write(chunk)) await waitUntilWritable(res);
       if (signal.aborted) break;
     }

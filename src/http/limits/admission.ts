@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
+import type { AdmittedRun, EndedRun, RunReservation } from '../../runs/runs.ts';
 import {
   type LimitHolder,
   type LimitNote,
@@ -12,7 +12,7 @@ import {
   type LimitStore,
   releaseOf,
 } from '../../store/limit-store.ts';
-import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
+import { emptyTotals, totalTokens, type UsageTotals } from '../../upstream/usage-totals.ts';
 import { Fractions } from './fractions.ts';
 import {
   BUDGETS,
@@ -46,18 +46,18 @@ export interface AdmissionRequest {
   /** Gets the `x-ratelimit-*` headers, even if the request is refused; absent on a WebSocket. */
   res?: ServerResponse | undefined;
   /** What a request that is no run has used so far. It is noted every second, in case this process dies. */
-  usedSoFar?: () => Used;
+  usedSoFar?: () => UsageTotals;
   /** Called with each usage that is noted. */
-  noted?: (used: Used) => void;
+  noted?: (used: UsageTotals) => void;
 }
 
 /** An admitted request. Only the first call of `undo` or `settle` counts; runs are settled by `settleRun` with `held`. */
 export interface AdmittedRequest {
-  held: HeldLimits;
+  held: RunReservation;
   /** Releases everything: the request was refused for another reason, so nothing of it counts. */
   undo(): Promise<unknown>;
   /** Ends the request: its reservation is released, and `used` (absent: nothing) is counted. */
-  settle(used?: Used): Promise<unknown>;
+  settle(used?: UsageTotals): Promise<unknown>;
 }
 
 /** How often the usage of calls in progress is noted, in milliseconds. */
@@ -128,7 +128,7 @@ export class Admission {
     { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
   ): AdmittedRequest {
     const held = reservedBy(limits);
-    const used = usedSoFar ?? nothingUsed;
+    const used = usedSoFar ?? emptyTotals;
     const call: OpenCall = { holder, held, used, onNoted: noted, lastNoted: '', skipped: 0, isOver: false };
     if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
       this.#calls.set(holder.id, call);
@@ -138,7 +138,7 @@ export class Admission {
     return {
       held,
       undo: async () => this.#endOnce(call) && (await this.#release(holder, releases())),
-      settle: async (used = nothingUsed()) => this.#endOnce(call) && (await this.#settle(holder, held, used)),
+      settle: async (used = emptyTotals()) => this.#endOnce(call) && (await this.#settle(holder, held, used)),
     };
   }
 
@@ -148,7 +148,7 @@ export class Admission {
     call.isOver = true;
     this.#calls.delete(call.holder.id);
     // An outgrown hash table of the Map may keep the call alive; this keeps it from holding the request as well.
-    call.used = nothingUsed;
+    call.used = emptyTotals;
     call.onNoted = undefined;
     return true;
   }
@@ -162,7 +162,7 @@ export class Admission {
     const notes: LimitNote[] = [];
     for (const call of this.#calls.values()) {
       const used = call.used();
-      const current = `${tokensOf(used)} ${used.cost}`;
+      const current = `${totalTokens(used)} ${used.cost}`;
       call.skipped = current === call.lastNoted ? call.skipped + 1 : 0;
       if (call.skipped % UNCHANGED_NOTES > 0) continue;
       call.lastNoted = current;
@@ -203,7 +203,7 @@ export class Admission {
    * however many other runs there are.
    * @throws GatewayError `store_unavailable`.
    */
-  async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
+  async renewRun({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
     const requests = reserveAgain(held, drivenMs(runMs));
     if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
   }
@@ -212,31 +212,31 @@ export class Admission {
    * Notes what a run has used so far, which is counted if its process dies.
    * @throws GatewayError `store_unavailable`.
    */
-  async runUsed({ keyId, id, held, runMs, used }: EndedRun & { runMs: number }): Promise<void> {
+  async noteRunUsage({ keyId, id, held, runMs, used }: EndedRun & { runMs: number }): Promise<void> {
     const notes = notesOf({ holder: { key: keyId, id, lasting: true }, held }, used, drivenMs(runMs));
     if (notes.length > 0) await this.#store.note(notes);
   }
 
   /** Settles an ended run, whoever admitted it. False if the store is unavailable, and does it once it is back. */
-  async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
+  async settleRun({ keyId, id, held, used }: EndedRun): Promise<boolean> {
     return await this.#settle({ key: keyId, id }, held, used);
   }
 
-  async #settle(holder: LimitHolder, held: HeldLimits, used: Used): Promise<boolean> {
+  async #settle(holder: LimitHolder, held: RunReservation, used: UsageTotals): Promise<boolean> {
     return await this.#release(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 
   async #release(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
-    return releases.length === 0 || (await this.#store.giveBack(holder, releases));
+    return releases.length === 0 || (await this.#store.release(holder, releases));
   }
 }
 
 /** A call in progress that has reserved tokens or money. */
 interface OpenCall {
   holder: LimitHolder;
-  held: HeldLimits;
-  used(): Used;
-  onNoted: ((used: Used) => void) | undefined;
+  held: RunReservation;
+  used(): UsageTotals;
+  onNoted: ((used: UsageTotals) => void) | undefined;
   lastNoted: string;
   skipped: number;
   isOver: boolean;

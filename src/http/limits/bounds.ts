@@ -14,20 +14,20 @@ const MAX_SOCKETS = 10_000;
  */
 export function bodyMemory(limit: () => number): FairSemaphore {
   const full = () => new GatewayError('overloaded', 'The gateway is reading too many large requests. Try again.');
-  return new FairSemaphore({ name: 'bodies', permits: limit, ofOwner: () => limit() / 2, full });
+  return new FairSemaphore({ name: 'bodies', permits: limit, perOwner: () => limit() / 2, fullError: full });
 }
 
 /** Limits the open WebSockets. A single key gets at most half of them, the next one half of the rest. */
 export function socketLimit(max = MAX_SOCKETS): FairSemaphore {
   const full = () => new GatewayError('overloaded', 'Too many WebSockets are open. Try again.');
-  return new FairSemaphore({ name: 'web_sockets', permits: max, ofOwner: 'what is left', full });
+  return new FairSemaphore({ name: 'web_sockets', permits: max, perOwner: 'what is left', fullError: full });
 }
 
 /** Limits the submissions that start in one turn of the event loop; see `waitForTurn`. */
 export function submissionTurns(): FairSemaphore {
   const full = () =>
     new GatewayError('overloaded', 'Too many requests came at once. Try again.', { retryAfterMs: 2000 });
-  return new FairSemaphore({ name: 'submissions', permits: PER_TURN, maxWaiting: MAX_WAITING, full });
+  return new FairSemaphore({ name: 'submissions', permits: PER_TURN, maxWaiting: MAX_WAITING, fullError: full });
 }
 
 /**

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { HeldLimits, HeldOfOne } from '../../runs/runs.ts';
+import type { LimitReservation, RunReservation } from '../../runs/runs.ts';
 import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
-import { tokensOf, type Used } from '../../upstream/used.ts';
+import { totalTokens, type UsageTotals } from '../../upstream/usage-totals.ts';
 import type { Fractions } from './fractions.ts';
 
 /** The limits of a key and of its team, as the store counts them. */
@@ -131,8 +131,8 @@ function pointsFor(budget: Budget, limits: KeyConfig['limits'], max: MaxUsage) {
 }
 
 /** What a request has reserved until it ends. */
-export function reservedBy(limits: readonly OwnedRequest[]): HeldLimits {
-  const held: HeldLimits = {};
+export function reservedBy(limits: readonly OwnedRequest[]): RunReservation {
+  const held: RunReservation = {};
   for (const { owner, request } of limits) {
     if (owner.team !== undefined) held.team ??= { id: owner.team };
     const part = owner.team === undefined ? held : held.team;
@@ -147,17 +147,17 @@ export function reservedBy(limits: readonly OwnedRequest[]): HeldLimits {
 }
 
 /** The reservations under the key's limits and under its team's. `owner`: the team's name in the store. */
-function partsOf(held: HeldLimits): { part: HeldOfOne; owner?: string }[] {
+function partsOf(held: RunReservation): { part: LimitReservation; owner?: string }[] {
   return held.team ? [{ part: held }, { part: held.team, ...teamOwner(held.team.id, {}) }] : [{ part: held }];
 }
 
-function placesOf(held: HeldLimits) {
+function placesOf(held: RunReservation) {
   return partsOf(held).flatMap(({ part, owner }) =>
     part.place ? [{ kind: 'place' as const, name: RUNS, owner }] : [],
   );
 }
 
-function budgetsOf(held: HeldLimits) {
+function budgetsOf(held: RunReservation) {
   return partsOf(held).flatMap(({ part, owner }) =>
     BUDGETS.flatMap((budget) => {
       const points = part[budget.held];
@@ -168,19 +168,19 @@ function budgetsOf(held: HeldLimits) {
 
 /** The notes for what a holder has used so far. */
 export function notesOf(
-  { holder, held }: { holder: LimitHolder; held: HeldLimits },
-  used: Used,
+  { holder, held }: { holder: LimitHolder; held: RunReservation },
+  used: UsageTotals,
   ttlMs: number,
 ): LimitNote[] {
   const budgets = budgetsOf(held).filter(({ budget }) => budget.per !== 'minute' || !holder.lasting);
   return budgets.map(({ budget, owner = holder.key }) => {
-    const spent = budget.of === 'tokens' ? tokensOf(used) : POINTS.cost(used.cost);
+    const spent = budget.of === 'tokens' ? totalTokens(used) : POINTS.cost(used.cost);
     return { ...budget.window, holder: { ...holder, key: owner }, spent, ttlMs };
   });
 }
 
 /** Requests that renew a run's reservation, whatever the limits are. */
-export function reserveAgain(held: HeldLimits, ttlMs: number): LimitRequest[] {
+export function reserveAgain(held: RunReservation, ttlMs: number): LimitRequest[] {
   const options = { limit: Number.POSITIVE_INFINITY, ttlMs };
   const budgets = budgetsOf(held).map(({ budget, points, owner }) => {
     return { kind: 'budget' as const, ...budget.window, points, owner };
@@ -190,12 +190,12 @@ export function reserveAgain(held: HeldLimits, ttlMs: number): LimitRequest[] {
 
 /** Releases the reservations of a request, and settles what it used. */
 export function releasesOf(
-  { keyId, held, used }: { keyId: string; held: HeldLimits; used: Used },
+  { keyId, held, used }: { keyId: string; held: RunReservation; used: UsageTotals },
   fractions: Fractions,
 ): LimitRelease[] {
   const budgets = budgetsOf(held).map(({ budget: { of, window }, points, owner }) => {
     const cost = () => fractions.takeWhole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
-    return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? tokensOf(used) : cost(), owner };
+    return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? totalTokens(used) : cost(), owner };
   });
   return [...placesOf(held), ...budgets];
 }

@@ -25,7 +25,7 @@ export class LongAnswers {
   constructor({ limit, now = () => performance.now() }: { limit: number; now?: () => number }) {
     this.#limit = limit;
     const full = () => new GatewayError('overloaded', 'Too many long answers are being read. Try again.');
-    this.#bytes = new FairSemaphore({ name: 'long_answers', permits: limit, full });
+    this.#bytes = new FairSemaphore({ name: 'long_answers', permits: limit, fullError: full });
     this.#now = now;
   }
 

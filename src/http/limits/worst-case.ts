@@ -1,6 +1,6 @@
 import type { ProxyModelConfig } from '../../config/schema.ts';
-import { askedAnswers, numbersIn } from '../../upstream/decoding/asked-answers.ts';
-import { ATTACHMENT_TOKENS, attachmentsIn, BYTES_A_TOKEN, formTokens } from '../../upstream/decoding/estimate.ts';
+import { ATTACHMENT_TOKENS, attachmentsIn, BYTES_PER_TOKEN, formTokens } from '../../upstream/decoding/estimate.ts';
+import { numbersIn, requestedAnswers } from '../../upstream/decoding/requested-answers.ts';
 
 /** The most tokens that a request may use, which is what it reserves of its key's limits. */
 export interface WorstCase {
@@ -28,7 +28,7 @@ export function worstCaseOfAnswer(
 ): WorstCase {
   const attached = attachmentsIn(json);
   const textBytes = Math.max(0, raw.length - attached.bytes);
-  return { input: Math.ceil(textBytes / BYTES_A_TOKEN) + attached.count * ATTACHMENT_TOKENS, output };
+  return { input: Math.ceil(textBytes / BYTES_PER_TOKEN) + attached.count * ATTACHMENT_TOKENS, output };
 }
 
 /**
@@ -50,7 +50,7 @@ export function worstCase(
   const bounds = Object.hasOwn(BOUNDS, api) ? BOUNDS[api] : undefined;
   if (!bounds) return { input: input * readers, output: 0 };
   const longest = longestAnswer(fields, bounds, model.max_completion_tokens);
-  return { input: input * readers, output: longest * askedAnswers(api, fields) };
+  return { input: input * readers, output: longest * requestedAnswers(api, fields) };
 }
 
 /** The largest bound that the request sets for an answer; `max` if it sets none, or one that bounds nothing. */

@@ -76,7 +76,7 @@ export class ResearchCalls {
       }
     }
     signal.throwIfAborted();
-    return resultOf(await this.#deps.runs.ended(run, { signal }));
+    return resultOf(await this.#deps.runs.waitForEnd(run, { signal }));
   }
 
   /** The research of this id, or the user's newest. @throws GatewayError `not_found`. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, messageOf } from '../../base/errors.ts';
-import { clientAddress, isWithin, parseNetwork } from '../../base/networks.ts';
+import { clientAddress, isInNetworks, parseNetwork } from '../../base/networks.ts';
 import { keyringOf } from '../../config/keyring.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import { secretHash } from '../../config/secrets.ts';
@@ -35,7 +35,7 @@ export function identify(
     return key;
   } catch (thrown) {
     const address = clientAddress(req, config.server.trust_proxy)?.toString();
-    audit.refused({ target: key?.id, address, detail: messageOf(thrown) });
+    audit.recordRefusal({ target: key?.id, address, detail: messageOf(thrown) });
     throw thrown;
   }
 }
@@ -71,7 +71,7 @@ function requireUsable(
 
 function comesFrom(req: KeySource, networks: readonly string[], proxies: readonly string[]): boolean {
   const address = clientAddress(req, proxies);
-  return address !== undefined && isWithin(address, networks.map(parseNetwork));
+  return address !== undefined && isInNetworks(address, networks.map(parseNetwork));
 }
 
 /** Anthropic's clients send their key as `x-api-key`, Realtime clients in a browser as a protocol of the WebSocket. */

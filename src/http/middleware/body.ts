@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { step } from '../../base/load/event-loop.ts';
-import { type JsonShape, shapeOf } from '../../protocol/requests/json-spans.ts';
+import { type JsonShape, measureShape } from '../../protocol/requests/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
 
 /** A JSON object and its bytes. The gateway reads the object, and proxies the bytes. */
@@ -85,7 +85,7 @@ function parseChecked(raw: Buffer): Record<string, unknown> {
 function refuseExcess(raw: Buffer): void {
   // Each level needs two bytes, so a body this short cannot be nested too deeply.
   if (raw.length <= MAX_SHAPE.depth * 2) return;
-  const { depth, containers, members, entries } = shapeOf(raw, MAX_SHAPE);
+  const { depth, containers, members, entries } = measureShape(raw, MAX_SHAPE);
   if (depth > MAX_SHAPE.depth) {
     throw new GatewayError('invalid_json', `The body is nested more than ${MAX_SHAPE.depth} levels deep.`);
   }

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { checkedTarget } from '../../protocol/requests/request-target.ts';
+import { normaliseTarget } from '../../protocol/requests/request-target.ts';
 import { accessLog } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { OVERVIEW } from '../operator/get-overview.ts';
@@ -26,7 +26,7 @@ export function entry(deps: AppDeps): RequestHandler {
     res.setHeader('x-request-id', context.id);
     res.setHeader('x-content-type-options', 'nosniff');
     requireOneReading(req);
-    req.url = checkedTarget(req.url);
+    req.url = normaliseTarget(req.url);
     checkOrigin(req.headers, config.current());
     if (allowOrigin(req, res, config.current().server.cors_origins)) context.route = 'preflight';
     else next();
@@ -39,5 +39,5 @@ export function entry(deps: AppDeps): RequestHandler {
  */
 function noteFailure({ operator, clock }: AppDeps, { error, model, key, route }: RequestContext): void {
   if (key === '' || route === OVERVIEW) return;
-  operator?.activity.failed({ at: clock.now(), where: 'request', code: error, model, key });
+  operator?.activity.recordFailure({ at: clock.now(), where: 'request', code: error, model, key });
 }

@@ -56,12 +56,12 @@ export class Activity {
   readonly #attempts = new Map<string, Attempt[]>();
   readonly #minutes = new Map<string, MinuteOfProvider[]>();
 
-  failed(failure: Partial<RecentFailure> & Pick<RecentFailure, 'at' | 'where' | 'code'>): void {
+  recordFailure(failure: Partial<RecentFailure> & Pick<RecentFailure, 'at' | 'where' | 'code'>): void {
     this.#failures.push({ model: '', key: '', provider: '', status: 0, ...failure });
     if (this.#failures.length > MAX_FAILURES) this.#failures.shift();
   }
 
-  attempt(report: AttemptReport, at: number): void {
+  recordAttempt(report: AttemptReport, at: number): void {
     const { provider, outcome, model, status = 0, opened } = report;
     if (opened) this.#minute(provider, at).opened += 1;
     if (outcome === 'left') return;
@@ -72,11 +72,11 @@ export class Activity {
     const minute = this.#minute(provider, at);
     minute.attempts += 1;
     if (outcome !== 'ok') minute.failed += 1;
-    if (outcome !== 'ok') this.failed({ at, where: 'provider', code: outcome, model, provider, status });
+    if (outcome !== 'ok') this.recordFailure({ at, where: 'provider', code: outcome, model, provider, status });
   }
 
   /** Records the time to the first token of a provider's stream, in milliseconds. */
-  firstToken(provider: string, ms: number, at: number): void {
+  recordFirstToken(provider: string, ms: number, at: number): void {
     const minute = this.#minute(provider, at);
     minute.firstTokens[minute.count % MAX_FIRST_TOKENS] = ms;
     minute.count += 1;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { linkSignals, TimeoutError } from '../../base/abort.ts';
-import { BrokenJob, ConfinedWorker } from '../../base/confined/confined-worker.ts';
+import { ConfinedWorker, JobFailedError } from '../../base/confined/confined-worker.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { workOwner } from '../../base/load/event-loop.ts';
@@ -27,9 +27,9 @@ export class ReportDocuments {
   readonly #turns = new FairSemaphore({
     name: 'report_documents',
     permits: MAX_CHILDREN,
-    ofOwner: MAX_OF_KEY,
+    perOwner: MAX_OF_KEY,
     maxWaiting: MAX_WAITING,
-    full: tooMany,
+    fullError: tooMany,
   });
 
   /**
@@ -68,12 +68,12 @@ async function inChild(report: Report, { format, signal }: MakeOptions): Promise
     const { body } = await worker.run({ report, format }, { limits: LIMITS, signal });
     return body;
   } catch (error) {
-    if (!(error instanceof BrokenJob)) throw error;
+    if (!(error instanceof JobFailedError)) throw error;
     throw error.kind === 'not_started' ? tooMany() : unreadable(format, error);
   }
 }
 
-function unreadable(format: DocumentFormat, cause: BrokenJob): GatewayError {
+function unreadable(format: DocumentFormat, cause: JobFailedError): GatewayError {
   const message = `The text of this report cannot be made into ${NAMES[format]}. Get it with format=md.`;
   return new GatewayError('invalid_output', message, { cause });
 }

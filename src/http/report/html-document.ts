@@ -1,10 +1,10 @@
 import { Marked, type Tokens } from 'marked';
-import { escapedMarkup as escaped } from '../../base/text.ts';
-import { chartOfBlock } from '../../protocol/chart/chart-blocks.ts';
+import { escapeMarkup as escaped } from '../../base/text.ts';
+import { parseChartBlock } from '../../protocol/chart/chart-blocks.ts';
 import { chartSvg } from '../../protocol/chart/chart-svg.ts';
-import { markupOf } from '../../protocol/drawn-node.ts';
 import { FORMULAS } from '../../protocol/formula/formulas.js';
 import { mathOf } from '../../protocol/formula/latex.js';
+import { renderMarkup } from '../../protocol/markup-node.ts';
 import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
@@ -54,7 +54,7 @@ function textOf(report: Report): string {
         return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : prose(token.text);
       },
       code: ({ text, raw }: Tokens.Code) => {
-        const chart = report.charts ? chartOfBlock(raw) : undefined;
+        const chart = report.charts ? parseChartBlock(raw) : undefined;
         if (chart) return `<figure>${chartSvg(chart)}</figure>\n`;
         return `<pre><code>${escaped(restored(text))}</code></pre>\n`;
       },
@@ -74,7 +74,7 @@ function textOf(report: Report): string {
 /** A formula as MathML, or its source if it cannot be parsed. */
 function formula({ source, display }: Tokens.Generic): string {
   const math = mathOf(String(source), { display: display === true });
-  return math ? markupOf(math) : `<code>${escaped(String(source))}</code>`;
+  return math ? renderMarkup(math) : `<code>${escaped(String(source))}</code>`;
 }
 
 /** Restores Markdown's entities, which escaping has turned into text. */

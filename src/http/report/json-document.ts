@@ -10,10 +10,10 @@ const SECTION_LEVEL = 2;
 
 /** The report as JSON, with its text split into sections. */
 export function reportJson(report: Report): string {
-  const { title, asked, model, endedAt, sources, notes, claims, usage } = report;
+  const { title, fullQuestion, model, endedAt, sources, notes, claims, usage } = report;
   const document: ReportObject = {
     title,
-    question: asked,
+    question: fullQuestion,
     date: dateOf(endedAt),
     model,
     sections: sectionsOf(report.text),

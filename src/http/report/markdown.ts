@@ -1,4 +1,4 @@
-import { markdownAddress, markdownText } from '../../base/markdown.ts';
+import { escapeMarkdown, markdownLink } from '../../base/markdown.ts';
 import { replaceCharts } from '../../protocol/chart/chart-blocks.ts';
 import { chartTable } from '../../protocol/chart/chart-table.ts';
 import type { Report, ReportSource } from '../../runs/projections/report.ts';
@@ -9,13 +9,13 @@ import type { Report, ReportSource } from '../../runs/projections/report.ts';
  */
 export function reportMarkdown(report: Report): string {
   const { title, question, text, charts, sources, notes, model, endedAt } = report;
-  const parts = [`# ${markdownText(title)}`];
+  const parts = [`# ${escapeMarkdown(title)}`];
   if (question !== '') parts.push(quote(question));
-  for (const note of notes) parts.push(`**${markdownText(note)}**`);
+  for (const note of notes) parts.push(`**${escapeMarkdown(note)}**`);
   const withTables = charts ? replaceCharts(text, (chart, block) => `${chartTable(chart)}\n\n${block}`) : text;
   parts.push(withTables.trim());
   if (sources.length > 0) parts.push('## Sources', sources.map(sourceLine).join('\n'));
-  parts.push('---', `_${dateOf(endedAt)} · ${markdownText(model)}_`);
+  parts.push('---', `_${dateOf(endedAt)} · ${escapeMarkdown(model)}_`);
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -27,7 +27,7 @@ export function dateOf(seconds: number): string {
 function quote(text: string): string {
   return text
     .split('\n')
-    .map((line) => `> ${markdownText(line)}`.trimEnd())
+    .map((line) => `> ${escapeMarkdown(line)}`.trimEnd())
     .join('\n');
 }
 
@@ -35,5 +35,5 @@ function quote(text: string): string {
 function sourceLine({ number, url, title, verified }: ReportSource): string {
   const mark = number === null ? '' : `[${number}] `;
   const unread = verified ? '' : ' (not read by the run)';
-  return `- ${mark}${title === url ? '' : `${markdownText(title)}: `}${markdownAddress(url)}${unread}`;
+  return `- ${mark}${title === url ? '' : `${escapeMarkdown(title)}: `}${markdownLink(url)}${unread}`;
 }

@@ -110,7 +110,7 @@ function waitForCompletion(
     kind: 'waiting',
     headers,
     async text(state) {
-      const response = await runs.ended(run, { signal: context.signal });
+      const response = await runs.waitForEnd(run, { signal: context.signal });
       // Once white space has been sent, the failure is reported in the completion.
       if (!state.started && response.error) throw runError(response.error);
       return JSON.stringify(format.whole(response));

@@ -6,7 +6,7 @@ import { type CompactBody, compactBody } from '../../protocol/requests/requests.
 import { addUsage } from '../../upstream/decoding/usage.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { noUsage, type TurnMessage, type TurnUsage } from '../../upstream/turn.ts';
-import { usedOf } from '../../upstream/used.ts';
+import { totalsOf } from '../../upstream/usage-totals.ts';
 import { tagOf } from '../../usage/tag.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -92,7 +92,7 @@ async function compactAndSettle(
     isComplete = true;
     return compacted;
   } finally {
-    const used = usedOf(turns);
+    const used = totalsOf(turns);
     const failed = !isComplete && !context.disconnected;
     deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);

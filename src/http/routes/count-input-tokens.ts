@@ -1,7 +1,7 @@
 import { parseBody } from '../../protocol/requests/parse.ts';
 import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import { countBody } from '../../protocol/requests/requests.ts';
-import { withSettings } from '../../protocol/requests/thread-settings.ts';
+import { withThreadTools } from '../../protocol/requests/thread-settings.ts';
 import { responseFormat } from '../../research/run/request.ts';
 import { estimateInput, promptTokens } from '../../upstream/decoding/estimate.ts';
 import { type Answer, json } from '../answers/answer.ts';
@@ -34,7 +34,7 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model });
   const { instructions } = value;
   const instructionMessages = instructions ? [{ role: 'system' as const, content: instructions }] : [];
-  const offered = withSettings(value.tools, settings) ?? [];
+  const offered = withThreadTools(value.tools, settings) ?? [];
   const hosted = offered.filter((tool) => !isClientTool(tool));
   const format = settings?.format ?? value.text?.format;
   const isText = format === undefined || format.type === 'text';

@@ -34,7 +34,7 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   return {
     kind: 'waiting',
     headers,
-    text: async () => JSON.stringify(await deps.runs.ended(run, { signal: context.signal })),
+    text: async () => JSON.stringify(await deps.runs.waitForEnd(run, { signal: context.signal })),
   };
 }
 

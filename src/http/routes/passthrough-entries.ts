@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { PassthroughCall } from '../../gateway/unheld/streamed-passage.ts';
+import type { PassthroughCall } from '../../gateway/passthrough/passthrough.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
-import { nothingUsed } from '../../upstream/used.ts';
+import { emptyTotals } from '../../upstream/usage-totals.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -53,11 +53,11 @@ export async function passThrough(
     if (req.headers.expect !== undefined) res.writeContinue();
     context.signal.throwIfAborted();
     context.signal.addEventListener('abort', () => res.destroy(), { once: true });
-    await deps.streamed.pass(req, res, call);
+    await deps.passthrough.pass(req, res, call);
     isComplete = res.statusCode < 400;
   } finally {
     const failed = !isComplete && !context.disconnected;
-    deps.usage.add({ labels: { key: key.id, team: key.team, model: entry.path, tag }, used: nothingUsed(), failed });
+    deps.usage.add({ labels: { key: key.id, team: key.team, model: entry.path, tag }, used: emptyTotals(), failed });
     await admitted.settle();
   }
   return { kind: 'written' };

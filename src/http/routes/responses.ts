@@ -3,9 +3,9 @@ import { toSeconds } from '../../base/clock.ts';
 import { fieldError } from '../../base/errors.ts';
 import { ID_PREFIX, publicId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
-import { shownInputItem } from '../../protocol/openai-items.ts';
+import { completeInputItem } from '../../protocol/openai-items.ts';
 import { getResponseQuery, listInputItemsQuery, listResponsesQuery } from '../../protocol/requests/queries.ts';
-import { listOf, type ResponseListEntry } from '../../protocol/response.ts';
+import { listObject, type ResponseListEntry } from '../../protocol/response.ts';
 import type { Timeline } from '../../protocol/timeline.ts';
 import type { RunRecord, RunSummary } from '../../runs/runs.ts';
 import { readListed } from '../../runs/stored/listed.ts';
@@ -23,7 +23,7 @@ import { pageOf, readQuery } from '../query.ts';
  */
 export async function listResponses({ runs }: AppDeps, { req, identity }: Call): Promise<Answer> {
   const page = await runs.list(identity.caller, 'responses', readQuery(req, listResponsesQuery));
-  return json(listOf(page.runs.map(entryOf), page.hasMore));
+  return json(listObject(page.runs.map(entryOf), page.hasMore));
 }
 
 function entryOf(run: RunSummary): ResponseListEntry {
@@ -116,10 +116,10 @@ export async function cancelResponse({ runs }: AppDeps, call: Call): Promise<Ans
 export async function listInputItems({ runs }: AppDeps, { req, identity }: Call): Promise<Answer> {
   const query = readQuery(req, listInputItemsQuery);
   const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-  const items = readInput(run).map((item) => ({ ...shownInputItem(item), id: String(item.id) }));
+  const items = readInput(run).map((item) => ({ ...completeInputItem(item), id: String(item.id) }));
   const missing = (param: string) => fieldError('invalid_parameter', param, 'there is no such item in this response.');
   const { data, hasMore } = pageOf(query.order === 'desc' ? items.toReversed() : items, query, { missing });
-  return json(listOf(data, hasMore));
+  return json(listObject(data, hasMore));
 }
 
 /** `GET /v1/responses/:id/timeline` (docs/api.md, "The timeline"): the times of its events, and what its turns took. */

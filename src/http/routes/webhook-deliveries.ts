@@ -1,6 +1,6 @@
 import { fieldError } from '../../base/errors.ts';
 import { listDeliveriesQuery } from '../../protocol/requests/queries.ts';
-import { listOf } from '../../protocol/response.ts';
+import { listObject } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { parseDeliveryId } from '../../webhooks/webhooks.ts';
 import { type Answer, json } from '../answers/answer.ts';
@@ -19,7 +19,7 @@ export async function listDeliveries(deps: AppDeps, call: Call): Promise<Answer>
     const what = 'name the response or task whose deliveries you want, as in ?run=resp_...';
     throw fieldError('missing_parameter', 'run', what);
   }
-  return json(listOf(await deps.webhooks.of(await findRun(deps, call, id)), false));
+  return json(listObject(await deps.webhooks.listDeliveries(await findRun(deps, call, id)), false));
 }
 
 /** `POST /v1/webhook_deliveries/:id/redeliver`. */

@@ -5,7 +5,7 @@ import { abortable } from '../../base/abort.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Permit } from '../../base/fair-semaphore.ts';
 import { parsePublicId, publicId } from '../../base/ids.ts';
-import { workFor } from '../../base/load/event-loop.ts';
+import { runInScope } from '../../base/load/event-loop.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import { traceOf } from '../../base/trace-context.ts';
 import type { KeyConfig } from '../../config/schema.ts';
@@ -116,7 +116,7 @@ export class ResponsesSocket {
       const { contents } = this.#deps.config.current().telemetry;
       const root = { trace: traceOf(this.#options.req.headers), contents };
       const span = { name: `WS ${ROUTE}`, kind: 'server', root } as const;
-      await workFor(scope, () => inSpan(span, () => this.#respond(create, memory)));
+      await runInScope(scope, () => inSpan(span, () => this.#respond(create, memory)));
     } catch (thrown) {
       if (!this.#closed.signal.aborted) this.#refuse(thrown, create.stream);
     } finally {

@@ -5,8 +5,8 @@ import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
 import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
-import { fencePlainly } from '../../research/text/fence.ts';
-import { attachedText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
+import { fenceWithoutNonce } from '../../research/text/fence.ts';
+import { attachedDocumentText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
 import type { Toolbox } from '../../tools/toolbox.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
@@ -130,24 +130,25 @@ export class Attachments {
     const name = file?.name ?? filename ?? address ?? 'file';
     const url = file ? fileUrl(publicFileId(file.id), file.name) : address;
     if (url === undefined) throw fieldError('invalid_parameter', place, 'give one of file_id, file_url and file_data.');
-    const readFile: ReadFile = (wanted, signal) => this.#files.attached(user, wanted, signal);
+    const readFile: ReadFile = (wanted, signal) => this.#files.readAttached(user, wanted, signal);
     const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#parts.log };
     const { content } = await this.#parts.documents.read(url, options).catch((thrown: unknown) => {
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
       throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
     });
-    if (estimateTokens(content) <= window * WHOLE_SHARE) return attachedText({ name, url }, fencePlainly(content));
-    if (file || canOpenUrls) return attachedText({ name, url }, undefined);
+    if (estimateTokens(content) <= window * WHOLE_SHARE)
+      return attachedDocumentText({ name, url }, fenceWithoutNonce(content));
+    if (file || canOpenUrls) return attachedDocumentText({ name, url }, undefined);
     // The model cannot open the URL, so what was read there is stored as a file.
     const { retentionMs: keepMs } = this.#parts.config.current().store;
     const stored = await this.#store(Buffer.from(content), { user, name, type: 'text/markdown', keepMs });
-    return attachedText({ name, url: fileUrl(publicFileId(stored.id), stored.name) }, undefined);
+    return attachedDocumentText({ name, url: fileUrl(publicFileId(stored.id), stored.name) }, undefined);
   }
 
   async #store(bytes: Buffer, { user, ...file }: { user: string; name: string; type: string; keepMs: number }) {
     const signal = AbortSignal.timeout(READ_MS);
-    await using taken = await this.#files.take(Readable.from([bytes]), { user, signal });
+    await using taken = await this.#files.receive(Readable.from([bytes]), { user, signal });
     return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
   }
 

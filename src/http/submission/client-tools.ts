@@ -6,13 +6,13 @@ import {
   isShellType,
   type ResponseTool,
 } from '../../protocol/requests/request-tools.ts';
-import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
+import type { ToolList } from '../../protocol/requests/thread-settings.ts';
 import type { OfferedFunction } from '../../research/run/steps.ts';
 
 /** Tools that run at the client, and how they are offered to models. */
 
 /** The places of ignored tool searches, for `x-ignored-parameters`: everything they could find is offered directly. */
-export function ignoredToolSearches(lists: readonly PlacedTools[]): string[] {
+export function ignoredToolSearches(lists: readonly ToolList[]): string[] {
   const clientSearch = clientSearchOf(lists.flatMap(({ tools }) => tools));
   return lists.flatMap(({ tools, place }) =>
     tools.flatMap((tool, index) =>
@@ -47,7 +47,7 @@ export function requireFunctions(tools: readonly ResponseTool[]): void {
 }
 
 /** Refuses grammars, for models with a route that cannot enforce them. @throws GatewayError `unsupported_parameter` */
-export function refuseGrammars(lists: readonly Pick<PlacedTools, 'tools' | 'place'>[]): void {
+export function refuseGrammars(lists: readonly Pick<ToolList, 'tools' | 'place'>[]): void {
   for (const { tools, place } of lists) {
     for (const [index, tool] of tools.entries()) {
       if (tool.type === 'namespace') refuseGrammars([{ tools: tool.tools, place: `${place}[${index}].tools` }]);

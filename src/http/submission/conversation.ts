@@ -1,5 +1,5 @@
 import { fieldError } from '../../base/errors.ts';
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import { summaryText } from '../../plain/compaction.ts';
 import type { SealedContents, Thought } from '../../plain/sealed-contents.ts';
 import type { ContentPart, InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
@@ -7,9 +7,9 @@ import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-ite
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
-import { fencePlainly } from '../../research/text/fence.ts';
+import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import type { Caller } from '../../runs/runs.ts';
-import { attachedIn } from '../../tools/attached-file.ts';
+import { attachedDocumentsIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 import type { FindItem } from './references.ts';
 
@@ -190,12 +190,12 @@ const RESULT_IMAGES = { type: 'text' as const, text: 'Images of an earlier tool 
 /** A call that ran elsewhere, as text. All of it is data, not instructions. */
 export function priorCall(call: PriorCall, output: string | undefined): ConversationMessage {
   const name = call.name.replace(/[^\w.-]+/g, ' ').slice(0, MAX_NAME);
-  const result = output === undefined ? '' : `\nResult: ${fencePlainly(output)}`;
-  return assistantText(`(Earlier tool call) ${name}: ${fencePlainly(call.arguments)}${result}`);
+  const result = output === undefined ? '' : `\nResult: ${fenceWithoutNonce(output)}`;
+  return assistantText(`(Earlier tool call) ${name}: ${fenceWithoutNonce(call.arguments)}${result}`);
 }
 
 export function priorOutput(output: string): ConversationMessage {
-  return assistantText(`(Earlier tool result) ${fencePlainly(output)}`);
+  return assistantText(`(Earlier tool result) ${fenceWithoutNonce(output)}`);
 }
 
 function assistantText(text: string): ConversationMessage {
@@ -224,7 +224,7 @@ export async function resolveItem(item: InputItem, place: string, options: Conve
     const isShown = (part: PlainPart) => part.type !== 'text' && supports(part, options.model);
     // The client cannot change the output of its tool, so unsupported parts are named instead of refused.
     const texts = parts.filter((part) => !isShown(part)).map((part) => asText(part, options.model));
-    return { ...found, output: textAmong(texts), shown: parts.filter(isShown) };
+    return { ...found, output: contentText(texts), shown: parts.filter(isShown) };
   }
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
@@ -256,13 +256,13 @@ function isForResearch(part: PlainPart): part is ContentPart {
 
 /** A tool call of an earlier answer, as the assistant's text. The result of a tool is data, not instructions. */
 function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): ConversationMessage {
-  const result = call.result === undefined ? '' : `\nResult: ${fencePlainly(call.result)}`;
+  const result = call.result === undefined ? '' : `\nResult: ${fenceWithoutNonce(call.result)}`;
   return assistantText(`(Earlier tool call) ${call.name} ${call.arguments ?? '{}'}${result}`);
 }
 
 /** Documents whose whole text is in the input. They can be cited like pages that were read. */
 export function citableDocuments(conversation: readonly ConversationMessage[]): EarlierSource[] {
-  const texts = conversation.filter(({ role }) => role === 'user').map(({ content }) => textAmong(content));
-  const documents = attachedIn(texts.join('\n'));
+  const texts = conversation.filter(({ role }) => role === 'user').map(({ content }) => contentText(content));
+  const documents = attachedDocumentsIn(texts.join('\n'));
   return documents.filter(({ isWhole }) => isWhole).map(({ name, url }) => ({ url, title: name, snippet: '' }));
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { isBareReference, isTrigger } from '../../protocol/requests/request-input.ts';
+import { isBareReference, isCompactionTrigger } from '../../protocol/requests/request-input.ts';
 import { createItemLookup, type ReferenceContext } from './references.ts';
 
 /**
@@ -11,7 +11,7 @@ export function normalizeItems(input: unknown, part: 'input_text' | 'text'): Jso
     return [{ type: 'message', role: 'user', content: [{ type: part, text: input }] }];
   }
   const items = Array.isArray(input)
-    ? input.filter((item): item is JsonObject => isObject(item) && !isTrigger(item))
+    ? input.filter((item): item is JsonObject => isObject(item) && !isCompactionTrigger(item))
     : [];
   return items.map((item) =>
     item.type == null ? { ...item, type: isBareReference(item) ? 'item_reference' : 'message' } : item,

@@ -9,7 +9,7 @@ import {
   unknownFields,
 } from '../../protocol/requests/request-tools.ts';
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
-import type { PlacedTools } from '../../protocol/requests/thread-settings.ts';
+import type { ToolList } from '../../protocol/requests/thread-settings.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { ApprovalRule } from '../../research/calls/approvals.ts';
 import type {
@@ -20,7 +20,7 @@ import type {
   ResearchRequest,
 } from '../../research/run/request.ts';
 import { commonDomains } from '../../tools/source-limits.ts';
-import { filter } from '../../vector-stores/filters.ts';
+import { filterSchema } from '../../vector-stores/filters.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
@@ -114,7 +114,7 @@ function fileSearchOf(
   before: FileSearch | undefined,
   param: string,
 ): FileSearch {
-  const parsed = filters === undefined ? undefined : filter.safeParse(filters);
+  const parsed = filters === undefined ? undefined : filterSchema.safeParse(filters);
   if (parsed?.error) {
     throw fieldError('invalid_parameter', param, 'this is no filter by attributes.');
   }
@@ -141,7 +141,7 @@ function addSearch(search: Omit<BuiltinTools, 'builtin'>, tool: SearchTool): voi
  * The parts of tools that are accepted but have no effect, as paths for `x-ignored-parameters`: unknown fields, and the
  * parts of a user's location that `provider` cannot search by.
  */
-export function ignoredToolParts(lists: readonly PlacedTools[], provider: SearchProviderName): string[] {
+export function ignoredToolParts(lists: readonly ToolList[], provider: SearchProviderName): string[] {
   return lists.flatMap(({ tools, sent, place }) =>
     tools.flatMap((tool, index) => {
       const raw: unknown = Array.isArray(sent) ? sent[index] : undefined;

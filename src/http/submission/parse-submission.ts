@@ -3,7 +3,7 @@ import type { ToolsConfig } from '../../config/schema.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { createChatCompletion, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
-import { placedTools } from '../../protocol/requests/thread-settings.ts';
+import { toolListsOf } from '../../protocol/requests/thread-settings.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { ignoredToolSearches } from './client-tools.ts';
 import { droppedItems } from './conversation.ts';
@@ -26,7 +26,7 @@ export function parseSubmission<
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);
-  const lists = placedTools(value, body);
+  const lists = toolListsOf(value, body);
   const parts = [...ignoredToolSearches(lists), ...ignoredToolParts(lists, provider)];
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
   return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };

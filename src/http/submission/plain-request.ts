@@ -4,15 +4,15 @@ import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/sche
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
 import { type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
-import { inputItem, withoutTrigger } from '../../protocol/requests/request-input.ts';
+import { inputItem, withoutCompactionTrigger } from '../../protocol/requests/request-input.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import {
-  placedTools,
-  requireFewTools,
-  settingsBehind,
+  checkToolCount,
+  settingsAfter,
   type ThreadSettings,
+  toolListsOf,
   toolsIn,
-  withSettings,
+  withThreadTools,
 } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
@@ -66,12 +66,12 @@ export function parsePlain(
     enforcesGrammars,
   }: { offered: readonly string[]; tools: ToolsConfig; reportsLogprobs: boolean; enforcesGrammars: boolean },
 ): ParsedSubmission<PlainBody> {
-  const toCompact = withoutTrigger(json.input);
+  const toCompact = withoutCompactionTrigger(json.input);
   // A request that continues a thread need not add any input.
   const follows = json.previous_response_id != null || json.conversation != null;
   const input = toCompact ?? json.input ?? (follows ? [] : undefined);
   const parsed = parseBody(plainResponseBody, { ...json, input });
-  const lists = placedTools(parsed.value, json);
+  const lists = toolListsOf(parsed.value, json);
   if (!enforcesGrammars) refuseGrammars(lists);
   const { include = [], top_logprobs: topLogprobs } = parsed.value;
   const granted = SUPPORTED_INCLUDES.filter((name) => name !== LOGPROBS || reportsLogprobs);
@@ -130,7 +130,7 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
     throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
   if (body.truncation !== 'auto') checkWindow(thread.messages, { ...context, param: 'input' });
-  const offered = { ...body, tools: withSettings(body.tools, settings) };
+  const offered = { ...body, tools: withThreadTools(body.tools, settings) };
   const tools = plainTools(body.compacts ? {} : offered, context);
   requireServers(thread.approved?.message.tool_calls ?? [], tools);
   const approvals = approvalRules(body.tools);
@@ -173,8 +173,12 @@ export async function readPlainThread(
   { input, previous_response_id: id }: Pick<PlainResponseBody, 'input' | 'previous_response_id'>,
   { caller, model, runs, joined, ...sealed }: Omit<PlainContext, 'key' | 'name' | 'offered'>,
 ): Promise<PlainThread & { settings: ThreadSettings | undefined }> {
-  const { messages: before, asked, settings } = id === undefined ? EMPTY_THREAD : await runs.conversation(caller, id);
-  requireFewTools(toolsIn(joined?.items ?? []), 'conversation');
+  const {
+    messages: before,
+    pendingApprovals: asked,
+    settings,
+  } = id === undefined ? EMPTY_THREAD : await runs.conversation(caller, id);
+  checkToolCount(toolsIn(joined?.items ?? []), 'conversation');
   const joinedItems = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
   const items = [...joinedItems, ...input];
   const messages = await plainMessages(items, {
@@ -191,10 +195,10 @@ export async function readPlainThread(
     before,
     approvals: asked,
   });
-  return { ...messages, settings: settingsBehind(items, settings) };
+  return { ...messages, settings: settingsAfter(items, settings) };
 }
 
-const EMPTY_THREAD = { messages: [], asked: undefined, settings: undefined };
+const EMPTY_THREAD = { messages: [], pendingApprovals: undefined, settings: undefined };
 
 /** The bytes of images, files and audio in earlier messages, which are sent to the model again. */
 function attachedBytes(messages: readonly TurnMessage[]): number {

@@ -5,9 +5,9 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import { inputItem } from '../../protocol/requests/request-input.ts';
 import { type CreateChatCompletion, type CreateResponse, effort } from '../../protocol/requests/requests.ts';
 import {
-  maySet,
-  requireFewTools,
-  settingsBehind,
+  canChangeSettings,
+  checkToolCount,
+  settingsAfter,
   type ThreadSettings,
   toolsIn,
 } from '../../protocol/requests/thread-settings.ts';
@@ -92,10 +92,10 @@ export async function readThreadSettings(
   { caller, runs, joined }: Pick<OptionsContext, 'joined'> & { caller: Caller; runs: Pick<Runs, 'settings'> },
 ): Promise<ThreadSettings | undefined> {
   const before = previous === undefined ? undefined : await runs.settings(caller, previous);
-  const setting = (joined?.items ?? []).filter(maySet);
-  requireFewTools(toolsIn(setting), 'conversation');
+  const setting = (joined?.items ?? []).filter(canChangeSettings);
+  checkToolCount(toolsIn(setting), 'conversation');
   const parsed = setting.map((item) => parseValue(inputItem, item));
-  return settingsBehind([...parsed, ...input], before);
+  return settingsAfter([...parsed, ...input], before);
 }
 
 /** @throws GatewayError `invalid_parameter` for an effort that research does not know. */

@@ -1,6 +1,6 @@
 import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig } from '../../config/schema.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
@@ -8,16 +8,16 @@ import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
 import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
-import { withSettings } from '../../protocol/requests/thread-settings.ts';
+import { withThreadTools } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
-import { leastCost } from '../../research/run/money.ts';
+import { minCost } from '../../research/run/cost-budget.ts';
 import { ASK_USER } from '../../research/run/own-tools.ts';
-import type { BuiltinTools, ConversationMessage, ResearchRequest, TakenOver } from '../../research/run/request.ts';
+import type { BuiltinTools, ConversationMessage, FollowUp, ResearchRequest } from '../../research/run/request.ts';
 import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
-import { leastTokens } from '../../upstream/decoding/estimate.ts';
+import { minTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { applyToolChoice } from './chosen-tools.ts';
 import { functionsIn, requireFunctions } from './client-tools.ts';
@@ -42,13 +42,13 @@ export interface SubmissionContext extends ContentSources {
   /** The model's name and configuration. */
   name: string;
   model: ResearchModelConfig;
-  runs: Pick<Runs, 'findItems' | 'history' | 'goOn' | 'settings'>;
+  runs: Pick<Runs, 'findItems' | 'history' | 'resumeResearch' | 'settings'>;
   schemas: SchemaChecker;
   signal: AbortSignal;
   /** The tools that the request names, if any. */
   tools?: BuiltinTools | null;
   /** The conversation that the request belongs to. */
-  joined?: ({ items: JsonObject[] } & Omit<TakenOver, 'history'>) | undefined;
+  joined?: ({ items: JsonObject[] } & Omit<FollowUp, 'history'>) | undefined;
 }
 
 /**
@@ -63,17 +63,17 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const text = [body.instructions ?? '', textIn(body.input)];
   const textOptions = settings?.format ? { format: settings.format } : body.text;
   const common = commonParts(
-    { ...body, text: textOptions, tools: withSettings(body.tools, settings) },
+    { ...body, text: textOptions, tools: withThreadTools(body.tools, settings) },
     { ...context, text },
   );
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const itemContext = { ...context, tools: common.tools, param: 'input' };
   const options = conversationOptions(body.input, itemContext);
   const { input, ...answered } = await readAnswers(body.input, options, { all: previous !== undefined });
-  const goingOn = await runs.goOn(caller, { previous, isStored: body.store !== false, ...answered });
+  const goingOn = await runs.resumeResearch(caller, { previous, isStored: body.store !== false, ...answered });
   if (!goingOn) requireQuestion(input);
   requireServers(approvedCalls(goingOn), common);
-  const { askedBack = false, ...earlier } =
+  const { answersQuestion = false, ...earlier } =
     previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
   const thread = goingOn ?? {
     conversation: await readConversation(input, itemContext, options),
@@ -84,7 +84,7 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...common,
     ...earlier,
     // No second clarifying question without research in between.
-    ...(askedBack && { clarify: false }),
+    ...(answersQuestion && { clarify: false }),
     ...thread,
     earlierSources: [...thread.earlierSources, ...citableDocuments(thread.conversation)],
     effort: effortOf(settings) ?? body.reasoning?.effort ?? model.research.effort,
@@ -125,11 +125,11 @@ export async function researchThread(
 }
 
 /** The history that a conversation adds to a response. */
-async function readJoinedConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
+async function readJoinedConversation({ joined, ...context }: ThreadContext): Promise<Partial<FollowUp>> {
   if (!joined) return {};
   const items = joined.items.map((item) => parseValue(inputItem, item));
   const history = await readConversation(items, { ...context, param: 'conversation', isStored: true });
-  return { history, earlierSources: joined.earlierSources, askedBack: joined.askedBack };
+  return { history, earlierSources: joined.earlierSources, answersQuestion: joined.answersQuestion };
 }
 
 /**
@@ -146,7 +146,7 @@ export async function fromChat(body: CreateChatCompletion, context: SubmissionCo
   const { input, ...answered } = await readAnswers(body.messages, options, { all: false });
   return {
     ...common,
-    ...((await runs.goOn(caller, { isStored: true, ...answered })) ?? {
+    ...((await runs.resumeResearch(caller, { isStored: true, ...answered })) ?? {
       conversation: await readConversation(input, itemContext, options),
       instructions: null,
     }),
@@ -292,15 +292,15 @@ function checkMaxCost(
     const what = 'the routes of this model have no price, so that its cost cannot be bounded.';
     throw fieldError('unsupported_parameter', 'max_cost', what);
   }
-  const tokens = text.reduce((sum, part) => sum + leastTokens(part), PROMPT_TOKENS);
-  const least = leastCost(price, tokens);
+  const tokens = text.reduce((sum, part) => sum + minTokens(part), PROMPT_TOKENS);
+  const least = minCost(price, tokens);
   if (maxCost >= least) return;
   const what = `an answer to this costs at least ${Number(least.toPrecision(2))}.`;
   throw fieldError('invalid_parameter', 'max_cost', what);
 }
 
 function textIn(items: readonly InputItem[]): string {
-  return items.map((item) => (item.type === 'message' ? textAmong(item.content) : '')).join('\n');
+  return items.map((item) => (item.type === 'message' ? contentText(item.content) : '')).join('\n');
 }
 
 function checkAnswerLength(

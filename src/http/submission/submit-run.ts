@@ -3,7 +3,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { currentTrace } from '../../base/trace-context.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
-import type { Submission, Submitted } from '../../runs/runs.ts';
+import type { Submission, SubmissionResult } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
@@ -40,7 +40,7 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = {
  * `idempotent-replayed` (docs/api.md, "In general").
  * @throws GatewayError if it is refused; nothing of a refused submission counts.
  */
-export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
+export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<SubmissionResult> {
   const { req, res, identity, raw, submission, worst } = request;
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];

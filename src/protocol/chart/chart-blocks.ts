@@ -1,5 +1,5 @@
 import type { ChartSpec } from './chart.ts';
-import { chartIn } from './chart-spec.ts';
+import { parseChart } from './chart-spec.ts';
 
 /**
  * The opening line of a chart block in a text. `ChartFilter` lets only charts have it, so that readers can find charts
@@ -16,7 +16,7 @@ export function replaceCharts(text: string, replacement: (chart: ChartSpec, bloc
     const close = text.indexOf(`\n${CLOSING}`, at);
     if (close === -1) break;
     const block = text.slice(at, close + 1 + CLOSING.length);
-    const chart = at === 0 || text[at - 1] === '\n' ? chartOfBlock(block) : undefined;
+    const chart = at === 0 || text[at - 1] === '\n' ? parseChartBlock(block) : undefined;
     result += text.slice(copied, at) + (chart ? replacement(chart, block) : block);
     copied = at + block.length;
   }
@@ -24,9 +24,9 @@ export function replaceCharts(text: string, replacement: (chart: ChartSpec, bloc
 }
 
 /** The chart in a code block, which includes its fences; undefined if it is not a chart. */
-export function chartOfBlock(block: string): ChartSpec | undefined {
+export function parseChartBlock(block: string): ChartSpec | undefined {
   const start = `${CHART_OPENING}\n`;
   const whole = block.trimEnd();
   if (!whole.startsWith(start) || !whole.endsWith(`\n${CLOSING}`)) return undefined;
-  return chartIn(whole.slice(start.length, -CLOSING.length));
+  return parseChart(whole.slice(start.length, -CLOSING.length));
 }

@@ -3,14 +3,14 @@ import { ADDRESS, type ChartChannel, type ChartRow, type ChartSpec, type ChartVa
 import { hasValidShape } from './chart-shape.ts';
 
 /** Longer blocks are not charts, in UTF-16 code units. */
-export const LONGEST_CHART = 64_000;
+export const MAX_CHART_LENGTH = 64_000;
 /** Magnitudes that a report may chart; zero is allowed too. */
 const MAX_MAGNITUDE = 1e15;
 const MIN_MAGNITUDE = 1e-9;
 
 /** Parses the JSON of a chart block; undefined if it is not a valid chart. */
-export function chartIn(block: string): ChartSpec | undefined {
-  if (block.length > LONGEST_CHART) return undefined;
+export function parseChart(block: string): ChartSpec | undefined {
+  if (block.length > MAX_CHART_LENGTH) return undefined;
   const input = chartInput.safeParse(parseJson(block)).data;
   if (!input) return undefined;
   const { title, description, mark, encoding, data } = input;
@@ -22,7 +22,7 @@ export function chartIn(block: string): ChartSpec | undefined {
 }
 
 /** Formats a chart as the JSON of its block, one line per row. */
-export function chartBlock({ data, ...rest }: ChartSpec): string {
+export function formatChart({ data, ...rest }: ChartSpec): string {
   const head = JSON.stringify(rest, null, 2).slice(0, -2);
   const rows = data.values.map((row) => `    ${JSON.stringify(row)}`).join(',\n');
   return `${head},\n  "data": {"values": [\n${rows}\n  ]}\n}`;

@@ -1,8 +1,8 @@
-import { markupOf } from '../drawn-node.ts';
+import { renderMarkup } from '../markup-node.ts';
 import type { ChartSpec } from './chart.ts';
 import { drawChart } from './draw/draw-chart.js';
 
 /** Renders a chart as SVG to embed in a document. */
 export function chartSvg(chart: ChartSpec): string {
-  return markupOf(drawChart(chart));
+  return renderMarkup(drawChart(chart));
 }

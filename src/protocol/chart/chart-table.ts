@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { markdownText } from '../../base/markdown.ts';
+import { escapeMarkdown } from '../../base/markdown.ts';
 import { type ChartSpec, channelsOf } from './chart.ts';
 
 /** Markdown tables of the data of charts, for readers that cannot draw, and of blocks that are not valid charts. */
@@ -68,5 +68,5 @@ function cellText(value: unknown): string {
     .toWellFormed()
     .replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim();
-  return line === '' ? '–' : markdownText(line).replace(/[|*_~]/g, '\\$&');
+  return line === '' ? '–' : escapeMarkdown(line).replace(/[|*_~]/g, '\\$&');
 }

@@ -60,7 +60,7 @@ const ABRIDGED_BYTES = 256;
  * Cuts the long strings in JSON, so that parsing it costs only as much as its short values, whatever images or long
  * answers it contains. Malformed JSON stays malformed.
  */
-export function abridged(json: Buffer): Buffer {
+export function abridgeJson(json: Buffer): Buffer {
   const pieces: Buffer[] = [];
   let from = 0;
   for (let at = 0; at < json.length; at++) {
@@ -90,7 +90,7 @@ export interface JsonShape {
 }
 
 /** Measures the shape of valid JSON without parsing it; stops once a limit is exceeded. */
-export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
+export function measureShape(json: Buffer, limit: JsonShape): JsonShape {
   const shape: JsonShape = { depth: 0, containers: 0, members: 0, entries: 0 };
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
@@ -110,7 +110,7 @@ export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
 
 /** Whether the shape of valid JSON stays within a limit. */
 export function fitsShape(json: Buffer, limit: JsonShape): boolean {
-  const { depth, containers, members, entries } = shapeOf(json, limit);
+  const { depth, containers, members, entries } = measureShape(json, limit);
   return depth <= limit.depth && containers <= limit.containers && members <= limit.members && entries <= limit.entries;
 }
 
@@ -120,7 +120,7 @@ const READABLE: JsonShape = { depth: 100, containers: 50_000, members: 100_000, 
 const ALWAYS_READABLE = 4096;
 
 /** Whether JSON of another service is small and flat enough to be parsed, as every genuine answer is. */
-export function isReadable(json: string | Buffer): boolean {
+export function isWithinJsonLimits(json: string | Buffer): boolean {
   if (json.length <= ALWAYS_READABLE || isFlat(json)) return true;
   return fitsShape(typeof json === 'string' ? Buffer.from(json) : json, READABLE);
 }
@@ -138,8 +138,8 @@ function isFlat(json: string | Buffer): boolean {
 }
 
 /** Parses JSON of another service; undefined if it is malformed or exceeds the limits. */
-export function parseReadable(text: string): JsonValue | undefined {
-  return isReadable(text) ? parseJson(text) : undefined;
+export function parseLimitedJson(text: string): JsonValue | undefined {
+  return isWithinJsonLimits(text) ? parseJson(text) : undefined;
 }
 
 /** Whether a key is `name`. `name` is ASCII and escapes only make it longer, so the length rules out most other keys. */

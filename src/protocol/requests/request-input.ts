@@ -78,7 +78,7 @@ const priorReasoning = z
   .looseObject({ type: z.literal('reasoning'), encrypted_content: optional(z.string()) })
   .transform(({ encrypted_content: sealed = '' }) => ({
     type: 'reasoning' as const,
-    ...(Sealer.mayOpen(sealed) && { sealed }),
+    ...(Sealer.looksSealed(sealed) && { sealed }),
   }))
   .describe('Dropped, unless its `encrypted_content` was made here.');
 const itemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1) });
@@ -144,13 +144,13 @@ export const inputItem = pickSchema((value) => {
 export type InputItem = z.output<typeof inputItem>;
 
 /** The input without the `compaction_trigger` at its end; undefined if there is none. */
-export function withoutTrigger(input: unknown): unknown[] | undefined {
+export function withoutCompactionTrigger(input: unknown): unknown[] | undefined {
   const last: unknown = Array.isArray(input) ? input.at(-1) : undefined;
-  return Array.isArray(input) && isObject(last) && isTrigger(last) ? input.slice(0, -1) : undefined;
+  return Array.isArray(input) && isObject(last) && isCompactionTrigger(last) ? input.slice(0, -1) : undefined;
 }
 
 /** Whether an item is a `compaction_trigger`, which is a signal and not part of the thread. */
-export function isTrigger({ type }: Record<string, unknown>): boolean {
+export function isCompactionTrigger({ type }: Record<string, unknown>): boolean {
   return type === COMPACTION_TRIGGER;
 }
 

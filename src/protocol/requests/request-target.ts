@@ -22,7 +22,7 @@ const ORIGIN = /^https?:\/\/[\w.~[\]:%-]+(?=[/?]|$)/i;
  * @throws GatewayError `invalid_request_target` for a fragment, for bytes that RFC 3986 does not allow, and for more
  *   than 8 KiB.
  */
-export function checkedTarget(raw: string): string {
+export function normaliseTarget(raw: string): string {
   if (raw.length > MAX_TARGET) throw invalid(`It is longer than ${MAX_TARGET} bytes.`);
   // The target of an OPTIONS request about the server as a whole.
   if (raw === '*') return raw;

@@ -42,13 +42,16 @@ export interface ThreadSettings {
 export const MAX_TOOLS = 1024;
 
 /** Whether an item, as sent, can change settings. */
-export function maySet({ type }: Record<string, unknown>): boolean {
+export function canChangeSettings({ type }: Record<string, unknown>): boolean {
   return Object.hasOwn(settingItems, String(type)) || type === 'tool_search_output';
 }
 
 /** Counts the tools that unparsed items offer, because parsing too many would be costly. */
 export function toolsIn(items: readonly unknown[]): number {
-  return items.reduce((sum: number, item) => sum + (isObject(item) && maySet(item) ? countOf(item.tools) : 0), 0);
+  return items.reduce(
+    (sum: number, item) => sum + (isObject(item) && canChangeSettings(item) ? countOf(item.tools) : 0),
+    0,
+  );
 }
 
 function countOf(tools: unknown): number {
@@ -57,7 +60,7 @@ function countOf(tools: unknown): number {
 }
 
 /** @throws GatewayError `invalid_parameter` for `param` if there are too many tools. */
-export function requireFewTools(count: number, param: string): void {
+export function checkToolCount(count: number, param: string): void {
   if (count <= MAX_TOOLS) return;
   throw fieldError('invalid_parameter', param, `it offers more than ${MAX_TOOLS} tools. Begin a new thread.`);
 }
@@ -66,7 +69,7 @@ export function requireFewTools(count: number, param: string): void {
  * The settings after these items, starting from `before`; undefined if there are none.
  * @throws GatewayError `invalid_parameter` if they offer too many tools.
  */
-export function settingsBehind(
+export function settingsAfter(
   items: readonly { type: string }[],
   before: ThreadSettings = {},
 ): ThreadSettings | undefined {
@@ -82,7 +85,7 @@ export function settingsBehind(
     }
   }
   const all = [...offered.values()];
-  requireFewTools(countOf(all), 'input');
+  checkToolCount(countOf(all), 'input');
   const result = { ...settings, ...(all.length > 0 && { tools: all }) };
   return Object.values(result).some((value) => value !== undefined) ? result : undefined;
 }
@@ -97,7 +100,7 @@ function isSetting(item: { type: string }): item is SettingItem {
 }
 
 /** The tools of a request, extended by those of its thread. */
-export function withSettings(
+export function withThreadTools(
   tools: readonly ResponseTool[] | undefined,
   settings: ThreadSettings | undefined,
 ): ResponseTool[] | undefined {
@@ -130,7 +133,7 @@ function keyOf(tool: ResponseTool): string {
 }
 
 /** A list of tools in a request. */
-export interface PlacedTools {
+export interface ToolList {
   tools: readonly ResponseTool[];
   /** The list as the client sent it, and its path. */
   sent: unknown;
@@ -138,10 +141,10 @@ export interface PlacedTools {
 }
 
 /** The lists of tools in a body: `tools`, and those in its input. */
-export function placedTools(
+export function toolListsOf(
   { tools = [], input = [] }: { tools?: readonly ResponseTool[] | undefined; input?: readonly { type: string }[] },
   sent: Readonly<Record<string, unknown>>,
-): PlacedTools[] {
+): ToolList[] {
   const sentInput: unknown[] = Array.isArray(sent.input) ? sent.input : [];
   const additional = input.flatMap((item, index) => {
     if (!isSetting(item) || item.type !== 'additional_tools') return [];

@@ -1,5 +1,5 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
-import { leastTokens } from '../../upstream/decoding/estimate.ts';
+import { minTokens } from '../../upstream/decoding/estimate.ts';
 import { RepetitionWatch } from '../guards/repetition.ts';
 import { pieceEnd } from '../run/live-steps.ts';
 
@@ -22,7 +22,7 @@ export class AnswerBound {
   /** @param before what is written already. @param limit tokens of the whole answer. */
   constructor(before: string, limit: number) {
     this.#limit = limit;
-    this.#tokens = leastTokens(before);
+    this.#tokens = minTokens(before);
   }
 
   /** The part of `delta` that still belongs to the answer. */
@@ -40,7 +40,7 @@ export class AnswerBound {
   #isTooLong(piece: string): boolean {
     this.#uncounted += piece;
     if (this.#uncounted.length < PIECE) return false;
-    this.#tokens += leastTokens(this.#uncounted);
+    this.#tokens += minTokens(this.#uncounted);
     this.#uncounted = '';
     return this.#tokens > this.#limit;
   }

@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../base/text.ts';
+import { collapseSpaces } from '../../base/text.ts';
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
@@ -71,7 +71,7 @@ export async function* closingRequest(
   const { messages, estimate, stable } = yield* fitMessages(run, {
     context,
     tail,
-    maxTokens: run.purse.maxAnswerInput,
+    maxTokens: run.costBudget.maxAnswerInput,
   });
   const tools = withoutTools ? [] : context.opening.tools;
   const offered = tools.length > 0 ? { tools, toolChoice: 'none' as const } : {};
@@ -91,7 +91,7 @@ export function textRequest(
 ): AnswerRequest {
   const { context, messages, stable, soFar = '', left = Number.POSITIVE_INFINITY, offered } = of;
   const { estimate = estimateRequest(messages) } = of;
-  const affordable = run.purse.maxAnswerOutput(context.window.counted(estimate));
+  const affordable = run.costBudget.maxAnswerOutput(context.window.counted(estimate));
   const limit = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const request: TurnRequest = {
     messages,
@@ -120,7 +120,7 @@ export function askForAnswer(
   const format = structuredFormat(run);
   const notes = context.ownNotes();
   const ask = prompts.answer({
-    forced: state.forced ? `Research has ended early (${state.forced.why}); say what remains open.` : '',
+    forced: state.forcedEnd ? `Research has ended early (${state.forcedEnd.why}); say what remains open.` : '',
     notes: notes === '' ? '' : `What you noted meanwhile:\n${fence.around(notes)}`,
     sources: listedSources(run, context.window.threshold * LISTED_SHARE),
     format: format ? schemaText(format) : '',
@@ -149,7 +149,7 @@ function listedSources({ state, fence }: ContextRun, tokens: number): string {
   const lines = all
     .toSorted((a, b) => Number(b.kind === 'read') - Number(a.kind === 'read') || a.id - b.id)
     .slice(0, MAX_LISTED)
-    .map(({ id, title, url }) => ({ id, line: `[${id}] ${joinSpaces(title || url).slice(0, MAX_TITLE)}` }));
+    .map(({ id, title, url }) => ({ id, line: `[${id}] ${collapseSpaces(title || url).slice(0, MAX_TITLE)}` }));
   const end = lines.findIndex(({ line }) => {
     left -= estimateTokens(line) + 0.5;
     return left < 0;

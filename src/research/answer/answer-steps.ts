@@ -1,11 +1,11 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
-import { estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
+import { estimateTokens, minTokens } from '../../upstream/decoding/estimate.ts';
 import { TurnError } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { type EmitStep, stepsOf } from '../run/live-steps.ts';
 import { EmptyAnswer } from '../run/no-answer.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
 import { citationsWithoutSource } from '../run/warnings.ts';
@@ -37,7 +37,7 @@ export function emitCited(run: ResearchRun, { text, annotations, unknown }: Cite
 
 function warnUnknown({ state, log }: ResearchRun, numbers: readonly number[]): TranscriptEntry {
   log.warn({ numbers }, 'the answer cites sources that do not exist');
-  return noted(state, { t: 'warned', warnings: citationsWithoutSource(numbers) });
+  return applyEntry(state, { t: 'warned', warnings: citationsWithoutSource(numbers) });
 }
 
 /** A warning about cited numbers that belong to no source. */
@@ -53,13 +53,13 @@ export function citedSteps(run: ResearchRun, cited: CitedText): Generator<Step> 
 /** Records the usage of an answer turn, and the part of the answer that it wrote, if any. */
 export function spentStep(run: ResearchRun, usage: Finish['usage'], part?: AnswerProgress): Step {
   const written = part ? { answerLength: part.length, answerTokens: part.tokens } : {};
-  return { type: 'note', entry: noted(run.state, { t: 'spent', usage, ...written }) };
+  return { type: 'note', entry: applyEntry(run.state, { t: 'spent', usage, ...written }) };
 }
 
 /** `budget` if another part of the answer would exceed the run's budget. */
-export function usedUpBudget({ state, budget, purse }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
+export function usedUpBudget({ state, budget, costBudget }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
   const tokens = state.tokens + usage.inputTokens + usage.outputTokens;
-  const left = purse.maxAnswerOutput(usage.inputTokens + usage.outputTokens, { pending: usage.cost ?? 0 });
+  const left = costBudget.maxAnswerOutput(usage.inputTokens + usage.outputTokens, { pending: usage.cost ?? 0 });
   return tokens >= budget.tokens || left < MIN_PART ? 'budget' : undefined;
 }
 /** With fewer tokens left no further part is requested. */
@@ -71,7 +71,7 @@ export const NO_TEXT: AnswerProgress = { length: 0, tokens: 0 };
 /** The tokens of a part of the answer: as the provider counted them, unless the text must have more. */
 export function partTokens(text: string, usage: Finish['usage'] | undefined): number {
   if (!usage || usage.estimated) return estimateTokens(text);
-  return Math.max(usage.outputTokens - usage.reasoningTokens, Math.floor(leastTokens(text)));
+  return Math.max(usage.outputTokens - usage.reasoningTokens, Math.floor(minTokens(text)));
 }
 
 /** How many parts an answer may have, if the provider stops each of them at a length limit of its own. */
@@ -94,7 +94,7 @@ export function shouldContinue(
 
 /** Records that the answer is complete: a run that resumes from here needs no model. */
 export function answeredStep(run: ResearchRun, { cut }: WrittenText, usage: Finish['usage']): Step {
-  return { type: 'note', entry: noted(run.state, { t: 'answered', usage, cut }) };
+  return { type: 'note', entry: applyEntry(run.state, { t: 'answered', usage, cut }) };
 }
 
 /**

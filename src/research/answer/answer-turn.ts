@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { leastTokens } from '../../upstream/decoding/estimate.ts';
+import { minTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnDelta } from '../../upstream/turn.ts';
 import { type EmitStep, splitDelta, stepsOf } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
@@ -45,8 +45,8 @@ export class AnswerTurn {
   ) {
     const { request, written, shown, mayShow } = turn;
     this.#thoughts = new VisibleReasoning(run.state.sources, mayShow);
-    const affordable = run.purse.isLimited
-      ? leastTokens(written.text) + (request.request.maxOutputTokens ?? 0)
+    const affordable = run.costBudget.isLimited
+      ? minTokens(written.text) + (request.request.maxOutputTokens ?? 0)
       : Number.POSITIVE_INFINITY;
     this.#run = run;
     this.#written = written;

@@ -9,7 +9,7 @@ import { makeOutline, wantsReport } from '../report/outline.ts';
 import { writeReport } from '../report/write-report.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import { structuredFormat } from '../run/request.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 import { answerLimit, answerRequest, type TextAttempt } from './answer-request.ts';
 import { type AnswerOptions, answeredStep, citedSteps, type WrittenText } from './answer-steps.ts';
@@ -39,7 +39,7 @@ export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGen
   const { cut } = format
     ? yield* writeStructured(run, { ...answering, format })
     : yield* (wantsReport(run) ? writeReport : writeText)(run, answering);
-  return { incomplete: cut ?? run.state.forced?.reason ?? run.state.joined?.cut ?? withoutSources(run) };
+  return { incomplete: cut ?? run.state.forcedEnd?.reason ?? run.state.joined?.cut ?? withoutSources(run) };
 }
 
 async function* writeText(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step, WrittenText> {
@@ -58,7 +58,7 @@ async function* writeText(run: ResearchRun, answering: AnswerOptions): AsyncGene
   if (verifiesClaims(run) && cited.length === 0) {
     const { text, cut } = yield* draftText(run, answering, { claims, limit, shown: 0, ask });
     const shown = yield* citeDraft(run, { cited, text });
-    const entry = noted(run.state, { t: 'answered', usage: noUsage(), cut });
+    const entry = applyEntry(run.state, { t: 'answered', usage: noUsage(), cut });
     yield { type: 'answer', ...shown, entry };
     return { text, cut };
   }
@@ -74,6 +74,6 @@ async function* writeText(run: ResearchRun, answering: AnswerOptions): AsyncGene
 /** `no_sources` for a run that looked things up and found nothing; a run that needed no sources is complete without. */
 function withoutSources({ state }: ResearchRun): IncompleteReason | null {
   if (state.sources.size > 0) return null;
-  const lookedUp = state.made.values().some(({ name }) => name !== 'execute_python' && !isOwnTool(name));
+  const lookedUp = state.calls.values().some(({ name }) => name !== 'execute_python' && !isOwnTool(name));
   return lookedUp && !state.hasServiceResults ? 'no_sources' : null;
 }

@@ -1,5 +1,5 @@
 import type { UrlCitation } from '../../protocol/items.ts';
-import { placeIn } from '../../tools/attached-file.ts';
+import { parseFileUrl } from '../../tools/attached-file.ts';
 import type { Support } from '../claims/claim-checker.ts';
 import type { Source } from '../run/sources.ts';
 
@@ -12,7 +12,7 @@ export function citation(
   return {
     type: 'url_citation',
     ...range,
-    ...placeIn(source.url),
+    ...parseFileUrl(source.url),
     title: source.title,
     index,
     source_id: source.id,

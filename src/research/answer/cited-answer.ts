@@ -273,7 +273,7 @@ function joined(texts: readonly CitedText[]): CitedText {
 /** Runs the steps of a text in slices, with pauses for the event loop, and joins their results. */
 export async function collectCited(steps: Iterable<CitedText>): Promise<CitedText> {
   const all: CitedText[] = [];
-  await inSlices(steps, (step) => void all.push(step), { stepsALook: 1 });
+  await inSlices(steps, (step) => void all.push(step), { stepsPerClockRead: 1 });
   return joined(all);
 }
 

@@ -11,7 +11,7 @@ export interface ApprovalRule {
 }
 
 /** Whether a call of the tool `name` needs the client's approval. */
-export function asksFirst(
+export function needsApproval(
   name: string,
   { tools, approvals = [] }: { tools: readonly { name: string }[]; approvals?: readonly ApprovalRule[] | undefined },
 ): boolean {

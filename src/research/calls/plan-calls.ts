@@ -4,7 +4,7 @@ import { callKey, refuseRepeated } from '../guards/repeated-calls.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ForcedEnd, PlannedCall } from '../run/transcript.ts';
-import { asksFirst } from './approvals.ts';
+import { needsApproval } from './approvals.ts';
 import { repairArguments } from './repair-arguments.ts';
 
 /** No tool has a longer name. Without a limit, an invented name would be repeated in every error, item and comparison. */
@@ -43,7 +43,7 @@ export function planCalls(
     planned.push(callKey({ name, arguments: args }));
     if (counts) counted++;
     if (!ok) return { id, call: next++, name, arguments: args, broken: true };
-    return { id, call: next++, name, arguments: args, ...(asksFirst(name, rules) && { asks: true }) };
+    return { id, call: next++, name, arguments: args, ...(needsApproval(name, rules) && { asks: true }) };
   });
   return { calls, forced };
 }

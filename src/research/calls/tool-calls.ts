@@ -108,12 +108,12 @@ function describeIn(span: OpenSpan, finished: FinishedCall, { sources }: ToolRun
 
 async function attempt(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
   let queries = 0;
-  const searching = (sent: number) => {
+  const onSearch = (sent: number) => {
     queries += sent;
   };
   try {
     using _ = await runner.slot?.(runner.limit);
-    const output = await execute(call, parseJson(call.arguments), { ...runner, searching });
+    const output = await execute(call, parseJson(call.arguments), { ...runner, onSearch });
     return { call, queries, outcome: { output } };
   } catch (thrown) {
     return { call, queries, outcome: { failure: failureText(thrown, call, runner) } };
@@ -142,7 +142,7 @@ function withRedirect(source: Source, value: unknown): Source {
 async function execute(
   call: ExecutableCall,
   args: unknown,
-  runner: ToolRunner & Required<Pick<ToolContext, 'searching'>>,
+  runner: ToolRunner & Required<Pick<ToolContext, 'onSearch'>>,
 ): Promise<ToolOutput> {
   const tool = runner.tools.get(call.name);
   if (!tool) {
@@ -155,8 +155,8 @@ async function execute(
       'The arguments are not a JSON object. Call the tool again with valid JSON.',
     );
   }
-  const { limit, log, searching } = runner;
-  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log, searching });
+  const { limit, log, onSearch } = runner;
+  const run = (limited: AbortSignal) => tool.call(args, { signal: limited, log, onSearch });
   return await withTimeout(call.name, tool.timeoutMs, run, { signal: limit });
 }
 

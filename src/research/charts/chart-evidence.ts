@@ -41,7 +41,7 @@ export class ChartEvidence {
       if (++seen % AT_ONCE === 0) await yieldToEventLoop();
     }
     for (const { call, status, result } of state.results.values()) {
-      if (status !== 'completed' || state.made.get(call)?.name !== 'execute_python') continue;
+      if (status !== 'completed' || state.calls.get(call)?.name !== 'execute_python') continue;
       const printed = result.slice(0, LONGEST_RESULT).replace(ESCAPED, ' ');
       for (const [number] of printed.matchAll(PYTHON_NUMBER)) {
         evidence.#computed.add(Number(number));

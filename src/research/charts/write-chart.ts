@@ -1,5 +1,5 @@
 import { CHART_OPENING } from '../../protocol/chart/chart-blocks.ts';
-import { chartBlock, chartIn, LONGEST_CHART } from '../../protocol/chart/chart-spec.ts';
+import { formatChart, MAX_CHART_LENGTH, parseChart } from '../../protocol/chart/chart-spec.ts';
 import { chartTable, tableOfBlock } from '../../protocol/chart/chart-table.ts';
 import type { ChartEvidence } from './chart-evidence.ts';
 
@@ -12,12 +12,12 @@ const MARKER = /\[\d+(?:, \d+)*\]/;
  */
 export function writeChart(block: string, { evidence, before }: { evidence: ChartEvidence; before: string }): string {
   const gap = before === '' || before.endsWith('\n\n') ? '' : '\n';
-  const chart = chartIn(block);
+  const chart = parseChart(block);
   if (chart) {
     const origin = evidence.originOf(chart);
-    const written = `${CHART_OPENING}\n${chartBlock(chart)}\n\`\`\`\n`;
+    const written = `${CHART_OPENING}\n${formatChart(chart)}\n\`\`\`\n`;
     const isCited = origin === 'python' || (origin === 'records' && MARKER.test(lastParagraph(before)));
-    if (isCited && written.length <= LONGEST_CHART) return gap + written;
+    if (isCited && written.length <= MAX_CHART_LENGTH) return gap + written;
   }
   const table = chart ? chartTable(chart) : tableOfBlock(block);
   return table === undefined ? gap + asCode(block) : `${gap}${table}\n\n`;

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { allSteps, inSlices } from '../../base/load/event-loop.ts';
-import { onOneLine } from '../../base/text.ts';
+import { drainSteps, inSlices } from '../../base/load/event-loop.ts';
+import { toSingleLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
@@ -60,7 +60,7 @@ export class ClaimChecker {
   static async of({ results }: Pick<ResearchState, 'results'>): Promise<ClaimChecker> {
     const pages = new Map<number, Place[]>();
     const hits = new Map<number, Place[]>();
-    await inSlices(results.values(), (entry) => notePlaces(entry, { pages, hits }), { stepsALook: 1 });
+    await inSlices(results.values(), (entry) => notePlaces(entry, { pages, hits }), { stepsPerClockRead: 1 });
     for (const [id, places] of hits) pages.set(id, [...(pages.get(id) ?? []), ...places]);
     return new ClaimChecker(pages);
   }
@@ -82,11 +82,11 @@ export class ClaimChecker {
 
   /** Parses the texts of sources, with pauses for the event loop. */
   async open(sources: Iterable<Source>): Promise<void> {
-    await inSlices(this.openInSteps(sources), () => {}, { stepsALook: 1 });
+    await inSlices(this.openInSteps(sources), () => {}, { stepsPerClockRead: 1 });
   }
 
   #textOf(source: Source): SourceText | undefined {
-    allSteps(this.openInSteps([source]));
+    drainSteps(this.openInSteps([source]));
     return this.#texts.get(source.id);
   }
 
@@ -125,7 +125,7 @@ export class ClaimChecker {
   passages(claim: string, source: Source): string[] {
     const own = this.#textOf(source);
     if (!own || own.sentences === 0) return [];
-    return shownPassages(this.#parse(claim), own).map(({ start, end }) => onOneLine(own.text.slice(start, end)));
+    return shownPassages(this.#parse(claim), own).map(({ start, end }) => toSingleLine(own.text.slice(start, end)));
   }
 
   /** The words of a source that the model meant when it quoted `named`, verbatim; undefined if there are none. */

@@ -18,7 +18,7 @@ const MAX_PATHS = 1000;
 const AT_ONCE = 100;
 
 /** The counts of a run's answer; null if it found no sources, wrote nothing, or only proposed a plan or asked the user. */
-export async function claimsOf(
+export async function countRunClaims(
   { text, annotations }: { text: string; annotations: readonly UrlCitation[] },
   { request, state }: { request: Pick<ResearchRequest, 'format' | 'plan'> | undefined; state: ResearchState },
 ): Promise<Claims | null> {

@@ -66,7 +66,7 @@ async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): P
       leaf.text.length > LONGEST_VALUE ? findStatement(value, text) : findValue({ leaf, value, about, text });
     if (found) all.push({ source, text, found });
   };
-  await inSlices(texts, look, { stepsALook: 1 });
+  await inSlices(texts, look, { stepsPerClockRead: 1 });
   const [first, ...others] = all;
   if (!first) return undefined;
   const { source, text, found } = others.reduce(

@@ -174,7 +174,7 @@ async function shortenResults(
   const { state, about } = context;
   const calls = parts.flatMap(({ entry }) => (entry.t === 'turn' ? shownCalls(entry) : []));
   const results = [...new Set(calls)].flatMap((call) => {
-    const made = state.made.get(call);
+    const made = state.calls.get(call);
     const result = state.results.get(call);
     return made && result ? [{ made, result, tokens: estimateTokens(result.result) + FENCE_TOKENS }] : [];
   });

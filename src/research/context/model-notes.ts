@@ -1,5 +1,5 @@
 import { type EvidenceRecord, mostRelevant } from '../run/evidence.ts';
-import { keywords, splitSentences, weigh } from '../text/key-facts.ts';
+import { keywords, relevanceOf, splitSentences } from '../text/key-facts.ts';
 
 /** Finds evidence in what the model says and thinks: its notes are facts that no digest would find again. */
 
@@ -56,7 +56,7 @@ function isNote(sentence: string): boolean {
 
 function weightOf(note: string, about: ReadonlySet<string>): number {
   const codes = note.match(/\b(?=[\p{L}\p{N}-]*\p{N})(?=[\p{L}\p{N}-]*\p{L})[\p{L}\p{N}-]+/gu)?.length ?? 0;
-  return weigh(note, about) + (CITED.test(note) ? 6 : 0) + Math.min(codes, 3) * 2;
+  return relevanceOf(note, about) + (CITED.test(note) ? 6 : 0) + Math.min(codes, 3) * 2;
 }
 
 function sourceIn(note: string): number | null {

@@ -1,4 +1,4 @@
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
@@ -68,7 +68,7 @@ export function commonValues({ request, model, startedAt }: Pick<ContextRun, 're
   const instructions = [
     model.research.instructions,
     request.instructions ?? undefined,
-    ...[...request.history, ...request.conversation].filter(isSystem).map(({ content }) => textAmong(content)),
+    ...[...request.history, ...request.conversation].filter(isSystem).map(({ content }) => contentText(content)),
   ].filter((text) => text !== undefined && text !== '');
   return {
     date: new Date(startedAt).toISOString().slice(0, 10),
@@ -119,7 +119,7 @@ function isSystem(message: ConversationMessage): boolean {
 function toTurnMessage(message: ConversationMessage, { model, fence }: ContextRun): TurnMessage {
   const images = model.vision && message.content.some((part) => part.type === 'image');
   if (message.role === 'assistant' || !images) {
-    const text = textAmong(message.content) || '(an image)';
+    const text = contentText(message.content) || '(an image)';
     return message.role === 'assistant'
       ? { role: 'assistant', content: fence.renew(text) }
       : { role: 'user', content: text };

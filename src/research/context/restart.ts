@@ -25,7 +25,7 @@ export async function restartNotes(
   const titleOf = (source: number) => state.sources.byId(source)?.title ?? '';
   const tokens = window.threshold * NOTES_SHARE;
   const findings = await ledgerBlock(found, { tokens, earlier: [], about, titleOf });
-  const tried = [...state.made.values()].flatMap((call) =>
+  const tried = [...state.calls.values()].flatMap((call) =>
     call.name === 'web_search' ? queriesOf(call.arguments) : [],
   );
   const notes = [

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { collapseSpaces } from '../../base/text.ts';
 import type { EvidenceRecord } from '../run/evidence.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
@@ -106,7 +106,7 @@ function placeOf(quote: string, text: string, after: number): number | null {
   const [first = ''] = quote.split(' ', 1);
   let at = first === '' ? -1 : text.indexOf(first, after);
   for (let places = 0; at !== -1 && places < MAX_PLACES; places++) {
-    const passage = joinSpaces(text.slice(at, at + quote.length * 2));
+    const passage = collapseSpaces(text.slice(at, at + quote.length * 2));
     if (passage.startsWith(quote)) return at;
     at = text.indexOf(first, at + 1);
   }

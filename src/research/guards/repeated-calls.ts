@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { onOneLine } from '../../base/text.ts';
+import { toSingleLine } from '../../base/text.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { ExecutableCall } from '../run/transcript.ts';
@@ -21,7 +21,7 @@ export function refuseRepeated(
   if (turn.includes(wanted)) return { refused: 'This call stands twice in the same turn; it was made once.' };
   // A plan may return to an earlier state.
   if (call.name === UPDATE_PLAN) return undefined;
-  const alike = [...state.made.values()].filter(({ name }) => name === call.name);
+  const alike = [...state.calls.values()].filter(({ name }) => name === call.name);
   const same = alike.findLast((made) => callKey(made) === wanted && succeeded(made, state));
   if (same && !mayDiffer(same, state)) {
     return {
@@ -47,7 +47,7 @@ function mayDiffer(same: ExecutableCall, state: ResearchState): boolean {
   const dot = same.name.indexOf('.');
   if (dot === -1) return false;
   const server = same.name.slice(0, dot + 1);
-  return state.made.values().some(({ call, name }) => call > same.call && name.startsWith(server));
+  return state.calls.values().some(({ call, name }) => call > same.call && name.startsWith(server));
 }
 
 function refuseSimilarSearch(
@@ -97,7 +97,7 @@ export function queriesOf(args: string): string[] {
 }
 
 function normal(value: unknown): unknown {
-  if (typeof value === 'string') return onOneLine(value.toLowerCase());
+  if (typeof value === 'string') return toSingleLine(value.toLowerCase());
   if (Array.isArray(value)) return value.map(normal);
   if (!isObject(value)) return value;
   return Object.fromEntries(

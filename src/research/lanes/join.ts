@@ -21,8 +21,10 @@ export async function joinLanes(
   { lanes, states, context }: { lanes: LanesEntry; states: readonly ResearchState[]; context: Context },
 ): Promise<JoinedEntry> {
   const { state } = run;
-  const done = states.flatMap((lane, index) => (lane.isResearchDone() && !lane.forced ? [index + 1] : []));
-  const limits = states.flatMap(({ forced }) => (forced && forced.reason !== 'stuck' ? [forced.reason] : []));
+  const done = states.flatMap((lane, index) => (lane.isResearchDone() && !lane.forcedEnd ? [index + 1] : []));
+  const limits = states.flatMap(({ forcedEnd }) =>
+    forcedEnd && forcedEnd.reason !== 'stuck' ? [forcedEnd.reason] : [],
+  );
   const text = lanes.kind === 'parts' ? partsText(run, { lanes, states }) : await attemptsText(run, states);
   return {
     t: 'joined',
@@ -38,8 +40,8 @@ function partsText(
   { prompts, fence }: ResearchRun,
   { lanes, states }: { lanes: LanesEntry; states: readonly ResearchState[] },
 ): string {
-  const failed = states.flatMap(({ forced }, index) =>
-    forced ? (lanes.tasks[index]?.map((task) => `- ${task}: ${forced.why}`) ?? []) : [],
+  const failed = states.flatMap(({ forcedEnd }, index) =>
+    forcedEnd ? (lanes.tasks[index]?.map((task) => `- ${task}: ${forcedEnd.why}`) ?? []) : [],
   );
   const early = failed.length === 0 ? '' : ` These parts ended early:\n${fence.around(failed.join('\n'))}\n`;
   return prompts.joined({ count: String(states.length), failed: early });
@@ -58,7 +60,7 @@ async function attemptsText(run: ResearchRun, states: readonly ResearchState[]):
 /** The last message of an attempt, sentence by sentence, each with the sources that support it. */
 async function conclusionOf(lane: ResearchState, claims: ClaimChecker): Promise<string[]> {
   const last = lane.ownEntries.findLast((entry) => entry.t === 'turn');
-  if (!last || last.calls.length > 0) return [`- no answer: ${lane.forced?.why ?? 'it said nothing'}`];
+  if (!last || last.calls.length > 0) return [`- no answer: ${lane.forcedEnd?.why ?? 'it said nothing'}`];
   const ids = new Set(lane.results.values().flatMap(({ records = [] }) => records.map(({ source }) => source)));
   const sources = [...ids].flatMap((id) => (id === null ? [] : (lane.sources.byId(id) ?? []))).slice(0, MAX_SOURCES);
   const sentences = splitSentences(last.message.content).slice(0, MAX_SENTENCES);
@@ -74,7 +76,7 @@ async function supportText(sentence: string, sources: readonly Source[], claims:
   const checked: ({ source: Source } & Support)[] = [];
   await claims.open(sources);
   const check = (source: Source) => void checked.push({ source, ...claims.check(sentence, source) });
-  await inSlices(sources, check, { stepsALook: 1 });
+  await inSlices(sources, check, { stepsPerClockRead: 1 });
   const sourcesWith = (support: 'quoted' | 'partial') =>
     checked
       .filter((each) => each.support === support)

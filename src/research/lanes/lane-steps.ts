@@ -2,7 +2,7 @@ import { GatewayError, messageOf } from '../../base/errors.ts';
 import { TurnError } from '../../upstream/turn.ts';
 import { createContext } from '../context/context.ts';
 import { researchPhase } from '../phase.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { EndedCall } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
 import type { Lane, LaneStep } from './merge-lanes.ts';
@@ -26,7 +26,7 @@ export async function* laneSteps(run: ResearchRun, { number, ended }: { number: 
       if (!(thrown instanceof GatewayError || thrown instanceof TurnError)) throw thrown;
       // The other lanes go on, and what this one found is retained.
       run.log.warn({ err: messageOf(thrown) }, 'a lane failed');
-      yield { type: 'note', entry: noted(state, { t: 'force', reason: 'stuck', why: messageOf(thrown) }) };
+      yield { type: 'note', entry: applyEntry(state, { t: 'force', reason: 'stuck', why: messageOf(thrown) }) };
       return { thrown };
     }
     if (next.done) return next.value === 'paused' ? 'paused' : 'ended';

@@ -1,5 +1,5 @@
 import { isSettled } from '../../protocol/plan.ts';
-import { MIN_TURN_OUTPUT } from '../run/money.ts';
+import { MIN_TURN_OUTPUT } from '../run/cost-budget.ts';
 import { isOwnTool } from '../run/own-tools.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { LanesEntry } from '../run/transcript.ts';
@@ -29,12 +29,12 @@ export function lanesDue(run: ResearchRun): LanesEntry | undefined {
 }
 
 /** How many of the wanted lanes the remaining turns and money are enough for. */
-function affordable({ state, budget, purse }: ResearchRun, wanted: number): number {
+function affordable({ state, budget, costBudget }: ResearchRun, wanted: number): number {
   let count = Math.min(wanted, budget.turns - state.turns - 1);
-  if (!purse.isLimited) return count;
-  const minCost = MIN_TURNS * purse.costOf({ input: lastEstimate(state), output: MIN_TURN_OUTPUT });
+  if (!costBudget.isLimited) return count;
+  const minCost = MIN_TURNS * costBudget.costOf({ input: lastEstimate(state), output: MIN_TURN_OUTPUT });
   // What follows the lanes gets a share like theirs, which is enough: an answer costs less than two turns.
-  while (count > 1 && purse.remaining / (count + 1) < minCost) count--;
+  while (count > 1 && costBudget.remaining / (count + 1) < minCost) count--;
   return count;
 }
 /** A lane needs one turn to look something up, and one to say what it found. */

@@ -1,9 +1,9 @@
 import { linkSignals } from '../../base/abort.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
-import { asksFirst } from '../calls/approvals.ts';
+import { needsApproval } from '../calls/approvals.ts';
 import type { Context } from '../context/context.ts';
 import { isOwnTool } from '../run/own-tools.ts';
-import { type ContextRun, type LaneTask, noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ContextRun, type LaneTask, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { LanesEntry } from '../run/transcript.ts';
 import { questionOf } from '../text/prose.ts';
@@ -22,14 +22,14 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   const { state } = run;
   const lanes = lanesDue(run);
   if (!lanes) return 'joined';
-  if (!state.lanes) yield { type: 'note', entry: noted(state, lanes) };
+  if (!state.lanes) yield { type: 'note', entry: applyEntry(state, lanes) };
   const states = lanes.tasks.map((_task, index) => state.laneOf(index + 1));
   const shares = new LaneShares(run, states, { keepCalls: lanes.kind === 'attempts' });
   const toolSlots = new FairSemaphore({
     name: 'tool_calls',
     permits: run.budget.parallelToolCalls,
     maxWaiting: Number.POSITIVE_INFINITY,
-    full: () => new Error('too many tool calls wait'),
+    fullError: () => new Error('too many tool calls wait'),
   });
   const rules = { tools: run.request.functions ?? [], approvals: run.request.approvals };
   using linked = linkSignals([run.signal]);
@@ -40,10 +40,10 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
         state: lane,
         request: { ...run.request, plan: 'off', report: 'short', functions: undefined, functionChoice: undefined },
         // Calls that the client makes or approves belong to the run itself, before or after its lanes.
-        tools: new Map(run.tools.entries().filter(([name]) => !isOwnTool(name) && !asksFirst(name, rules))),
+        tools: new Map(run.tools.entries().filter(([name]) => !isOwnTool(name) && !needsApproval(name, rules))),
         budget: { ...run.budget, turns: shares.turns },
         allowance: shares.allowanceOf(lane),
-        purse: shares.costBudgetOf(lane),
+        costBudget: shares.costBudgetOf(lane),
         lane: taskOf(run, { lanes, index }),
         toolSlot: (signal) => toolSlots.acquire(String(index), signal),
         log: run.log.child({ lane: index + 1 }),
@@ -64,7 +64,7 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
   const failures = ends.filter((end) => typeof end === 'object');
   const found = states.some(({ results }) => results.values().some(({ status }) => status === 'completed'));
   if (failures.length === ends.length && failures[0] && !found) throw failures[0].thrown;
-  yield { type: 'note', entry: noted(state, await joinLanes(run, { lanes, states, context })) };
+  yield { type: 'note', entry: applyEntry(state, await joinLanes(run, { lanes, states, context })) };
   return 'joined';
 }
 

@@ -1,13 +1,13 @@
 import { abortable } from '../../base/abort.ts';
 import { type Allowance, budgetCallLimit, requestCallLimit } from '../run/allowance.ts';
 import { exhaustedBudget, researchTokens } from '../run/budget.ts';
-import type { Purse } from '../run/money.ts';
+import type { CostBudget } from '../run/cost-budget.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchState } from '../run/state.ts';
 
 type Resource = 'turns' | 'tokens' | 'calls' | 'cost';
 
-type SharedRun = Pick<ResearchRun, 'budget' | 'request' | 'state' | 'purse'>;
+type SharedRun = Pick<ResearchRun, 'budget' | 'request' | 'state' | 'costBudget'>;
 
 /** What a lane has used, and what it has reserved for its current turn until the turn is counted. */
 interface LaneUsage {
@@ -36,7 +36,7 @@ export class LaneShares {
   constructor(run: SharedRun, states: readonly ResearchState[], { keepCalls }: { keepCalls: boolean }) {
     this.#run = run;
     this.#lanes = states.map((state) => ({ state, reserved: NOTHING, ended: false, wake: undefined }));
-    const { budget, state, request, purse } = run;
+    const { budget, state, request, costBudget } = run;
     const before = (resource: Resource, used: number) =>
       used - this.#lanes.reduce((sum, lane) => sum + usedBy(lane, resource), 0);
     const ofRequest = (request.maxToolCalls ?? Number.POSITIVE_INFINITY) - before('calls', state.ownToolCalls);
@@ -44,7 +44,7 @@ export class LaneShares {
       turns: budget.turns - before('turns', state.turns),
       tokens: researchTokens(budget) - before('tokens', state.tokens),
       calls: Math.min(budget.toolCalls - before('calls', state.toolCalls), ofRequest),
-      cost: purse.isLimited ? purse.remaining - before('cost', 0) : 0,
+      cost: costBudget.isLimited ? costBudget.remaining - before('cost', 0) : 0,
     };
     const parts = states.length;
     this.#share = {
@@ -107,9 +107,9 @@ export class LaneShares {
     };
   }
 
-  costBudgetOf(state: ResearchState): Purse {
+  costBudgetOf(state: ResearchState): CostBudget {
     const lane = this.#of(state);
-    return this.#run.purse.share(() => this.#available(lane, 'cost'));
+    return this.#run.costBudget.share(() => this.#available(lane, 'cost'));
   }
 
   #of(state: ResearchState): LaneUsage {

@@ -1,6 +1,6 @@
-import { isSettled, planText } from '../../protocol/plan.ts';
+import { formatPlan, isSettled } from '../../protocol/plan.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { type ContextRun, noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ContextRun, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Step } from '../run/steps.ts';
  */
 export function planTail({ state, prompts, fence }: ContextRun): TurnMessage[] {
   if (!state.plan) return [];
-  return [{ role: 'user', content: prompts.plan({ plan: fence.around(planText(state.plan)) }) }];
+  return [{ role: 'user', content: prompts.plan({ plan: fence.around(formatPlan(state.plan)) }) }];
 }
 
 /**
@@ -17,7 +17,7 @@ export function planTail({ state, prompts, fence }: ContextRun): TurnMessage[] {
  * is nothing to say, or if it was said already.
  */
 export function remindOfPlan({ request, state, prompts, fence, log }: ResearchRun): Step | undefined {
-  const remind = (text: string): Step => ({ type: 'note', entry: noted(state, { t: 'reminder', text }) });
+  const remind = (text: string): Step => ({ type: 'note', entry: applyEntry(state, { t: 'reminder', text }) });
   if (state.hasReminded) return undefined;
   if (request.plan === 'propose') return remind(prompts.proposeNow());
   const open = state.plan?.items.filter((item) => !isSettled(item)) ?? [];

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
+import { parsePlan, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { type Tool, ToolError } from '../../tools/tool.ts';
 import type { ResearchRequest } from '../run/request.ts';
 
@@ -37,7 +37,7 @@ export const planTool: Tool = {
   parameters: PARAMETERS,
   timeoutMs: 5000,
   async call(args) {
-    if (!planIn(JSON.stringify(args))) {
+    if (!parsePlan(JSON.stringify(args))) {
       throw new ToolError('invalid_arguments', 'items must hold at least one object with a text.');
     }
     return { sources: [], result: () => ({ ok: true }) };

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { noUsage } from '../../upstream/turn.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 
 /** What takes the place of an answer (docs/api.md, "research"): a proposed plan, or a question to the user. */
@@ -33,9 +33,9 @@ export async function* emitSubstitute(run: ResearchRun): AsyncGenerator<Step, Re
   const { state, answerSoFar } = run;
   const text = substituteOf(run);
   if (text === undefined) throw new GatewayError('upstream_error', 'The model proposed no plan.');
-  const entry = state.answered ?? noted(state, { t: 'answered', usage: noUsage(), cut: null });
+  const entry = state.answered ?? applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });
   if (answerSoFar.text.length < text.length) {
     yield { type: 'answer', delta: text.slice(answerSoFar.text.length), entry };
   }
-  return { incomplete: state.forced?.reason ?? null };
+  return { incomplete: state.forcedEnd?.reason ?? null };
 }

@@ -1,4 +1,4 @@
-import { estimatedUsage, estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
+import { estimatedUsage, estimateTokens, minTokens } from '../../upstream/decoding/estimate.ts';
 import { TurnError, type TurnUsage } from '../../upstream/turn.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
@@ -73,7 +73,7 @@ async function askReader(run: ResearchRun, piece: PieceToRead, { signal }: { sig
       piece.spend(part.usage);
       return notes;
     }
-    if (leastTokens(notes) > NOTES_TOKENS) break;
+    if (minTokens(notes) > NOTES_TOKENS) break;
   }
   piece.spend(estimatedUsage({ estimate: estimateTokens(system + content), text: notes }));
   return notes;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { sourceIdIn } from '../context/result-records.ts';
 import { type EvidenceRecord, mostRelevant } from '../run/evidence.ts';
 import type { ResultEntry } from '../run/transcript.ts';
-import { splitSentences, weigh } from '../text/key-facts.ts';
+import { relevanceOf, splitSentences } from '../text/key-facts.ts';
 
 /** The reader's notes on a piece of a page. */
 export interface PieceNotes {
@@ -31,7 +31,7 @@ export function readerRecords(
       const note = line.replace(BULLET, '').trim();
       if (note === '') return [];
       const place = text.indexOf(note);
-      const base = { turn, by: 'reader' as const, source, weight: weigh(note, about) };
+      const base = { turn, by: 'reader' as const, source, weight: relevanceOf(note, about) };
       return [
         place === -1
           ? { ...base, quote: '', at: offset + from, note }

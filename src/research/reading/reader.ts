@@ -166,7 +166,7 @@ async function readPieces(
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
   let left = run.allowance.tokensLeft;
-  let money = run.purse.readingBudget;
+  let money = run.costBudget.readingBudget;
   const piecePrice = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) * PARALLEL : Number.POSITIVE_INFINITY;
   const affordable = () => money === Number.POSITIVE_INFINITY || money >= piecePrice;
   const spend = (usage: TurnUsage) => {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
-import { onOneLine } from '../../base/text.ts';
+import { toSingleLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
 import { type AnswerRequest, textRequest } from '../answer/answer-request.ts';
@@ -11,7 +11,7 @@ import type { CitationCheck, ClaimChecker } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
 import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
@@ -70,7 +70,7 @@ export async function* checkText(
     }
     run.log.info({ doubtful: doubtful.length, accepted: entry.accepted.length }, 'doubtful sentences were checked');
   }
-  yield { type: 'note', entry: noted(run.state, entry) };
+  yield { type: 'note', entry: applyEntry(run.state, entry) };
 }
 
 /** A text as it will be sent, except that its markers keep the model's own numbers. */
@@ -109,7 +109,7 @@ async function doubtfulIn(text: string, { state }: ResearchRun, claims: Citation
     }));
     doubtful.push({ start: from, end: from + sentence.trim().length, citations, claims: own });
   };
-  await inSlices(citedSentences(text, annotations), inspect, { stepsALook: 1 });
+  await inSlices(citedSentences(text, annotations), inspect, { stepsPerClockRead: 1 });
   return doubtful;
 }
 /** How many citations of one sentence are considered. */
@@ -138,7 +138,7 @@ async function checkRequest(
       const source = state.sources.byId(id);
       for (const passage of source ? claims.passages(claim, source) : []) shown.add(`   [${id}] ${passage}`);
     };
-    await inSlices(cited, addPassages, { stepsALook: 1 });
+    await inSlices(cited, addPassages, { stepsPerClockRead: 1 });
     const passages = shown.size > 0 ? shown : ['   (no passage speaks of it)'];
     const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
     length += question.length;
@@ -176,7 +176,7 @@ async function applyVerdicts(
         const found = source && claims.quoteIn(source, { claim, named: verdict.passage });
         if (source && found) accepted.push({ claim, source: source.id, text: found });
       };
-      await inSlices(citations, accept, { stepsALook: 1 });
+      await inSlices(citations, accept, { stepsPerClockRead: 1 });
       continue;
     }
     const [head, rest] = [result.slice(0, start), result.slice(end)];
@@ -195,7 +195,7 @@ async function applyVerdicts(
 
 /** A corrected sentence in the form of the original: with its bullet, its markers, or as a table row of the same width. */
 function inFormOf(sentence: string, correction: string): string | undefined {
-  const own = onOneLine(correction);
+  const own = toSingleLine(correction);
   const isRow = sentence.trimStart().startsWith('|');
   if (isRow && own.split('|').length !== sentence.trim().split('|').length) return undefined;
   const mark = LIST_MARK.exec(sentence)?.[0] ?? '';

@@ -6,7 +6,7 @@ import type { CitedAnswer } from '../answer/cited-answer.ts';
 import type { StreamedText } from '../answer/stream-text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import { EmptyAnswer } from '../run/no-answer.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { DraftEntry } from '../run/transcript.ts';
 import { checkText } from './check-claims.ts';
@@ -35,7 +35,7 @@ export async function* draftText(
   const { report } = run.state;
   const step = (entry: Omit<DraftEntry, 't'>): Step => ({
     type: 'note',
-    entry: noted(run.state, { t: 'draft', ...entry }),
+    entry: applyEntry(run.state, { t: 'draft', ...entry }),
   });
   for (let tries = 0; !report.draft?.whole; tries++) {
     try {

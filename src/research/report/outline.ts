@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { collapseSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { closingRequest } from '../answer/answer-request.ts';
 import type { AnswerOptions } from '../answer/answer-steps.ts';
@@ -7,7 +7,7 @@ import { collectText } from '../answer/buffered-text.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 import { EmptyAnswer } from '../run/no-answer.ts';
 import { structuredFormat } from '../run/request.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection } from '../run/transcript.ts';
 import { withoutMarks } from './heading-filter.ts';
@@ -30,10 +30,11 @@ const MIN_REPORT = 2000;
 
 /** Whether the answer should have sections; without an outline, the model may still decide against them. */
 export function wantsReport(run: ResearchRun): boolean {
-  const { request, state, answerSoFar, purse, context_length } = { ...run, ...run.model };
+  const { request, state, answerSoFar, costBudget, context_length } = { ...run, ...run.model };
   if (structuredFormat(run) || state.sources.size === 0 || request.report === 'short') return false;
   if (state.report.outline) return state.report.outline.length > 0;
-  if (answerSoFar.text !== '' || state.answered || purse.maxAnswerOutput(context_length / 2) < MIN_REPORT) return false;
+  if (answerSoFar.text !== '' || state.answered || costBudget.maxAnswerOutput(context_length / 2) < MIN_REPORT)
+    return false;
   const parts = state.plan?.items.filter(({ status }) => status !== 'dropped').length ?? 0;
   return request.report === 'full' || request.effort === 'high' || parts >= MANY_PARTS;
 }
@@ -62,7 +63,7 @@ export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): 
   }
   const sections = sectionsIn(held.text, records.length);
   run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
-  yield { type: 'note', entry: noted(state, { t: 'outline', sections, usage: held.usage, estimate }) };
+  yield { type: 'note', entry: applyEntry(state, { t: 'outline', sections, usage: held.usage, estimate }) };
 }
 
 /** The sections of an outline as the model wrote it; empty if there is only one, or if it cannot be parsed. */
@@ -88,7 +89,7 @@ function sectionOf(item: unknown, records: number): OutlineSection[] {
 
 /** A heading on one line, without Markdown, markers and HTML. */
 function plainHeading(text: string): string {
-  const line = joinSpaces(text.replace(/[[\]<>`|\\]+/g, ' '));
+  const line = collapseSpaces(text.replace(/[[\]<>`|\\]+/g, ' '));
   return withoutMarks(line).slice(0, LONGEST_HEADING).trim();
 }
 
@@ -100,7 +101,7 @@ export function remindOfGaps({ state, prompts, fence, log }: ResearchRun): Step 
   log.info({ gaps: gaps.length }, 'sections without records were named');
   const list = gaps.map(({ heading, aim }) => `- ${heading}: ${aim}`).join('\n');
   const text = prompts.gaps({ sections: fence.around(list) });
-  return { type: 'note', entry: noted(state, { t: 'reminder', text }) };
+  return { type: 'note', entry: applyEntry(state, { t: 'reminder', text }) };
 }
 
 /** The outline as lines, each with its number. */
@@ -114,7 +115,7 @@ export function headingsText(outline: readonly OutlineSection[]): string {
 }
 
 export function sectionLine({ heading, aim }: OutlineSection, index: number): string {
-  return `${index + 1}. ${heading}${aim === '' ? '' : `: ${joinSpaces(aim)}`}`;
+  return `${index + 1}. ${heading}${aim === '' ? '' : `: ${collapseSpaces(aim)}`}`;
 }
 
 /** The largest request of the run so far, by the gateway's estimate. */

@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { joinSpaces } from '../../base/text.ts';
+import { collapseSpaces } from '../../base/text.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import { findingsByTurn } from '../context/findings.ts';
@@ -44,7 +44,7 @@ export function outlineLines(records: readonly EvidenceRecord[], tokens: number)
 }
 
 function lineOf(record: EvidenceRecord, length: number): string {
-  const text = joinSpaces(recordText(record));
+  const text = collapseSpaces(recordText(record));
   return text.length <= length ? text : mostTellingPart(text, { about: NOTHING, maxLength: length });
 }
 const NOTHING: ReadonlySet<string> = new Set();

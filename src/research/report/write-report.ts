@@ -15,7 +15,7 @@ import { streamText } from '../answer/stream-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import { EmptyAnswer } from '../run/no-answer.ts';
-import { noted, type ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
 import { citeDraft, draftText, verifiesClaims } from './draft-text.ts';
@@ -104,7 +104,7 @@ async function* streamSection(run: ResearchRun, of: SectionOptions): AsyncGenera
     filter: new HeadingFilter(section.heading, { head: head.slice(sent.length), before: soFar }),
     ask: (how) => askFor(index, { ...how, before, limit }),
     whole: ({ text, cut }, usage) => {
-      return { type: 'note', entry: noted(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
+      return { type: 'note', entry: applyEntry(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
     },
   });
 }
@@ -122,7 +122,7 @@ async function* writeVerifiedSection(run: ResearchRun, of: SectionOptions): Asyn
   const filter = new HeadingFilter(section.heading, { head, before: '' });
   const shown = yield* citeDraft(run, { cited, text: filter.push(text) + filter.end() });
   const written = { text, cut: filter.hasShown ? cut : (cut ?? 'stuck') };
-  const entry = noted(run.state, sectionEntry({ length: cited.length, ...written, usage: noUsage() }));
+  const entry = applyEntry(run.state, sectionEntry({ length: cited.length, ...written, usage: noUsage() }));
   yield filter.hasShown ? { type: 'answer', ...shown, entry } : { type: 'note', entry };
   return written;
 }

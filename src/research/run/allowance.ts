@@ -31,7 +31,7 @@ export interface BudgetedRun {
 }
 
 /** The allowance of a phase that shares its budget with nobody: all that is left of it. */
-export function wholeBudget({ budget, request, state }: BudgetedRun): Allowance {
+export function undividedAllowance({ budget, request, state }: BudgetedRun): Allowance {
   const spent = (elapsedMs: number) => exhaustedBudget(budget, { turns: state.turns, tokens: state.tokens, elapsedMs });
   return {
     exhausted: spent,

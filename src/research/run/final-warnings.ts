@@ -50,10 +50,10 @@ function restsOnNothing(state: ResearchState, annotations: readonly UrlCitation[
 }
 
 /** Warnings for tools whose every call failed. */
-function uselessTools({ made, results }: ResearchState): Warning[] {
+function uselessTools({ calls, results }: ResearchState): Warning[] {
   const outcomes = new Map<string, boolean>();
   for (const [call, { status, result }] of results) {
-    const name = made.get(call)?.name;
+    const name = calls.get(call)?.name;
     if (name === undefined || isOwnTool(name) || (status === 'failed' && codeOf(result) === 'unknown_tool')) continue;
     outcomes.set(name, (outcomes.get(name) ?? false) || status === 'completed');
   }

@@ -1,4 +1,4 @@
-import type { PassDelta, TurnDelta } from '../../upstream/turn.ts';
+import type { DeltaSink, TurnDelta } from '../../upstream/turn.ts';
 import type { Step } from './steps.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Step } from './steps.ts';
  */
 export interface LiveSteps {
   /** Whether a step can be taken now. */
-  readonly open: boolean;
+  readonly isOpen: boolean;
   take(step: Step): void;
 }
 
@@ -35,11 +35,11 @@ export function readLive(
   live: LiveSteps | undefined,
   read: (delta: TurnDelta, emit: EmitStep) => void,
   canRead: (delta: TurnDelta) => boolean = () => true,
-): PassDelta | undefined {
+): DeltaSink | undefined {
   if (!live) return undefined;
   const emit: EmitStep = (step) => live.take(step);
   return (part) => {
-    if (!live.open || part.delta.length > MAX_PIECE_LENGTH || !canRead(part)) return false;
+    if (!live.isOpen || part.delta.length > MAX_PIECE_LENGTH || !canRead(part)) return false;
     read(part, emit);
     return true;
   };

@@ -135,13 +135,13 @@ export interface ResearchRequest {
 }
 
 /** What a follow-up request takes over from the conversation before it. */
-export interface TakenOver extends Pick<ResearchRequest, 'history' | 'earlierSources'> {
+export interface FollowUp extends Pick<ResearchRequest, 'history' | 'earlierSources'> {
   /** Whether it answers a question that the model asked; the model may not ask again then. */
-  askedBack: boolean;
+  answersQuestion: boolean;
 }
 
 /** A text, and the URLs of images that come with it. */
-export interface Shown {
+export interface TextWithImages {
   text: string;
   images?: string[] | undefined;
 }
@@ -149,15 +149,15 @@ export interface Shown {
 /** A request's answers to the function calls and approval requests of a research run. */
 export interface FunctionOutputs {
   /** Outputs by `call_id`. */
-  outputs: ReadonlyMap<string, Shown>;
+  outputs: ReadonlyMap<string, TextWithImages>;
   /** The `call_id` of a call that has several outputs. */
-  repeated?: string | undefined;
+  duplicate?: string | undefined;
   /** Whether a call may be made, by the id of its approval request. */
   approvals: ReadonlyMap<string, boolean>;
   /** The `call_id` of each call that the request repeats. */
-  called: ReadonlySet<string | undefined>;
+  repeatedCalls: ReadonlySet<string | undefined>;
   /** The user messages that come with the outputs. */
-  said: readonly Shown[];
+  messages: readonly TextWithImages[];
   /** Whether the request outlives its run (`store`): it then refers to the stored transcript of the research before. */
   isStored: boolean;
   /** The field to blame if the outputs do not match the calls; absent: they are then taken as context, not as answers. */
@@ -165,7 +165,7 @@ export interface FunctionOutputs {
 }
 
 /** What a continued research run takes over from the one before it. */
-export type GoingOn = Pick<
+export type ContinuedResearch = Pick<
   ResearchRequest,
   'history' | 'earlierSources' | 'conversation' | 'instructions' | 'functions' | 'goesOn'
 >;

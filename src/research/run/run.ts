@@ -9,8 +9,8 @@ import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';
 import type { Allowance } from './allowance.ts';
 import type { Budget } from './budget.ts';
+import type { CostBudget } from './cost-budget.ts';
 import type { LiveSteps } from './live-steps.ts';
-import type { Purse } from './money.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
 import type { TranscriptEntry } from './transcript.ts';
@@ -24,7 +24,7 @@ export interface ResearchRun {
   /** What remains of the budget. */
   allowance: Allowance;
   /** What the run may still cost. */
-  purse: Purse;
+  costBudget: CostBudget;
   /** The price of the routes that `reader` uses. */
   readerPrice: RoutePrice | undefined;
   chat: ChatModel;
@@ -79,7 +79,7 @@ export interface ObservedToolCall {
 }
 
 /** Applies an entry to the state and returns it to be stored, so that the two never differ. */
-export function noted<E extends TranscriptEntry>(state: ResearchState, entry: E): E {
+export function applyEntry<E extends TranscriptEntry>(state: ResearchState, entry: E): E {
   state.apply(entry);
   return entry;
 }

@@ -43,7 +43,7 @@ export class Spending {
   }
 
   /** Notes what a turn used, whether an entry will report it or not. */
-  saw(usage: TurnUsage): void {
+  observe(usage: TurnUsage): void {
     this.#baseline ??= { usage: structuredClone(this.usage), cost: this.cost };
     this.#observed = addUsage(this.#observed, usage);
   }
@@ -52,7 +52,7 @@ export class Spending {
    * An entry for usage that no other entry reports: that of turns which a cancel or the end of the run cut off. Undefined
    * if there is none.
    */
-  untold(): SpentEntry | undefined {
+  unreported(): SpentEntry | undefined {
     if (!this.#baseline) return undefined;
     const { usage, cost } = this.#baseline;
     const observed = this.#observed;
@@ -75,7 +75,7 @@ export class Spending {
   }
 
   /** Sets the currency, and the price of turns whose route is not known. */
-  useMoney({ currency, price }: Pricing): void {
+  setPricing({ currency, price }: Pricing): void {
     this.#currency = currency;
     this.#price = price;
     for (const usage of this.#awaitingPrice.splice(0)) this.#charge(usage);

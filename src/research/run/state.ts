@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { type Plan, planIn, UPDATE_PLAN, withStatus } from '../../protocol/plan.ts';
+import { type Plan, parsePlan, UPDATE_PLAN, withItemStatus } from '../../protocol/plan.ts';
 import type { Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { isDialogue } from './dialogue.ts';
@@ -34,7 +34,7 @@ export class ResearchState {
   readonly sources: SourceRegistry;
   readonly report = new ReportState();
   /** Calls that have a number, whether or not they have a result yet. */
-  readonly made = new Map<number, ExecutableCall & { lane?: number | undefined }>();
+  readonly calls = new Map<number, ExecutableCall & { lane?: number | undefined }>();
   /** Results in the order of their arrival. */
   readonly results = new Map<number, ResultEntry>();
   /** How many calls count as tool calls: neither the loop's own tools nor the client's functions do. */
@@ -45,7 +45,7 @@ export class ResearchState {
   /** Finished research turns. */
   turns = 0;
   elapsedMs = 0;
-  forced: ForcedEnd | undefined;
+  forcedEnd: ForcedEnd | undefined;
   answered: AnsweredEntry | undefined;
   /** The lanes of the research, once it has split, and how they ended. */
   lanes: LanesEntry | undefined;
@@ -101,7 +101,7 @@ export class ResearchState {
     if (!lane) {
       lane = new ResearchState({ number, run: this });
       lane.route = this.route;
-      if (this.#pricing) lane.useMoney(this.#pricing);
+      if (this.#pricing) lane.setPricing(this.#pricing);
       this.#lanes.set(number, lane);
     }
     return lane;
@@ -158,23 +158,23 @@ export class ResearchState {
       case 'turn':
         this.answerLength = 0;
         this.answerTokens = 0;
-        this.forced ??= entry.forced;
+        this.forcedEnd ??= entry.forced;
         this.opening ??= entry.opening;
         break;
       case 'result':
         this.#applyOwnTool(entry);
         break;
       case 'force':
-        this.forced ??= entry;
+        this.forcedEnd ??= entry;
         break;
       case 'lanes':
         this.lanes = entry;
-        if (this.plan) this.plan = withStatus(this.plan, entry.tasks.flat(), 'doing');
+        if (this.plan) this.plan = withItemStatus(this.plan, entry.tasks.flat(), 'doing');
         break;
       case 'joined': {
         this.joined = entry;
         const done = entry.done.flatMap((lane) => this.lanes?.tasks[lane - 1] ?? []);
-        if (this.plan) this.plan = withStatus(this.plan, done, 'done');
+        if (this.plan) this.plan = withItemStatus(this.plan, done, 'done');
         break;
       }
       case 'spent':
@@ -193,9 +193,9 @@ export class ResearchState {
   }
 
   /** Sets the currency, and the price of turns whose route is not known. */
-  useMoney(pricing: Pricing): void {
+  setPricing(pricing: Pricing): void {
     this.#pricing = pricing;
-    for (const state of [this, ...this.#lanes.values()]) state.spending.useMoney(pricing);
+    for (const state of [this, ...this.#lanes.values()]) state.spending.setPricing(pricing);
   }
 
   get usage(): Usage {
@@ -209,7 +209,7 @@ export class ResearchState {
   /** Books everything so far to earlier responses, and starts to count for this one. */
   #startResponse(): void {
     const { usage, cost, turns, toolCalls } = this;
-    this.#earlier = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
+    this.#earlier = { tokens: usage.total_tokens, cost, turns, calls: this.calls.size, toolCalls };
     this.approvedHere = [];
     this.spending.reset();
   }
@@ -225,7 +225,7 @@ export class ResearchState {
   }
 
   /** How many calls earlier responses made: this response's call numbers start there. */
-  get carriedCalls(): number {
+  get earlierCalls(): number {
     return this.#earlier.calls;
   }
 
@@ -247,20 +247,20 @@ export class ResearchState {
   }
 
   #addCall(planned: ExecutableCall, lane: number | undefined): void {
-    this.made.set(planned.call, lane === undefined ? planned : { ...planned, lane });
+    this.calls.set(planned.call, lane === undefined ? planned : { ...planned, lane });
     if (!isOwnTool(planned.name) && !planned.client) this.toolCalls++;
   }
 
   /** Whether a call was made here and counts as a tool call. */
   #isToolCall(call: number): boolean {
-    const made = this.made.get(call);
+    const made = this.calls.get(call);
     return !(made && this.#waits(made)) && !isOwnTool(made?.name);
   }
 
   #applyOwnTool({ call, status }: ResultEntry): void {
-    const made = this.made.get(call);
+    const made = this.calls.get(call);
     if (status !== 'completed' || !made) return;
-    if (made.name === UPDATE_PLAN) this.plan = planIn(made.arguments) ?? this.plan;
+    if (made.name === UPDATE_PLAN) this.plan = parsePlan(made.arguments) ?? this.plan;
     else if (made.name === ASK_USER) this.question = questionIn(made.arguments);
   }
 
@@ -275,11 +275,11 @@ export class ResearchState {
   }
 
   get nextCall(): number {
-    return this.#run.made.size;
+    return this.#run.calls.size;
   }
 
   #unanswered(): (ExecutableCall & { lane?: number | undefined })[] {
-    return this.made
+    return this.calls
       .values()
       .filter(({ call }) => !this.results.has(call))
       .toArray();
@@ -308,7 +308,7 @@ export class ResearchState {
 
   /** Whether an MCP tool or a function of the client's gave a result. Such results are evidence without being sources. */
   get hasServiceResults(): boolean {
-    return this.made
+    return this.calls
       .values()
       .some(
         ({ name, call, client }) => (client || name.includes('.')) && this.results.get(call)?.status === 'completed',
@@ -321,7 +321,7 @@ export class ResearchState {
   }
 
   #noteUnreadable(call: number): void {
-    const made = this.made.get(call);
+    const made = this.calls.get(call);
     const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
     if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
   }

@@ -8,7 +8,7 @@ export interface Fence {
   readonly mark: string;
   /** The text between tags. Anything in it that looks like a tag is defused. */
   around(text: string): string;
-  /** Replaces the tags of `fencePlainly` in a text with those of this run. */
+  /** Replaces the tags of `fenceWithoutNonce` in a text with those of this run. */
   renew(text: string): string;
 }
 
@@ -26,7 +26,7 @@ export function createFence(runId: string): Fence {
 }
 
 /** Marks text as data before its run is known; `Fence.renew` replaces these tags with the run's. */
-export function fencePlainly(text: string): string {
+export function fenceWithoutNonce(text: string): string {
   return wrap(text, NAME);
 }
 

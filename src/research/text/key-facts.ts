@@ -1,5 +1,5 @@
-import { allSteps, yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { joinSpaces, onOneLine } from '../../base/text.ts';
+import { drainSteps, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { collapseSpaces, toSingleLine } from '../../base/text.ts';
 import { endsOf, naturalEnd } from './prose.ts';
 
 /** Finds what matters in a text, without a model. */
@@ -37,7 +37,7 @@ export interface RankedText {
 
 /** Ranks the sentences of a text, so that facts of any length can be picked from it. */
 export function rankText(text: string, about: ReadonlySet<string>): RankedText {
-  return allSteps(ranking(text, about));
+  return drainSteps(ranking(text, about));
 }
 
 /** How much of a text is ranked in one step, in UTF-16 code units: about two milliseconds. */
@@ -64,7 +64,7 @@ function* ranking(text: string, about: ReadonlySet<string>): Generator<undefined
       scores.push(score(sentence, about) / (1 + sentences.length / 2000));
       sentences.push(sentence);
     }
-    plain.push(onOneLine(piece));
+    plain.push(toSingleLine(piece));
     at = end;
     if (at < text.length) yield;
   }
@@ -114,7 +114,7 @@ const SENTENCE_END = /(?<=[.!?…][)"'”’]?)\s+(?=[\p{Lu}\p{Lo}\p{N}"'“([#*
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split('\n')) {
-    for (const sentence of joinSpaces(line).split(SENTENCE_END)) {
+    for (const sentence of collapseSpaces(line).split(SENTENCE_END)) {
       let rest = sentence.trim();
       while (rest.length > MAX_SENTENCE) {
         const space = rest.lastIndexOf(' ', MAX_SENTENCE);
@@ -130,11 +130,11 @@ export function splitSentences(text: string): string[] {
 
 function score(sentence: string, about: ReadonlySet<string>): number {
   const density = Math.sqrt(Math.max(1, sentence.length / 80));
-  return weigh(sentence, about) / density;
+  return relevanceOf(sentence, about) / density;
 }
 
 /** How relevant a sentence is: by keywords of the question, numbers and names. */
-export function weigh(text: string, about: ReadonlySet<string>): number {
+export function relevanceOf(text: string, about: ReadonlySet<string>): number {
   let hits = 0;
   for (const word of keywords(text)) if (about.has(word)) hits++;
   const numbers = text.match(/\p{N}[\p{N}.,:%-]*/gu)?.length ?? 0;
@@ -149,7 +149,7 @@ const MAX_TITLE = 80;
 /** A title on one line, cut to its share of a line of this length. */
 export function shortTitle(title: string, length: number): string {
   const max = Math.max(8, Math.floor(Math.min(MAX_TITLE, length * TITLE_SHARE)));
-  const plain = onOneLine(title);
+  const plain = toSingleLine(title);
   return plain.length <= max ? plain : `${plain.slice(0, max - 1)}…`;
 }
 
@@ -158,7 +158,7 @@ export function mostTellingPart(sentence: string, options: { about: ReadonlySet<
   const length = Math.max(1, options.maxLength - 2);
   let best = { from: 0, weight: -1 };
   for (let from = 0; ; from = nextWord(sentence, from + Math.ceil(length / 4))) {
-    const weight = weigh(sentence.slice(from, from + length), options.about);
+    const weight = relevanceOf(sentence.slice(from, from + length), options.about);
     if (weight > best.weight) best = { from, weight };
     if (from + length >= sentence.length) break;
   }

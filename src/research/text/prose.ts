@@ -1,12 +1,12 @@
-import { textAmong } from '../../base/text.ts';
-import { isAttached } from '../../tools/attached-file.ts';
+import { contentText } from '../../base/text.ts';
+import { isAttachedDocument } from '../../tools/attached-file.ts';
 import type { ResearchRequest } from '../run/request.ts';
 
 /** The question of a run: the text of the last user message, without attached documents. */
 export function questionOf(request: ResearchRequest): string {
   const last = request.conversation.findLast((message) => message.role === 'user');
   if (!last) return '';
-  return textAmong(last.content.filter((part) => part.type !== 'text' || !isAttached(part.text)));
+  return contentText(last.content.filter((part) => part.type !== 'text' || !isAttachedDocument(part.text)));
 }
 
 /**

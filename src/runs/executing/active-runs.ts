@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { sleep, withTimeout } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import { workFor } from '../../base/load/event-loop.ts';
+import { runInScope } from '../../base/load/event-loop.ts';
 import type { Claim } from '../../store/run-store.ts';
 import { Capacity } from './capacity.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
@@ -229,7 +229,7 @@ export abstract class ActiveRuns implements Executor {
     const { showsContents = false } = this.options;
     const log = this.options.log.child({ run: lease.run.id });
     const options = { ...this.options, log, lease, tick: this.#tick, beginning };
-    const result = await workFor({ run: lease.run.id, key: lease.run.keyId }, () =>
+    const result = await runInScope({ run: lease.run.id, key: lease.run.keyId }, () =>
       inRunSpan(lease.run, { showsContents }, () => executeRun(options)),
     );
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');

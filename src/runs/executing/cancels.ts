@@ -2,7 +2,7 @@ import { linkSignals, sleep, TimeoutError } from '../../base/abort.ts';
 import { GatewayError, messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { isStoreAway } from '../../store/failure.ts';
+import { isStoreUnavailable } from '../../store/failure.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
 import { followLog } from '../reading/follow.ts';
 import type { Executor } from './executor.ts';
@@ -54,7 +54,7 @@ export class Cancels {
 
   /** Defers a cancel that failed because the store is away; returns the error to answer its client with. */
   deferWhileAway(id: RunId, thrown: unknown, options: { user?: string } = {}): unknown {
-    return isStoreAway(thrown) && this.defer(id, options) ? willBeCancelled(thrown) : thrown;
+    return isStoreUnavailable(thrown) && this.defer(id, options) ? willBeCancelled(thrown) : thrown;
   }
 
   /**
@@ -89,7 +89,7 @@ export class Cancels {
         try {
           await this.#carryOut(id, user);
         } catch (thrown) {
-          if (isStoreAway(thrown)) break;
+          if (isStoreUnavailable(thrown)) break;
           log.warn({ run: id, err: messageOf(thrown) }, 'a kept cancel failed');
         }
         this.#deferred.delete(id);

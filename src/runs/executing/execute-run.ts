@@ -1,6 +1,6 @@
 import { sleep } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
-import { isStoreAway } from '../../store/failure.ts';
+import { isStoreUnavailable } from '../../store/failure.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
 import { Execution, type ExecutionOptions } from './execution.ts';
@@ -20,7 +20,7 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
   } catch (thrown) {
     // The log could not be read: the run stays open and is claimed again. If only a newer gateway can drive it, or the
     // store is away, release the claim so that it does not count as an attempt.
-    const isAway = isStoreAway(thrown);
+    const isAway = isStoreUnavailable(thrown);
     const isTemporary = isAway || thrown instanceof NewerDataError;
     if (!(thrown instanceof ClaimLostError)) {
       log[isTemporary ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');

@@ -1,11 +1,11 @@
 import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
-import { claimsOf } from '../../research/claims/count-claims.ts';
+import { countRunClaims } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
-import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
+import { emptyTotals, totalTokens, type UsageTotals } from '../../upstream/usage-totals.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer } from '../runs.ts';
 import { listedOf } from '../stored/listed.ts';
@@ -43,7 +43,7 @@ export class Execution {
   /** The provider's answer to a proxy task, once it is there. */
   #proxyAnswer: ProxyAnswer | undefined;
   /** Reads how much the call of a proxy task has used so far. */
-  #readProxyUsage: (() => Used) | undefined;
+  #readProxyUsage: (() => UsageTotals) | undefined;
   /** Whether an earlier owner stored at least one step. */
   readonly #hasEarlierSteps: boolean;
   readonly #writer: LogWriter;
@@ -86,8 +86,8 @@ export class Execution {
       runId: lease.run.id,
       writer: this.#writer,
       output: opened.response.output,
-      calls: opened.state.made,
-      earlierCalls: opened.state.carriedCalls,
+      calls: opened.state.calls,
+      earlierCalls: opened.state.earlierCalls,
       approvedCalls: opened.state.approvedHere,
       ...presentationOf(lease.run, opened.response),
     });
@@ -163,7 +163,7 @@ export class Execution {
       answerSoFar: recorder.answer,
       // Deltas go to the log as they arrive, for as long as it keeps up.
       live: {
-        get open() {
+        get isOpen() {
           return !writer.congested;
         },
         take: (step) => recorder.record(step),
@@ -193,14 +193,14 @@ export class Execution {
     if (this.#proxyAnswer) return { incomplete: null };
     const { request } = readRequest(lease.run);
     if (request.kind !== 'proxy') throw new Error('the run holds no proxy request');
-    const setUsageReader = (readUsage: () => Used) => {
+    const setUsageReader = (readUsage: () => UsageTotals) => {
       this.#readProxyUsage = readUsage;
     };
     const body = await driver.proxy({ run: lease.run, request, setUsageReader, signal: lease.signal });
     const used = this.#used();
     this.#proxyAnswer = { body, used };
     // Earlier versions of the gateway read `tokens` and `cost`.
-    const counted = { tokens: tokensOf(used), cost: used.cost, used };
+    const counted = { tokens: totalTokens(used), cost: used.cost, used };
     this.#writer.pushTranscript({ t: 'proxy_result', body, ...counted }, { progress: true });
     return { incomplete: null };
   }
@@ -251,7 +251,7 @@ export class Execution {
     const { answer } = this.#recorder;
     const kind = loopOf(lease.run);
     const request = readResearchRequest(lease.run);
-    const claims = kind === 'research' ? await claimsOf(answer, { request, state: this.#state }) : null;
+    const claims = kind === 'research' ? await countRunClaims(answer, { request, state: this.#state }) : null;
     // Nothing is awaited from here to the terminal event: all of it goes in one append, written or refused as a whole.
     this.#writer.beginEnd();
     const restore = this.#recorder.checkpoint();
@@ -286,14 +286,14 @@ export class Execution {
     }
     const [used, error] = [this.#used(), errorObject?.code];
     this.ended = { status, used, error };
-    const [tokens, cost, incomplete] = [tokensOf(used), used.cost || undefined, outcome?.incomplete ?? undefined];
+    const [tokens, cost, incomplete] = [totalTokens(used), used.cost || undefined, outcome?.incomplete ?? undefined];
     this.#options.log.info({ status, error, incomplete, tokens, cost, attempts: lease.attempts }, 'run ended');
     return written;
   }
 
   /** A turn that was cut off by a cancel or a hand-over still reached the provider, so it is charged. */
   #chargeUnreportedTurns(): void {
-    const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.spending.untold();
+    const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.spending.unreported();
     if (!entry) return;
     this.#state.apply(entry);
     this.#recorder.record({ type: 'note', entry });
@@ -304,14 +304,14 @@ export class Execution {
   }
 
   /** What the run has used so far, for limits and metrics, whether or not all of it has a price. */
-  #used(): Used {
+  #used(): UsageTotals {
     if (this.#options.lease.run.kind !== 'proxy') return researchUsage(this.#state);
-    return this.#proxyAnswer?.used ?? this.#readProxyUsage?.() ?? nothingUsed();
+    return this.#proxyAnswer?.used ?? this.#readProxyUsage?.() ?? emptyTotals();
   }
 }
 
 /** What a research run has used. If part of it has no price, the cost is that of the rest. */
-function researchUsage({ usage, cost }: Pick<ResearchState, 'usage' | 'cost'>): Used {
+function researchUsage({ usage, cost }: Pick<ResearchState, 'usage' | 'cost'>): UsageTotals {
   return {
     inputTokens: usage.input_tokens,
     cachedTokens: usage.input_tokens_details.cached_tokens,

@@ -67,7 +67,7 @@ export class LocalExecutor extends ActiveRuns {
     if (signal.aborted) return false;
     if (this.capacity.tryStartInTurn(this.active)) return true;
     // Wait in line only for a run that exists: a turn that is not used is lost to others.
-    const free = await this.options.store.claimable({ limit: 1 });
+    const free = await this.options.store.findClaimable({ limit: 1 });
     if (free.length === 0) return false;
     return await this.capacity.waitToStart(Number.POSITIVE_INFINITY, () => this.active, { signal });
   }

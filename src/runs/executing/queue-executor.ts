@@ -281,7 +281,7 @@ export class QueueExecutor extends ActiveRuns {
 
   /** Continues runs whose owner died or released them. `before`: those that were abandoned at the last look. */
   async #takeOverAbandoned(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
-    const abandoned = await this.options.store.claimable({ limit: SWEEP_LIMIT, abandoned: true });
+    const abandoned = await this.options.store.findClaimable({ limit: SWEEP_LIMIT, abandoned: true });
     // A run seen only once may be about to be claimed again by a live owner whose store was away.
     for (const id of abandoned.filter((each) => before.has(each)).slice(0, MAX_TAKEOVERS)) await this.#takeOverFree(id);
     return new Set(abandoned);
@@ -316,7 +316,7 @@ export class QueueExecutor extends ActiveRuns {
    */
   async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
     const { store, log } = this.options;
-    const free = await store.claimable({ limit: SWEEP_LIMIT });
+    const free = await store.findClaimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
       if (!before.has(id) || this.stopping.signal.aborted || !this.capacity.tryStart(this.active)) continue;
       const claim = await this.claimAbandoned(id);
@@ -332,7 +332,7 @@ export class QueueExecutor extends ActiveRuns {
   }
 
   #reportFailure(error: unknown): void {
-    this.#queueOptions.connection.failed(error);
+    this.#queueOptions.connection.onFailure(error);
     const now = performance.now();
     if (now - this.#complainedAt < COMPLAIN_MS || this.stopping.signal.aborted) return;
     this.#complainedAt = now;

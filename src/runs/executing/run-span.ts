@@ -1,5 +1,5 @@
 import { activeSpan, inSpan } from '../../base/telemetry/spans.ts';
-import type { Append, AppendResult, RunRecord } from '../../store/run-store.ts';
+import type { AppendBatch, AppendResult, RunRecord } from '../../store/run-store.ts';
 import { readRequest } from '../stored/stored-request.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
 
@@ -50,7 +50,7 @@ export function recordRunEnd({ ended }: ExecutionOutcome): void {
  * A wrapper for appends to the log of the current run: an append that finishes a step or the run gets a span, one of
  * deltas does not. Taken once, because an append caused by a socket's data runs outside the context of the run.
  */
-export function storeSpans(): (batch: Append, append: () => Promise<AppendResult>) => Promise<AppendResult> {
+export function storeSpans(): (batch: AppendBatch, append: () => Promise<AppendResult>) => Promise<AppendResult> {
   const run = activeSpan();
   return ({ count, progress, end }, append) => {
     if (!run || !(progress || end)) return append();

@@ -1,4 +1,4 @@
-import { isStoreAway } from '../../store/failure.ts';
+import { isStoreUnavailable } from '../../store/failure.ts';
 import type { RunStore } from '../../store/run-store.ts';
 
 /** How long after the store came back every live owner has renewed its claims, in milliseconds. */
@@ -20,7 +20,7 @@ export class StoreOutage {
 
   /** Notes an error that the store threw. */
   noteFailure(thrown: unknown): void {
-    if (isStoreAway(thrown)) this.#away = true;
+    if (isStoreUnavailable(thrown)) this.#away = true;
   }
 
   /** Whether owners have had time to renew their claims. After a failure the store is checked first: a store that reads may not write. */

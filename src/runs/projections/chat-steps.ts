@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { markdownText } from '../../base/markdown.ts';
-import { onOneLine } from '../../base/text.ts';
+import { escapeMarkdown } from '../../base/markdown.ts';
+import { toSingleLine } from '../../base/text.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
-import { planIn, planText, UPDATE_PLAN } from '../../protocol/plan.ts';
+import { formatPlan, parsePlan, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { objectIn, searchQueries, textIn } from '../executing/log/call-items.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 
@@ -90,8 +90,8 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
 
 /** A plan as text: chat completions have no plans, so it becomes a thought. */
 function thoughtOfPlan({ arguments: args }: ToolCallItem): string {
-  const plan = planIn(args);
-  return plan ? planText(plan) : '';
+  const plan = parsePlan(args);
+  return plan ? formatPlan(plan) : '';
 }
 
 /** A tool call as one line, for apps that show reasoning text, often as Markdown, but no steps. */
@@ -151,6 +151,6 @@ function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchR
 }
 
 function line(what: string, about: string): string {
-  const text = onOneLine(about);
-  return `${what}: ${markdownText(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE).toWellFormed()}…` : text)}`;
+  const text = toSingleLine(about);
+  return `${what}: ${escapeMarkdown(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE).toWellFormed()}…` : text)}`;
 }

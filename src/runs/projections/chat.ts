@@ -6,7 +6,7 @@ import type {
   ChatUsage,
   SearchResult,
 } from '../../protocol/chat.ts';
-import { answerIn, type FunctionCallItem, type UrlCitation } from '../../protocol/items.ts';
+import { answerPart, type FunctionCallItem, type UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
@@ -66,7 +66,7 @@ export function chatSources({ output, warnings }: ResponseObject): {
   warnings: Warning[];
 } {
   const message = output.findLast((item) => item.type === 'message');
-  const cited = uniqueSources(answerIn(message)?.annotations ?? []);
+  const cited = uniqueSources(answerPart(message)?.annotations ?? []);
   return {
     annotations: cited.map(({ type: _, file_id: __, filename: ___, ...url_citation }) => ({
       type: 'url_citation',

@@ -1,6 +1,6 @@
 import type { UnnumberedEvent } from '../../protocol/events.ts';
-import { answerIn, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
-import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
+import { answerPart, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
+import { parsePlan, UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
 /**
@@ -20,10 +20,10 @@ function foldInto(response: ResponseObject, event: UnnumberedEvent): void {
     case 'response.output_item.done':
       response.output[event.output_index] = event.item;
       if (event.item.type === 'message' && event.type === 'response.output_item.done') {
-        response.output_text = answerIn(event.item)?.text ?? '';
+        response.output_text = answerPart(event.item)?.text ?? '';
       }
       if (event.item.type === 'tool_call' && event.item.name === UPDATE_PLAN && event.item.status === 'completed') {
-        response.plan = planIn(event.item.arguments) ?? response.plan;
+        response.plan = parsePlan(event.item.arguments) ?? response.plan;
       }
       return;
     case 'response.content_part.added':
@@ -48,7 +48,7 @@ function foldInto(response: ResponseObject, event: UnnumberedEvent): void {
       if (item?.type === 'mcp_call') item.arguments = event.arguments;
       return;
     case 'response.output_text.annotation.added':
-      if (item?.type === 'message') answerIn(item)?.annotations.push(event.annotation);
+      if (item?.type === 'message') answerPart(item)?.annotations.push(event.annotation);
       return;
     // The other events repeat what is folded already, or what the item will say when it is done.
     default:
@@ -80,6 +80,6 @@ export function addText(
       part.text += delta;
       for (const each of logprobs) part.logprobs.push(each);
     }
-    response.output_text = answerIn(item)?.text ?? '';
+    response.output_text = answerPart(item)?.text ?? '';
   }
 }

@@ -1,7 +1,7 @@
 import type { ChatChunk } from '../../protocol/chat.ts';
 import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
-import { messageWords, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
+import { messageText, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
 import { completionOf, finishReason, thoughtsAndCalls, toChatUsage, toToolCall } from './chat.ts';
@@ -16,7 +16,7 @@ export function toPlainCompletion(response: ResponseObject) {
   const { thoughts: reasoning, tool_calls } = thoughtsAndCalls(response);
   const messages = response.output.filter((item) => item.type === 'message');
   const parts = messages.flatMap((item) => (isNote(item) ? [] : item.content));
-  const thoughts = [reasoning, ...messages.filter(isNote).map(messageWords)].filter((text) => text !== '').join('\n\n');
+  const thoughts = [reasoning, ...messages.filter(isNote).map(messageText)].filter((text) => text !== '').join('\n\n');
   const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
   const isSilent = text === '' && (tool_calls.length > 0 || refusal !== '');

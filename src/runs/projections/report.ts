@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { answerIn, type UrlCitation } from '../../protocol/items.ts';
+import { answerPart, type UrlCitation } from '../../protocol/items.ts';
 import type { Claims, ResponseObject, Usage } from '../../protocol/response.ts';
 import { sourceDates } from './source-dates.ts';
 
@@ -30,7 +30,7 @@ export interface Report {
   /** The question; empty if it is the title. */
   question: string;
   /** The question, even if it is the title. */
-  asked: string;
+  fullQuestion: string;
   /** Markdown, without the heading that became the title. */
   text: string;
   /** Ranges of `text` that cite sources, in UTF-16 code units, in the order of the text. */
@@ -63,7 +63,7 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
   return {
     title,
     question: question === title ? '' : question,
-    asked: question,
+    fullQuestion: question,
     text: part.text.slice(headingLength),
     markers: markersIn(part.text, annotations).map(({ start, end, citations }) => ({
       start: start - headingLength,
@@ -82,7 +82,7 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
 
 function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {
   const message = response.output.find((item) => item.type === 'message');
-  return answerIn(message) ?? { text: response.output_text, annotations: [] };
+  return answerPart(message) ?? { text: response.output_text, annotations: [] };
 }
 
 /** The citation markers of a text. A marker that names several sources has one annotation for each, with the same range. */

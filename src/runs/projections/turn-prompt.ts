@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import type { TurnPrompt } from '../../protocol/operating/turn-prompt.ts';
 import { loadPrompts } from '../../research/prompts/load-prompts.ts';
 import { budgetOf } from '../../research/run/budget.ts';
@@ -48,7 +48,7 @@ export function turnPromptOf(
 }
 
 function promptMessage(message: TurnMessage, contents: boolean): TurnPrompt['messages'][number] {
-  const text = textAmong(message.content);
+  const text = contentText(message.content);
   const calls = message.role === 'assistant' ? message.tool_calls : undefined;
   return {
     role: message.role,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
-import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
+import { concatUnpooled, UNPOOLED_OVERHEAD_BYTES } from '../../base/load/unpooled.ts';
 import { offsetAfter } from '../../store/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 
@@ -32,7 +32,7 @@ export class EndedLogs {
     this.#bounds = bounds;
     this.#logs = new LRUCache({
       maxSize: bounds.maxBytes,
-      sizeCalculation: (log) => log.length + OWN_MEMORY_BYTES,
+      sizeCalculation: (log) => log.length + UNPOOLED_OVERHEAD_BYTES,
     });
     this.#long = new LRUCache({ max: bounds.maxLongLogs });
   }
@@ -70,7 +70,7 @@ export class EndedLogs {
       if (end.end) break;
       last = end.last;
     }
-    const log = inOwnMemory(pieces);
+    const log = concatUnpooled(pieces);
     this.#logs.set(id, log);
     return log;
   }

@@ -20,7 +20,7 @@ export interface FollowLogOptions {
   /** Keeps following while the gateway shuts down, for as long as this process drives the run. */
   untilStopped?: boolean;
   /** Takes live batches without a promise each; see `deliverDirectly`. */
-  pass?: ((batch: LogBatch) => boolean) | undefined;
+  deliver?: ((batch: LogBatch) => boolean) | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function* followLog(
   id: RunId,
   options: FollowLogOptions,
 ): AsyncGenerator<LogBatch, void> {
-  const { signal, pass: deliver } = options;
+  const { signal, deliver } = options;
   const cursor = { last: options.after };
 
   // Catch up without a subscription: a finished run never gets past this.

@@ -1,5 +1,5 @@
 import { parseItemId } from '../../base/ids.ts';
-import { inItsTurn } from '../../base/load/event-loop.ts';
+import { runInTurn } from '../../base/load/event-loop.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { NamedItem } from '../runs.ts';
@@ -14,7 +14,7 @@ export async function* namedItems(
   const { input, output } = Object.groupBy(ids, (id) =>
     'input' in (parseItemId(id)?.place ?? {}) ? 'input' : 'output',
   );
-  yield* itemsWithIds(input && (await inItsTurn(() => readInput(run))), new Set(input));
+  yield* itemsWithIds(input && (await runInTurn(() => readInput(run))), new Set(input));
   yield* itemsWithIds(output && (await response()).output, new Set(output));
 }
 

@@ -1,7 +1,7 @@
 import type { RunId } from '../../base/ids.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
-import { eventsIn } from '../../protocol/frames.ts';
+import { iterateEvents } from '../../protocol/frames.ts';
 import type { MessagePart, TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch, RunStore } from '../../store/run-store.ts';
@@ -59,7 +59,7 @@ export class ResponseFold {
 
   async #addBatch(batch: LogBatch): Promise<void> {
     let sliceStart = performance.now();
-    for (const event of eventsIn(batch.frames)) {
+    for (const event of iterateEvents(batch.frames)) {
       this.#response = applyEvent(this.#response, event);
       if (performance.now() - sliceStart < SLICE_MS) continue;
       await yieldToEventLoop();

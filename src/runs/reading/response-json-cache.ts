@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
-import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
+import { concatUnpooled, UNPOOLED_OVERHEAD_BYTES } from '../../base/load/unpooled.ts';
 
 /** Size of the cache in bytes; a response larger than a quarter of it is not cached. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -18,8 +18,8 @@ export class ResponseJsonCache {
   constructor(maxBytes: number = MAX_BYTES) {
     this.#cached = new LRUCache({
       maxSize: maxBytes,
-      maxEntrySize: Math.floor(maxBytes / 4) + OWN_MEMORY_BYTES,
-      sizeCalculation: ({ json }) => json.length + OWN_MEMORY_BYTES,
+      maxEntrySize: Math.floor(maxBytes / 4) + UNPOOLED_OVERHEAD_BYTES,
+      sizeCalculation: ({ json }) => json.length + UNPOOLED_OVERHEAD_BYTES,
     });
   }
 
@@ -27,7 +27,7 @@ export class ResponseJsonCache {
   async get(id: RunId, version: string, make: () => Promise<Uint8Array>): Promise<Buffer> {
     const cached = this.#cached.get(id);
     if (cached?.version === version) return cached.json;
-    const json = inOwnMemory([await make()]);
+    const json = concatUnpooled([await make()]);
     this.#cached.set(id, { version, json });
     return json;
   }

@@ -1,5 +1,5 @@
 import { abortable, sleep } from '../../base/abort.ts';
-import { isStoreAway } from '../../store/failure.ts';
+import { isStoreUnavailable } from '../../store/failure.ts';
 
 /** Pauses between attempts while the store is away, in milliseconds. */
 const PAUSE_MS = { first: 100, max: 1000 } as const;
@@ -14,7 +14,7 @@ export async function retryWhileStoreAway<T>(call: () => Promise<T>, signal: Abo
     try {
       return await abortable(call(), signal);
     } catch (thrown) {
-      if (signal.aborted || !isStoreAway(thrown)) throw thrown;
+      if (signal.aborted || !isStoreUnavailable(thrown)) throw thrown;
     }
     await sleep(pause, { signal });
   }

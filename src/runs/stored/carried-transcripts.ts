@@ -5,8 +5,8 @@ import type { RunId } from '../../base/ids.ts';
 import { parseJson } from '../../base/json.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TranscriptEntry } from '../../research/run/transcript.ts';
-import type { ConversationStore } from '../../store/beside/conversation-store.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
+import type { ConversationStore } from '../../store/side-stores/conversation-store.ts';
 import { parseStored } from './stored-data.ts';
 import { readResearchRequest } from './stored-request.ts';
 import { transcriptEntry } from './stored-transcript.ts';
@@ -84,7 +84,7 @@ export class CarriedTranscripts {
       await this.#lists.create({ ...record, id: from, items: [] });
     }
     const json = JSON.stringify({ ...(after !== undefined && { after }), entries: [...entries, ...own] });
-    const added = await this.#lists.add(from, [{ id: run.id, json }], { ...this.#ttl, most: UNBOUNDED });
+    const added = await this.#lists.add(from, [{ id: run.id, json }], { ...this.#ttl, max: UNBOUNDED });
     if (added !== 'added') throw removedError();
     return { from, after: run.id };
   }
@@ -93,7 +93,7 @@ export class CarriedTranscripts {
   async join({ goesOn }: Pick<ResearchRequest, 'goesOn'>, run: RunId): Promise<void> {
     if (goesOn?.after === undefined) return;
     const item = memberOf(run, this.#options.clock.now());
-    const added = await this.#lists.add(membersOf(goesOn.from), [item], { ...this.#ttl, most: UNBOUNDED });
+    const added = await this.#lists.add(membersOf(goesOn.from), [item], { ...this.#ttl, max: UNBOUNDED });
     if (added !== 'added') throw removedError();
   }
 

@@ -1,4 +1,4 @@
-import { openingOf } from '../../protocol/requests/conversation-key.ts';
+import { openingHash } from '../../protocol/requests/conversation-key.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { readPlainRequest, readRequest, readResearchRequest } from './stored-request.ts';
 
@@ -10,7 +10,7 @@ export function conversationKeyOf(run: RunRecord): string | undefined {
   const { conversation } = readRequest(run);
   if (conversation !== undefined) return conversation;
   const plain = readPlainRequest(run);
-  if (plain) return plain.cacheKey ?? openingOf(plain.messages);
+  if (plain) return plain.cacheKey ?? openingHash(plain.messages);
   const research = readResearchRequest(run);
-  return research && openingOf([...research.history, ...research.conversation]);
+  return research && openingHash([...research.history, ...research.conversation]);
 }

@@ -7,7 +7,7 @@ import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import type { HeldLimits, RunRequest } from '../runs.ts';
+import type { RunRequest, RunReservation } from '../runs.ts';
 import { approvedCall, assistantMessage, transcriptEntry } from './stored-transcript.ts';
 
 /**
@@ -21,7 +21,7 @@ export interface StoredRequest {
   request: RunRequest;
   /** The encrypted `RequestedMcpServer[]`, if the request attached any. */
   mcpServers?: string;
-  held?: HeldLimits;
+  held?: RunReservation;
   trace?: TraceContext;
   /** The tag that its usage is counted under. */
   tag?: string;

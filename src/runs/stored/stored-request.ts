@@ -9,14 +9,14 @@ import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests
 import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
-import type { HeldLimits, RunRequest, Submission } from '../runs.ts';
+import type { RunRequest, RunReservation, Submission } from '../runs.ts';
 import { mcpServer, requestVersion, type StoredRequest, storedRequestSchema } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
 /** The stored form of a submission's request. `cipher` encrypts credentials. */
 export function storedRequest(
   submission: Submission,
-  { cipher, held, notifies }: { cipher: CredentialCipher; held: HeldLimits; notifies: boolean },
+  { cipher, held, notifies }: { cipher: CredentialCipher; held: RunReservation; notifies: boolean },
 ): StoredRequest {
   const { request, input, trace, tag, conversation, keepMs, generate, webhook } = submission;
   const limits = Object.keys(held).length > 0 ? { held } : {};
@@ -54,7 +54,7 @@ function versionFor(request: RunRequest): number {
 const SINCE_2 = ['sources', 'report', 'verify', 'lanes', 'attempts', 'functions', 'approvals', 'goesOn'] as const;
 
 /** What the run has reserved of its key's limits. */
-export function readHeld(run: RunRecord): HeldLimits {
+export function readHeld(run: RunRecord): RunReservation {
   return readRequest(run).held ?? {};
 }
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { RunId } from '../../base/ids.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { inItsTurn, inSlices } from '../../base/load/event-loop.ts';
+import { inSlices, runInTurn } from '../../base/load/event-loop.ts';
 import { incompleteReason } from '../../protocol/response.ts';
 import { warning } from '../../protocol/warnings.ts';
 import type { TranscriptEntry } from '../../research/run/transcript.ts';
 import type { RunStore } from '../../store/run-store.ts';
-import { nothingUsed } from '../../upstream/used.ts';
+import { emptyTotals } from '../../upstream/usage-totals.ts';
 import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError, parseStored } from './stored-data.ts';
 
@@ -204,7 +204,7 @@ const kindOf = z.looseObject({ t: z.string() });
 
 /** The stored transcript of a research run. */
 export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
-  return await parseTranscript(await inItsTurn(() => store.readTranscript(id)));
+  return await parseTranscript(await runInTurn(() => store.readTranscript(id)));
 }
 
 /**
@@ -213,7 +213,7 @@ export async function readTranscript(store: RunStore, id: RunId): Promise<Transc
  */
 export async function parseTranscript(texts: readonly string[]): Promise<TranscriptEntry[]> {
   const entries: TranscriptEntry[] = [];
-  await inSlices(texts, (text) => void entries.push(parseEntry(text)), { stepsALook: 1 });
+  await inSlices(texts, (text) => void entries.push(parseEntry(text)), { stepsPerClockRead: 1 });
   return entries;
 }
 
@@ -242,5 +242,5 @@ const proxyResult = z.looseObject({
 /** Parses the provider's answer to a proxy task from its transcript entry. */
 export function parseProxyResult(text: string): ProxyAnswer {
   const { body, tokens, cost, used } = parseStored(proxyResult, text, 'answer of a provider');
-  return { body, used: used ?? { ...nothingUsed(), inputTokens: tokens, cost } };
+  return { body, used: used ?? { ...emptyTotals(), inputTokens: tokens, cost } };
 }

@@ -1,14 +1,14 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { step, yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 import type { ContentPart, PlainPart } from '../../protocol/requests/content-parts.ts';
-import { asksFirst } from '../../research/calls/approvals.ts';
+import { needsApproval } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
-import type { ConversationMessage, EarlierSource, TakenOver } from '../../research/run/request.ts';
+import type { ConversationMessage, EarlierSource, FollowUp } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
-import { fencePlainly } from '../../research/text/fence.ts';
+import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
@@ -35,11 +35,15 @@ export async function followUpContext(
   { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
   answer: string,
-): Promise<TakenOver> {
+): Promise<FollowUp> {
   const request = readResearchRequest(run);
   if (!request) {
     const messages = await conversationUpTo(store, run, async () => ({ output_text: answer }));
-    return { history: latestMessages(messages.flatMap(asResearchMessages)), earlierSources: [], askedBack: false };
+    return {
+      history: latestMessages(messages.flatMap(asResearchMessages)),
+      earlierSources: [],
+      answersQuestion: false,
+    };
   }
   const isAnswered = readRequest(run).generate !== false;
   const answered: ConversationMessage[] = isAnswered
@@ -58,7 +62,7 @@ export async function followUpContext(
     history: latestMessages([...request.history, ...request.conversation, ...answered]),
     earlierSources: sources.slice(-MAX_SOURCES),
     // A plan proposed after a clarifying question is no research either: `clarify` is false once one was answered.
-    askedBack: state.question !== undefined || (request.plan === 'propose' && request.clarify === false),
+    answersQuestion: state.question !== undefined || (request.plan === 'propose' && request.clarify === false),
   };
 }
 
@@ -96,7 +100,7 @@ export async function pendingApprovals(
   const plain = readPlainRequest(run);
   const last = messages.at(-1);
   const called = (last?.role === 'assistant' && last.tool_calls) || [];
-  const calls = called.filter(({ name }) => plain && asksFirst(name, plain));
+  const calls = called.filter(({ name }) => plain && needsApproval(name, plain));
   if (calls.length === 0) return new Map();
   const requests = (await output()).filter(({ type }) => type === 'mcp_approval_request');
   return new Map(calls.flatMap((call, n) => (requests[n] ? [[requests[n].id, call.id]] : [])));
@@ -107,7 +111,7 @@ export function asTurnMessage({
   role,
   content,
 }: Pick<ConversationMessage, 'role'> & { content: readonly PlainPart[] }): TurnMessage {
-  const texts = textAmong(content);
+  const texts = contentText(content);
   if (role === 'assistant') return { role, content: texts };
   if (role !== 'user') return { role: 'system', content: texts };
   return { role, content: content.every((part) => part.type === 'text') ? texts : content.map(asUserPart) };
@@ -132,10 +136,10 @@ function asResearchMessages(message: TurnMessage): ConversationMessage[] {
     text === '' ? [] : [{ role, content: [{ type: 'text', text }] }];
   switch (message.role) {
     case 'tool':
-      return messageOf('assistant', `(Earlier tool result) ${fencePlainly(message.content)}`);
+      return messageOf('assistant', `(Earlier tool result) ${fenceWithoutNonce(message.content)}`);
     case 'assistant': {
       const calls = (message.tool_calls ?? []).map(
-        ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fencePlainly(args)}`,
+        ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fenceWithoutNonce(args)}`,
       );
       return messageOf('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
     }

@@ -2,7 +2,7 @@ import { fieldError, GatewayError } from '../../base/errors.ts';
 import { itemId, parseItemId, type RunId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import type { OutputItem } from '../../protocol/items.ts';
-import type { FunctionOutputs, GoingOn, Shown } from '../../research/run/request.ts';
+import type { ContinuedResearch, FunctionOutputs, TextWithImages } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../../research/run/transcript.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
@@ -24,7 +24,7 @@ export async function resumeResearch(
     isThere,
     ...answered
   }: FunctionOutputs & { output(): Promise<readonly OutputItem[]>; isThere(): Promise<unknown> },
-): Promise<GoingOn | undefined> {
+): Promise<ContinuedResearch | undefined> {
   const request = readResearchRequest(run);
   if (!request?.functions && !request?.approvals) return undefined;
   const earlierEntries = await carried.entriesBefore(request);
@@ -41,7 +41,7 @@ export async function resumeResearch(
   const results = [...waiting].flatMap(([id, call]) =>
     answered.approvals.get(id) ? [] : [resultOf(call, answered.outputs.get(id), state)],
   );
-  const notes = answered.said.map((message): TranscriptEntry => ({ t: 'note', guard: 'user', ...message }));
+  const notes = answered.messages.map((message): TranscriptEntry => ({ t: 'note', guard: 'user', ...message }));
   const { history, earlierSources, conversation, instructions, functions } = request;
   const answers = [...results, ...notes];
   refuseTooManyImages([...earlierEntries, ...ownEntries, ...answers]);
@@ -94,7 +94,12 @@ function carriedEntry(entry: TranscriptEntry): TranscriptEntry[] {
 
 function checkAnswers(
   waiting: ReadonlyMap<string, ExecutableCall>,
-  { outputs, repeated, approvals, param }: Pick<FunctionOutputs, 'outputs' | 'repeated' | 'approvals' | 'param'>,
+  {
+    outputs,
+    duplicate: repeated,
+    approvals,
+    param,
+  }: Pick<FunctionOutputs, 'outputs' | 'duplicate' | 'approvals' | 'param'>,
 ): boolean {
   const [missing, call] = [...waiting].find(([id, { asks }]) => !(asks ? approvals : outputs).has(id)) ?? [];
   if (param === undefined) return missing === undefined;
@@ -107,7 +112,11 @@ function checkAnswers(
 }
 
 /** If no call waits, every output must belong to a call of the same input. */
-function refuseStray({ outputs, called, param }: Pick<FunctionOutputs, 'outputs' | 'called' | 'param'>): void {
+function refuseStray({
+  outputs,
+  repeatedCalls: called,
+  param,
+}: Pick<FunctionOutputs, 'outputs' | 'repeatedCalls' | 'param'>): void {
   const stray = param === undefined ? undefined : outputs.keys().find((id) => !called.has(id));
   if (param !== undefined && stray !== undefined) throw unknownCall(param, stray);
 }
@@ -128,7 +137,7 @@ const MAX_IMAGES = 64 * 1024 ** 2;
 /** An output as a tool result. One that names its origin, `{"url", "title"?, "content"}`, also becomes a source. */
 function resultOf(
   { call }: ExecutableCall,
-  { text: output, images }: Shown = { text: '' },
+  { text: output, images }: TextWithImages = { text: '' },
   state: ResearchState,
 ): ResultEntry {
   const attached = images && images.length > 0 && { images };

@@ -3,7 +3,6 @@ import { GatewayError } from '../../base/errors.ts';
 import { newRunId, type RunId } from '../../base/ids.ts';
 import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
-import type { DeliveryStore } from '../../store/beside/delivery-store.ts';
 import type {
   Claim,
   CreateResult,
@@ -14,10 +13,11 @@ import type {
   RunStore,
   SubmissionKey,
 } from '../../store/run-store.ts';
+import type { DeliveryStore } from '../../store/side-stores/delivery-store.ts';
 import type { Conversations } from '../conversations.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor, Reservation } from '../executing/executor.ts';
-import type { Caller, JoinedConversation, RepeatKey, Submission, Submitted } from '../runs.ts';
+import type { Caller, JoinedConversation, RepeatKey, Submission, SubmissionResult } from '../runs.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
 import { newRun } from './new-run.ts';
@@ -35,7 +35,7 @@ export interface SubmissionsOptions {
   /** What encrypts the credentials of an API key's requests; undefined once the key is removed. */
   cipherOf(keyId: string): CredentialCipher | undefined;
   /** Remembers runs whose end must be delivered to webhooks; without it, nobody is notified. */
-  deliveries?: Pick<DeliveryStore, 'expect'>;
+  deliveries?: Pick<DeliveryStore, 'schedule'>;
   /** Whether a key has a webhook for the end of its background work. */
   keyHasWebhook?(keyId: string): boolean;
 }
@@ -74,7 +74,7 @@ export class Submissions {
   }
 
   /** See `Runs.submit`. */
-  async submit(submission: Submission): Promise<Submitted> {
+  async submit(submission: Submission): Promise<SubmissionResult> {
     const { repeat } = submission;
     if (!repeat) return await this.#create(submission);
     if (repeat.sentBefore) {
@@ -91,7 +91,7 @@ export class Submissions {
     }
   }
 
-  async #findOrCreate(submission: Submission, repeat: RepeatKey): Promise<Submitted> {
+  async #findOrCreate(submission: Submission, repeat: RepeatKey): Promise<SubmissionResult> {
     const holder = repeat.sentBefore ? await this.#latest(repeat, submission.caller) : undefined;
     return holder ? replayed(holder, repeat) : await this.#create(submission);
   }
@@ -107,7 +107,7 @@ export class Submissions {
     );
   }
 
-  async #create(submission: Submission): Promise<Submitted> {
+  async #create(submission: Submission): Promise<SubmissionResult> {
     const { clock, retentionMs, executor, cipherOf } = this.#options;
     const id = newRunId();
     const isChat = submission.api === 'chat_completions';
@@ -161,7 +161,7 @@ export class Submissions {
   async #expectDelivery(id: RunId, { background, webhook, caller }: Submission): Promise<boolean> {
     const { deliveries, keyHasWebhook } = this.#options;
     if (!background || !deliveries || !(webhook || keyHasWebhook?.(caller.keyId))) return false;
-    await deliveries.expect(id, { dueInMs: DELIVERY_CHECK_MS });
+    await deliveries.schedule(id, { dueInMs: DELIVERY_CHECK_MS });
     return true;
   }
 
@@ -234,7 +234,7 @@ function createdAt({ run }: KeyHolder): number {
 }
 
 /** @throws GatewayError `idempotency_key_reused`, `not_found` if the run was deleted. */
-function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): Submitted {
+function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): SubmissionResult {
   if (fingerprint !== repeat.fingerprint) {
     const message = 'This Idempotency-Key was used with another body. Use a new key.';
     throw new GatewayError('idempotency_key_reused', message);

@@ -120,9 +120,9 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
   });
   return {
     ...store,
-    async giveBack(holder, releases) {
+    async release(holder, releases) {
       // Either of them may have granted it.
-      await localLimits.giveBack(holder, releases);
+      await localLimits.release(holder, releases);
       return await orLocally(
         async () => {
           await giveBack(parts, { holder, releases }, { repeated: false });

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { SharedStorage } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
+import type { SharedStorage } from '../side-stores/side-stores.ts';
 import { Connection, type RedisConnection } from './connection/connection.ts';
 import { openQueueClient, type QueueConnection } from './connection/queue-client.ts';
 import { checkQueueKeys, checkRedis, explainMissingRights } from './connection/startup-checks.ts';

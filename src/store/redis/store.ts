@@ -7,7 +7,7 @@ import { storeUnavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
 import type {
-  Append,
+  AppendBatch,
   Claim,
   FencingToken,
   KeyHolder,
@@ -158,7 +158,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return this.#waiting.count(keyId);
   }
 
-  async claimable({ limit, abandoned = false }: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
+  async findClaimable({ limit, abandoned = false }: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
     if (abandoned) return await this.#indexes.findAbandoned(limit);
     await this.#waiting.repair(limit);
     return await this.#indexes.findFree(limit);
@@ -207,7 +207,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     }
   }
 
-  async append(id: RunId, batch: Append): ReturnType<RunStore['append']> {
+  async append(id: RunId, batch: AppendBatch): ReturnType<RunStore['append']> {
     checkAppend(batch);
     const reply = await this.#log.append(id, batch, this.#channels.header(batch));
     switch (reply[0]) {
@@ -235,7 +235,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   /** Waits until replicas have a batch, then makes it visible to readers on all instances. */
-  async #publish(id: RunId, batch: Append): Promise<void> {
+  async #publish(id: RunId, batch: AppendBatch): Promise<void> {
     if (!this.awaitsReplicas) return;
     await this.waitForReplicas(id);
     if (batch.count === 0) return;

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { SharedStorage, SideStores } from '../beside/side-stores.ts';
 import { type LimitResult, type LimitStore, releaseOf } from '../limit-store.ts';
 import { Listeners, LogListeners } from '../listeners.ts';
 import type { LogHandlers, RunChange, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
+import type { SharedStorage, SideStores } from '../side-stores/side-stores.ts';
 import {
   type Callee,
   fromWireError,
@@ -99,7 +99,7 @@ function remoteLimitStore(link: StoreLink): LimitStore {
       // Only this worker knows the holder, so what is taken after this call has failed would never be released.
       const undo = (results: LimitResult[]) => {
         if (!results.every(({ granted }) => granted)) return;
-        limits.giveBack(holder, requests.map(releaseOf)).catch(() => {});
+        limits.release(holder, requests.map(releaseOf)).catch(() => {});
       };
       return link.call(callee, 'take', [holder, requests], undo);
     },

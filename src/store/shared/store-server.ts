@@ -4,9 +4,9 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
-import type { SharedStorage } from '../beside/side-stores.ts';
 import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limit-store.ts';
-import type { Append, AppendResult, RunStore } from '../run-store.ts';
+import type { AppendBatch, AppendResult, RunStore } from '../run-store.ts';
+import type { SharedStorage } from '../side-stores/side-stores.ts';
 import { type Callee, Outbox, readMessages, type StoreReply, type StoreRequest, toWireError } from './wire.ts';
 
 /** A worker with more unsent bytes than this gets gaps instead of batches. */
@@ -64,9 +64,9 @@ class WorkerConnection implements Disposable {
     runs: { append: (id, batch) => this.#append(id, batch) },
     limits: {
       take: (holder, requests) => this.#takeLimits(holder, requests),
-      giveBack: (holder, releases) => {
+      release: (holder, releases) => {
         this.#callReleases.delete(holderKey(holder));
-        return this.#limits.giveBack(holder, releases);
+        return this.#limits.release(holder, releases);
       },
     },
   } satisfies { runs: Partial<RunStore>; limits: Partial<LimitStore> };
@@ -133,7 +133,7 @@ class WorkerConnection implements Disposable {
     const results = await this.#limits.take(holder, requests);
     // What a run holds outlives its worker; what a call holds does not.
     const isTaken = results.every(({ granted }) => granted) && !holder.lasting;
-    const giveUp = async () => await this.#limits.giveBack(holder, requests.flatMap(callReleaseOf));
+    const giveUp = async () => await this.#limits.release(holder, requests.flatMap(callReleaseOf));
     if (isTaken) this.#callReleases.set(holderKey(holder), giveUp);
     if (this.#disconnected) this.#releaseCalls();
     return results;
@@ -145,7 +145,7 @@ class WorkerConnection implements Disposable {
     this.#callReleases.clear();
   }
 
-  async #append(id: RunId, batch: Append): Promise<AppendResult> {
+  async #append(id: RunId, batch: AppendBatch): Promise<AppendResult> {
     const name = `${id} ${batch.first}`;
     this.#appending.add(name);
     try {

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { GatewayError, type GatewayErrorOptions, isErrorCode } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { SideStores } from '../beside/side-stores.ts';
 import type { CounterWindow } from '../limit-store.ts';
 import type { LogBatch, RunChange } from '../run-store.ts';
+import type { SideStores } from '../side-stores/side-stores.ts';
 
 /**
  * The protocol between the processes of one gateway and the one that holds the store: messages in both directions over

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Append, AppendResult } from '../run-store.ts';
+import type { AppendBatch, AppendResult } from '../run-store.ts';
 import { restoreOnRollback, type SqliteClaims } from './claims.ts';
 import type { OpenRun } from './open-runs.ts';
 import { integer, type Row, text } from './rows.ts';
@@ -48,7 +48,7 @@ export class SqliteLog extends StoredLogs {
   }
 
   /** Appends to an open run. Every check precedes the first write. */
-  append(run: OpenRun, batch: Append, transaction: Transaction): AppendResult {
+  append(run: OpenRun, batch: AppendBatch, transaction: Transaction): AppendResult {
     const refusal = refusalOf(run, batch);
     if (refusal) return refusal;
 
@@ -67,7 +67,7 @@ export class SqliteLog extends StoredLogs {
     return { result: 'ok', last: run.last, cancel: run.cancelRequested };
   }
 
-  #end(run: OpenRun, end: NonNullable<Append['end']>, token: string): void {
+  #end(run: OpenRun, end: NonNullable<AppendBatch['end']>, token: string): void {
     const expiresAt = this.#clock.now() + end.retainMs;
     this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, end.listed ?? null, run.key);
   }
@@ -94,7 +94,7 @@ export class SqliteLog extends StoredLogs {
 }
 
 /** Why an append to an open run is refused; undefined if it is not. */
-function refusalOf(run: OpenRun, batch: Append): AppendResult | undefined {
+function refusalOf(run: OpenRun, batch: AppendBatch): AppendResult | undefined {
   if (run.claim?.token !== batch.token) return { result: 'fenced' };
   const { last, cancelRequested } = run;
   if (isRepeat(run, batch)) return { result: 'duplicate', last, cancel: cancelRequested };
@@ -103,14 +103,14 @@ function refusalOf(run: OpenRun, batch: Append): AppendResult | undefined {
   return undefined;
 }
 
-function isRepeat(run: OpenRun, batch: Append): boolean {
+function isRepeat(run: OpenRun, batch: AppendBatch): boolean {
   if (batch.count > 0) return batch.first + batch.count - 1 <= run.last;
   if (batch.entriesBefore === undefined || batch.transcript === undefined) return false;
   return batch.transcript.length > 0 && batch.entriesBefore + batch.transcript.length <= run.entries;
 }
 
 /** The result of an append that comes after the end, from the row of the run. */
-export function appendAfterEnd(row: Row | undefined, batch: Append): AppendResult {
+export function appendAfterEnd(row: Row | undefined, batch: AppendBatch): AppendResult {
   if (!row) return { result: 'missing' };
   const last = integer(row, 'last');
   if (batch.token !== row.token || batch.count === 0 || batch.first + batch.count - 1 > last)

@@ -115,7 +115,7 @@ export interface StoreStatus {
 }
 
 /** Inspects a store folder without changing it. @throws Error if its database cannot be read. */
-export function lookAtStore(folder: string): StoreStatus {
+export function inspectStore(folder: string): StoreStatus {
   const status = { known: SCHEMA_VERSION, used: isInUse(folder) };
   if (!existsSync(databaseAt(folder))) return { ...status, version: undefined };
   using db = openForReading(folder);

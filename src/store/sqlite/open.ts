@@ -1,7 +1,7 @@
 import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
+import { type Clock, monotonicClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { explainOpenFailure } from './failure.ts';
 import { Checkpoints } from './files/checkpoints.ts';
@@ -69,7 +69,7 @@ function hasBytes(path: string): boolean {
 
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): SqliteRunStore {
   const { log, onClose, clock = systemClock } = options;
-  const steady = options.clock ?? steadyClock;
+  const steady = options.clock ?? monotonicClock;
   const connect = () => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   let db = connect();
   try {

@@ -10,7 +10,7 @@ import type { LimitStore } from '../limit-store.ts';
 import { listPage } from '../list-page.ts';
 import { Listeners, LogListeners } from '../listeners.ts';
 import type {
-  Append,
+  AppendBatch,
   Claim,
   FencingToken,
   KeyHolder,
@@ -70,7 +70,7 @@ export class SqliteRunStore implements RunStore {
   readonly #log: SqliteLog;
   readonly #limits: SqliteLimits;
   /** The stores beside the runs, in the same database. */
-  readonly beside: ReturnType<typeof sqliteSideStores>;
+  readonly sideStores: ReturnType<typeof sqliteSideStores>;
   readonly #subscribers = new LogListeners();
   readonly #changes = new Listeners<RunChange>();
   readonly #compressed = new CompressedLogCache(COMPRESSED_LOGS_BYTES);
@@ -93,7 +93,7 @@ export class SqliteRunStore implements RunStore {
     this.#log = new SqliteLog(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };
-    this.beside = sqliteSideStores(db, parts);
+    this.sideStores = sqliteSideStores(db, parts);
   }
 
   /** The limits of keys, in the same database. */
@@ -149,7 +149,7 @@ export class SqliteRunStore implements RunStore {
     return this.#open.count();
   }
 
-  async claimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
+  async findClaimable(options: { limit: number; abandoned?: boolean }): Promise<RunId[]> {
     return this.#open.findFree(this.#options.steady.now(), options).map((run) => run.id);
   }
 
@@ -203,7 +203,7 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  async append(id: RunId, batch: Append): ReturnType<RunStore['append']> {
+  async append(id: RunId, batch: AppendBatch): ReturnType<RunStore['append']> {
     checkAppend(batch);
     return await this.#writer.run((transaction) => {
       const run = this.#open.get(id);
@@ -303,7 +303,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    const { conversations, deliveries, readings } = this.beside;
+    const { conversations, deliveries, readings } = this.sideStores;
     for (const part of [this.#keys, conversations, deliveries, readings]) {
       const remove = () => this.#writer.run(() => part.removeExpired(REMOVAL_BATCH));
       while ((await remove()) === REMOVAL_BATCH);

@@ -1,4 +1,4 @@
-import { percentDecoded } from '../../base/text.ts';
+import { percentDecode } from '../../base/text.ts';
 import { ToolError } from '../tool.ts';
 
 const SCHEME = 'corpus:';
@@ -22,7 +22,7 @@ export function corpusPath(url: string): string {
     .slice(SCHEME.length)
     .replace(/[?#].*$/s, '')
     .replace(/^\/+/, '');
-  const parts = path.split('/').map(percentDecoded);
+  const parts = path.split('/').map(percentDecode);
   const isPlain = parts.every(
     (part) => part !== undefined && part !== '' && !part.startsWith('.') && !/[/\\\0:]/.test(part),
   );

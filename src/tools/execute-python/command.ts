@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childrenNode } from '../../base/confined/children-node.ts';
+import { confinedNodePath } from '../../base/confined/children-node.ts';
 import type { Confinement } from '../../base/confined/confinement.ts';
 
 /** The command that starts a sandbox process. */
@@ -70,8 +70,8 @@ export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): 
     pyodide,
     ...(bounds.fromSnapshot ? ['from-snapshot'] : []),
   ];
-  if (!existsSync(SHELL)) return { file: childrenNode(), args: node };
+  if (!existsSync(SHELL)) return { file: confinedNodePath(), args: node };
   const limits = `ulimit -c 0; ulimit -f 0; ulimit -t ${Math.ceil(bounds.cpuSeconds)}; exec "$0" "$@"`;
-  const [file, ...args] = [...(bounds.confinement?.command ?? []), SHELL, '-c', limits, childrenNode(), ...node];
+  const [file, ...args] = [...(bounds.confinement?.command ?? []), SHELL, '-c', limits, confinedNodePath(), ...node];
   return { file: file ?? SHELL, args };
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { childrenNode } from '../../base/confined/children-node.ts';
-import { type Confinement, waysToConfine } from '../../base/confined/confinement.ts';
+import { confinedNodePath } from '../../base/confined/children-node.ts';
+import { type Confinement, possibleConfinements } from '../../base/confined/confinement.ts';
 import { PROGRAMS, pyodideFolder } from './command.ts';
 
 const run = promisify(execFile);
@@ -11,14 +11,14 @@ const TRY_MS = 30_000;
 
 /** Finds the strongest confinement of the Python sandbox that this system allows by trying each. Never rejects. */
 export async function findConfinement(): Promise<Confinement> {
-  for (const way of waysToConfine()) if (await works(way.command)) return way;
-  return { command: [], holds: [] };
+  for (const way of possibleConfinements()) if (await works(way.command)) return way;
+  return { command: [], restrictions: [] };
 }
 
 /** Whether a confined process can start this Node and read the sandbox and Pyodide, as a sandbox has to. */
 async function works([file = '', ...args]: readonly string[]): Promise<boolean> {
   const script = 'test -r "$1" && test -r "$2" && test -x "$3"';
-  const probe = ['/bin/sh', '-c', script, 'sh', PROGRAMS.main, `${pyodideFolder()}/package.json`, childrenNode()];
+  const probe = ['/bin/sh', '-c', script, 'sh', PROGRAMS.main, `${pyodideFolder()}/package.json`, confinedNodePath()];
   return await run(file, [...args, ...probe], { timeout: TRY_MS, env: {}, cwd: '/' }).then(
     () => true,
     () => false,

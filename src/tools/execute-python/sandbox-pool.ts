@@ -40,9 +40,9 @@ export class SandboxPool implements AsyncDisposable {
     this.#turns = new FairSemaphore({
       name: 'python',
       permits: places,
-      ofOwner: places > 2 ? places - 1 : places,
+      perOwner: places > 2 ? places - 1 : places,
       maxWaiting,
-      full: tooManyRuns,
+      fullError: tooManyRuns,
     });
   }
 
@@ -88,7 +88,7 @@ export class SandboxPool implements AsyncDisposable {
   /** Finds out once what every process starts from. */
   async #startState(log: Logger): Promise<StartState> {
     this.#confinement ??= findConfinement().then((found) => {
-      log.info({ holds: found.holds }, 'the Python sandbox is confined by the system');
+      log.info({ holds: found.restrictions }, 'the Python sandbox is confined by the system');
       return found;
     });
     const [confinement, snapshot] = await Promise.all([this.#confinement, this.#snapshot.descriptor(log)]);

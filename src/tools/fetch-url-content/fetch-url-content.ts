@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { onOneLine } from '../../base/text.ts';
+import { toSingleLine } from '../../base/text.ts';
 import { isFileUrl, type ReadFile } from '../attached-file.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { SourceLimits } from '../source-limits.ts';
@@ -122,7 +122,7 @@ function passagesOutput(
 ): ToolOutput {
   const { passages, places } = found;
   const content = passages.map(({ offset, text }) => `[offset ${offset}]\n${text}`).join('\n\n');
-  const snippet = onOneLine(passages[0]?.text ?? page.content.slice(0, 2 * SNIPPET_LENGTH));
+  const snippet = toSingleLine(passages[0]?.text ?? page.content.slice(0, 2 * SNIPPET_LENGTH));
   return {
     sources: [{ ...sourceOf(url, page), snippet: snippet.slice(0, SNIPPET_LENGTH) }],
     result(sourceId) {
@@ -169,7 +169,7 @@ function partOutput(
 ): ToolOutput {
   const { page, part, links, passages } = read;
   const { url } = request;
-  const snippet = onOneLine(part.text).slice(0, SNIPPET_LENGTH);
+  const snippet = toSingleLine(part.text).slice(0, SNIPPET_LENGTH);
   return {
     sources: [{ ...sourceOf(url, page), snippet }],
     result(sourceId) {

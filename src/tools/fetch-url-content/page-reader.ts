@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Logger } from '../../base/logger.ts';
-import { percentDecoded } from '../../base/text.ts';
+import { percentDecode } from '../../base/text.ts';
 import { isFileUrl } from '../attached-file.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
 import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
@@ -105,7 +105,8 @@ async function readBody(
     log.info({ kind, failure: failure.kind }, 'a page could not be parsed');
     // Its plain text is read in a process, too: what broke one reader must not reach the gateway's event loop.
     const canBePlain = hasPlainText(kind) && failure.kind !== 'busy';
-    const plain = canBePlain && (await pool.parse({ ...job, plainly: true }, { signal }).catch(ignoreParseFailure));
+    const plain =
+      canBePlain && (await pool.parse({ ...job, isPlainTextOnly: true }, { signal }).catch(ignoreParseFailure));
     if (plain) return plain;
     throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
   });
@@ -123,5 +124,5 @@ function ignoreParseFailure(error: unknown): undefined {
 function nameFromUrl(url: string): string {
   const parsed = URL.parse(url);
   const name = parsed?.pathname.split('/').filter(Boolean).at(-1) ?? '';
-  return (percentDecoded(name) ?? name) || (parsed?.host ?? url);
+  return (percentDecode(name) ?? name) || (parsed?.host ?? url);
 }

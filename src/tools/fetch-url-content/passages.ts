@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { joinSpaces } from '../../base/text.ts';
+import { collapseSpaces } from '../../base/text.ts';
 
 /** A passage of a document that matches a query or a goal. */
 export interface DocumentPassage {
@@ -147,6 +147,6 @@ function excerpt(text: string, terms: readonly string[], offset: number): string
   const window = windowAt(text, offset);
   const places = terms.map((term) => window.indexOf(term)).filter((at) => at >= 0);
   const start = offset + Math.max(0, Math.min(...places) - 40);
-  const words = joinSpaces(text.slice(start, start + EXCERPT_LENGTH));
+  const words = collapseSpaces(text.slice(start, start + EXCERPT_LENGTH));
   return words.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '').trim();
 }

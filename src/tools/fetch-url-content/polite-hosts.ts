@@ -16,9 +16,9 @@ const MAX_PAUSED = 2000;
 export class PoliteHosts {
   readonly #visits = new FairSemaphore({
     name: 'page_hosts',
-    ofOwner: MAX_PER_HOST,
+    perOwner: MAX_PER_HOST,
     maxWaiting: MAX_WAITING,
-    full: () => new ToolError('rate_limited', 'Too many pages of this site are waited for.'),
+    fullError: () => new ToolError('rate_limited', 'Too many pages of this site are waited for.'),
   });
   /** When the pauses of hosts end, by `#now`. */
   readonly #pausedUntil = new LRUCache<string, number>({ max: MAX_PAUSED });

@@ -1,8 +1,8 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { abortable } from '../../base/abort.ts';
-import { steadyClock } from '../../base/clock.ts';
+import { monotonicClock } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { StandstillWatch } from '../../base/load/standstill.ts';
+import { StallDetector } from '../../base/load/stall.ts';
 import { type Logger, REDACTED } from '../../base/logger.ts';
 import { SecretMask } from '../../base/secrets/secret-mask.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
@@ -50,7 +50,7 @@ export class McpConnection implements AsyncDisposable {
    * @throws ToolError if the server has never been reached.
    */
   async tools(options: { signal: AbortSignal }): Promise<readonly RemoteTool[]> {
-    if (this.#list && steadyClock.now() < this.#list.until) return this.#list.tools;
+    if (this.#list && monotonicClock.now() < this.#list.until) return this.#list.tools;
     this.#listing ??= this.#refreshList().finally(() => {
       this.#listing = undefined;
     });
@@ -103,13 +103,13 @@ export class McpConnection implements AsyncDisposable {
   #redact<T>(answer: T): T {
     if (!this.#mask) return answer;
     const text = JSON.stringify(answer);
-    const clean = this.#mask.text(text, REDACTED);
+    const clean = this.#mask.maskText(text, REDACTED);
     return clean === text ? answer : JSON.parse(clean);
   }
 
   /** Does `work` with a connection, and once more with a new one if the first was stale. */
   async #retryOnce<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
-    using watch = new StandstillWatch();
+    using watch = new StallDetector();
     for (let attempt = 1; ; attempt++) {
       const opening = this.#open();
       const { client } = await abortable(opening, signal);
@@ -121,7 +121,7 @@ export class McpConnection implements AsyncDisposable {
         // The next calls get a new connection; those in flight on this one may still succeed.
         this.#forget(opening);
         // Servers close the connections of a suspended client; a request in flight then was not carried out.
-        const isLost = isLostSession(error) || (watch.stood && isConnectionLost(error));
+        const isLost = isLostSession(error) || (watch.hasStalled && isConnectionLost(error));
         if (attempt > 1 || !isLost) throw error;
       } finally {
         this.#release(opening);
@@ -132,7 +132,7 @@ export class McpConnection implements AsyncDisposable {
   #open(): Promise<McpClient> {
     if (this.#opening) return this.#opening;
     if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
-    if (this.#failure && steadyClock.now() < this.#failure.until) return Promise.reject(this.#failure.error);
+    if (this.#failure && monotonicClock.now() < this.#failure.until) return Promise.reject(this.#failure.error);
     const opening: Promise<McpClient> = this.#openWithRetry(() => this.#forget(opening));
     this.#opening = opening;
     opening.then(
@@ -142,7 +142,7 @@ export class McpConnection implements AsyncDisposable {
       (thrown: unknown) => {
         this.#forget(opening);
         const error = toToolError(thrown, this.server);
-        this.#failure = { error, until: steadyClock.now() + this.#options.restMs };
+        this.#failure = { error, until: monotonicClock.now() + this.#options.restMs };
         this.#options.log.warn({ server: this.server.name, reason: error.message }, 'an MCP server cannot be reached');
       },
     );
@@ -160,11 +160,11 @@ export class McpConnection implements AsyncDisposable {
         if (this.#list) this.#list.until = 0;
       },
     };
-    using watch = new StandstillWatch();
+    using watch = new StallDetector();
     try {
       return await openClient(this.server, options);
     } catch (error) {
-      if (!watch.stood || options.signal.aborted) throw error;
+      if (!watch.hasStalled || options.signal.aborted) throw error;
       return await openClient(this.server, options);
     }
   }
@@ -195,7 +195,7 @@ export class McpConnection implements AsyncDisposable {
     try {
       const listed = await this.#retryOnce(this.#closing.signal, (client) => this.#listTools(client));
       const tools = remoteTools(listed, this.server, this.#options.log);
-      this.#list = { tools, until: steadyClock.now() + this.#options.listLifetimeMs };
+      this.#list = { tools, until: monotonicClock.now() + this.#options.listLifetimeMs };
       return tools;
     } catch (error) {
       if (this.#list) return this.#list.tools;

@@ -1,7 +1,7 @@
 import type { AuthProvider } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
-import { steadyClock } from '../../base/clock.ts';
+import { monotonicClock } from '../../base/clock.ts';
 import { parseJson } from '../../base/json.ts';
 import { ToolError } from '../tool.ts';
 
@@ -38,7 +38,7 @@ export class TokenGrant implements AuthProvider {
 
   /** The current token. @throws ToolError `mcp_unauthorized` if the authorization server issues none. */
   async token(): Promise<string> {
-    if (this.#token && steadyClock.now() < this.#token.expiresAt) return this.#token.value;
+    if (this.#token && monotonicClock.now() < this.#token.expiresAt) return this.#token.value;
     this.#pending ??= this.#request().finally(() => {
       this.#pending = undefined;
     });
@@ -58,7 +58,7 @@ export class TokenGrant implements AuthProvider {
     const parsed = answerSchema.safeParse(answer);
     if (!parsed.success) throw refusal('its answer holds no token');
     const { access_token, expires_in = DEFAULT_LIFETIME_SECONDS } = parsed.data;
-    this.#token = { value: access_token, expiresAt: steadyClock.now() + expires_in * 1000 - RENEWAL_MARGIN_MS };
+    this.#token = { value: access_token, expiresAt: monotonicClock.now() + expires_in * 1000 - RENEWAL_MARGIN_MS };
     return access_token;
   }
 

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { isWithin, type Network, parseAddress } from '../../base/networks.ts';
+import { isInNetworks, type Network, parseAddress } from '../../base/networks.ts';
 
 /** Which addresses are allowed besides public ones. */
 export interface AddressRule {
@@ -44,8 +44,8 @@ const GLOBAL_V6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
  */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   const parsed = parseAddress(address);
-  if (!parsed || isWithin(parsed, METADATA)) return false;
-  if (isWithin(parsed, rule.allowed)) return true;
+  if (!parsed || isInNetworks(parsed, METADATA)) return false;
+  if (isInNetworks(parsed, rule.allowed)) return true;
   const range = parsed.range();
   if (parsed instanceof ipaddr.IPv4) return range === 'unicast' || (rule.allowPrivate && PRIVATE_V4.has(range));
   if (rule.allowPrivate && PRIVATE_V6.has(range)) return true;

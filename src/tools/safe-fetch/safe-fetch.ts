@@ -1,6 +1,6 @@
 import { type Dispatcher, type Response as FetchedAnswer, fetch as undiciFetch } from 'undici';
 import { messageOf } from '../../base/errors.ts';
-import { StandstillWatch } from '../../base/load/standstill.ts';
+import { StallDetector } from '../../base/load/stall.ts';
 import { parseNetwork } from '../../base/networks.ts';
 import { ToolError } from '../tool.ts';
 import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
@@ -134,7 +134,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
 class FreshAgent implements AsyncDisposable {
   readonly #make: () => Dispatcher;
   #agent: Dispatcher;
-  #watch = new StandstillWatch();
+  #watch = new StallDetector();
 
   constructor(make: () => Dispatcher) {
     this.#make = make;
@@ -142,9 +142,9 @@ class FreshAgent implements AsyncDisposable {
   }
 
   get current(): Dispatcher {
-    if (!this.#watch.stood) return this.#agent;
+    if (!this.#watch.hasStalled) return this.#agent;
     this.#watch[Symbol.dispose]();
-    this.#watch = new StandstillWatch();
+    this.#watch = new StallDetector();
     void this.#agent.close().catch(() => {});
     this.#agent = this.#make();
     return this.#agent;

@@ -2,7 +2,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { SEARCH_PROVIDERS, type SearchOption, searchableCountry } from '../../config/search-providers.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
-import { isPrivate } from '../shared-answers.ts';
+import { isPrivateAnswer } from '../shared-answers.ts';
 import type { Embeddings, SearchProvider } from './search-provider.ts';
 
 /** One entry of `tools.web_search` or its `fallbacks` (docs/configuration.md, "tools"). */
@@ -58,7 +58,7 @@ export function createSearchProvider(
       const country = searchableCountry(name, userCountry);
       let hasPrivate = false;
       const onAnswer = (headers: Headers) => {
-        hasPrivate ||= isPrivate(headers);
+        hasPrivate ||= isPrivateAnswer(headers);
       };
       const answer = await (await loaded).search({ ...rest, ...(country ? { country } : {}) }, { ...call, onAnswer });
       return hasPrivate ? { ...answer, private: true } : answer;

@@ -40,7 +40,7 @@ export class ProviderGate {
       name: 'searches',
       permits: options.maxConcurrent,
       maxWaiting: MAX_WAITING,
-      full: () => new SearchFailure('rate_limited', 'too many searches wait for it'),
+      fullError: () => new SearchFailure('rate_limited', 'too many searches wait for it'),
     });
     this.#now = options.now ?? (() => performance.now());
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normaliseHost } from '../../base/hosts.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { onOneLine } from '../../base/text.ts';
+import { toSingleLine } from '../../base/text.ts';
 import { ToolError } from '../tool.ts';
 import type { TimeRange } from './published.ts';
 
@@ -63,7 +63,7 @@ export function parseSearchArguments(args: JsonObject): SearchRequest {
   const fields = parsed.success
     ? [parsed.data.queries, parsed.data.query, parsed.data.q].flatMap((field) => field ?? [])
     : [];
-  const cleaned = fields.map((query) => onOneLine(query.slice(0, 4 * MAX_QUERY_LENGTH)));
+  const cleaned = fields.map((query) => toSingleLine(query.slice(0, 4 * MAX_QUERY_LENGTH)));
   const unique = [...new Set(cleaned.map((query) => query.slice(0, MAX_QUERY_LENGTH)).filter((query) => query !== ''))];
   if (unique.length === 0) {
     throw invalid('web_search needs {"queries": ["..."]}: an array with at least one query.');

@@ -62,7 +62,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
       description: DESCRIPTION,
       parameters: SEARCH_PARAMETERS,
       timeoutMs,
-      async call(args, { signal, log, searching }: ToolContext) {
+      async call(args, { signal, log, onSearch }: ToolContext) {
         const { queries, dropped, timeRange, sites } = parseSearchArguments(args);
         const filterLayers = sites.length > 0 ? [...layers, { allowedDomains: sites, blockedDomains: [] }] : layers;
         const limits = {
@@ -71,7 +71,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
           ...(timeRange ? { timeRange } : {}),
           ...(run.country ? { country: run.country } : {}),
         };
-        searching?.(queries.length);
+        onSearch?.(queries.length);
         const answers = await Promise.allSettled(
           queries.map((text) => chain.search({ text, ...limits }, { signal, log, ownHits: run.ownHits })),
         );

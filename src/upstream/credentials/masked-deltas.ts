@@ -17,7 +17,7 @@ export class MaskedDeltas {
     for (const { delta, logprobs: _, ...kind } of deltas) {
       if (this.#buffered && (this.#buffered.type !== kind.type || !isSameKind(this.#buffered, kind)))
         emitted.push(...this.end());
-      const text = this.#mask.text((this.#buffered?.delta ?? '') + delta, REDACTED);
+      const text = this.#mask.maskText((this.#buffered?.delta ?? '') + delta, REDACTED);
       const safe = text.length - this.#mask.unfinishedText(text);
       this.#buffered = safe < text.length ? { ...kind, delta: text.slice(safe) } : undefined;
       if (safe > 0) emitted.push({ ...kind, delta: text.slice(0, safe) });

@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { RefreshedSecret, SecretSource } from '../../config/schema/refreshed.ts';
 import type { GatewayConfig, ProviderConfig, RemoteProviderConfig } from '../../config/schema.ts';
-import { credentialsOfKeys } from '../../config/secrets.ts';
+import { keyCredentials } from '../../config/secrets.ts';
 import { readSecret } from './read-secret.ts';
 
 /** How soon a failed source is read again, in milliseconds, unless its own interval is shorter. */
@@ -63,7 +63,7 @@ export class RefreshedSecrets implements Disposable {
    */
   async replace(live: LiveConfig, next: GatewayConfig): Promise<void> {
     await this.prepare(next.providers);
-    this.#keyCredentials = [...credentialsOfKeys(next)];
+    this.#keyCredentials = [...keyCredentials(next)];
     this.#hide();
     try {
       live.replace(next);

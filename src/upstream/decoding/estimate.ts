@@ -11,11 +11,11 @@ const MESSAGE_OVERHEAD = 6;
 export const ATTACHMENT_TOKENS = 1000;
 
 /** The bytes that count as one token where the text cannot be read. */
-export const BYTES_A_TOKEN = 4;
+export const BYTES_PER_TOKEN = 4;
 
 /** An estimate of the tokens of a multipart form of this many bytes, most of which are files. */
 export function formTokens(bytes: number): number {
-  return Math.min(ATTACHMENT_TOKENS, Math.ceil(bytes / BYTES_A_TOKEN));
+  return Math.min(ATTACHMENT_TOKENS, Math.ceil(bytes / BYTES_PER_TOKEN));
 }
 
 /** JSON nested deeper is not read: its author may be hostile. */
@@ -54,7 +54,7 @@ export function estimateTokens(text: string): number {
 }
 
 /** The fewest tokens that any tokeniser makes of `text`: a text with more of them than allowed is certainly too long. */
-export function leastTokens(text: string): number {
+export function minTokens(text: string): number {
   const { length } = text.replace(RUNS, '$1');
   const wide = text.match(WIDE)?.length ?? 0;
   return (length - wide) / 5.5 + wide * 0.55;

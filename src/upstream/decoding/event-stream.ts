@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { isObject, parseJson } from '../../base/json.ts';
-import { isReadable } from '../../protocol/requests/json-spans.ts';
+import { isWithinJsonLimits } from '../../protocol/requests/json-spans.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
 /** The longest frame that is accepted, in characters. */
@@ -174,6 +174,6 @@ export class EventStream {
 }
 
 function parse(text: string): unknown {
-  if (!isReadable(text)) throw brokenStream('a frame holds too many values');
+  if (!isWithinJsonLimits(text)) throw brokenStream('a frame holds too many values');
   return parseJson(text);
 }

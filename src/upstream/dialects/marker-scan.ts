@@ -1,4 +1,4 @@
-import { unfinishedEnd } from '../../base/text.ts';
+import { unfinishedLength } from '../../base/text.ts';
 
 /** Receives the pieces of a text between markers, and the markers. */
 interface MarkerSink {
@@ -85,7 +85,7 @@ export class EdgeSpace {
 /** The length of the longest end of `text` that could be the start of a marker, which the next chunk decides. */
 function partialMarkerLength(text: string, markers: readonly string[]): number {
   const longest = markers.reduce((max, marker) => Math.max(max, marker.length), 0) - 1;
-  return unfinishedEnd(lowerAscii(text.slice(-longest)), markers);
+  return unfinishedLength(lowerAscii(text.slice(-longest)), markers);
 }
 
 /** Matches the first of these markers, the longest of several in one place; nothing where the list is empty. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { parseReadable } from '../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 import type { Deltas } from '../decoding/decoded-turn.ts';
 import type { TurnToolCall } from '../turn.ts';
 
@@ -59,7 +59,7 @@ export class NativeToolCalls {
     for (const [position, slot] of this.#slots.entries()) {
       if (slot.name === '') continue;
       const text = normalizedArguments(slot.arguments);
-      if (options.cut && position === this.#slots.length - 1 && parseReadable(text) === undefined) continue;
+      if (options.cut && position === this.#slots.length - 1 && parseLimitedJson(text) === undefined) continue;
       const id = slot.id !== '' && !ids.has(slot.id) ? slot.id : newCallId();
       ids.add(id);
       calls.push({ id, name: slot.name, arguments: text });
@@ -110,7 +110,7 @@ export class NativeToolCalls {
   #isComplete(text: string): boolean {
     if (!/["}\]]$/.test(text.slice(-TAIL).trimEnd()) || this.#parsed > MAX_PARSED) return false;
     this.#parsed += text.length;
-    return parseReadable(text) !== undefined;
+    return parseLimitedJson(text) !== undefined;
   }
 }
 
@@ -131,7 +131,7 @@ function argumentText(value: unknown): string {
 function normalizedArguments(text: string): string {
   if (text.trim() === '') return '{}';
   const rest = text.replace(/^\s*\{\s*\}\s*(?=\{)/, '');
-  return rest !== text && parseReadable(rest) !== undefined ? rest : text;
+  return rest !== text && parseLimitedJson(rest) !== undefined ? rest : text;
 }
 
 /** An id for a call that came without one. */

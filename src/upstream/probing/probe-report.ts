@@ -1,5 +1,5 @@
 import { Document, isScalar, type Pair, Scalar, visit } from 'yaml';
-import { onOneLine } from '../../base/text.ts';
+import { toSingleLine } from '../../base/text.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
@@ -82,6 +82,6 @@ const NUMBER_KEYS = /^(?:max_\w+|connect|first_byte|first_token|idle|thinking|pa
 
 /** A model's text on one short line. */
 export function quoted(text: string): string {
-  const line = onOneLine(text);
+  const line = toSingleLine(text);
   return line === '' ? 'no text' : `"${line.length > 60 ? `${line.slice(0, 57)}...` : line}"`;
 }

@@ -162,7 +162,7 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<{ mo
     return { models, detail: `${models.length} listed` };
   } catch (error) {
     signal.throwIfAborted();
-    return { models: [], detail: target.mask.message(messageOf(error)) };
+    return { models: [], detail: target.mask.cleanMessage(messageOf(error)) };
   }
 }
 

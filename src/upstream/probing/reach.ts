@@ -16,7 +16,7 @@ const LIST_MS = 15_000;
  * How a provider answers a request that costs nothing. `listed`: with its models. `unlisted`: without a list, so that
  * nothing is known about the credential. `refused`: the credential is wrong. `away`: with a fault, or not at all.
  */
-export interface Reached {
+export interface ReachResult {
   is: 'listed' | 'unlisted' | 'refused' | 'away';
   /** How many models, or the provider's message; without credentials. */
   detail: string;
@@ -27,7 +27,7 @@ export async function reachProvider(
   name: string,
   config: RemoteProviderConfig,
   { signal }: { signal: AbortSignal },
-): Promise<Reached> {
+): Promise<ReachResult> {
   await using provider = new Provider(name, config, { clock: systemClock });
   const target = provider.target(config.api_key);
   try {
@@ -36,12 +36,12 @@ export async function reachProvider(
     return { is: 'listed', detail: `${models.length} models` };
   } catch (thrown) {
     signal.throwIfAborted();
-    const detail = target.mask.message(messageOf(thrown));
+    const detail = target.mask.cleanMessage(messageOf(thrown));
     return { is: thrown instanceof AttemptFailure ? resultOf(thrown) : 'away', detail };
   }
 }
 
-function resultOf({ blames, kind, status }: AttemptFailure): Reached['is'] {
+function resultOf({ blames, kind, status }: AttemptFailure): ReachResult['is'] {
   if (blames === 'credential') return 'refused';
   return kind === 'rate_limit' || (status !== undefined && status < 500 && status !== 408) ? 'unlisted' : 'away';
 }

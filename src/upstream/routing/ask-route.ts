@@ -8,7 +8,7 @@ import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { learn } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
-import type { AssistantMessage, PassDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
+import type { AssistantMessage, DeltaSink, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
 import { AttemptFailure } from './attempt-failure.ts';
@@ -29,7 +29,7 @@ export interface RouteRequestOptions {
   /** Called with the decoded turn before its last parts are yielded. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
-  pass?: PassDelta;
+  pass?: DeltaSink;
   signal: AbortSignal;
 }
 
@@ -62,7 +62,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const target = provider.target(credential, rules);
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
-  const mask = (text: string) => target.mask.text(text, REDACTED);
+  const mask = (text: string) => target.mask.maskText(text, REDACTED);
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
   const meter = new CallMeter(route, { prompt: () => estimateInput(request) });
   options.meters.push(meter);

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import type { SecretMask } from '../../base/secrets/secret-mask.ts';
-import { parseReadable } from '../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
 import { AttemptFailure, type AttemptFailureDetails, brokenStream } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
@@ -23,9 +23,9 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
   const { status } = answer;
   const text = answer.text.slice(0, MAX_EXAMINED);
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
-  const detail = mask.message(errorText(answer.text));
+  const detail = mask.cleanMessage(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
-  const codes = codesIn(parseReadable(answer.text));
+  const codes = codesIn(parseLimitedJson(answer.text));
   const details = { status, codes, retryAfterMs: wait, blames: blameOf(status, text) };
   const failure = (more: Pick<AttemptFailureDetails, 'kind' | 'advice' | 'unhealthy' | 'blames'>) =>
     new AttemptFailure(message, { ...details, ...more });
@@ -65,7 +65,7 @@ function nestedError(payload: Record<string, unknown>): unknown {
 
 function failureOfErrorObject(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
   const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_EXAMINED);
-  const detail = mask.message(errorText(JSON.stringify(payload)));
+  const detail = mask.cleanMessage(errorText(JSON.stringify(payload)));
   const message = `an error inside the answer: ${detail === '' ? 'no message' : detail}`;
   const status = statusIn(payload);
   const blames = blameOf(status ?? 400, text) === 'credential' ? 'credential' : undefined;
@@ -88,7 +88,7 @@ function failureOfErrorObject(payload: Record<string, unknown>, mask: SecretMask
 
 /** The human-readable part of an error body, in any of the shapes that providers use. */
 export function errorText(body: string): string {
-  const parsed = parseReadable(body);
+  const parsed = parseLimitedJson(body);
   if (parsed === undefined) return /^\s*</.test(body) ? titleOf(body) : body;
   return messageIn(parsed) ?? body;
 }

@@ -41,7 +41,8 @@ export class RateLimiter {
     name: 'provider_slots',
     permits: () => (this.#state.is === 'free' ? Number.POSITIVE_INFINITY : this.#state.slots),
     maxWaiting: MAX_WAITING,
-    full: () => new GatewayError('overloaded', 'Too many requests wait for a provider that limits them. Try again.'),
+    fullError: () =>
+      new GatewayError('overloaded', 'Too many requests wait for a provider that limits them. Try again.'),
   });
   #state: State = { is: 'free' };
 

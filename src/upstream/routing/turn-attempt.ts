@@ -1,6 +1,6 @@
 import { linkSignals } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { joinedBytes, jsonTexts } from '../../base/json-bytes.ts';
+import { encodeTexts, stringifyInParts } from '../../base/json-bytes.ts';
 import { logprobSize } from '../../protocol/items.ts';
 import type { CallMeter } from '../call-meter.ts';
 import { MaskedDeltas } from '../credentials/masked-deltas.ts';
@@ -10,7 +10,7 @@ import { EventStream } from '../decoding/event-stream.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import { collectedBody } from '../transport/collected-body.ts';
 import type { AnswerHead } from '../transport/provider-call.ts';
-import type { PassDelta } from '../turn.ts';
+import type { DeltaSink } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure, brokenStream } from './attempt-failure.ts';
 import type { FirstTokenTimes } from './first-token-times.ts';
@@ -44,7 +44,7 @@ export interface AttemptOptions {
   patience: number | undefined;
   firstTokens: FirstTokenTimes;
   /** See `TurnOptions`. */
-  pass?: PassDelta | undefined;
+  pass?: DeltaSink | undefined;
   signal: AbortSignal;
 }
 
@@ -64,12 +64,12 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
       api: wire.api,
       headers: HEADERS,
       // Bytes, as the HTTP client sends them: a string would stay in memory beside them until the answer is read.
-      body: joinedBytes(jsonTexts(body)),
+      body: encodeTexts(stringifyInParts(body)),
     },
     {
       receiver: (head, control) => {
         if (head.status >= 300) {
-          meter.errorStatus();
+          meter.answeredWithError();
           return refusalReceiver(head, control, options);
         }
         return new TurnReceiver(deltas, control, options);
@@ -77,7 +77,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
       unanswered: (failure) => ({ failure }),
       sent: () => meter.sent(),
       patience: options.patience,
-      watch: options.firstTokens,
+      firstTokens: options.firstTokens,
       signal: reader.signal,
     },
   );
@@ -101,14 +101,14 @@ type AttemptEnd = { turn: DecodedTurn } | { failure: AttemptFailure };
 
 /** Deltas between the provider, which pushes them, and the turn's reader, which pulls them. */
 class DeltaQueue {
-  readonly #pass: PassDelta | undefined;
+  readonly #pass: DeltaSink | undefined;
   #queued: Delta[] = [];
   #characters = 0;
   #isOver = false;
   #wake: (() => void) | undefined;
   #onDrained: (() => void) | undefined;
 
-  constructor(pass: PassDelta | undefined) {
+  constructor(pass: DeltaSink | undefined) {
     this.#pass = pass;
   }
 

@@ -12,7 +12,7 @@ const DECODERS: Readonly<Record<string, () => Duplex>> = {
 };
 
 /** Why an answer in an unknown content coding is refused. */
-export const UNASKED = 'a content coding that was not asked for';
+export const UNREQUESTED_CODING = 'a content coding that was not asked for';
 /** An answer with more codings than this is a decompression bomb. */
 const MAX_CODINGS = 3;
 
@@ -26,7 +26,8 @@ export function decoderOf(headers: IncomingHttpHeaders): Duplex | undefined {
   const codings = (headers['content-encoding'] ?? '').split(',').map((coding) => coding.trim().toLowerCase());
   const names = codings.filter((coding) => coding !== '' && coding !== 'identity');
   if (names.length === 0) return undefined;
-  if (names.length > MAX_CODINGS || !names.every((name) => Object.hasOwn(DECODERS, name))) throw brokenStream(UNASKED);
+  if (names.length > MAX_CODINGS || !names.every((name) => Object.hasOwn(DECODERS, name)))
+    throw brokenStream(UNREQUESTED_CODING);
   const decoders = names.toReversed().flatMap((name) => DECODERS[name]?.() ?? []);
   return decoders.reduce((outer, inner) => compose(outer, inner));
 }

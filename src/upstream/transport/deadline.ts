@@ -1,4 +1,4 @@
-import { READING_MS, wasHeldUp } from '../../base/load/standstill.ts';
+import { CATCH_UP_MS, wasStalled } from '../../base/load/stall.ts';
 
 /**
  * The longest time that one timer runs, in milliseconds: most calls are over by then, and a next phase with a shorter limit
@@ -90,7 +90,7 @@ export class Deadline {
 
   #check(): void {
     const now = this.#now();
-    const heldUp = wasHeldUp(this.#due, now);
+    const heldUp = wasStalled(this.#due, now);
     this.stop();
     if (this.#next - now > 1) {
       // A chunk moved the limit, the limit is further away than one timer runs, or the timer fired slightly early.
@@ -98,7 +98,7 @@ export class Deadline {
     } else if (heldUp && !this.#isExtended) {
       // The process was suspended: what the provider sent meanwhile is read first.
       this.#isExtended = true;
-      this.#wait(READING_MS);
+      this.#wait(CATCH_UP_MS);
     } else if (this.#end - now <= 1) this.#onExceeded('total', this.#totalMs);
     else this.#onExceeded(this.#phase, this.#ms);
   }

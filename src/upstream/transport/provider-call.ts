@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { hadItsShare, toldIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { exceedsTurnShare, reportIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FirstTokenTimes } from '../routing/first-token-times.ts';
 import { decoderOf } from './answer-decoder.ts';
@@ -17,14 +17,14 @@ export interface AnswerHead {
 }
 
 /** An answer whose body is in memory. */
-export interface HeldAnswer extends AnswerHead {
+export interface BufferedAnswer extends AnswerHead {
   body: Buffer;
 }
 
 const BOM = Buffer.from('\uFEFF');
 
 /** JSON without the byte order mark that some servers prepend, and that most readers refuse. */
-export function withoutMark(body: Buffer): Buffer {
+export function withoutByteOrderMark(body: Buffer): Buffer {
   return body[0] === BOM[0] && BOM.equals(body.subarray(0, BOM.length)) ? body.subarray(BOM.length) : body;
 }
 
@@ -70,7 +70,7 @@ export interface ProviderCallOptions<T> {
   unanswered: (failure: AttemptFailure) => T;
   /** Called when the request is sent on a connection. */
   sent?: (() => void) | undefined;
-  watch?: FirstTokenTimes | undefined;
+  firstTokens?: FirstTokenTimes | undefined;
   signal: AbortSignal;
 }
 
@@ -191,7 +191,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   /** The body is complete. Judging many answers at once would block the event loop, so each waits for its share. */
   #end(): void {
     if (this.#isOver) return;
-    if (hadItsShare(0)) {
+    if (exceedsTurnShare(0)) {
       this.#deadline.pause();
       void yieldToEventLoop().then(() => this.#end());
       return;
@@ -199,8 +199,8 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     const began = performance.now();
     this.#runGuarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
     const ms = performance.now() - began;
-    toldIfSlow("judging a provider's answer", ms);
-    hadItsShare(ms);
+    reportIfSlow("judging a provider's answer", ms);
+    exceedsTurnShare(ms);
   }
 
   pause(): void {
@@ -219,7 +219,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
 
   started(ms = this.#limits.idle): void {
     if (this.#isOver) return;
-    if (this.#waitingFor !== 'nothing') this.#options.watch?.record(performance.now() - this.#sentAt);
+    if (this.#waitingFor !== 'nothing') this.#options.firstTokens?.record(performance.now() - this.#sentAt);
     this.#waitingFor = 'nothing';
     this.#deadline.enter('idle', ms);
   }
@@ -244,8 +244,8 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     const began = performance.now();
     this.#runGuarded(action);
     const ms = performance.now() - began;
-    toldIfSlow("reading a provider's answer", ms);
-    if (this.#isOver || this.#isYielding || !hadItsShare(ms)) return;
+    reportIfSlow("reading a provider's answer", ms);
+    if (this.#isOver || this.#isYielding || !exceedsTurnShare(ms)) return;
     this.#isYielding = true;
     this.#pauseSource();
     void yieldToEventLoop().then(() => {
@@ -257,7 +257,8 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   #exceeded(failure: AttemptFailure): void {
     if (this.#isOver) return;
     const hadAnswered = this.#waitingFor === 'token';
-    if (this.#waitingFor !== 'nothing') this.#options.watch?.gaveUp(performance.now() - this.#sentAt, { hadAnswered });
+    if (this.#waitingFor !== 'nothing')
+      this.#options.firstTokens?.gaveUp(performance.now() - this.#sentAt, { hadAnswered });
     this.#failed(failure);
   }
 

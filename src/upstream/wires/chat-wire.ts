@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import { TurnDecoder } from '../decoding/turn-decoder.ts';
 import { callExtras, replayOf } from '../dialects/requests/replay.ts';
 import { objectArguments } from '../dialects/requests/tool-arguments.ts';
@@ -74,7 +74,7 @@ function chatMessage(message: TurnMessage, target: BodyTarget, names: ToolNames)
 /** Text alone is sent as a string, which every server reads; anything else as parts. */
 function userContent(content: string | UserPart[]): string | JsonObject[] {
   if (typeof content === 'string') return content;
-  if (content.every((part) => part.type === 'text')) return textAmong(content);
+  if (content.every((part) => part.type === 'text')) return contentText(content);
   return content.map((part) => ({ ...part }));
 }
 

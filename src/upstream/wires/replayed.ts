@@ -26,7 +26,7 @@ function replayKey({ replay }: AssistantMessage): string | undefined {
 }
 
 /** Whether the stored fields of a message hold reasoning, visible or not. */
-export function holdsThoughts({ replay }: AssistantMessage): boolean {
+export function hasReasoning({ replay }: AssistantMessage): boolean {
   if (!replay) return false;
   const { wire, content, output } = replay.fields;
   if (wire === undefined) return true;

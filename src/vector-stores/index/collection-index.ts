@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { chunkInSteps } from '../../tools/web-search/local/chunks.ts';
-import { DocumentIndex, takeInSlices } from '../../tools/web-search/local/document-index.ts';
+import { DocumentIndex, runInSlices } from '../../tools/web-search/local/document-index.ts';
 import { prepareWrite } from '../../tools/web-search/local/index-database.ts';
-import { Meaning, type MeaningOptions } from '../../tools/web-search/local/meaning.ts';
 import { fuseByRank, type RankedPassage } from '../../tools/web-search/local/ranking.ts';
+import { SemanticSearch, type SemanticSearchOptions } from '../../tools/web-search/local/semantic-search.ts';
 import { type Attributes, compileFilter, type Filter } from '../filters.ts';
 import type { IndexFile, IndexHit, IndexProgress, IndexState } from './messages.ts';
 
@@ -17,14 +17,14 @@ const CHANGES = 'changes of attributes';
 const CACHE_KIB = 16_384;
 
 /** What computes the vectors of passages. */
-export type CollectionEmbeddings = Pick<MeaningOptions, 'model' | 'embed'>;
+export type CollectionEmbeddings = Pick<SemanticSearchOptions, 'model' | 'embed'>;
 
 /** The index of one vector store: documents with their attributes, in a file of its own. */
 export class CollectionIndex implements Disposable {
   readonly #path: string | undefined;
   readonly #sliceMs: number | undefined;
   readonly #index: DocumentIndex;
-  readonly #meaning: Meaning | undefined;
+  readonly #meaning: SemanticSearch | undefined;
   readonly #statements;
   /** Documents with their attributes, as of `#changes`. New documents have higher ids. */
   #documents: { id: number; attributes: Attributes }[] = [];
@@ -41,7 +41,7 @@ export class CollectionIndex implements Disposable {
     this.#sliceMs = sliceMs;
     this.#index = new DocumentIndex(path === undefined ? undefined : { path, owner }, { sliceMs });
     const { database: db } = this.#index;
-    this.#meaning = embeddings && new Meaning(this.#index, { ...embeddings, owner: () => owner });
+    this.#meaning = embeddings && new SemanticSearch(this.#index, { ...embeddings, owner: () => owner });
     // Deleted text must not stay on the disk.
     db.exec(`PRAGMA secure_delete = ON; PRAGMA cache_size = -${CACHE_KIB}`);
     db.exec('CREATE TABLE IF NOT EXISTS attributes (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID');
@@ -63,7 +63,7 @@ export class CollectionIndex implements Disposable {
 
   /** The number of documents and the revision of this index. */
   progress(): IndexProgress {
-    const revision = this.#index.noted(REVISION);
+    const revision = this.#index.storedNote(REVISION);
     const documents = Number(this.#statements.count.get()?.count ?? 0);
     return { documents, ...(revision !== undefined && { revision: Number(revision) }) };
   }
@@ -75,7 +75,7 @@ export class CollectionIndex implements Disposable {
 
   async put({ path, signature, name, title, text, attributes }: IndexFile): Promise<void> {
     const steps = chunkInSteps(text, { contentType: 'text/markdown', name, places: true });
-    const cut = await takeInSlices(steps, { sliceMs: this.#sliceMs });
+    const cut = await runInSlices(steps, { sliceMs: this.#sliceMs });
     if (!cut || !this.#index.database.isOpen) return;
     const document = { ...cut, title: title || cut.title || name };
     this.#statements.put.run(path, JSON.stringify(attributes));
@@ -122,7 +122,7 @@ export class CollectionIndex implements Disposable {
     this.#refresh();
     const candidates = filter && this.#documentsPassing(filter);
     if (candidates?.length === 0) return [];
-    const byMeaning = Promise.all(queries.map((query) => this.#meaning?.near(query, candidates) ?? []));
+    const byMeaning = Promise.all(queries.map((query) => this.#meaning?.nearest(query, candidates) ?? []));
     const byWords: RankedPassage[][] = [];
     for (const query of queries) {
       // Lets other requests run in between.
@@ -140,7 +140,7 @@ export class CollectionIndex implements Disposable {
 
   /** Starts computing missing vectors, if this index has embeddings. */
   startEmbedding(): void {
-    this.#meaning?.work();
+    this.#meaning?.embedMissing();
   }
 
   /** Closes the index and removes its files. */
@@ -168,13 +168,13 @@ export class CollectionIndex implements Disposable {
   }
 
   #countChange(): void {
-    this.#index.note(CHANGES, String(Number(this.#index.noted(CHANGES) ?? 0) + 1));
+    this.#index.note(CHANGES, String(Number(this.#index.storedNote(CHANGES) ?? 0) + 1));
   }
 
   /** Drops cached data that another connection has changed. */
   #refresh(): void {
     this.#index.follow();
-    const changes = this.#index.noted(CHANGES);
+    const changes = this.#index.storedNote(CHANGES);
     if (changes === this.#changes) return;
     this.#changes = changes;
     this.#documents = [];

@@ -9,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { messageOf } from '../../base/errors.ts';
 import { lowerPriority } from '../../base/load/priority.ts';
-import { AskedEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
+import { ThreadEmbeddings } from '../../tools/web-search/local/embed-texts.ts';
 import type { EmbeddedTexts, ThreadReply } from '../../tools/web-search/local/search-messages.ts';
 import { CollectionIndex } from './collection-index.ts';
 import {
@@ -40,7 +40,7 @@ const SEARCH_THREAD_WRITE_MS = 3;
 
 const { folder, writes }: IndexThreadData = workerData;
 let settings: IndexSettings = { owner: false, embeddingModel: undefined };
-const embeddings = new AskedEmbeddings(reply);
+const embeddings = new ThreadEmbeddings(reply);
 const wiping = new Map<string, NodeJS.Timeout>();
 const open = new LRUCache<string, CollectionIndex>({
   max: MAX_OPEN,

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { abortable } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { AskedThread, type NoAnswer } from '../../tools/web-search/local/asked-thread.ts';
 import { lockIndex } from '../../tools/web-search/local/index-database.ts';
+import { type QueryFailure, QueryThread } from '../../tools/web-search/local/query-thread.ts';
 import type { Embeddings } from '../../tools/web-search/search-provider.ts';
 import {
   type IndexHit,
@@ -29,7 +29,7 @@ export interface StoreIndexesOptions {
 /** Most pending requests of a thread. */
 const MAX_WAITING = 256;
 
-type IndexThread = AskedThread<IndexRequest & { settings: IndexSettings }, IndexResponse>;
+type IndexThread = QueryThread<IndexRequest & { settings: IndexSettings }, IndexResponse>;
 
 /**
  * The indexes of vector stores on this machine. Of the processes that share them one writes, in its own thread; each
@@ -116,10 +116,10 @@ export class StoreIndexes implements Disposable {
   }
 
   #openThread({ writes }: { writes: boolean }): IndexThread {
-    return new AskedThread({
+    return new QueryThread({
       entry: new URL('./index-thread.ts', import.meta.url),
       data: { folder: this.#folder, writes } satisfies IndexThreadData,
-      mostWaiting: MAX_WAITING,
+      maxPending: MAX_WAITING,
       embeddings: this.#embeddings,
       log: this.#log,
       where: { indexes: this.#folder },
@@ -127,7 +127,7 @@ export class StoreIndexes implements Disposable {
     });
   }
 
-  #failure(why: NoAnswer, reason = 'it broke down'): GatewayError {
+  #failure(why: QueryFailure, reason = 'it broke down'): GatewayError {
     if (why === 'closed') return new GatewayError('shutting_down', 'The gateway is shutting down.');
     if (why === 'too many') return new GatewayError('overloaded', 'Too many searches in vector stores are under way.');
     if (why === 'refused') this.#log.warn({ err: reason }, 'an index of a vector store cannot be used');

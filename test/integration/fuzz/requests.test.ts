@@ -10,7 +10,7 @@ import { parseSubmission } from '../../../src/http/submission/parse-submission.t
 import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
 import { getResponseQuery, listInputItemsQuery } from '../../../src/protocol/requests/queries.ts';
-import { checkedTarget, isPlainPath } from '../../../src/protocol/requests/request-target.ts';
+import { isPlainPath, normaliseTarget } from '../../../src/protocol/requests/request-target.ts';
 import { createChatCompletion, createResponseBody } from '../../../src/protocol/requests/requests.ts';
 import { type Boundary, fuzz, RUNS } from '../../support/fuzz.ts';
 
@@ -202,7 +202,7 @@ const boundaries: Boundary[] = [
       '|',
     ],
     read(bytes) {
-      const target = checkedTarget(bytes.toString('latin1'));
+      const target = normaliseTarget(bytes.toString('latin1'));
       if (target === '*') return;
       const path = target.split('?', 1)[0] ?? '';
       if (!isPlainPath(`/embeddings${path}`)) return;

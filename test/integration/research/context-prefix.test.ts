@@ -5,7 +5,7 @@ import { notesIn } from '../../../src/research/context/model-notes.ts';
 import { recordsOf } from '../../../src/research/context/result-records.ts';
 import { loadPrompts } from '../../../src/research/prompts/load-prompts.ts';
 import { budgetOf } from '../../../src/research/run/budget.ts';
-import { type ContextRun, noted } from '../../../src/research/run/run.ts';
+import { applyEntry, type ContextRun } from '../../../src/research/run/run.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
 import type { TranscriptEntry } from '../../../src/research/run/transcript.ts';
 import { createFence } from '../../../src/research/text/fence.ts';
@@ -101,7 +101,7 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
   let state = ResearchState.of([]);
   let context = createContext({ ...parts, state });
   const requests: { messages: TurnMessage[]; made: boolean }[] = [];
-  const add = (entry: TranscriptEntry) => void noted(state, entry);
+  const add = (entry: TranscriptEntry) => void applyEntry(state, entry);
   for (const [n, turn] of turns.entries()) {
     const revive = async () => {
       // What a store gives back is text.
@@ -127,7 +127,7 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
     context.window.learn(asked.estimate, input);
     const calls = turn.results.map((_, i) => ({
       id: `call_${n}_${i}`,
-      call: state.made.size + i,
+      call: state.calls.size + i,
       name: 'lookup',
       arguments: JSON.stringify({ q: `${n} ${i}` }),
     }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { workFor, workOwner } from '../../../src/base/load/event-loop.ts';
+import { runInScope, workOwner } from '../../../src/base/load/event-loop.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
 import { requireUsableSchema } from '../../../src/research/answer/schema/structured.ts';
 import { isSlow } from '../../support/fair-time.ts';
@@ -71,7 +71,7 @@ describe('schemas of clients', function () {
     schemas = new SchemaChecks({ size: 1, jobMs: 200 });
     const order: string[] = [];
     const ask = (key: string, job: Parameters<SchemaChecks['check']>[0]) =>
-      workFor({ route: '/', key }, () => schemas.check(job, { signal }).then(() => void order.push(key)));
+      runInScope({ route: '/', key }, () => schemas.check(job, { signal }).then(() => void order.push(key)));
     const crowd = Array.from({ length: 3 }, () => ask('mallory', ENDLESS));
     await ask('ann', { schema: { const: 'a' } });
     assert.ok(order.length <= 2, order.join());

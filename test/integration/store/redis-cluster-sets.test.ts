@@ -106,7 +106,7 @@ describe('in a Redis Cluster, what leads to a run', function () {
     await assert.rejects(store.create(lost), unavailable);
     await assert.rejects(store.claim(created.id, { ...LEASE, leaseMs: 1, force: false }), unavailable);
     const free = await eventually('its replica takes over', () =>
-      store.claimable({ limit: 100 }).catch(() => undefined),
+      store.findClaimable({ limit: 100 }).catch(() => undefined),
     );
     assert.equal(await store.get(lost.id), undefined, 'a run that no set tells of');
     assert.ok(free.includes(created.id), 'a claimed run that no set tells of');

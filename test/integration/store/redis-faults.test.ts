@@ -365,7 +365,7 @@ describe('the Redis store when Redis fails', function () {
     const id = randomUUID();
     await admin('ZADD', `${prefix}:queued`, `${clock.now() * 1000}`, id);
     assert.equal(await store.claimNext(LEASE), undefined);
-    assert.deepEqual((await store.claimable({ limit: 10 })).includes(id), true);
+    assert.deepEqual((await store.findClaimable({ limit: 10 })).includes(id), true);
   });
 
   it('everything of an ended run expires by itself should nobody remove it, and lists forget it', async () => {

@@ -164,7 +164,7 @@ describe('Redis that sentinels watch', function () {
     assert.equal(after, 'ok');
     await eventually('the reader has the end', () => reader.last === 6 || undefined);
     assert.deepEqual(await reader.bytes(), (await readAll(there.runs, run.id)).bytes);
-    await eventually('the queue works', () => queued(queue).catch((thrown) => queue.failed(thrown)));
+    await eventually('the queue works', () => queued(queue).catch((thrown) => queue.onFailure(thrown)));
     await Promise.all([here.runs.close(), there.runs.close()]);
   });
 
@@ -234,7 +234,7 @@ describe('a Redis Cluster whose master dies', function () {
     assert.equal(await appendUntilDone(here.runs, hit.run.id, hit.token), 'ok');
     await eventually('the reader has the end', () => reader.last === 6 || undefined);
     assert.deepEqual(await reader.bytes(), (await readAll(there.runs, hit.run.id)).bytes);
-    await eventually('the queue works', () => queued(queue).catch((thrown) => queue.failed(thrown)));
+    await eventually('the queue works', () => queued(queue).catch((thrown) => queue.onFailure(thrown)));
     await eventually('new runs start', () => here.runs.create(newRun()).catch(() => undefined));
     await Promise.all([here.runs.close(), there.runs.close()]);
   });

@@ -29,9 +29,9 @@ describe('the sets of open runs in Redis', function () {
     const { run } = await endedRun(store);
     await ask(server.port, 'ZADD', keys.claimed.of(run.id), '0', run.id);
     await ask(server.port, 'ZADD', keys.queued.of(run.id), '0', run.id);
-    assert.deepEqual(await store.claimable({ limit: 10 }), [run.id]);
+    assert.deepEqual(await store.findClaimable({ limit: 10 }), [run.id]);
     assert.equal(await store.claim(run.id, { ...LEASE, force: false }), undefined);
-    assert.deepEqual(await store.claimable({ limit: 10 }), []);
+    assert.deepEqual(await store.findClaimable({ limit: 10 }), []);
     assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
   });
 
@@ -41,7 +41,7 @@ describe('the sets of open runs in Redis', function () {
     try {
       const { run } = await claimedRun(ours);
       const alive = await claimedRun(ours);
-      const abandoned = () => ours.claimable({ limit: 10, abandoned: true });
+      const abandoned = () => ours.findClaimable({ limit: 10, abandoned: true });
       clock.ms -= 3_600_000;
       assert.deepEqual(new Set(await abandoned()), new Set([run.id, alive.run.id]));
       for (const { id } of [run, alive.run]) assert.equal(await ours.claim(id, { ...LEASE, force: false }), undefined);

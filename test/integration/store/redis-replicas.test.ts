@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { emptyUsage } from '../../../src/store/beside/usage-store.ts';
 import { Connection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
 import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
+import { emptyUsage } from '../../../src/store/side-stores/usage-store.ts';
 import {
   claimed,
   claimedRun,

@@ -64,7 +64,7 @@ describe('parser processes', function () {
     const status = await readFile(`/proc/${child}/status`, 'utf8');
     assert.match(status, /^NoNewPrivs:\t1$/m);
     const way = process.getuid?.() === 0 ? await findConfinement() : undefined;
-    if (way?.holds.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
+    if (way?.restrictions.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
     assert.match(status, /^CapEff:\t0+$/m);
   });
 

@@ -150,7 +150,7 @@ describe('reports of a Python sandbox', function () {
 
   it('are joined by those of the system, as far as it has any: no network, no privileges, another user', async function () {
     const confinement = await findConfinement();
-    if (confinement.holds.length === 0) return this.skip();
+    if (confinement.restrictions.length === 0) return this.skip();
     const [file = '', ...args] = [
       ...confinement.command,
       '/bin/sh',
@@ -160,14 +160,14 @@ describe('reports of a Python sandbox', function () {
     const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
     const told = await text(child.stdout);
     assert.match(told, /NoNewPrivs:\s1/);
-    const has = (what: string) => confinement.holds.some((each) => each.includes(what));
+    const has = (what: string) => confinement.restrictions.some((each) => each.includes(what));
     if (has('no capabilities')) assert.match(told, /CapEff:\s0+\n[\s\S]*CapBnd:\s0+\n/);
     if (has('nobody')) assert.match(told, /\n65534\s*$/);
   });
 
   it('leave the code of a run without the network of the gateway', async function () {
     const confinement = await findConfinement();
-    if (!confinement.holds.some((each) => each.includes('network'))) return this.skip();
+    if (!confinement.restrictions.some((each) => each.includes('network'))) return this.skip();
     const [file = '', ...args] = [...confinement.command, '/bin/cat', '/proc/net/dev'];
     const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
     const interfaces = [...(await text(child.stdout)).matchAll(/^\s*(\w+):/gm)].map(([, name]) => name);
@@ -175,7 +175,7 @@ describe('reports of a Python sandbox', function () {
   });
 
   it('are told in the command line of a sandbox process', () => {
-    const confinement = { command: ['/usr/bin/setpriv', '--no-new-privs', '--'], holds: ['no new privileges'] };
+    const confinement = { command: ['/usr/bin/setpriv', '--no-new-privs', '--'], restrictions: ['no new privileges'] };
     const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 4, confinement });
     assert.equal(file, '/usr/bin/setpriv');
     assert.deepEqual(args.slice(0, 4), ['--no-new-privs', '--', '/bin/sh', '-c']);

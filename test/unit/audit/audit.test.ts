@@ -9,11 +9,11 @@ describe('the audit', () => {
     const clock = { at: 60_000, now: () => clock.at };
     const lines: string[] = [];
     const write = (line: string) => void lines.push(line);
-    const audit = new Audit({ store: store.beside.entries, write, instance: 'i', clock, log: silentLogger });
-    for (let n = 0; n < 100; n++) audit.refused({ target: 'k', detail: `number ${n}` });
+    const audit = new Audit({ store: store.sideStores.entries, write, instance: 'i', clock, log: silentLogger });
+    for (let n = 0; n < 100; n++) audit.recordRefusal({ target: 'k', detail: `number ${n}` });
     assert.equal(lines.length, 60);
     clock.at += 60_000;
-    audit.refused({ target: 'k', detail: 'the next' });
+    audit.recordRefusal({ target: 'k', detail: 'the next' });
     assert.equal(lines.length, 62);
     assert.match(lines[60] ?? '', /40 more in the minute of 1970-01-01T00:01Z/);
     assert.match(lines[61] ?? '', /the next/);

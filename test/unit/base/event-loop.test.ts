@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { inItsTurn, inSlices, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
+import { inSlices, runInTurn, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 
 /** Longer than all works together may take of one turn of the event loop, in milliseconds. */
 const LONG_MS = 6;
@@ -39,7 +39,7 @@ describe('works that take long and come at once', () => {
             order.push(name);
             piece();
           },
-          { stepsALook: 1 },
+          { stepsPerClockRead: 1 },
         ),
       ),
     );
@@ -47,21 +47,21 @@ describe('works that take long and come at once', () => {
     assert.ok(most <= 2, `${most} in one turn`);
     assert.deepEqual(new Set(order.slice(0, 6)), new Set([0, 1, 2, 3, 4]), 'nobody waits until another is through');
     const single = await mostInATurn((piece) =>
-      Array.from({ length: 8 }, () => inSlices([1], () => piece(), { stepsALook: 1 })),
+      Array.from({ length: 8 }, () => inSlices([1], () => piece(), { stepsPerClockRead: 1 })),
     );
     assert.ok(single <= 2, `${single} works of one slice in one turn`);
   });
 
   it('share a turn where they are short', async () => {
-    const most = await mostInATurn((piece) => [LONG_MS, 0, 0, 0, 0].map((ms) => inItsTurn(() => piece(ms))));
+    const most = await mostInATurn((piece) => [LONG_MS, 0, 0, 0, 0].map((ms) => runInTurn(() => piece(ms))));
     assert.ok(most > 1, `${most} in one turn`);
   });
 
   it('in one piece do, too, and what they throw reaches who asked', async () => {
-    const most = await mostInATurn((piece) => Array.from({ length: 8 }, () => inItsTurn(() => piece())));
+    const most = await mostInATurn((piece) => Array.from({ length: 8 }, () => runInTurn(() => piece())));
     assert.ok(most <= 2, `${most} in one turn`);
     await assert.rejects(
-      inItsTurn(() => {
+      runInTurn(() => {
         throw new Error('no');
       }),
       /no/,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import fc from 'fast-check';
-import { FairSemaphore, type Permit, refusals } from '../../../src/base/fair-semaphore.ts';
+import { FairSemaphore, type Permit, semaphoreRefusals } from '../../../src/base/fair-semaphore.ts';
 
 const never = new AbortController().signal;
 const full = () => new Error('full');
@@ -26,7 +26,9 @@ function workshop(turns: FairSemaphore) {
 
 describe('a fair semaphore', () => {
   it('let a second owner in before the crowd of the first', async () => {
-    const { began, send, endOne } = workshop(new FairSemaphore({ name: 'test', permits: 2, maxWaiting: 100, full }));
+    const { began, send, endOne } = workshop(
+      new FairSemaphore({ name: 'test', permits: 2, maxWaiting: 100, fullError: full }),
+    );
     const sent = [...'aaaaaaaa', ...'bb', 'c'].map((owner) => send(owner));
     await turnOfLoop();
     assert.deepEqual(began, ['a', 'a']);
@@ -38,7 +40,7 @@ describe('a fair semaphore', () => {
 
   it('keep a place for others where one owner may not have all', async () => {
     const { began, send } = workshop(
-      new FairSemaphore({ name: 'test', permits: 4, ofOwner: 2, maxWaiting: 100, full }),
+      new FairSemaphore({ name: 'test', permits: 4, perOwner: 2, maxWaiting: 100, fullError: full }),
     );
     for (const owner of 'aaaab') void send(owner);
     await turnOfLoop();
@@ -46,7 +48,7 @@ describe('a fair semaphore', () => {
   });
 
   it('refuse one owner before all that may wait is its', async () => {
-    const { send } = workshop(new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, full }));
+    const { send } = workshop(new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, fullError: full }));
     void send('a');
     const crowd = await Promise.allSettled(
       Array.from({ length: 20 }, () => Promise.race([send('a'), turnOfLoop().then(() => 'waits')])),
@@ -58,7 +60,9 @@ describe('a fair semaphore', () => {
   });
 
   it('forget those that leave, and lose no place over it', async () => {
-    const { began, send, endOne } = workshop(new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, full }));
+    const { began, send, endOne } = workshop(
+      new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, fullError: full }),
+    );
     await send('a');
     const leaving = new AbortController();
     const left = send('b', leaving.signal);
@@ -73,10 +77,10 @@ describe('a fair semaphore', () => {
   });
 
   it('counts permits that grow with what comes, and gives all of them back at once', () => {
-    const bytes = new FairSemaphore({ name: 'test', permits: 100, ofOwner: 'what is left', full });
+    const bytes = new FairSemaphore({ name: 'test', permits: 100, perOwner: 'what is left', fullError: full });
     const told: unknown[] = [];
     const listen = (name: unknown) => void told.push(name);
-    refusals.subscribe(listen);
+    semaphoreRefusals.subscribe(listen);
     const first = bytes.open('a');
     first.grow(50);
     assert.equal(first.tryGrow(1), false);
@@ -89,12 +93,12 @@ describe('a fair semaphore', () => {
     second[Symbol.dispose]();
     assert.equal(bytes.held, 0);
     assert.deepEqual(told, ['test'], 'refusals are told, looks are not');
-    refusals.unsubscribe(listen);
+    semaphoreRefusals.unsubscribe(listen);
   });
 
   it('lets in those that wait when its bound grows', async () => {
     let bound = 1;
-    const turns = new FairSemaphore({ name: 'test', permits: () => bound, maxWaiting: 10, full });
+    const turns = new FairSemaphore({ name: 'test', permits: () => bound, maxWaiting: 10, fullError: full });
     const { began, send } = workshop(turns);
     for (const owner of 'abc') void send(owner);
     await turnOfLoop();
@@ -118,8 +122,8 @@ describe('a fair semaphore', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), ofOwner, async (steps, share) => {
         let bound = 3;
-        const options = { name: 'test', permits: () => bound, maxWaiting: 6, full };
-        const turns = new FairSemaphore(share === undefined ? options : { ...options, ofOwner: share });
+        const options = { name: 'test', permits: () => bound, maxWaiting: 6, fullError: full };
+        const turns = new FairSemaphore(share === undefined ? options : { ...options, perOwner: share });
         const out: { owner: string; permits: number; permit: Permit }[] = [];
         const waiting = new Map<AbortController, string>();
         const held = () => out.reduce((sum, { permits }) => sum + permits, 0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { joinedBytes, jsonTexts } from '../../../src/base/json-bytes.ts';
+import { encodeTexts, stringifyInParts } from '../../../src/base/json-bytes.ts';
 
 describe('the bytes of texts', () => {
   it('are those of all of them one behind the other, however long each is', () => {
@@ -8,7 +8,7 @@ describe('the bytes of texts', () => {
     const lengths = [0, 1, 1000, 16 * 1024, 16 * 1024 + 1, 100_000];
     const texts = lengths.flatMap((length) => units.map((unit) => unit.repeat(length / unit.length)));
     for (const order of [texts, texts.toReversed(), texts.slice(-1), texts.slice(0, 9), []])
-      assert.ok(joinedBytes(order).equals(Buffer.from(order.join(''))));
+      assert.ok(encodeTexts(order).equals(Buffer.from(order.join(''))));
   });
 });
 
@@ -18,15 +18,15 @@ describe('JSON in parts', () => {
       fc.object({ maxDepth: 5, withNullPrototype: false }),
       fc.array(fc.anything({ maxDepth: 3 })),
     );
-    fc.assert(fc.property(value, (any) => assert.equal([...jsonTexts(any)].join(''), JSON.stringify(any))));
+    fc.assert(fc.property(value, (any) => assert.equal([...stringifyInParts(any)].join(''), JSON.stringify(any))));
     const messages = [{ role: 'user', content: 'a\ud83d', name: undefined }, null];
     for (const any of [{ a: undefined }, { messages, tools: [], text: {} }, [undefined, 1]])
-      assert.equal([...jsonTexts(any)].join(''), JSON.stringify(any));
+      assert.equal([...stringifyInParts(any)].join(''), JSON.stringify(any));
   });
 
   it('has each message of a request and each item of a response in a part of its own', () => {
     const items = Array.from({ length: 30 }, () => ({ type: 'tool_call', result: 'x'.repeat(24_000) }));
     for (const value of [{ messages: items }, { response: { id: 'a', output: items } }])
-      assert.ok(Math.max(...jsonTexts(value).map(({ length }) => length)) < 25_000);
+      assert.ok(Math.max(...stringifyInParts(value).map(({ length }) => length)) < 25_000);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { clientAddress, isNetwork, isWithin, parseAddress, parseNetwork } from '../../../src/base/networks.ts';
+import { clientAddress, isInNetworks, isNetwork, parseAddress, parseNetwork } from '../../../src/base/networks.ts';
 
 /** Where a request comes from whose connection and header are these. */
 function from(remoteAddress: string | undefined, forwarded: string | undefined, trusted: string[]): string {
@@ -38,7 +38,7 @@ describe('the address of a client', () => {
 describe('a network', () => {
   const holds = (network: string, address: string) => {
     const parsed = parseAddress(address);
-    return parsed !== undefined && isWithin(parsed, [parseNetwork(network)]);
+    return parsed !== undefined && isInNetworks(parsed, [parseNetwork(network)]);
   };
 
   it('of IPv4 addresses may be written as IPv6', () => {

@@ -33,7 +33,7 @@ describe('a secret mask', () => {
 
   it('blanks credentials at their length', () => {
     const bytes = Buffer.from('a sk-0123456789ab b sk-0123456789ab');
-    of('sk-0123456789ab').apply(bytes);
+    of('sk-0123456789ab').maskBytes(bytes);
     assert.equal(bytes.toString(), 'a *************** b ***************');
   });
 
@@ -41,10 +41,10 @@ describe('a secret mask', () => {
     it(`knows a credential that is written ${how}, also where it comes in pieces`, () => {
       const mask = of('another-credential', SECRET);
       const stars = '*'.repeat(form.length);
-      assert.equal(mask.text(`key ${form}, said`), `key ${stars}, said`);
-      assert.equal(mask.message(`key ${form}, said`), 'key [redacted], said');
+      assert.equal(mask.maskText(`key ${form}, said`), `key ${stars}, said`);
+      assert.equal(mask.cleanMessage(`key ${form}, said`), 'key [redacted], said');
       const whole = Buffer.from(`{"error":"key ${form}, said"}`);
-      mask.apply(whole);
+      mask.maskBytes(whole);
       assert.equal(whole.toString(), `{"error":"key ${stars}, said"}`);
       if (form.includes('&#')) return;
       const text = `{"error":"key ${form}, said"}`;
@@ -60,10 +60,10 @@ describe('a secret mask', () => {
     const mask = of(SECRET);
     const plain = String.raw`{"a":"\u0041b\/cd \u0041b\\u002fcd+EF","b":"\\\\\n"}`;
     const bytes = Buffer.from(plain);
-    mask.apply(bytes);
+    mask.maskBytes(bytes);
     assert.equal(bytes.toString(), plain);
     const quoted = Buffer.from(JSON.stringify({ a: JSON.stringify({ b: `\\${SECRET}"` }) }));
-    mask.apply(quoted);
+    mask.maskBytes(quoted);
     assert.match(JSON.parse(JSON.parse(quoted.toString()).a).b, /^\**"$/);
   });
 
@@ -93,7 +93,7 @@ describe('a secret mask', () => {
   it('looks at each character once, whatever stands in a credential', () => {
     const mask = of(`key${'\\'.repeat(30)}${'\\a'.repeat(30)}0123456789`);
     const near = `key${'\\'.repeat(300)}${'\\\\\\\\a'.repeat(30)}012345678 \\u0020`;
-    assert.equal(mask.text(near.repeat(100)), near.repeat(100));
+    assert.equal(mask.maskText(near.repeat(100)), near.repeat(100));
   });
 
   it('knows an escaped credential wherever it stands in a long text', () => {
@@ -101,14 +101,14 @@ describe('a secret mask', () => {
     const form = escaped(SECRET, /./gs);
     for (let before = 64 * 1024 - SECRET.length - 2; before <= 64 * 1024 + 1; before++) {
       const text = `${'a'.repeat(before)}${form}b`;
-      assert.ok(mask.text(text, '-') === `${'a'.repeat(before)}-b`, `behind ${before} characters`);
+      assert.ok(mask.maskText(text, '-') === `${'a'.repeat(before)}-b`, `behind ${before} characters`);
     }
   });
 
   it('reads a text that is all escapes nearly as fast as one with few', () => {
     const msOf = (piece: string) => {
       const bytes = Buffer.from(`\\u00e9${piece.repeat(500_000)}`);
-      return preciseMs(() => of(SECRET).apply(bytes));
+      return preciseMs(() => of(SECRET).maskBytes(bytes));
     };
     const isSlow = () => msOf('\\"') > 4 * msOf('ab');
     assert.ok(!Array.from({ length: 3 }).every(isSlow));
@@ -122,7 +122,7 @@ describe('a secret mask', () => {
     });
     const mask = of('EMPTY', ...found);
     assert.equal(
-      mask.text(
+      mask.maskText(
         'EMPTY abcdefghijklmnop https://example.com/ 2026-01-01-preview query%2Fkey-0123456789 query/key-0123456789',
       ),
       `EMPTY **************** https://example.com/ 2026-01-01-preview ${'*'.repeat(22)} ${'*'.repeat(20)}`,
@@ -132,7 +132,7 @@ describe('a secret mask', () => {
   it('knows user and password of a header', () => {
     const headers = { authorization: `Basic ${Buffer.from('operator:pass-word-12345').toString('base64')}` };
     const mask = of(...providerSecrets({ base_url: 'https://a.example', headers, refreshed: [] }));
-    assert.equal(mask.text('operator pass-word-12345'), `operator ${'*'.repeat(15)}`);
+    assert.equal(mask.maskText('operator pass-word-12345'), `operator ${'*'.repeat(15)}`);
   });
 
   it('knows how much of a chunk may be the start of a credential', () => {
@@ -147,7 +147,7 @@ describe('a secret mask', () => {
       ['hello sk\\u00', 6],
       ['hello \\n', 0],
     ];
-    for (const [text, length] of cases) assert.equal(found.unfinished(Buffer.from(text)), length, text);
-    assert.equal(of().unfinished(Buffer.from('sk-\\')), 0);
+    for (const [text, length] of cases) assert.equal(found.unfinishedBytes(Buffer.from(text)), length, text);
+    assert.equal(of().unfinishedBytes(Buffer.from('sk-\\')), 0);
   });
 });

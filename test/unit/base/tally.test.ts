@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
-import { Tally } from '../../../src/base/telemetry/tally.ts';
+import { DeferredCounter } from '../../../src/base/telemetry/deferred-counter.ts';
 
 describe('a tally', () => {
   it('tells its sums by their labels, the same at each reading', async () => {
     const registry = new Registry();
-    const tally = new Tally({ name: 'calls_total', help: 'Calls.', labelNames: ['key', 'result'], registry });
+    const tally = new DeferredCounter({ name: 'calls_total', help: 'Calls.', labelNames: ['key', 'result'], registry });
     const page = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('calls_total'));
     assert.deepEqual(await page(), []);
     tally.add(1, 'a', 'ok');

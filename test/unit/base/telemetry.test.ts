@@ -3,7 +3,7 @@ import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { activeSpan, inSpan, startSpan } from '../../../src/base/telemetry/spans.ts';
-import { currentTrace, inTrace } from '../../../src/base/trace-context.ts';
+import { currentTrace, runInTrace } from '../../../src/base/trace-context.ts';
 
 const TRACE = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`, tracestate: 'vendor=value' };
 const ROOT = { trace: undefined, contents: false };
@@ -20,7 +20,7 @@ describe('spans without an SDK', () => {
   });
 
   it('take a root out of the trace around it', () => {
-    inTrace(TRACE, () => {
+    runInTrace(TRACE, () => {
       const span = startSpan({ name: 'run', root: ROOT });
       assert.equal(
         span.in(() => currentTrace()),

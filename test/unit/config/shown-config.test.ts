@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { maskedConfig } from '../../../src/config/masked-config.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { secretsIn } from '../../../src/config/secrets.ts';
-import { shownConfig } from '../../../src/config/shown-config.ts';
 
 const canary = (place: string) => `canary-${place}-0123456789-0123456789-0123456789`;
 
@@ -39,7 +39,7 @@ describe('the configuration that operators are shown', () => {
     },
     telemetry: { otlp_endpoint: 'https://otel.example/v1', headers: { id: canary('otel') } },
   });
-  const shown = shownConfig(config);
+  const shown = maskedConfig(config);
   const text = JSON.stringify(shown);
 
   it('holds no secret, whatever it is called and wherever it stands', () => {

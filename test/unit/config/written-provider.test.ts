@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { maskedProvider } from '../../../src/config/written-provider.ts';
+import { maskedProvider } from '../../../src/config/provider-section.ts';
 
 describe('a provider that is shown', () => {
   it('keeps references to variables and files, and has references in the place of everything else that is secret', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Lexer } from 'marked';
-import type { MarkupNode } from '../../../src/protocol/drawn-node.ts';
 import { FORMULAS } from '../../../src/protocol/formula/formulas.js';
 import { mathOf } from '../../../src/protocol/formula/latex.js';
+import type { MarkupNode } from '../../../src/protocol/markup-node.ts';
 
 /** The elements of a formula with their texts: `mfrac(mi:a mi:b)`. */
 function shape(source: string, display = false): string | undefined {

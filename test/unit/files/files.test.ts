@@ -28,9 +28,9 @@ async function setUp() {
   });
   const store = stack.adopt(openSqliteStore('memory:', { sync: 'normal', log: silentLogger }), (open) => open.close());
   const clock = { at: Date.now(), now: () => clock.at };
-  const files = stack.use(new Files({ store: store.beside.files, config, clock, log: silentLogger }));
+  const files = stack.use(new Files({ store: store.sideStores.files, config, clock, log: silentLogger }));
   const add = async (keepMs?: number) => {
-    await using taken = await files.take(Readable.from([Buffer.from('some text')]), { user: 'ann', signal });
+    await using taken = await files.receive(Readable.from([Buffer.from('some text')]), { user: 'ann', signal });
     return await files.add(taken, { user: 'ann', name: 'a.txt', purpose: 'user_data', type: 'text/plain', keepMs });
   };
   const owned = stack.move();
@@ -63,6 +63,6 @@ describe('files of users', () => {
     world.clock.at += HOUR;
     assert.deepEqual(await listed(), [long.id]);
     await assert.rejects(world.files.find('ann', publicFileId(short.id)), { code: 'not_found' });
-    assert.equal(await world.files.attached('ann', publicFileId(short.id), signal), undefined);
+    assert.equal(await world.files.readAttached('ann', publicFileId(short.id), signal), undefined);
   });
 });

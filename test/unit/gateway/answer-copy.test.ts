@@ -8,7 +8,7 @@ function open(options: { limit?: number; permits?: number } = {}) {
   const memory = new FairSemaphore({
     name: 'test',
     permits: options.permits ?? 100,
-    full: () => new Error('full'),
+    fullError: () => new Error('full'),
   });
   return { memory, copy: new AnswerCopy({ limit: options.limit ?? 100, memory: memory.open('k') }) };
 }

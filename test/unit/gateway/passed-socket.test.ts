@@ -5,8 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { SecretMask } from '../../../src/base/secrets/secret-mask.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import { MaskedFrames } from '../../../src/gateway/unheld/masked-frames.ts';
-import { closeWhenSilent, watchSocket } from '../../../src/gateway/unheld/passed-socket.ts';
+import { MaskedFrames } from '../../../src/gateway/passthrough/masked-frames.ts';
+import { closeWhenSilent, watchSocket } from '../../../src/gateway/passthrough/relay-socket.ts';
 import { ProviderTarget } from '../../../src/upstream/provider-target.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 

@@ -21,7 +21,7 @@ export function passingContext(
   const { one } = providers;
   assert.ok(one && 'base_url' in one);
   const provider = new Provider('one', one, { clock: systemClock });
-  const memory = new FairSemaphore({ name: 'test', permits: 0, full: () => new Error('full') });
+  const memory = new FairSemaphore({ name: 'test', permits: 0, fullError: () => new Error('full') });
   return {
     route: { provider, model: 'm', credential },
     target: provider.target(credential),

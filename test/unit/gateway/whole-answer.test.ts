@@ -22,7 +22,7 @@ function open({ status = 200, budget = 0, relay = true }: { status?: number; bud
       return { is: 'delivered', usage: null, failure };
     },
   };
-  const memory = new FairSemaphore({ name: 'test', permits: budget, full: () => new Error('full') });
+  const memory = new FairSemaphore({ name: 'test', permits: budget, fullError: () => new Error('full') });
   const account = memory.open('');
   const answer = new WholeAnswer(
     { status, headers: {} },

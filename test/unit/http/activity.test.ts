@@ -13,7 +13,8 @@ const report = {
 describe('what operators see of the last minutes', () => {
   it('counts failures by code and keeps the latest, bounded', () => {
     const activity = new Activity();
-    for (let at = 1; at <= 1000; at++) activity.failed({ at, where: 'run', code: at % 4 ? 'upstream_error' : 'other' });
+    for (let at = 1; at <= 1000; at++)
+      activity.recordFailure({ at, where: 'run', code: at % 4 ? 'upstream_error' : 'other' });
     assert.deepEqual(activity.failuresByCode(), [
       { code: 'upstream_error', where: 'run', count: 150, lastAt: 999 },
       { code: 'other', where: 'run', count: 50, lastAt: 1000 },
@@ -31,7 +32,7 @@ describe('what operators see of the last minutes', () => {
       [61_000, true],
       [62_000, true],
     ] as const)
-      activity.attempt({ ...report, outcome: 'failed', opened }, at);
+      activity.recordAttempt({ ...report, outcome: 'failed', opened }, at);
     assert.deepEqual(
       activity.minutesOf('p', 90_000).map(({ at, failed, opened }) => [at, failed, opened]),
       [
@@ -43,9 +44,9 @@ describe('what operators see of the last minutes', () => {
 
   it('knows the latencies of the attempts that ended well, and leaves out clients that left', () => {
     const activity = new Activity();
-    for (let ms = 1; ms <= 100; ms++) activity.attempt({ ...report, outcome: 'ok', durationMs: ms }, ms);
-    activity.attempt({ ...report, outcome: 'left', durationMs: 9000 }, 200);
-    activity.attempt({ ...report, outcome: 'rate_limit', status: 429, durationMs: 9000 }, 201);
+    for (let ms = 1; ms <= 100; ms++) activity.recordAttempt({ ...report, outcome: 'ok', durationMs: ms }, ms);
+    activity.recordAttempt({ ...report, outcome: 'left', durationMs: 9000 }, 200);
+    activity.recordAttempt({ ...report, outcome: 'rate_limit', status: 429, durationMs: 9000 }, 201);
     assert.deepEqual(activity.attemptsOf('p'), { attempts: 101, failed: 1, p50: 51, p95: 96 });
     assert.deepEqual(activity.failures(1), [
       { at: 201, where: 'provider', code: 'rate_limit', model: 'deep', key: '', provider: 'p', status: 429 },

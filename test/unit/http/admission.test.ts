@@ -6,7 +6,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
 import { Admission, drivenMs } from '../../../src/http/limits/admission.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
-import { nothingUsed, type Used } from '../../../src/upstream/used.ts';
+import { emptyTotals, type UsageTotals } from '../../../src/upstream/usage-totals.ts';
 
 function keyWith(limits: object): KeyConfig {
   const config = configSchema.parse({
@@ -36,8 +36,8 @@ function setUp(limits: object) {
   return { admit, admission, res, clock };
 }
 
-function used(tokens: number, cost = 0): Used {
-  return { ...nothingUsed(), outputTokens: tokens, cost };
+function used(tokens: number, cost = 0): UsageTotals {
+  return { ...emptyTotals(), outputTokens: tokens, cost };
 }
 
 const refused = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
@@ -60,7 +60,7 @@ describe('Admission', () => {
     const { held } = await admit('a', { waits: true, tokens: 60 });
     clock.now = 3_600_000;
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
-    await admission.runBegins({ id: 'a', keyId: 'k', held, runMs: 1000 });
+    await admission.renewRun({ id: 'a', keyId: 'k', held, runMs: 1000 });
     clock.now += DRIVEN_MS - 1;
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     clock.now += 1;
@@ -71,10 +71,10 @@ describe('Admission', () => {
     const { admit, admission } = setUp({ concurrent_runs: 1 });
     await admit('a');
     const held = { place: true };
-    await admission.runBegins({ id: 'of before', keyId: 'k', held, runMs: 1000 });
-    await admission.runEnded({ id: 'a', keyId: 'k', held, used: used(0, 0) });
+    await admission.renewRun({ id: 'of before', keyId: 'k', held, runMs: 1000 });
+    await admission.settleRun({ id: 'a', keyId: 'k', held, used: used(0, 0) });
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
-    await admission.runEnded({ id: 'of before', keyId: 'k', held, used: used(0, 0) });
+    await admission.settleRun({ id: 'of before', keyId: 'k', held, used: used(0, 0) });
     await admit('b');
   });
 
@@ -196,9 +196,9 @@ describe('Admission', () => {
     const { admission, calls } = listing();
     const { held } = await admission.admit({ key: keyWith({}), id: 'a', runMs: 1000, tokens: 1 });
     const run = { id: 'a', keyId: 'k', held, runMs: 1000, used: used(10, 1) };
-    await admission.runBegins(run);
-    await admission.runUsed(run);
-    assert.equal(await admission.runEnded(run), true);
+    await admission.renewRun(run);
+    await admission.noteRunUsage(run);
+    assert.equal(await admission.settleRun(run), true);
     assert.deepEqual(calls, []);
   });
 
@@ -251,7 +251,7 @@ describe('Admission', () => {
     await assert.rejects(run(bob, 'd', 1), refused('concurrency_limit_exceeded'));
     // It travels with the run, as JSON; the team's configuration may have changed by then.
     const held = JSON.parse(JSON.stringify(second.held));
-    await admission.runEnded({ id: 'c', keyId: 'bob', held, used: used(10, 0.25) });
+    await admission.settleRun({ id: 'c', keyId: 'bob', held, used: used(10, 0.25) });
     await first.settle(used(20, 0.5));
     assert.deepEqual(await admission.usage(ann), [
       { name: 'tokens_per_day', limit: 80, used: 20 },
@@ -269,7 +269,7 @@ describe('Admission', () => {
     const { admit, admission, clock } = setUp({ tokens_per_minute: 100 });
     const call = async (tokens: number) => await admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens });
     const run = await admit('a', { tokens: 5000 });
-    await admission.runUsed({ id: 'a', keyId: 'k', held: run.held, runMs: 1000, used: used(90) });
+    await admission.noteRunUsage({ id: 'a', keyId: 'k', held: run.held, runMs: 1000, used: used(90) });
     await (await call(90)).settle(used(50));
     await run.settle(used(60));
     await assert.rejects(call(1), refused('rate_limit_exceeded'));
@@ -295,11 +295,11 @@ describe('Admission', () => {
     assert.deepEqual(held, { place: true, tokens: 90 });
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     // It travels with the run, as JSON.
-    await admission.runEnded({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), used: used(30, 0) });
+    await admission.settleRun({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), used: used(30, 0) });
     await (await admit('b', { tokens: 70 })).undo();
     const { held: all } = await admit('c', { tokens: 71 });
     assert.equal(all.tokens, 71, 'alone it may use up what is left');
-    await admission.runEnded({ id: 'c', keyId: 'k', held: all, used: used(71, 0) });
+    await admission.settleRun({ id: 'c', keyId: 'k', held: all, used: used(71, 0) });
     await assert.rejects(admit('d'), refused('quota_exceeded'));
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { reportJson } from '../../../src/http/report/json-document.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { type ReportObject, reportObject } from '../../../src/protocol/report.ts';
 import { type Report, reportOf } from '../../../src/runs/projections/report.ts';
 import { QUESTION, reportWith, responseWith } from '../../support/finished-report.ts';
@@ -49,7 +49,7 @@ describe('the report as JSON', () => {
     const response = responseWith('Older [1], older [1], much [1], and [2] [3].');
     const [message] = response.output;
     assert.ok(message?.type === 'message');
-    const annotations = answerIn(message)?.annotations ?? [];
+    const annotations = answerPart(message)?.annotations ?? [];
     for (const [at, quote] of ['a "b"', 'a "b"', 'c'].entries()) {
       const annotation = annotations[at];
       if (annotation) annotation.cited_text = quote;
@@ -83,7 +83,7 @@ describe('the report as JSON', () => {
 
   it('says that a report was cut, and is JSON for every reader whatever is in it', () => {
     const report = reportWith('\ud800 half \u0000 </script>', { incomplete_details: { reason: 'budget' } });
-    report.title = report.asked = '\udc00"\\\u0007';
+    report.title = report.fullQuestion = '\udc00"\\\u0007';
     const text = reportJson(report);
     assert.doesNotMatch(text, /\\ud[89a-f]/i);
     const { title, sections, notes, sources } = parsed(report);

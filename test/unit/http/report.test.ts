@@ -5,7 +5,7 @@ import { disposition } from '../../../src/http/report/file-name.ts';
 import { reportDocument } from '../../../src/http/report/html-document.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { reportOf } from '../../../src/runs/projections/report.ts';
 import { QUESTION, reportWith, responseWith } from '../../support/finished-report.ts';
 
@@ -34,7 +34,7 @@ describe('what strangers wrote, in a report as Markdown', () => {
       });
       const [item] = response.output;
       assert.ok(item?.type === 'message');
-      for (const annotation of answerIn(item)?.annotations ?? []) annotation.title = text;
+      for (const annotation of answerPart(item)?.annotations ?? []) annotation.title = text;
       const report = reportOf(response, [{ type: 'message', role: 'user', content: `${text}\n${text}` }]);
       assert.ok(report);
       const rendered = String(marked.parse(reportMarkdown(report)));

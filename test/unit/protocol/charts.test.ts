@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { chartOfBlock, replaceCharts } from '../../../src/protocol/chart/chart-blocks.ts';
-import { chartBlock, chartIn } from '../../../src/protocol/chart/chart-spec.ts';
+import { parseChartBlock, replaceCharts } from '../../../src/protocol/chart/chart-blocks.ts';
+import { formatChart, parseChart } from '../../../src/protocol/chart/chart-spec.ts';
 import { chartSvg } from '../../../src/protocol/chart/chart-svg.ts';
 import { chartTable, tableOfBlock } from '../../../src/protocol/chart/chart-table.ts';
 import { chart, fenced } from '../../support/charts.ts';
 import { assertWellFormed } from '../../support/well-formed-xml.ts';
 
-const read = (spec: unknown) => chartIn(typeof spec === 'string' ? spec : JSON.stringify(spec));
+const read = (spec: unknown) => parseChart(typeof spec === 'string' ? spec : JSON.stringify(spec));
 const lake = { field: 'lake', type: 'nominal' };
 const depth = { field: 'depth', type: 'quantitative' };
 const values = (rows: unknown[]) => chart({ data: { values: rows } });
@@ -22,7 +22,7 @@ describe('a chart of a report', () => {
     });
     const found = read(spec);
     assert.deepEqual(found, { ...chart(), data: { values: [{ lake: 'Baikal', depth: 1642 }] } });
-    assert.deepEqual(found && read(chartBlock(found)), found);
+    assert.deepEqual(found && read(formatChart(found)), found);
   });
 
   it('takes every mark with what it needs', () => {
@@ -132,7 +132,7 @@ describe('a chart of a report', () => {
       replaceCharts(text, () => 'chart'),
       'A.\n\nchart\n\nB.',
     );
-    assert.ok(chartOfBlock(`${block}\n`));
+    assert.ok(parseChartBlock(`${block}\n`));
     for (const other of [`- ${block}`, fenced('{}'), block.slice(0, -3), '```vega-lite\n'.repeat(50), '```vega-lite'])
       assert.equal(
         replaceCharts(other, () => 'chart'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isReadable, shapeOf, topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
+import { isWithinJsonLimits, measureShape, topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 
 const spansIn = (text: string, name = 'model', options?: { anyCase: boolean }) => {
   const json = Buffer.from(text);
@@ -76,7 +76,7 @@ describe('topLevelSpans', () => {
 
 describe('shapeOf', () => {
   const limit = { depth: 9, containers: 9, members: 9, entries: 9 };
-  const shape = (text: string) => shapeOf(Buffer.from(text), limit);
+  const shape = (text: string) => measureShape(Buffer.from(text), limit);
 
   it('counts arrays, objects, members and entries, and nothing in strings', () => {
     assert.deepEqual(shape('1'), { depth: 0, containers: 0, members: 0, entries: 0 });
@@ -106,7 +106,8 @@ describe('JSON of a service', () => {
       `[${'1,'.repeat(200_000)}1]`,
       `[${'{},'.repeat(49_000)}1]`,
     ];
-    for (const json of readable) assert.ok(isReadable(json) && isReadable(Buffer.from(json)), json.slice(0, 20));
+    for (const json of readable)
+      assert.ok(isWithinJsonLimits(json) && isWithinJsonLimits(Buffer.from(json)), json.slice(0, 20));
     const unreadable = [
       nested('[', ']', 101),
       nested('{"a":', '}', 101),
@@ -114,6 +115,7 @@ describe('JSON of a service', () => {
       `[${'{},'.repeat(50_000)}1]`,
       `{${Array.from({ length: 100_001 }, (_, n) => `"${n}":1`).join()}}`,
     ];
-    for (const json of unreadable) assert.ok(!isReadable(json) && !isReadable(Buffer.from(json)), json.slice(0, 20));
+    for (const json of unreadable)
+      assert.ok(!isWithinJsonLimits(json) && !isWithinJsonLimits(Buffer.from(json)), json.slice(0, 20));
   });
 });

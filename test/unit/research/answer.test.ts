@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../src/base/json.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { SearchFailure, type SearchProvider } from '../../../src/tools/web-search/search-provider.ts';
 import { createWebSearchTool } from '../../../src/tools/web-search/web-search.ts';
 import { TurnError, type TurnFailureKind } from '../../../src/upstream/turn.ts';
@@ -52,7 +52,7 @@ describe('the answer of a research run', () => {
     assert.equal(response.status, 'failed');
     assert.equal(response.error?.code, 'upstream_error');
     assert.equal(message?.status, 'incomplete');
-    assert.equal(answerIn(message)?.text, 'The same few words. ');
+    assert.equal(answerPart(message)?.text, 'The same few words. ');
     assert.ok(asked.answer.length < 10);
   });
 
@@ -128,7 +128,7 @@ describe('the answer of a research run', () => {
     });
     assert.deepEqual(
       response.output.map((item) =>
-        item.type === 'reasoning' ? item.content[0]?.text : item.type === 'message' && answerIn(item)?.text,
+        item.type === 'reasoning' ? item.content[0]?.text : item.type === 'message' && answerPart(item)?.text,
       ),
       ['I am ready.', 'How do I put it?', 'So it is.'],
     );

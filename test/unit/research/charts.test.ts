@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ReportDocuments } from '../../../src/http/report/documents.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
-import { chartOfBlock, replaceCharts } from '../../../src/protocol/chart/chart-blocks.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { parseChartBlock, replaceCharts } from '../../../src/protocol/chart/chart-blocks.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { ChartEvidence } from '../../../src/research/charts/chart-evidence.ts';
@@ -66,7 +66,7 @@ describe('charts of a run', () => {
     assert.equal(chartsIn(response.output_text), 1);
     assert.ok(response.output_text.startsWith(`${SAYS}\n\n\`\`\`vega-lite\n{\n  "title": "Depth of two lakes",`));
     assert.ok(response.output_text.endsWith('```\n\nMore.'));
-    assert.equal(answerIn(message)?.annotations.length, 1);
+    assert.equal(answerPart(message)?.annotations.length, 1);
     const deltas = events.filter((event) => event.type === 'response.output_text.delta').map(({ delta }) => delta);
     assert.equal(deltas.join(''), response.output_text);
     assert.equal(deltas.filter((delta) => delta.includes('vega-lite')).length, 1);
@@ -125,7 +125,7 @@ describe('charts of a run', () => {
     assert.match(docx, /\| Baikal \| 1999 \|/);
     assert.doesNotMatch(docx, /vega-lite|"mark"/);
     const { sections } = JSON.parse(json);
-    assert.ok(chartOfBlock(/```vega-lite[\s\S]*?\n```/.exec(sections[0].text)?.[0] ?? ''));
+    assert.ok(parseChartBlock(/```vega-lite[\s\S]*?\n```/.exec(sections[0].text)?.[0] ?? ''));
   });
 
   it('may show what Python computed without a marker, and round it', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { citedAnswer, coveredBy, readSources } from '../../support/cited-answer.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
@@ -169,7 +169,7 @@ describe('addresses in an answer', () => {
       answers: [{ text: ['See https://long.example/the/page and https://other.example/.'] }],
     });
     assert.deepEqual(
-      answerIn(message)?.annotations.map(({ url, source_id, verified }) => [url, source_id, verified]),
+      answerPart(message)?.annotations.map(({ url, source_id, verified }) => [url, source_id, verified]),
       [
         ['https://long.example/the/page', 1, true],
         ['https://other.example/', null, false],
@@ -188,7 +188,7 @@ describe('addresses in an answer', () => {
       answers: [{ text: ['See https://pages.example/a and [1].'] }],
     });
     assert.deepEqual(
-      answerIn(message)?.annotations.map(({ verified }) => verified),
+      answerPart(message)?.annotations.map(({ verified }) => verified),
       [false],
     );
     assert.deepEqual(response.incomplete_details, { reason: 'no_sources' });

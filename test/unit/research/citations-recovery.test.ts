@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ChatModel, TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookup, lookups, runResearch } from '../../support/research-run.ts';
 import { openHarness, question, readAll } from '../../support/run-harness.ts';
@@ -25,7 +25,7 @@ describe('the numbers of an answer that is cut', () => {
     assert.equal(begunIn(asked.answer[1]), 'It is so [3], and so [3, ');
     assert.equal(response.output_text, 'It is so [1], and so [1, 2]. And [3].');
     assert.deepEqual(
-      answerIn(message)?.annotations.map(({ index, source_id }) => [index, source_id]),
+      answerPart(message)?.annotations.map(({ index, source_id }) => [index, source_id]),
       [
         [1, 3],
         [1, 3],
@@ -76,7 +76,7 @@ describe('the numbers of an answer that is cut', () => {
     );
     const annotations = told.map(({ annotation }) => annotation);
     const message = last.response.output.findLast((item) => item.type === 'message');
-    assert.deepEqual(answerIn(message)?.annotations, annotations);
+    assert.deepEqual(answerPart(message)?.annotations, annotations);
     assert.deepEqual(
       annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]),
       [

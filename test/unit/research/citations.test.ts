@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { urlKey } from '../../../src/research/run/sources.ts';
 import { citedAnswer, coveredBy, readSources } from '../../support/cited-answer.ts';
 import { isSlow } from '../../support/fair-time.ts';
@@ -152,9 +152,9 @@ describe('citations of a run', () => {
     for (const { at, annotation } of added)
       assert.ok(shownBefore(at).join('').length >= annotation.end_index, 'no citation is told before its marker');
     assert.equal(shownBefore(added[0]?.at ?? 0).join(''), '🐈 Cats sleep [1], ', 'nor later than it has to be');
-    assert.equal(answerIn(message)?.text, '🐈 Cats sleep [1], dogs [2, 1]. See https://made.up/page. So.');
+    assert.equal(answerPart(message)?.text, '🐈 Cats sleep [1], dogs [2, 1]. See https://made.up/page. So.');
     assert.deepEqual(
-      answerIn(message)?.annotations,
+      answerPart(message)?.annotations,
       added.map(({ annotation }) => annotation),
     );
   });

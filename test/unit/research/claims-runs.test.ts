@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { upgradeEvent } from '../../../src/protocol/event-upgrade.ts';
-import { answerIn, type UrlCitation, urlCitation } from '../../../src/protocol/items.ts';
+import { answerPart, type UrlCitation, urlCitation } from '../../../src/protocol/items.ts';
 import { newResponse, responseObject } from '../../../src/protocol/response.ts';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
@@ -60,7 +60,7 @@ describe('an answer whose claims are held against their sources', () => {
       ' visitors [1]. Otto Klein built the bridge from 1921 to 1926 [2].',
       ' The dam holds 40 million cubic metres [3]. Ada Brand was born in Lund in 1870.',
     ]);
-    const annotations = answerIn(message)?.annotations ?? [];
+    const annotations = answerPart(message)?.annotations ?? [];
     assert.deepEqual(
       annotations.map(({ support }) => support),
       ['quoted', 'partial', 'quoted', 'unchecked'],
@@ -98,7 +98,7 @@ describe('an answer whose claims are held against their sources', () => {
   for (const [what, text] of invented) {
     it(`is doubted where the model invents ${what}`, async () => {
       const { response, message } = await asked([text]);
-      const [annotation] = answerIn(message)?.annotations ?? [];
+      const [annotation] = answerPart(message)?.annotations ?? [];
       assert.ok(annotation?.support === 'partial' || annotation?.support === 'none', text);
       assert.equal(response.claims?.quoted, 0);
       assert.ok(response.warnings.some(({ code }) => code === 'unsupported_claims'));
@@ -141,7 +141,7 @@ describe('a structured answer', () => {
       ],
     });
     const { response, message } = await asked([json], { request: { format } });
-    const annotations: UrlCitation[] = answerIn(message)?.annotations ?? [];
+    const annotations: UrlCitation[] = answerPart(message)?.annotations ?? [];
     assert.deepEqual(
       annotations.map(({ path, start_index, end_index, source_id, support }) => [
         path,
@@ -174,7 +174,7 @@ describe('a structured answer', () => {
       tower: 'Halden Tower',
     };
     const measures = await asked([JSON.stringify(pages)], { request: { format } });
-    const found = answerIn(measures.message)?.annotations.map(({ path }) => path);
+    const found = answerPart(measures.message)?.annotations.map(({ path }) => path);
     assert.deepEqual(found, ['/span', '/visitors', '/built_until', '/tower']);
     const nothing = await asked(['{"rows": [{"name": "Zorb", "metres": 77}], "more": null}'], { request: { format } });
     assert.deepEqual(nothing.response.claims?.unmarked_paths, ['/rows/0/name', '/rows/0/metres', '/more']);
@@ -198,7 +198,7 @@ describe('a structured answer', () => {
       request: { format },
       tools: [table, search],
     });
-    const annotations: UrlCitation[] = answerIn(message)?.annotations ?? [];
+    const annotations: UrlCitation[] = answerPart(message)?.annotations ?? [];
     assert.equal(annotations.length, 200);
     const inChat = toChatCompletion(response).choices[0]?.message.annotations ?? [];
     assert.deepEqual(

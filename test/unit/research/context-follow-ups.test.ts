@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ConversationMessage, EarlierSource } from '../../../src/research/run/request.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { lookups, runResearch, textOf } from '../../support/research-run.ts';
@@ -38,7 +38,7 @@ describe('what a follow-up takes over', () => {
       assert.match(textOf(request), new RegExp(`\\[${count}\\] Page ${count} `));
       if (count < 100)
         assert.match(textOf(request), new RegExp(`turbine of page ${count} gives ${count * 7} kilowatts`));
-      const annotations = answerIn(response.output.findLast((item) => item.type === 'message'))?.annotations;
+      const annotations = answerPart(response.output.findLast((item) => item.type === 'message'))?.annotations;
       assert.deepEqual(
         annotations?.map(({ url, verified }) => [url, verified]),
         [

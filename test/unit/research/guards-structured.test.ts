@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { TextFormat } from '../../../src/protocol/requests/request-formats.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
 import {
@@ -108,7 +108,7 @@ describe('a structured answer', () => {
     const text = '{"ids": [1], "more": [[1]], "told": "Opened in 1871 [1], see https://pages.example/a.\\nBye"}';
     const { message } = await structured([{ text: [text] }], { type: 'json_object' });
     assert.deepEqual(
-      answerIn(message)?.annotations.map(({ start_index, end_index }) => text.slice(start_index, end_index)),
+      answerPart(message)?.annotations.map(({ start_index, end_index }) => text.slice(start_index, end_index)),
       ['[1]', 'https://pages.example/a'],
     );
   });

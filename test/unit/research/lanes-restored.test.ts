@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
-import type { Append, RunStore } from '../../../src/store/run-store.ts';
+import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { assertOneItemAfterTheOther } from '../../support/lane-items.ts';
@@ -63,7 +63,7 @@ function dying(store: RunStore, { n, made }: { n: number; made: boolean }) {
   const died = Promise.withResolvers<void>();
   const buried = Promise.withResolvers<void>();
   let count = 0;
-  const append = async (id: string, batch: Append) => {
+  const append = async (id: string, batch: AppendBatch) => {
     if (++count < n) return await store.append(id, batch);
     if (count === n && made) await store.append(id, batch);
     died.resolve();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ChatModel, TurnPart, TurnRequest } from '../../../src/upstream/turn.ts';
 import { until } from '../../support/http-gateway.ts';
 import { lookup, lookups, runResearch } from '../../support/research-run.ts';
@@ -76,7 +76,7 @@ function assertWhole(response: ReturnType<typeof responseIn>): void {
   assert.equal(response.incomplete_details, null);
   const messages = response.output.filter((item) => item.type === 'message');
   assert.equal(messages.length, 1);
-  const annotations = answerIn(messages[0])?.annotations ?? [];
+  const annotations = answerPart(messages[0])?.annotations ?? [];
   assert.equal(annotations.length, 12 * 75);
   for (const { start_index, end_index, index } of annotations) {
     assert.equal(response.output_text.slice(start_index, end_index), `[${index}]`);

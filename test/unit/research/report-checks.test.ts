@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { verdictsIn } from '../../../src/research/report/verdicts.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
@@ -35,7 +35,7 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   };
   const request = { report: 'short' as const, verify: true, ...more.request };
   const result = await runResearch({ turns: say, answers: say, tools: [read], request });
-  const annotations = answerIn(result.message)?.annotations ?? [];
+  const annotations = answerPart(result.message)?.annotations ?? [];
   return { ...result, annotations, checks: asked.filter((each) => askedFor(each) === 'check') };
 }
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { marked } from 'marked';
 import type { RunId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { sectionsIn } from '../../../src/research/report/outline.ts';
-import type { Append } from '../../../src/store/run-store.ts';
+import type { AppendBatch } from '../../../src/store/run-store.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { TurnError, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
@@ -49,7 +49,7 @@ describe('a report by sections', () => {
     assert.equal(response.output_text, text);
     assert.equal(response.status, 'completed');
     assert.equal(response.incomplete_details, null);
-    const annotations = answerIn(message)?.annotations ?? [];
+    const annotations = answerPart(message)?.annotations ?? [];
     assert.deepEqual(
       annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]),
       [
@@ -381,7 +381,7 @@ async function cutAfter(
   const inner = await memoryStore();
   let n = 0;
   const store = wrapStore(inner, {
-    async append(id: RunId, batch: Append) {
+    async append(id: RunId, batch: AppendBatch) {
       const result = await inner.append(id, batch);
       if (++n === appends) await inner.claim(id, { leaseMs: 0, force: true });
       return result;
@@ -400,7 +400,7 @@ async function cutAfter(
     text: last.response.output_text,
     deltas,
     appends: n,
-    annotations: answerIn(message)?.annotations ?? [],
+    annotations: answerPart(message)?.annotations ?? [],
     chat,
   };
 }

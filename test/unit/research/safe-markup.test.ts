@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { marked } from 'marked';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { mayShowFor } from '../../../src/research/answer/safe-markup.ts';
 import { citedAnswer, readSources } from '../../support/cited-answer.ts';
@@ -234,7 +234,7 @@ describe('what an answer shows', () => {
     });
     const text = '![a] (https://evil.example/?q=1) ![b](https://pages.example/b.png) [c](https://asked.example/c) [1].';
     assert.equal(response.output_text, text);
-    const [citation] = answerIn(message)?.annotations.filter(({ index }) => index === 1) ?? [];
+    const [citation] = answerPart(message)?.annotations.filter(({ index }) => index === 1) ?? [];
     assert.equal(text.slice(citation?.start_index, citation?.end_index), '[1]');
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { openHarness, question, runToEnd, testTool } from '../../support/run-harness.ts';
@@ -20,7 +20,7 @@ const offered = (tools: readonly { name: string }[] | undefined) => tools?.map((
 describe('a proposed plan', () => {
   it('is the answer, a numbered list, and nothing is looked up', async () => {
     const { response, message, chat } = await runResearch({ turns: [{ calls: [PLAN] }], request: { plan: 'propose' } });
-    assert.equal(answerIn(message)?.text, '1. Depth\n2. Age');
+    assert.equal(answerPart(message)?.text, '1. Depth\n2. Age');
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.plan, PLAN.arguments);
     assert.deepEqual(response.warnings, []);
@@ -35,7 +35,7 @@ describe('a proposed plan', () => {
       turns: [{ text: ['I would look at depth.'] }, { calls: [PLAN] }],
       request: { plan: 'propose' },
     });
-    assert.equal(answerIn(message)?.text, '1. Depth\n2. Age');
+    assert.equal(answerPart(message)?.text, '1. Depth\n2. Age');
     assert.match(JSON.stringify(chat.requests[1]?.messages), /Call update_plan now/);
     const { response } = await runResearch({ turns: () => ({ text: ['No.'] }), request: { plan: 'propose' } });
     assert.equal(response.status, 'failed');
@@ -49,7 +49,7 @@ describe('a question to the user', () => {
       turns: [{ calls: [ASK] }],
       request: { clarify: true },
     });
-    assert.equal(answerIn(message)?.text, 'Which lake do you mean?');
+    assert.equal(answerPart(message)?.text, 'Which lake do you mean?');
     assert.equal(response.status, 'completed');
     assert.deepEqual(calls, []);
     assert.deepEqual(response.warnings, []);
@@ -63,7 +63,7 @@ describe('a question to the user', () => {
       turns: [{ calls: lookups('a') }, { calls: [ASK] }],
       request: { clarify: true },
     });
-    assert.equal(answerIn(message)?.text, 'This is the answer.');
+    assert.equal(answerPart(message)?.text, 'This is the answer.');
     assert.match(JSON.stringify(asked.research.at(-1)?.messages), /The research has begun/);
     for (const request of [{}, { clarify: true, toolChoice: 'none' }, { clarify: true, plan: 'propose' }] as const) {
       const { chat } = await runResearch({ turns: [{ calls: [PLAN] }], request });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
 import { lookup, lookups, runResearch, textOf, toolError, toolMessages } from '../../support/research-run.ts';
 import { testConfig, testTool } from '../../support/run-harness.ts';
@@ -163,7 +163,7 @@ describe('tool calls of a research run', () => {
     const message = response.output.at(-1);
     assert.ok(message?.type === 'message');
     assert.deepEqual(
-      answerIn(message)?.annotations.map(({ source_id, url, title }) => [source_id, url, title]),
+      answerPart(message)?.annotations.map(({ source_id, url, title }) => [source_id, url, title]),
       [
         [1, 'https://pages.example/a', 'On a'],
         [2, 'https://pages.example/b', 'On b'],

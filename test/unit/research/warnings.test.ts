@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 import { lookup, lookups, runResearch } from '../../support/research-run.ts';
@@ -96,7 +96,7 @@ describe('the warnings of a run', () => {
       answers: [{ text: ['Read [1], listed [2].'] }],
     });
     assert.deepEqual(
-      answerIn(run.message)?.annotations.map(({ verified }) => verified),
+      answerPart(run.message)?.annotations.map(({ verified }) => verified),
       [true, false],
     );
     assert.deepEqual(run.response.warnings, [

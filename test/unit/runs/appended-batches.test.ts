@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { AppendedBatches } from '../../../src/runs/executing/log/appended-batches.ts';
-import type { Append } from '../../../src/store/run-store.ts';
+import type { AppendBatch } from '../../../src/store/run-store.ts';
 import { frames } from '../../contract/run-store-fixture.ts';
 
 /** Batches of one to three events, every seventh with a transcript entry, every eleventh with that alone. */
-function batches(count: number, from = 3): Append[] {
-  const made: Append[] = [];
+function batches(count: number, from = 3): AppendBatch[] {
+  const made: AppendBatch[] = [];
   let first = from;
   for (let n = 0; n < count; n++) {
     const events = n % 11 === 10 ? 0 : 1 + (n % 3);
@@ -31,7 +31,7 @@ describe('what is kept of acknowledged appends', () => {
         assert.equal(each.first, next);
         next += each.count;
       }
-      const entries = (list: readonly Append[]) => list.flatMap((each) => each.transcript ?? []);
+      const entries = (list: readonly AppendBatch[]) => list.flatMap((each) => each.transcript ?? []);
       // One that stands alone just before may have been lost with it; the store tells where it was not.
       const from = all.findIndex((each) => each.first === batch.first);
       assert.deepEqual(entries(again), entries(all.slice(from)));

@@ -41,8 +41,8 @@ async function goOn(
   const { output } = await harness.runs.response(run);
   const calls = output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
   const outputs = new Map(calls.map((id) => [id, { text: `${n} `.padEnd(OUTPUT, 'told'), images }]));
-  const answered = { outputs, approvals: new Map(), called: new Set<string>(), said: [], isStored };
-  const goingOn = await harness.runs.goOn(CALLER, { previous: `resp_${run.id}`, ...answered });
+  const answered = { outputs, approvals: new Map(), repeatedCalls: new Set<string>(), messages: [], isStored };
+  const goingOn = await harness.runs.resumeResearch(CALLER, { previous: `resp_${run.id}`, ...answered });
   assert.ok(goingOn && ASK.request.kind === 'research');
   return (await runToEnd(harness, { ...ASK, request: { ...ASK.request, ...goingOn } })).run;
 }
@@ -151,8 +151,14 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       const { harness, chat } = await openResearch(storage);
       await using _ = harness;
       const outputs = new Map([[itemId('call', id, { output: 2 }), { text: '2 told' }]]);
-      const answered = { outputs, approvals: new Map(), called: new Set<string>(), said: [], isStored: true };
-      const goingOn = await harness.runs.goOn(CALLER, { previous: `resp_${id}`, ...answered });
+      const answered = {
+        outputs,
+        approvals: new Map(),
+        repeatedCalls: new Set<string>(),
+        messages: [],
+        isStored: true,
+      };
+      const goingOn = await harness.runs.resumeResearch(CALLER, { previous: `resp_${id}`, ...answered });
       assert.ok(goingOn && ASK.request.kind === 'research');
       await runToEnd(harness, { ...ASK, request: { ...ASK.request, ...goingOn } });
       assert.deepEqual(shown(chat), [0, 1, 2]);

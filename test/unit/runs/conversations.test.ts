@@ -53,7 +53,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
       const run = await submit(harness, id);
       // The process dies right behind the step that ends the run: nothing comes after it.
-      await harness.runs.ended(run, limit());
+      await harness.runs.waitForEnd(run, limit());
       const held = await storage.conversations.get(id.slice('conv_'.length));
       assert.equal(held?.holder?.run, run.id);
       const others = Array.from({ length: 5 }, () => instance(storage));
@@ -61,7 +61,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
       assert.equal((await storage.conversations.get(id.slice('conv_'.length)))?.holder, null);
       const next = await submit(harness, id);
-      await harness.runs.ended(next, limit());
+      await harness.runs.waitForEnd(next, limit());
       assert.equal((await texts(harness, id)).length, 4);
     });
 
@@ -80,7 +80,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const other = instance(storage);
       assert.equal((await other.find(CALLER, id)).holder?.run, run.id);
       await using harness = await start();
-      await harness.runs.ended(run, limit());
+      await harness.runs.waitForEnd(run, limit());
       assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
     });
 
@@ -92,7 +92,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       );
       await using harness = await start(looking, [lookup]);
       const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
-      await harness.runs.ended(await submit(harness, id), limit());
+      await harness.runs.waitForEnd(await submit(harness, id), limit());
       const known = await harness.conversations.join(CALLER, id);
       assert.deepEqual(
         known.earlierSources.map(({ url }) => url),
@@ -102,7 +102,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const copy = await harness.conversations.create(eve, { items: [], metadata: {} });
       const items = known.items.map((item) => ({ id: String(item.id), json: JSON.stringify(item) }));
       const most = { items: 100, bytes: 100_000 };
-      await storage.conversations.add(copy.id.slice('conv_'.length), items, { keepMs: 60_000, most });
+      await storage.conversations.add(copy.id.slice('conv_'.length), items, { keepMs: 60_000, max: most });
       const { items: copied, earlierSources } = await harness.conversations.join(eve, copy.id);
       assert.deepEqual([copied.length, earlierSources], [items.length, []]);
     });
@@ -115,7 +115,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       await assert.rejects(submit(harness, id), { code: 'conversation_locked' });
       // No later than another instance takes over what was created.
       assert.equal((await later(storage, LEASE_MS).find(CALLER, id)).holder, null);
-      await harness.runs.ended(await submit(harness, id), limit());
+      await harness.runs.waitForEnd(await submit(harness, id), limit());
       assert.equal((await texts(harness, id)).length, 2);
     });
 
@@ -142,7 +142,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const run = await submit(harness, id);
       goOn.resolve();
       await assert.rejects(late, { code: 'conversation_locked' });
-      await harness.runs.ended(run, limit());
+      await harness.runs.waitForEnd(run, limit());
       assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
       assert.equal(await storage.runs.get(await creating.promise), undefined);
     });

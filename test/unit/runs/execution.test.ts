@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
 import type { Submission } from '../../../src/runs/runs.ts';
-import type { Append, RunStore } from '../../../src/store/run-store.ts';
+import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
 import { openHarness, question, readAll, runToEnd, testConfig, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-const holds = (text: string) => (batch: Append) => Buffer.from(batch.frames).includes(text);
+const holds = (text: string) => (batch: AppendBatch) => Buffer.from(batch.frames).includes(text);
 const startsACall = holds('"type":"tool_call"');
 
 /** A store whose `append` can be made to wait or replaced. */
@@ -119,7 +119,7 @@ describe('a terminal event that an accepted cancel refuses', () => {
     ['none', []],
   ] as const) {
     it(`is rolled back and written as cancelled, with every item closed once (${what})`, async () => {
-      const refused: Append[] = [];
+      const refused: AppendBatch[] = [];
       const store = await storeWith(async (inner, id, batch) => {
         // The cancel comes while the last append is on its way.
         if (batch.end?.status === 'completed') assert.equal((await inner.requestCancel(id)).result, 'accepted');
@@ -163,7 +163,7 @@ describe('a terminal event that an accepted cancel refuses', () => {
       const message = last.response.output.find((item) => item.type === 'message');
       assert.ok(message?.type === 'message');
       assert.equal(message.status, 'incomplete');
-      assert.equal(answerIn(message)?.text, [...text, 'x'].join(''));
+      assert.equal(answerPart(message)?.text, [...text, 'x'].join(''));
       assert.equal((await harness.runs.response(run)).status, 'cancelled');
       await store.close();
     });

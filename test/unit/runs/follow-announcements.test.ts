@@ -66,7 +66,11 @@ class Announced implements AsyncDisposable {
       },
     });
     const pass = (batch: LogBatch) => this.takes && this.#took(batch);
-    for await (const batch of followLog(store, this.#claim.run.id, { after: 2, signal: this.#left.signal, pass })) {
+    for await (const batch of followLog(store, this.#claim.run.id, {
+      after: 2,
+      signal: this.#left.signal,
+      deliver: pass,
+    })) {
       this.#took(batch);
       await this.gate;
     }

@@ -129,7 +129,7 @@ describe('following a run', () => {
       const { last } = (await store.get(run.id)) ?? assert.fail();
       const left = new AbortController();
       const reading = (async () => {
-        for await (const { frames } of followLog(store, run.id, { after: last, signal: left.signal, pass })) {
+        for await (const { frames } of followLog(store, run.id, { after: last, signal: left.signal, deliver: pass })) {
           got.push(frames);
           await turnOfLoop();
         }
@@ -160,7 +160,8 @@ describe('following a run', () => {
     const pass = (batch: LogBatch) => got.push(batch.frames) > 0;
     const iterated: LogBatch[] = [];
     const reading = (async () => {
-      for await (const batch of followLog(watched, run.id, { after: 2, signal: LIMIT(), pass })) iterated.push(batch);
+      for await (const batch of followLog(watched, run.id, { after: 2, signal: LIMIT(), deliver: pass }))
+        iterated.push(batch);
     })();
     await subscribed.promise;
     await store.append(run.id, events(token, 3, 5));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { runEvent } from '../../../src/protocol/events.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { messageWords } from '../../../src/protocol/items.ts';
+import { messageText } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { applyEvent } from '../../../src/runs/projections/fold.ts';
 import { offsetAfter } from '../../../src/store/frames.ts';
@@ -80,7 +80,7 @@ describe('the event log of a run', () => {
             .filter((e) => 'delta' in e && 'item_id' in e && e.item_id === item.id)
             .map((e) => ('delta' in e ? e.delta : ''))
             .join('');
-          assert.equal(text, item.type === 'message' ? messageWords(item) : item.content[0]?.text);
+          assert.equal(text, item.type === 'message' ? messageText(item) : item.content[0]?.text);
         });
         if (response.status === 'completed') assert.equal(response.output_text, script.answer.join(''));
       }),

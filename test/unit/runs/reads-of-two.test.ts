@@ -63,7 +63,7 @@ async function makeRuns(harness: Harness): Promise<RunRecord[]> {
     const { run } = await harness.runs.submit(
       question({ api: 'async', request: { kind: 'proxy', body: '{"n":12345678901234567890}' } }),
     );
-    await harness.runs.ended(run, { signal: AbortSignal.timeout(10_000) });
+    await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(10_000) });
     made.push(research.run, await harness.runs.find(CALLER, 'async', harness.runs.idOf(run, 'async')));
   }
   return made.slice(2);
@@ -146,7 +146,7 @@ describe('a read of an ended run that asks the store more than once', () => {
     const outcome = await ASKED['a response']?.(blind.runs, run).catch((thrown: unknown) => thrown);
     assert.ok(outcome instanceof GatewayError && outcome.code === 'store_unavailable', String(outcome));
     waits.resolve();
-    await slow.runs.ended(run, { signal: AbortSignal.timeout(10_000) });
+    await slow.runs.waitForEnd(run, { signal: AbortSignal.timeout(10_000) });
     await harness.stop();
   });
 });

@@ -3,7 +3,7 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { answerIn } from '../../../src/protocol/items.ts';
+import { answerPart } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
 import { AppendTick } from '../../../src/runs/executing/log/append-tick.ts';
 import { LogWriter } from '../../../src/runs/executing/log/log-writer.ts';
@@ -119,7 +119,7 @@ describe('the snapshot of a running run', () => {
     assert.match(String(await harness.runs.responseJson(await find(harness, run))), /one two three four/);
     assert.equal(response.output_text, 'one two three', 'what was given does not grow');
     const [message] = response.output;
-    assert.equal(message?.type === 'message' && answerIn(message)?.text, 'one two three');
+    assert.equal(message?.type === 'message' && answerPart(message)?.text, 'one two three');
     chat.say('END');
     while ((await find(harness, run)).status !== 'completed') await turnOfLoop();
     const ended = await find(harness, run);

@@ -54,7 +54,7 @@ describe('what is owed to Redis', () => {
       close: async () => {},
     };
     const limits = redisLimits({ redis, keys: new RedisKeys('test'), log: silentLogger, now: Date.now });
-    const giveBack = (id: string) => limits.giveBack({ key: 'ann', id }, [{ kind: 'place', name: 'p' }]);
+    const giveBack = (id: string) => limits.release({ key: 'ann', id }, [{ kind: 'place', name: 'p' }]);
     assert.equal(await giveBack('a'), false);
     isAway = false;
     assert.equal(await giveBack('b'), true);

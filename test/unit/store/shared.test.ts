@@ -67,8 +67,8 @@ describe('a store that another process of the gateway holds', () => {
         taken.resolve(results);
         return results;
       },
-      async giveBack(...args) {
-        const done = await counted.giveBack(...args);
+      async release(...args) {
+        const done = await counted.release(...args);
         givenBack.resolve();
         return done;
       },

@@ -65,7 +65,7 @@ describe('limits in SQLite', () => {
       await store.limits.take({ key: 'ann', id: 'call' }, [
         { kind: 'budget', ...window, points: 10, limit: 100, ttlMs: 60_000 },
       ]);
-      await store.limits.giveBack({ key: 'ann', id: 'call' }, [{ kind: 'budget', ...window, points: 10, spent: 8 }]);
+      await store.limits.release({ key: 'ann', id: 'call' }, [{ kind: 'budget', ...window, points: 10, spent: 8 }]);
     }
     await store.close();
     clock.at += 61_000;

@@ -512,7 +512,7 @@ describe('the SQLite store over its database', () => {
     const { id } = claimedByUs.run;
     await withoutRoom(() => store.claim(queued.id, { ...LEASE, force: true }));
     assert.deepEqual(await store.countOpen(), { queued: 1, inProgress: 1 });
-    assert.ok((await store.claimable({ limit: 10 })).includes(queued.id), 'it is free as before');
+    assert.ok((await store.findClaimable({ limit: 10 })).includes(queued.id), 'it is free as before');
 
     await withoutRoom(() => store.requestCancel(id));
     assert.deepEqual(await store.renew(id, { ...LEASE, token: claimedByUs.token }), { result: 'ok', cancel: false });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import type { Logger } from '../../../src/base/logger.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { inTrace } from '../../../src/base/trace-context.ts';
+import { runInTrace } from '../../../src/base/trace-context.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { createConfiguredSearch } from '../../../src/tools/web-search/configured-search.ts';
 import { fuseByRank } from '../../../src/tools/web-search/local/ranking.ts';
@@ -118,7 +118,7 @@ describe('the local search with embeddings', () => {
     await using search = await open(provider.server.origin);
     await until(async () => (await search.find('physician')).length > 0);
     const trace = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` };
-    await inTrace(trace, () => callTool(search.tool, { queries: ['which vehicle'] }));
+    await runInTrace(trace, () => callTool(search.tool, { queries: ['which vehicle'] }));
     const sent = provider.traces.map(([text, traceparent]) => traceparent && [text, traceparent]).filter(Boolean);
     assert.deepEqual(sent, [['which vehicle', trace.traceparent]]);
   });

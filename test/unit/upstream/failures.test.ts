@@ -109,7 +109,7 @@ describe('an error answer', () => {
 
   it('is cleaned of credentials in use and of what looks like one, and cut', () => {
     const mask = new SecretMask(['secret-of-mine', ...headerSecrets({ authorization: 'Basic dXNlcjpwYXNz' })]);
-    const text = mask.message(
+    const text = mask.cleanMessage(
       `secret-of-mine dXNlcjpwYXNz Bearer abcdefgh sk-proj-1234567890 sk-abc***********wxyz ${'x'.repeat(500)}`,
     );
     assert.ok(!/secret-of-mine|dXNlc|abcdefgh|1234567890|wxyz/.test(text), text);

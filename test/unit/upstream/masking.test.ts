@@ -24,9 +24,9 @@ describe('credentials in what a model says', () => {
   const { target } = configured('sk-provider-credential', { authorization: 'Bearer header-credential-1' });
 
   it('are blanked wherever they stand, with and without their scheme', () => {
-    assert.equal(target.mask.text('key sk-provider-credential!', REDACTED), 'key [redacted]!');
+    assert.equal(target.mask.maskText('key sk-provider-credential!', REDACTED), 'key [redacted]!');
     assert.equal(
-      target.mask.text('header-credential-1 and Bearer header-credential-1', REDACTED),
+      target.mask.maskText('header-credential-1 and Bearer header-credential-1', REDACTED),
       '[redacted] and [redacted]',
     );
   });
@@ -51,7 +51,7 @@ describe('credentials in what a model says', () => {
   it('leave ordinary words alone, also short placeholders of keyless servers', () => {
     const keyless = configured('EMPTY', {}).target;
     assert.equal(
-      keyless.mask.text('The list is EMPTY, said the Bearer.', REDACTED),
+      keyless.mask.maskText('The list is EMPTY, said the Bearer.', REDACTED),
       'The list is EMPTY, said the Bearer.',
     );
   });
@@ -66,14 +66,14 @@ describe('what of a provider is a secret', () => {
     const hidden = ['sk-provider-credential', 'header-credential-2'];
     const message = (text: string) => target.failureOfStreamError({ error: { message: text } }).message;
     for (const text of shown) {
-      assert.ok(target.mask.text(text, REDACTED) === text, text);
-      assert.ok(target.mask.text(text) === text, text);
+      assert.ok(target.mask.maskText(text, REDACTED) === text, text);
+      assert.ok(target.mask.maskText(text) === text, text);
       assert.ok(message(text).includes(text), text);
       assert.ok(![...secretsIn(config)].includes(text), text);
     }
     for (const text of hidden) {
-      assert.ok(!target.mask.text(text, REDACTED).includes(text), text);
-      assert.ok(!target.mask.text(text).includes(text), text);
+      assert.ok(!target.mask.maskText(text, REDACTED).includes(text), text);
+      assert.ok(!target.mask.maskText(text).includes(text), text);
       assert.ok(!message(text).includes(text), text);
       assert.ok([...secretsIn(config)].includes(text), text);
     }

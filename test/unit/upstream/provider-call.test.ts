@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import type { Dispatcher } from 'undici';
-import { hadItsShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
+import { exceedsTurnShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 import { type AnswerHead, ProviderCall, type ReceiverControl } from '../../../src/upstream/transport/provider-call.ts';
 
@@ -162,10 +162,10 @@ describe('an answer that takes long to read', () => {
   });
 
   it('takes of a share that all have together', async () => {
-    assert.equal(hadItsShare(3), false);
-    assert.equal(hadItsShare(3), true);
-    assert.equal(hadItsShare(0), true);
+    assert.equal(exceedsTurnShare(3), false);
+    assert.equal(exceedsTurnShare(3), true);
+    assert.equal(exceedsTurnShare(0), true);
     await yieldToEventLoop();
-    assert.equal(hadItsShare(3), false);
+    assert.equal(exceedsTurnShare(3), false);
   });
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { UsageRow, UsageStore } from '../../../src/store/beside/usage-store.ts';
-import { nothingUsed } from '../../../src/upstream/used.ts';
+import type { UsageRow, UsageStore } from '../../../src/store/side-stores/usage-store.ts';
+import { emptyTotals } from '../../../src/upstream/usage-totals.ts';
 import { UsageLog } from '../../../src/usage/usage.ts';
 
 /** A store that takes what it is given, or fails before or behind that. */
@@ -28,7 +28,7 @@ describe('what was used', () => {
   it('is given again under the same name until the store says that it has it, and what came since behind it', async () => {
     const { store, faults } = faultyStore();
     const log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
-    const call = { labels: { key: 'k', model: 'm' }, used: { ...nothingUsed(), inputTokens: 7 }, failed: false };
+    const call = { labels: { key: 'k', model: 'm' }, used: { ...emptyTotals(), inputTokens: 7 }, failed: false };
     faults.push('behind', 'before', 'behind');
     for (let n = 0; n < 4; n++) {
       log.add(call);
@@ -47,11 +47,11 @@ describe('what was used', () => {
     const { store } = faultyStore();
     await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
     const call = log.begin({ key: 'k', model: 'm' });
-    const used = (inputTokens: number, cost: number) => ({ ...nothingUsed(), inputTokens, cost });
-    call.noted(used(10, 0.1));
+    const used = (inputTokens: number, cost: number) => ({ ...emptyTotals(), inputTokens, cost });
+    call.update(used(10, 0.1));
     await log.flush();
-    call.noted(used(25, 0.2));
-    call.ended(used(30, 0.4), { failed: true });
+    call.update(used(25, 0.2));
+    call.end(used(30, 0.4), { failed: true });
     await log.flush();
     const rows = await log.day('2026-11-26');
     const counted = ['requests', 'errors', 'input_tokens', 'cost_nanos'] as const;
@@ -64,7 +64,7 @@ describe('what was used', () => {
   it('loses no tokens where a store is away for long, but the tags beyond a bound', async () => {
     const { store, faults } = faultyStore();
     await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
-    const used = { ...nothingUsed(), inputTokens: 1 };
+    const used = { ...emptyTotals(), inputTokens: 1 };
     faults.push(...Array.from({ length: 1000 }, () => 'before'));
     for (let n = 0; n < 25_000; n++) {
       log.add({ labels: { key: `k${n % 25}`, model: 'm', tag: `t${Math.floor(n / 25)}` }, used, failed: false });
@@ -83,7 +83,7 @@ describe('what was used', () => {
   it('has metrics of a thousand pairs of key and model, and of the others together', async () => {
     const registry = new Registry();
     await using log = new UsageLog({ store: faultyStore().store, registry, clock: systemClock, log: silentLogger });
-    const used = { ...nothingUsed(), inputTokens: 1 };
+    const used = { ...emptyTotals(), inputTokens: 1 };
     for (let n = 0; n < 1100; n++) log.add({ labels: { key: `k${n}`, model: 'm' }, used, failed: false });
     for (let n = 0; n < 10; n++) log.add({ labels: { key: 'k7', model: `m${n}` }, used, failed: false });
     const lines = (await registry.metrics())
@@ -95,7 +95,7 @@ describe('what was used', () => {
 
   it('is read although calls come faster than a store takes them', async () => {
     const { store } = faultyStore();
-    const call = { labels: { key: 'k', model: 'm' }, used: nothingUsed(), failed: false };
+    const call = { labels: { key: 'k', model: 'm' }, used: emptyTotals(), failed: false };
     let batches = 0;
     const slow: UsageStore = {
       ...store,
@@ -113,7 +113,7 @@ describe('what was used', () => {
     const { store, faults } = faultyStore();
     await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
     faults.push('before');
-    log.add({ labels: { key: 'k', model: 'm' }, used: nothingUsed(), failed: false });
+    log.add({ labels: { key: 'k', model: 'm' }, used: emptyTotals(), failed: false });
     for (let day = 1; day <= 9; day++) await log.day(`2026-11-0${day}`);
     assert.deepEqual(faults, ['before']);
   });

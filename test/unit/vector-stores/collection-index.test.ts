@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { compileFilter, filter } from '../../../src/vector-stores/filters.ts';
+import { compileFilter, filterSchema } from '../../../src/vector-stores/filters.ts';
 import { CollectionIndex } from '../../../src/vector-stores/index/collection-index.ts';
 
 const fileOf = (path: string, text: string, attributes = {}) => ({
@@ -126,11 +126,11 @@ describe('a filter by attributes', () => {
   it('is read up to a depth, and compares values of one kind', async () => {
     const deep = (depth: number): object =>
       depth === 0 ? { type: 'eq', key: 'a', value: 1 } : { type: 'and', filters: [deep(depth - 1)] };
-    assert.ok(filter.safeParse(deep(8)).success);
-    assert.ok(!filter.safeParse(deep(9)).success);
-    assert.ok(!filter.safeParse(deep(500)).success);
+    assert.ok(filterSchema.safeParse(deep(8)).success);
+    assert.ok(!filterSchema.safeParse(deep(9)).success);
+    assert.ok(!filterSchema.safeParse(deep(500)).success);
     const test = (one: object, attributes: Record<string, string | number | boolean>) =>
-      compileFilter(filter.parse(one))(attributes);
+      compileFilter(filterSchema.parse(one))(attributes);
     assert.ok(test({ type: 'gt', key: 'a', value: 'b' }, { a: 'c' }));
     assert.ok(!test({ type: 'gt', key: 'a', value: 1 }, { a: '2' }));
     assert.ok(test({ type: 'ne', key: 'a', value: 1 }, {}));

@@ -1,4 +1,4 @@
-import { escapedMarkup } from '../../../base/text.ts';
+import { escapeMarkup } from '../../../base/text.ts';
 
 /** The namespaces of Word's parts, for their root elements. */
 export const WORD_NAMESPACES =
@@ -11,7 +11,7 @@ export function xmlText(text: string): string {
   const allowed = text
     .toWellFormed()
     .replace(/[\p{Cc}\ufffe\uffff]/gu, (letter) => (letter === '\n' || letter === '\t' ? letter : ''));
-  return escapedMarkup(allowed);
+  return escapeMarkup(allowed);
 }
 
 /** A part with its XML declaration. */

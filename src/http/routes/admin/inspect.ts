@@ -1,6 +1,6 @@
 import { toSeconds } from '../../../base/clock.ts';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
-import { shownConfig } from '../../../config/shown-config.ts';
+import { maskedConfig } from '../../../config/masked-config.ts';
 import { type AuditList, auditQuery } from '../../../protocol/operating/admin.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
@@ -17,7 +17,7 @@ export async function listAudit({ audit }: AppDeps, { req }: Call): Promise<Answ
 
 /** `GET /admin/config` (docs/keys.md, "The configuration"): the current one. */
 export async function getConfig({ config }: AppDeps): Promise<Answer> {
-  return json({ object: 'config', config: shownConfig(config.current()) });
+  return json({ object: 'config', config: maskedConfig(config.current()) });
 }
 
 /** `GET /admin/responses/:id/turns/:turn` (docs/api.md, "The prompt of a turn"), for runs of the key's own user. */

@@ -7,7 +7,7 @@ import { crossCheck } from '../../../config/cross-checks.ts';
 import { keyringOf } from '../../../config/keyring.ts';
 import { name } from '../../../config/schema/values.ts';
 import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
-import { explained } from '../../../keys/explain.ts';
+import { explainKeyModel } from '../../../keys/explain.ts';
 import { type KeySettings, keySettings, LOCKED, type StoredKey } from '../../../keys/stored-key.ts';
 import { type AdminKey, auditQuery, rotateKeyBody } from '../../../protocol/operating/admin.ts';
 import { explainQuery } from '../../../protocol/operating/explanation.ts';
@@ -31,7 +31,7 @@ const modelQuery = explainQuery.partial();
 export async function listKeys({ keys, config }: AppDeps, { req }: Call): Promise<Answer> {
   const query = readQuery(req, auditQuery);
   const page = await keys.list(query);
-  const ofFile = query.after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
+  const ofFile = query.after === undefined ? config.current().keys.filter(({ id }) => keys.isInFile(id)) : [];
   return json({
     object: 'list',
     data: [...ofFile.map(adminKeyOfFile), ...page.keys.map(adminKeyOf)],
@@ -52,7 +52,7 @@ export async function createKey(deps: AppDeps, call: Call): Promise<Answer> {
 export async function getKey({ keys, admission, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
   const known = keyringOf(config.current()).byId(id);
-  const shown = known && keys.isOfFile(id) ? adminKeyOfFile(known) : adminKeyOf(await keys.get(id));
+  const shown = known && keys.isInFile(id) ? adminKeyOfFile(known) : adminKeyOf(await keys.get(id));
   return json({ ...shown, used: known ? await admission.usage(known) : [] });
 }
 
@@ -65,7 +65,7 @@ export async function explainKey({ keys, config }: AppDeps, { req }: Call): Prom
   const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;
   if (!model) throw fieldError('invalid_parameter', 'model', `there is no model ${name}.`);
   const key = keyringOf(current).byId(id);
-  if (key) return json(explained(current, { key, name, model }));
+  if (key) return json(explainKeyModel(current, { key, name, model }));
   await keys.get(id);
   throw new GatewayError('not_found', `The key ${id} is not in use at this moment.`);
 }
@@ -118,7 +118,7 @@ function requireKnownFields<T extends typeof newKey | typeof keySettings>(schema
 }
 
 function refuseFileKey({ keys }: AppDeps, id: string): void {
-  if (!keys.isOfFile(id)) return;
+  if (!keys.isInFile(id)) return;
   throw new GatewayError('invalid_parameter', `The key ${id} stands in the configuration file: change it there.`);
 }
 

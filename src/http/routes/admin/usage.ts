@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fieldError } from '../../../base/errors.ts';
 import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/operating/admin.ts';
-import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/beside/usage-store.ts';
-import { dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
+import { emptyUsage, USAGE_COUNTS, type UsageRow } from '../../../store/side-stores/usage-store.ts';
+import { dayOf, RETENTION_DAYS } from '../../../usage/usage.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
@@ -48,8 +48,8 @@ function groupsIn(text: string): UsageGroup[] {
 
 function daysFrom(from: string, to: string): string[] {
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-  if (days < 1 || days > KEPT_DAYS + 1) {
-    const what = `expected a day that is not behind to, and at most ${KEPT_DAYS} days before it.`;
+  if (days < 1 || days > RETENTION_DAYS + 1) {
+    const what = `expected a day that is not behind to, and at most ${RETENTION_DAYS} days before it.`;
     throw fieldError('invalid_parameter', 'from', what);
   }
   return Array.from({ length: days }, (_, index) => dayOf(Date.parse(from) + index * DAY_MS));

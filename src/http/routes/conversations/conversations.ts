@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../base/json.ts';
 import { createConversation, updateConversation } from '../../../protocol/requests/conversation-requests.ts';
 import { requireExactMetadata } from '../../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
-import { shownConversation } from '../../../runs/conversations.ts';
+import { toConversationObject } from '../../../runs/conversations.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
@@ -22,7 +22,7 @@ export async function postConversation(deps: AppDeps, call: Call): Promise<Answe
 
 /** `GET /v1/conversations/:id`. */
 export async function getConversation({ conversations }: AppDeps, call: Call): Promise<Answer> {
-  return json(shownConversation(await conversations.find(call.identity.caller, idOf(call))));
+  return json(toConversationObject(await conversations.find(call.identity.caller, idOf(call))));
 }
 
 /** `POST /v1/conversations/:id`: replaces the metadata. */

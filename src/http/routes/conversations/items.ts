@@ -2,8 +2,8 @@ import type { JsonObject } from '../../../base/json.ts';
 import { createConversationItems } from '../../../protocol/requests/conversation-requests.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
 import { listConversationItemsQuery } from '../../../protocol/requests/queries.ts';
-import { listOf } from '../../../protocol/response.ts';
-import { shownConversation } from '../../../runs/conversations.ts';
+import { listObject } from '../../../protocol/response.ts';
+import { toConversationObject } from '../../../runs/conversations.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import type { Call } from '../../endpoint.ts';
@@ -36,7 +36,7 @@ export async function getItem(deps: AppDeps, call: Call): Promise<Answer> {
 export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
   const record = await recordOf(deps, call);
   await deps.conversations.removeItem(record, itemOf(call));
-  return json(shownConversation(record));
+  return json(toConversationObject(record));
 }
 
 /** The items of a body as they are stored: attached bytes become files of their own. */
@@ -55,7 +55,7 @@ function itemOf({ req }: Call): string {
 }
 
 function page(items: readonly JsonObject[], hasMore: boolean) {
-  return listOf(
+  return listObject(
     items.map((item) => ({ ...item, id: String(item.id) })),
     hasMore,
   );

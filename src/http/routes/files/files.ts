@@ -7,8 +7,8 @@ import { publicFileId } from '../../../files/files.ts';
 import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listFilesQuery } from '../../../protocol/requests/queries.ts';
-import { listOf } from '../../../protocol/response.ts';
-import type { FileRecord } from '../../../store/beside/file-store.ts';
+import { listObject } from '../../../protocol/response.ts';
+import type { FileRecord } from '../../../store/side-stores/file-store.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, refuseNewWork } from '../../endpoint.ts';
@@ -22,7 +22,7 @@ export async function postFile(deps: AppDeps, call: Call): Promise<Answer> {
   const { caller, context } = call.identity;
   await using stack = new AsyncDisposableStack();
   const take = (source: Readable, { signal }: { signal: AbortSignal }) =>
-    deps.files.take(source, { user: caller.user, signal });
+    deps.files.receive(source, { user: caller.user, signal });
   const { file, fields } = await readUpload(call, { take, stack, signal: context.signal });
   if (!file) throw fieldError('missing_parameter', 'file', 'the form holds no file.');
   const { purpose, expires_after } = parseValue(uploadFields, nestFields(fields));
@@ -40,7 +40,7 @@ export async function listFiles({ files }: AppDeps, { req, identity: { caller } 
   const { after: cursor, ...query } = readQuery(req, listFilesQuery);
   const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
   const page = await files.list({ user: caller.user, ...query, after });
-  return json(listOf(page.files.map(fileObject), page.hasMore));
+  return json(listObject(page.files.map(fileObject), page.hasMore));
 }
 
 /** `GET /v1/files/:id`. */

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
-import type { TakenBytes } from '../../../files/file-place.ts';
+import type { ReceivedBlob } from '../../../files/blob-store.ts';
 import type { Call } from '../../endpoint.ts';
 import { mediaType, requireIdentity } from '../../middleware/body.ts';
 
 /** A form with one file. */
 export interface Upload {
   /** Undefined if the form has none. */
-  file: { name: string; type: string; taken: TakenBytes } | undefined;
+  file: { name: string; type: string; taken: ReceivedBlob } | undefined;
   /** The other fields, by name. */
   fields: ReadonlyMap<string, string>;
 }
@@ -27,7 +27,7 @@ export async function readUpload(
     stack,
     signal,
   }: {
-    take(source: Readable, options: { signal: AbortSignal }): Promise<TakenBytes>;
+    take(source: Readable, options: { signal: AbortSignal }): Promise<ReceivedBlob>;
     stack: AsyncDisposableStack;
     signal: AbortSignal;
   },

@@ -1,5 +1,5 @@
 import { fieldError, GatewayError } from '../../../base/errors.ts';
-import { listOf } from '../../../protocol/response.ts';
+import { listObject } from '../../../protocol/response.ts';
 import {
   attachFileBody,
   createBatchBody,
@@ -41,7 +41,7 @@ export async function listStoreFiles(deps: AppDeps, call: Call): Promise<Answer>
   const after = cursor && (await deps.vectorStores.fileCursor(store.id, cursor));
   const page = await deps.vectorStores.listFiles(store.id, { ...paging, after, state: query.filter });
   const files = isBackward ? page.files.reverse() : page.files;
-  return json(listOf(files.map(shownFile), page.hasMore));
+  return json(listObject(files.map(shownFile), page.hasMore));
 }
 
 /** `GET .../files/:file`. */
@@ -125,7 +125,7 @@ export async function listBatchFiles(deps: AppDeps, call: Call): Promise<Answer>
     missing: (param) => fieldError('not_found', param, 'there is no such file in this batch.'),
     isListed: ({ state }) => filter === undefined || state === filter,
   });
-  return json(listOf(data.map(shownFile), hasMore));
+  return json(listObject(data.map(shownFile), hasMore));
 }
 
 async function fileOf(deps: AppDeps, call: Call): Promise<StoredFile> {

@@ -5,7 +5,7 @@ import {
   type VectorStoreFileObject,
   type VectorStoreObject,
 } from '../../../protocol/vector-stores.ts';
-import type { Batch, FileState, StoredFile, VectorStore } from '../../../vector-stores/records.ts';
+import type { FileBatch, FileState, StoredFile, VectorStore } from '../../../vector-stores/records.ts';
 import { expiryOf } from '../../../vector-stores/vector-stores.ts';
 
 /** Vector stores, their files and batches, as clients see them. */
@@ -57,7 +57,7 @@ export function shownFile({
 /** What OpenAI shows for `auto`. Files are split by headings and pages regardless. */
 const STRATEGY = { type: 'static' as const, static: { max_chunk_size_tokens: 800, chunk_overlap_tokens: 400 } };
 
-export function shownBatch({ id, store, createdAt }: Batch, files: readonly StoredFile[]): FileBatchObject {
+export function shownBatch({ id, store, createdAt }: FileBatch, files: readonly StoredFile[]): FileBatchObject {
   const counts: Counts = { in_progress: 0, completed: 0, failed: 0, cancelled: 0 };
   for (const { state } of files) counts[state] += 1;
   const isOver = counts.in_progress === 0;

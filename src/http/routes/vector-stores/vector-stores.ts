@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldError } from '../../../base/errors.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
-import { listOf } from '../../../protocol/response.ts';
+import { listObject } from '../../../protocol/response.ts';
 import {
   createVectorStoreBody,
   listVectorStoresQuery,
@@ -9,7 +9,7 @@ import {
   searchBody,
   updateVectorStoreBody,
 } from '../../../protocol/vector-stores.ts';
-import { filter as filterSchema } from '../../../vector-stores/filters.ts';
+import { filterSchema } from '../../../vector-stores/filters.ts';
 import type { StoreValue, VectorStore } from '../../../vector-stores/records.ts';
 import { type Answer, json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
@@ -45,7 +45,7 @@ export async function listVectorStores(deps: AppDeps, { req, identity: { caller 
   const after = cursor && (await deps.vectorStores.storeCursor(caller.user, cursor));
   const page = await deps.vectorStores.list(caller.user, { ...query, after });
   const stores = isBackward ? page.stores.reverse() : page.stores;
-  return json(listOf(await Promise.all(stores.map((store) => showStore(deps, store))), page.hasMore));
+  return json(listObject(await Promise.all(stores.map((store) => showStore(deps, store))), page.hasMore));
 }
 
 /** `GET /v1/vector_stores/:id`. */

@@ -1,4 +1,4 @@
-import type { MarkupNode } from '../../drawn-node.ts';
+import type { MarkupNode } from '../../markup-node.ts';
 import type { ChartSpec } from '../chart.ts';
 
 /** Draws a chart as a tree of SVG elements. */

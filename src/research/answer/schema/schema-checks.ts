@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfinedPool } from '../../../base/confined/confined-pool.ts';
-import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worker.ts';
+import { ConfinedWorker, JobFailedError } from '../../../base/confined/confined-worker.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import type { WorkLimits } from '../../../base/load/process-usage.ts';
 import { type SchemaChecker, type SchemaJob, type SchemaVerdict, schemaVerdict } from './schema-job.ts';
@@ -38,7 +38,7 @@ export class SchemaChecks implements SchemaChecker, Disposable {
       name: 'schema_checks',
       permits: size,
       maxWaiting,
-      full: busy,
+      fullError: busy,
       start: startChecker,
       idleMs,
     });
@@ -61,7 +61,7 @@ export class SchemaChecks implements SchemaChecker, Disposable {
     try {
       return await this.#pool.run(job, { limits: this.#limits, signal });
     } catch (error) {
-      if (!(error instanceof BrokenJob)) throw error;
+      if (!(error instanceof JobFailedError)) throw error;
       if (error.kind === 'not_started') throw busy();
       // A child that died in the middle of a job ran out of memory.
       return { is: 'costly' };

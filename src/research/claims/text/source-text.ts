@@ -1,4 +1,4 @@
-import { allSteps } from '../../../base/load/event-loop.ts';
+import { drainSteps } from '../../../base/load/event-loop.ts';
 import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
 import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
@@ -24,7 +24,7 @@ export class SourceText {
 
   /** Splits a text at once; use `openInSteps` for long ones. */
   static open(source: { title: string; text: string }): SourceText {
-    return allSteps(SourceText.openInSteps(source));
+    return drainSteps(SourceText.openInSteps(source));
   }
 
   static *openInSteps({ title, text }: { title: string; text: string }): Generator<undefined, SourceText> {

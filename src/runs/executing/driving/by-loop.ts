@@ -1,5 +1,5 @@
 import { requestTokens } from '../../../plain/request.ts';
-import { messageWords, type OutputItem } from '../../../protocol/items.ts';
+import { messageText, type OutputItem } from '../../../protocol/items.ts';
 import type { ResponseObject } from '../../../protocol/response.ts';
 import { firstTurnTokens, interruptedStep } from '../../../research/interrupted-step.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
@@ -35,7 +35,7 @@ export function closingStep(
   open: OutputItem | undefined,
 ): Extract<Step, { type: 'reasoning_end' }> | undefined {
   if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return undefined;
-  const text = open.type === 'reasoning' ? textOfReasoning(open) : messageWords(open);
+  const text = open.type === 'reasoning' ? textOfReasoning(open) : messageText(open);
   const entry = interruptedStep(state, { type: open.type, text, firstTokens: firstTokens(run) });
   return { type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) };
 }

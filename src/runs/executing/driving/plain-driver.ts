@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../base/errors.ts';
 import type { Warning } from '../../../protocol/warnings.ts';
-import { noted } from '../../../research/run/run.ts';
+import { applyEntry } from '../../../research/run/run.ts';
 import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readPlainRequest } from '../../stored/stored-request.ts';
@@ -23,7 +23,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     }
     const key = parts.config.keyById(run.keyId);
     const [route] = key?.routes[run.model] ?? model.routes;
-    state.useMoney({ currency: config.server.currency, price: route?.price });
+    state.setPricing({ currency: config.server.currency, price: route?.price });
     const { hosted, toolChoice } = request;
     const newWarnings: Warning[] = [];
     const log = parts.log.child({ run: run.id });
@@ -48,20 +48,20 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         key,
         runId: run.id,
         conversation: () => conversationKeyOf(run),
-        onUsed: (usage) => state.spending.saw(usage),
+        onUsed: (usage) => state.spending.observe(usage),
         onWarning: (warning) => addWarning(newWarnings, warning),
       }),
       tools: opened.tools,
       onToolCall: (call) => parts.metrics?.toolCall(call),
-      goOn: parts.prompts.continueAnswer(),
+      continuePrompt: parts.prompts.continueAnswer(),
       state,
       answerSoFar,
       live,
       ...(request.encryptedReasoning && { sealThought: (thought) => parts.sealed.sealThought(thought, run) }),
       ...((request.compacts || request.compactAt !== undefined) && {
         compaction: {
-          at: request.compactAt ?? 0,
-          longest: model.max_completion_tokens,
+          threshold: request.compactAt ?? 0,
+          maxTokens: model.max_completion_tokens,
           seal: (summary) => parts.sealed.sealSummary(summary, run),
         },
       }),
@@ -76,7 +76,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     for (;;) {
       const next = await steps.next();
       const warnings = newWarnings.length === 0 ? newWarnings : newWarnings.splice(0).filter(isNew);
-      if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
+      if (warnings.length > 0) yield { type: 'note', entry: applyEntry(state, { t: 'warned', warnings }) };
       if (next.done) return next.value;
       yield next.value;
     }

@@ -1,15 +1,15 @@
-import { steadyClock } from '../../../base/clock.ts';
+import { monotonicClock } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../../config/schema.ts';
 import type { Warning } from '../../../protocol/warnings.ts';
-import { metOnly } from '../../../research/calls/met-only.ts';
+import { restrictToSeenUrls } from '../../../research/calls/seen-urls.ts';
 import { askUserTool } from '../../../research/plan/ask-user.ts';
 import { withPlan } from '../../../research/plan/plan-tool.ts';
-import { wholeBudget } from '../../../research/run/allowance.ts';
+import { undividedAllowance } from '../../../research/run/allowance.ts';
 import { budgetOf } from '../../../research/run/budget.ts';
-import { Purse } from '../../../research/run/money.ts';
+import { CostBudget } from '../../../research/run/cost-budget.ts';
 import type { ResearchRequest } from '../../../research/run/request.ts';
-import { noted } from '../../../research/run/run.ts';
+import { applyEntry } from '../../../research/run/run.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import { createFence } from '../../../research/text/fence.ts';
@@ -80,23 +80,23 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       onWarning(warning: Warning) {
         if (concerns(request, warning)) addWarning(knownWarnings, warning);
       },
-      onUsed: (usage: TurnUsage) => state.spending.saw(usage),
+      onUsed: (usage: TurnUsage) => state.spending.observe(usage),
     };
     const chat = parts.chatModel(query);
     const routes = key?.routes[run.model] ?? model.routes;
     const readerRoutes = model.research.reader ?? routes;
     const { currency } = parts.config.current().server;
-    state.useMoney({ currency, price: routes[0]?.price });
+    state.setPricing({ currency, price: routes[0]?.price });
     const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
     const maxCost = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
     const steps = research({
-      purse: new Purse({ most: maxCost, price: highestPrice(routes) }, state),
+      costBudget: new CostBudget({ max: maxCost, price: highestPrice(routes) }, state),
       readerPrice: highestPrice(readerRoutes),
       id: run.id,
       request,
       model,
       budget,
-      allowance: wholeBudget({ budget, request, state }),
+      allowance: undividedAllowance({ budget, request, state }),
       chat,
       reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
       tools: toolsOf({ request, model, state, opened: opened.tools }),
@@ -106,7 +106,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       state,
       answerSoFar,
       startedAt: run.createdAt,
-      clock: parts.monotonicClock ?? steadyClock,
+      clock: parts.monotonicClock ?? monotonicClock,
       log,
       live,
       signal,
@@ -120,7 +120,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
     for (;;) {
       const next = await steps.next();
       const warnings = knownWarnings.length === 0 ? knownWarnings : knownWarnings.filter(isNew);
-      if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
+      if (warnings.length > 0) yield { type: 'note', entry: applyEntry(state, { t: 'warned', warnings }) };
       if (next.done) return next.value;
       yield next.value;
     }
@@ -135,7 +135,7 @@ function toolsOf(run: {
   opened: ReadonlyMap<string, Tool>;
 }): ReadonlyMap<string, Tool> {
   if (run.request.toolChoice === 'none') return new Map();
-  const tools = run.request.sources?.metOnly ? metOnly(run.opened, run) : run.opened;
+  const tools = run.request.sources?.metOnly ? restrictToSeenUrls(run.opened, run) : run.opened;
   const offered = withPlan(tools, run.request);
   if (!run.request.clarify || tools.size === 0 || run.request.plan === 'propose') return offered;
   const ask = askUserTool(run.state);

@@ -4,7 +4,7 @@ import type { LiveSteps } from '../../../research/run/live-steps.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../../research/run/steps.ts';
 import type { RunRecord, TerminalStatus } from '../../../store/run-store.ts';
-import type { Used } from '../../../upstream/used.ts';
+import type { UsageTotals } from '../../../upstream/usage-totals.ts';
 import type { ProxyRequest } from '../../runs.ts';
 
 /** Where a loop starts from, and where its live steps go. */
@@ -29,13 +29,13 @@ export interface RunDriver {
     run: RunRecord;
     request: ProxyRequest;
     /** Called with a function that reads the call's usage so far, which works even after it failed. */
-    setUsageReader(readUsage: () => Used): void;
+    setUsageReader(readUsage: () => UsageTotals): void;
     signal: AbortSignal;
   }): Promise<string>;
   /** Awaited before this process drives a run that it did not create. @throws only NewerDataError. */
   beforeResume?(run: RunRecord): Promise<void>;
   /** Called with a run's usage so far, before the step that caused it is stored. */
-  onUsage?(run: RunRecord, used: Used): void;
+  onUsage?(run: RunRecord, used: UsageTotals): void;
   /** Called when an execution no longer drives its run. */
   afterExecution?(outcome: ExecutionOutcome): void;
 }
@@ -44,7 +44,7 @@ export interface RunDriver {
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: { status: TerminalStatus; used: Used; error: ErrorCode | undefined } | undefined;
+  ended: { status: TerminalStatus; used: UsageTotals; error: ErrorCode | undefined } | undefined;
 }
 
 /** `ended`: the run has ended; `released`: the claim was released for another owner; `lost`: another owner has it. */

@@ -1,10 +1,10 @@
 import { sleep } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { textAmong } from '../../../base/text.ts';
+import { contentText } from '../../../base/text.ts';
 import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../../../research/run/request.ts';
 import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
-import { attachedIn, fileIdIn } from '../../../tools/attached-file.ts';
+import { attachedDocumentsIn, fileIdIn } from '../../../tools/attached-file.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import type { OpenedTools } from '../../../tools/toolbox.ts';
 import { readMcpServers, readRequest } from '../../stored/stored-request.ts';
@@ -13,7 +13,7 @@ import type { DriverParts } from './driver-parts.ts';
 /** A message of a conversation, of any kind of run. */
 interface ConversationMessage {
   role: string;
-  content: Parameters<typeof textAmong>[0];
+  content: Parameters<typeof contentText>[0];
 }
 
 /** What a run's request says about the tools that the gateway executes. */
@@ -80,8 +80,8 @@ const NO_HOSTS = { allowedDomains: ['none.invalid'] };
 
 /** Files that the user attached and whose text is too long for the conversation. */
 function longDocuments(conversation: readonly ConversationMessage[]): string[] {
-  const texts = conversation.filter(({ role }) => role === 'user').map(({ content }) => textAmong(content));
-  const documents = texts.flatMap(attachedIn).filter(({ isWhole }) => !isWhole);
+  const texts = conversation.filter(({ role }) => role === 'user').map(({ content }) => contentText(content));
+  const documents = texts.flatMap(attachedDocumentsIn).filter(({ isWhole }) => !isWhole);
   return [...new Set(documents.flatMap(({ url }) => fileIdIn(url) ?? []))];
 }
 

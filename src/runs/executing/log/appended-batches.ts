@@ -1,5 +1,5 @@
 import { offsetAfter } from '../../../store/frames.ts';
-import type { Append, FencingToken } from '../../../store/run-store.ts';
+import type { AppendBatch, FencingToken } from '../../../store/run-store.ts';
 
 /** Bytes of acknowledged batches that are retained in case a failover loses them. */
 const MAX_BYTES = 256 * 1024;
@@ -16,21 +16,21 @@ interface Block {
   length: number;
 }
 
-type RetainedBatch = Append | Block;
+type RetainedBatch = AppendBatch | Block;
 
 /** The last batches that the store acknowledged, to be sent again after a failover that lost them. */
 export class AppendedBatches {
   #retained: RetainedBatch[] = [];
   #bytes = 0;
 
-  add(batch: Append): void {
+  add(batch: AppendBatch): void {
     if (batch.transcript || batch.end || batch.count === 0) this.#retained.push(batch);
     else this.#join(batch);
     this.#bytes += batch.frames.length;
     while (this.#bytes > MAX_BYTES && this.#retained.length > 1) this.#bytes -= lengthOf(this.#retained.shift());
   }
 
-  #join({ token, first, count, frames }: Append): void {
+  #join({ token, first, count, frames }: AppendBatch): void {
     const block = this.#retained.at(-1);
     const last = first + count - 1;
     const fits = block && 'length' in block && block.last === first - 1 && block.token === token;
@@ -49,8 +49,8 @@ export class AppendedBatches {
    * The batches with exactly the events `first` to `last`, including those between that have only transcript entries.
    * Undefined if some of them are no longer retained.
    */
-  from(first: number, last: number): Append[] | undefined {
-    const batches: Append[] = [];
+  from(first: number, last: number): AppendBatch[] | undefined {
+    const batches: AppendBatch[] = [];
     for (const retained of this.#retained) {
       const batch = 'length' in retained ? sliceBlock(retained, first, last) : retained;
       if (batch && batch.first >= first && batch.first <= last + 1) batches.push(batch);
@@ -60,7 +60,7 @@ export class AppendedBatches {
 }
 
 /** The part of a block that holds events from `first` to `last`. */
-function sliceBlock(block: Block, first: number, last: number): Append | undefined {
+function sliceBlock(block: Block, first: number, last: number): AppendBatch | undefined {
   if (block.last < first || block.first > last) return undefined;
   const from = Math.max(first, block.first);
   const used = block.frames.subarray(0, block.length);

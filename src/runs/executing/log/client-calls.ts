@@ -11,7 +11,7 @@ import {
   shellAction,
   type ToolSearchItem,
 } from '../../../protocol/openai-items.ts';
-import { parseReadable } from '../../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
 import { objectIn, serverNames } from './call-items.ts';
 import { type LogItem, wholeItem } from './log-item.ts';
@@ -102,7 +102,7 @@ function searchCall(
     call_id,
     execution: 'client',
     // JSON nested too deeply to be written again stays a string.
-    arguments: parseReadable(args) ?? args,
+    arguments: parseLimitedJson(args) ?? args,
   } as const;
   return wholeItem<ClientSearchCall>(
     index,

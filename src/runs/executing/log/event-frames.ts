@@ -1,4 +1,4 @@
-import { joinedBytes, jsonTexts } from '../../../base/json-bytes.ts';
+import { encodeTexts, stringifyInParts } from '../../../base/json-bytes.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { TokenLogprob } from '../../../protocol/items.ts';
 import type { TextDelta } from '../../projections/fold.ts';
@@ -17,7 +17,7 @@ export interface PendingDelta {
 
 /** The JSON of an event after `sequence_number`, from its first key to the closing brace, in one or more pieces. */
 export function payloadTexts(payload: object): string[] {
-  const [first = '', ...others] = 'response' in payload ? jsonTexts(payload) : [JSON.stringify(payload)];
+  const [first = '', ...others] = 'response' in payload ? stringifyInParts(payload) : [JSON.stringify(payload)];
   return [first.slice(1), ...others];
 }
 
@@ -35,7 +35,7 @@ export function deltaFrame(delta: PendingDelta, number: number): string {
 
 /** The frames of a new log's first events, joined. */
 export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
-  return joinedBytes(
+  return encodeTexts(
     events.flatMap(({ type, ...payload }, index) => eventFrame({ type, rest: payloadTexts(payload) }, index + 1)),
   );
 }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../../base/clock.ts';
 import { messageOf } from '../../../base/errors.ts';
-import { joinedBytes } from '../../../base/json-bytes.ts';
+import { encodeTexts } from '../../../base/json-bytes.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import { logprobSize } from '../../../protocol/items.ts';
-import type { Append, AppendResult, RunStore } from '../../../store/run-store.ts';
+import type { AppendBatch, AppendResult, RunStore } from '../../../store/run-store.ts';
 import type { ResponseFold } from '../../reading/response-fold.ts';
 import { ClaimLostError, type RunLease } from '../run-lease.ts';
 import { storeSpans } from '../run-span.ts';
@@ -71,7 +71,7 @@ export class LogWriter {
   #cutEntries: readonly string[] = [];
   /** Whether one of the waiting entries finishes a step. */
   #progress = false;
-  #end: Append['end'];
+  #end: AppendBatch['end'];
   #backlog = 0;
   #last: number;
   #entries: number;
@@ -160,7 +160,7 @@ export class LogWriter {
    * since `beginEnd` was written and the run must end as cancelled.
    * @throws ClaimLostError
    */
-  async end(event: UnnumberedEvent, end: NonNullable<Append['end']>): Promise<'ended' | 'cancelled'> {
+  async end(event: UnnumberedEvent, end: NonNullable<AppendBatch['end']>): Promise<'ended' | 'cancelled'> {
     this.#end = end;
     this.push(event);
     await this.flush();
@@ -222,7 +222,7 @@ export class LogWriter {
     }
   }
 
-  #cutBatch(): Append {
+  #cutBatch(): AppendBatch {
     const first = this.#last + 1;
     const texts: string[] = [];
     let number = first;
@@ -232,11 +232,11 @@ export class LogWriter {
     }
     if (this.#pending.length + this.#transcript.length > 0) this.#times.note(number - 1, this.#options.clock.now());
     const transcript = this.#times.attachTo(this.#transcript);
-    const batch: Append = {
+    const batch: AppendBatch = {
       token: this.#options.lease.token,
       first,
       count: this.#pending.length,
-      frames: joinedBytes(texts),
+      frames: encodeTexts(texts),
       ...(transcript.length > 0 ? { transcript, entriesBefore: this.#entries } : {}),
       ...(this.#progress ? { progress: true } : {}),
       ...(this.#end ? { end: this.#end } : {}),
@@ -251,14 +251,14 @@ export class LogWriter {
   }
 
   /** Appends a batch, with retries. An append that succeeds at once costs no promise beyond the store's. */
-  #append(batch: Append): Promise<AppendResult> {
+  #append(batch: AppendBatch): Promise<AppendResult> {
     const { store, lease } = this.#options;
     this.#appendStartedAt = performance.now();
     const append = () => store.append(lease.run.id, batch);
     return this.#inSpan(batch, append).then(this.#onAnswer(batch), (thrown) => this.#retry(batch, thrown));
   }
 
-  #onAnswer(batch: Append) {
+  #onAnswer(batch: AppendBatch) {
     return (answer: AppendResult) => {
       if (answer.result === 'gap') return this.#resend(batch, answer.last);
       if (answer.result === 'fenced' || answer.result === 'missing') return this.#regain(batch, answer);
@@ -269,13 +269,13 @@ export class LogWriter {
   }
 
   /** Tries to recover from a failover that lost the claim, or the whole run. */
-  async #regain(batch: Append, answer: AppendResult): Promise<AppendResult> {
+  async #regain(batch: AppendBatch, answer: AppendResult): Promise<AppendResult> {
     const last = await this.#options.regain?.(this.#appended);
     return last === undefined ? answer : await this.#resend(batch, last);
   }
 
   /** Sends appends again that were acknowledged and then lost by a failover, then this one. */
-  async #resend(batch: Append, last: number): Promise<AppendResult> {
+  async #resend(batch: AppendBatch, last: number): Promise<AppendResult> {
     const { lease, log } = this.#options;
     const { token } = lease;
     const before = batch.first - 1;
@@ -288,7 +288,7 @@ export class LogWriter {
   }
 
   /** Retries an append whose outcome is unknown, with the same bytes, until the store answers. */
-  async #retry(batch: Append, firstError: unknown): Promise<AppendResult> {
+  async #retry(batch: AppendBatch, firstError: unknown): Promise<AppendResult> {
     const { store, lease, graceMs, log } = this.#options;
     const startedAt = this.#appendStartedAt ?? performance.now();
     let lastError = firstError;
@@ -308,7 +308,7 @@ export class LogWriter {
   }
 
   /** Whether the batch was written; an end is not if a cancel was accepted first. @throws ClaimLostError */
-  #accept(batch: Append, answer: AppendResult): boolean {
+  #accept(batch: AppendBatch, answer: AppendResult): boolean {
     if (answer.result === 'cancelled') {
       this.#cancelledAtEnd = true;
       return false;

@@ -1,12 +1,12 @@
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import {
-  answerIn,
+  answerPart,
   logprobSize,
   type MessageItem,
   type MessagePart,
   type MessagePhase,
-  messageWords,
+  messageText,
   type TokenLogprob,
   type UrlCitation,
 } from '../../../protocol/items.ts';
@@ -48,9 +48,9 @@ export function openMessage(
 
 /** A message that a crash left open, to be continued. */
 export function reopenMessage(item: MessageItem, index: number): OpenMessage {
-  const { annotations = [], logprobs = [] } = answerIn(item) ?? {};
+  const { annotations = [], logprobs = [] } = answerPart(item) ?? {};
   const refuses = item.content[0]?.type === 'refusal';
-  return { index, item, refuses, text: messageWords(item), annotations: [...annotations], logprobs: [...logprobs] };
+  return { index, item, refuses, text: messageText(item), annotations: [...annotations], logprobs: [...logprobs] };
 }
 
 export function closeMessage(open: OpenMessage, status: 'completed' | 'incomplete'): LogItem<MessageItem> {

@@ -2,7 +2,7 @@ import type { ErrorObject } from '../../../base/errors.ts';
 import { itemId, type RunId } from '../../../base/ids.ts';
 import type { Profile } from '../../../config/schema.ts';
 import {
-  answerIn,
+  answerPart,
   logprobSize,
   type MessagePhase,
   type OutputItem,
@@ -98,7 +98,7 @@ export class Recorder {
       if (item.type === 'message' && item.status === 'in_progress') {
         this.#message = reopenMessage(item, index);
       }
-      if (item.type === 'message') this.#logprobsLength += logprobSize(answerIn(item)?.logprobs ?? []);
+      if (item.type === 'message') this.#logprobsLength += logprobSize(answerPart(item)?.logprobs ?? []);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { ErrorObject } from '../../../base/errors.ts';
-import { answerIn, type OutputItem } from '../../../protocol/items.ts';
+import { answerPart, type OutputItem } from '../../../protocol/items.ts';
 import type { Plan } from '../../../protocol/plan.ts';
 import type { Claims, IncompleteReason, ResponseObject, Usage } from '../../../protocol/response.ts';
 import type { Warning } from '../../../protocol/warnings.ts';
@@ -29,7 +29,7 @@ export function endedResponse(created: ResponseObject, end: RunEnd): ResponseObj
     completed_at: end.completedAt,
     status: end.status,
     output,
-    output_text: answerIn(message)?.text ?? '',
+    output_text: answerPart(message)?.text ?? '',
     usage: end.usage,
     error: end.error,
     incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },

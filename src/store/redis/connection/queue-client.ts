@@ -23,7 +23,7 @@ export interface QueueConnection extends AsyncDisposable {
   /** Prefix of every key. Its hash tag keeps a queue together in Redis Cluster. */
   readonly prefix: string;
   /** Call it for every failure of the queue: it looks for the new master if this one was demoted. */
-  failed(thrown: unknown): void;
+  onFailure(thrown: unknown): void;
 }
 
 /** All keys of the queue are in the slot of this tag. */
@@ -49,7 +49,7 @@ export async function openQueueClient(
     return {
       client,
       prefix,
-      failed(thrown) {
+      onFailure(thrown) {
         if (parseRedirect(thrown)) topology.refresh().catch(() => {});
         if (leadsToReplica(thrown) && client.isReady) clients.reconnect();
       },

@@ -3,7 +3,7 @@ import { messageOf } from '../../../base/errors.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { Listeners, LogListeners } from '../../listeners.ts';
-import type { Append, LogHandlers, RunChange } from '../../run-store.ts';
+import type { AppendBatch, LogHandlers, RunChange } from '../../run-store.ts';
 import type { RedisConnection } from '../connection/connection.ts';
 import type { RedisKeys } from '../keys.ts';
 
@@ -146,7 +146,7 @@ export class Channels {
   }
 
   /** The header of the message that carries a batch of this instance. */
-  header(batch: Append): string {
+  header(batch: AppendBatch): string {
     const last = batch.first + batch.count - 1;
     return `${this.#instance} ${batch.first} ${last} ${batch.end ? 1 : 0}\n`;
   }
@@ -157,7 +157,7 @@ export class Channels {
   }
 
   /** Delivers a batch of this instance to its own readers. */
-  deliver(id: RunId, batch: Append): void {
+  deliver(id: RunId, batch: AppendBatch): void {
     if (batch.end) this.#heldUntil.delete(id);
     this.#subscribers.emitAppended(id, batch);
   }

@@ -2,7 +2,7 @@ import type { RunId } from '../../../base/ids.ts';
 import { type CompressedLog, CompressedLogCache, compressLog } from '../../compressed-log.ts';
 import { storeUnavailable } from '../../failure.ts';
 import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../../frames.ts';
-import type { Append, LogBatch } from '../../run-store.ts';
+import type { AppendBatch, LogBatch } from '../../run-store.ts';
 import { RedisPart } from '../part.ts';
 import {
   bufferReply,
@@ -45,7 +45,7 @@ export class RedisLog extends RedisPart {
   readonly #compressed = new CompressedLogCache(COMPRESSED_LOGS_BYTES);
 
   /** Appends and publishes in one step. `header` precedes the frames in the message to subscribers. */
-  append(id: RunId, batch: Append, header: string) {
+  append(id: RunId, batch: AppendBatch, header: string) {
     const keys = [this.keys.run(id), this.keys.log(id), this.keys.transcript(id)];
     const args = [
       batch.token,
@@ -59,7 +59,7 @@ export class RedisLog extends RedisPart {
     return this.script(SCRIPTS.append, keys, args).then(parseAppend);
   }
 
-  #optionalArgs({ end, entriesBefore = -1, progress, transcript = [] }: Append): string[] {
+  #optionalArgs({ end, entriesBefore = -1, progress, transcript = [] }: AppendBatch): string[] {
     const ending = end
       ? [
           end.status,

@@ -4,7 +4,7 @@ import {
   type ConversationItem,
   type ConversationRecord,
   type ConversationStore,
-} from '../../beside/conversation-store.ts';
+} from '../../side-stores/conversation-store.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript, NOW } from '../scripts.ts';
@@ -145,7 +145,7 @@ export class RedisConversations extends RedisPart implements ConversationStore {
   };
 
   add: ConversationStore['add'] = async (id, items, options) => {
-    const bounds = [options.keepMs, options.most.items, options.most.bytes, bytesOf(items)].map(String);
+    const bounds = [options.keepMs, options.max.items, options.max.bytes, bytesOf(items)].map(String);
     return z.enum(['added', 'missing', 'full']).parse(await this.#write('add', id, [...bounds, ...flat(items)]));
   };
 

@@ -1,4 +1,4 @@
-import type { DeliveryStore } from '../../beside/delivery-store.ts';
+import type { DeliveryStore } from '../../side-stores/delivery-store.ts';
 import type { DueKeys } from '../keys.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import { maybeText, numberReply, textList } from '../replies.ts';
@@ -45,7 +45,7 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore {
     this.#due = due;
   }
 
-  expect: DeliveryStore['expect'] = async (run, { dueInMs }) => {
+  schedule: DeliveryStore['schedule'] = async (run, { dueInMs }) => {
     await this.#onDue('expect', [`${dueInMs}`, run]);
     await this.waitForReplicas(this.#due.tag);
   };

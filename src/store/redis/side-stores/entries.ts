@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Entry, EntryStore } from '../../beside/entry-store.ts';
+import type { Entry, EntryStore } from '../../side-stores/entry-store.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
@@ -83,7 +83,7 @@ const record: z.ZodType<Entry> = z.object({
 /** Lists of small records, in Redis. */
 export class RedisEntries extends RedisPart implements EntryStore {
   add: EntryStore['add'] = async (list, entry, options = {}) => {
-    const limits = [`${options.most ?? ''}`, `${options.newest ?? ''}`];
+    const limits = [`${options.max ?? ''}`, `${options.keepNewest ?? ''}`];
     const args = [entry.id, JSON.stringify(entry), entry.state, `${entry.createdAt}`, ...limits];
     return z.enum(['added', 'there', 'full']).parse(await this.#run('add', list, args));
   };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FileRecord, FileStore } from '../../beside/file-store.ts';
+import type { FileRecord, FileStore } from '../../side-stores/file-store.ts';
 import { EXPIRING_FILES_TAG } from '../keys.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, textList } from '../replies.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../../../base/json.ts';
-import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
+import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../side-stores/usage-store.ts';
 import { RedisPart } from '../part.ts';
 import { pairsOf, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { threadVariables } from '../../../base/compile-cache.ts';
+import { workerThreadEnv } from '../../../base/compile-cache.ts';
 
 /** A smaller write-ahead log is left alone, in bytes: most stores never need the thread. */
 const MIN_WAL_BYTES = 4 * 1024 ** 2;
@@ -64,7 +64,7 @@ export class Checkpoints {
     const url = `${pathToFileURL(this.#path).href}?mode=rw`;
     const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
       workerData: { url },
-      env: threadVariables(),
+      env: workerThreadEnv(),
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const onGone = () => {

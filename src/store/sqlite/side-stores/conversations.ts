@@ -4,7 +4,7 @@ import {
   type ConversationItem,
   type ConversationRecord,
   type ConversationStore,
-} from '../../beside/conversation-store.ts';
+} from '../../side-stores/conversation-store.ts';
 import { integer, integerOrNull, type Row, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
@@ -54,8 +54,8 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
       const row = this.#find(id);
       if (!row) return 'missing';
       const record = this.#record(row);
-      if (record.items + items.length > options.most.items) return 'full';
-      if (record.bytes + bytesOf(items) > options.most.bytes) return 'full';
+      if (record.items + items.length > options.max.items) return 'full';
+      if (record.bytes + bytesOf(items) > options.max.bytes) return 'full';
       this.#insertItems(integer(row, 'key'), items);
       this.#statements.keep.run(this.now() + options.keepMs, integer(row, 'key'));
       return 'added';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { DeliveryStore } from '../../beside/delivery-store.ts';
+import type { DeliveryStore } from '../../side-stores/delivery-store.ts';
 import { integer, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
@@ -28,7 +28,7 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
     };
   }
 
-  expect: DeliveryStore['expect'] = (run, { dueInMs }) =>
+  schedule: DeliveryStore['schedule'] = (run, { dueInMs }) =>
     this.transact(() => void this.#statements.expect.run(run, this.now() + dueInMs));
 
   takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Entry, EntryStore } from '../../beside/entry-store.ts';
+import type { Entry, EntryStore } from '../../side-stores/entry-store.ts';
 import { integer, type Row, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 
@@ -47,9 +47,9 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
   add: EntryStore['add'] = (list, { id, state, value, createdAt }, options = {}) =>
     this.transact(() => {
       if (this.#statements.get.get(list, id)) return 'there';
-      const limit = options.most ?? options.newest;
+      const limit = options.max ?? options.keepNewest;
       const excess = limit === undefined ? 0 : this.#size(list) + 1 - limit;
-      if (options.most !== undefined && excess > 0) return 'full';
+      if (options.max !== undefined && excess > 0) return 'full';
       const removed = excess > 0 ? Number(this.#statements.removeOldest.run(list, list, excess).changes) : 0;
       this.#statements.insert.run(list, id, state, value, createdAt);
       this.#noteChange(list, 1 - removed);

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { FileRecord, FileStore } from '../../beside/file-store.ts';
+import type { FileRecord, FileStore } from '../../side-stores/file-store.ts';
 import { integer, integerOrNull, type Row, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 

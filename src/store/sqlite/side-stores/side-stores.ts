@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { SideStores } from '../../beside/side-stores.ts';
+import type { SideStores } from '../../side-stores/side-stores.ts';
 import { SqliteConversations } from './conversations.ts';
 import { SqliteDeliveries } from './deliveries.ts';
 import { SqliteEntries } from './entries.ts';

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
-import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
+import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../side-stores/usage-store.ts';
 import { integer, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
 

@@ -25,9 +25,9 @@ export interface ParseJob {
   /** Whether the links of a long page go into `links`, with their numbers in the text: for callers that show it in parts. */
   referenceLinks?: boolean;
   /** How much text of a plain kind is read, in UTF-16 code units. Default 2 million. */
-  longest?: number;
+  maxLength?: number;
   /** Whether to read only its plain text, without parsing: for documents that broke the parser. */
-  plainly?: boolean;
+  isPlainTextOnly?: boolean;
   /** After this time a parser that can do so stops and returns what it has read; in milliseconds. */
   softLimitMs: number;
 }

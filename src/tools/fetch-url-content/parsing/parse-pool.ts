@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { ConfinedPool } from '../../../base/confined/confined-pool.ts';
-import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worker.ts';
+import { ConfinedWorker, JobFailedError } from '../../../base/confined/confined-worker.ts';
 import { FairSemaphore } from '../../../base/fair-semaphore.ts';
 import { workOwner } from '../../../base/load/event-loop.ts';
 import type { WorkLimits } from '../../../base/load/process-usage.ts';
@@ -65,8 +65,8 @@ export class ParsePool implements Disposable {
   readonly #bytes = new FairSemaphore({
     name: 'documents_to_parse',
     permits: MAX_WAITING_BYTES,
-    ofOwner: 'what is left',
-    full: tooMany,
+    perOwner: 'what is left',
+    fullError: tooMany,
   });
 
   constructor({ size = DEFAULT_SIZE, limits, inBackground = false, maxWaiting = 1024 }: ParsePoolOptions = {}) {
@@ -75,7 +75,7 @@ export class ParsePool implements Disposable {
       name: 'parsers',
       permits: size,
       maxWaiting,
-      full: tooMany,
+      fullError: tooMany,
       start: () => startParser(inBackground),
       idleMs: IDLE_MS,
     });
@@ -93,7 +93,7 @@ export class ParsePool implements Disposable {
       if (reply.type === 'failed') throw new ParseFailure('unreadable', reply.message);
       return reply.document;
     } catch (error) {
-      throw error instanceof BrokenJob ? this.#explain(error) : error;
+      throw error instanceof JobFailedError ? this.#explain(error) : error;
     }
   }
 
@@ -101,7 +101,7 @@ export class ParsePool implements Disposable {
     this.#pool[Symbol.dispose]();
   }
 
-  #explain({ kind }: BrokenJob): ParseFailure {
+  #explain({ kind }: JobFailedError): ParseFailure {
     const { timeMs, memoryBytes } = this.#limits;
     if (kind === 'time') return new ParseFailure('timeout', `reading it takes longer than ${timeMs} ms`);
     if (kind === 'memory') {

@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../base/text.ts';
+import { toSingleLine } from '../../../base/text.ts';
 
 /** Writes a Markdown table (GFM). Each cell is put on one line; short rows are filled up. */
 export function markdownTable(head: readonly string[], body: readonly (readonly string[])[]): string {
@@ -9,5 +9,5 @@ export function markdownTable(head: readonly string[], body: readonly (readonly 
 }
 
 function cellText(text: string): string {
-  return onOneLine(text).replaceAll('|', '\\|');
+  return toSingleLine(text).replaceAll('|', '\\|');
 }

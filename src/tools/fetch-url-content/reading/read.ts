@@ -15,7 +15,7 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
   // The links of a body that was already Markdown stay unchanged.
   const hasWrittenLinks = job.kind === 'html' || isOffice(job.kind);
   const { content, links } = job.referenceLinks && hasWrittenLinks ? numberPageLinks(document.content) : document;
-  const maxLength = isPlain(job.kind) ? job.longest : undefined;
+  const maxLength = isPlain(job.kind) ? job.maxLength : undefined;
   return { ...shortenMetadata(document), ...cutContent(content, maxLength), ...(links ? { links } : {}) };
 }
 
@@ -38,7 +38,7 @@ function isPlain(kind: ParseJob['kind']): boolean {
 }
 
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
-  if (job.plainly) return readPlainly(job);
+  if (job.isPlainTextOnly) return readPlainly(job);
   const { kind, bytes, url } = job;
   if (kind === 'pdf') {
     // The PDF reader is large, so only the first PDF loads it.
@@ -52,7 +52,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   const text = decodeText(bytes, job.charset);
   if (kind === 'html') return readHtml(text, url);
   if (kind === 'xml') return readFeed(text, url) ?? { title: '', content: text };
-  if (kind === 'csv') return { title: '', content: readCsv(text, job.longest) };
+  if (kind === 'csv') return { title: '', content: readCsv(text, job.maxLength) };
   if (kind === 'json') return { title: '', content: readJsonText(text) ?? text };
   if (kind === 'text' && isCaptions(text)) return { title: '', content: readCaptions(text) };
   return readText(job);

@@ -1,4 +1,4 @@
-import { allSteps } from '../../../base/load/event-loop.ts';
+import { drainSteps } from '../../../base/load/event-loop.ts';
 import { htmlToText } from '../../text/html-text.ts';
 import { firstHeading, isFence, markdownHeading } from '../../text/markdown-heading.ts';
 import { publishedDate } from '../published.ts';
@@ -41,7 +41,7 @@ const LINES_PER_STEP = 200;
  * to one heading, however short that makes it, because it is cited with its place.
  */
 export function chunkDocument(text: string, about: DocumentAbout): ChunkedDocument {
-  return allSteps(chunkInSteps(text, about));
+  return drainSteps(chunkInSteps(text, about));
 }
 
 interface DocumentAbout {

@@ -58,7 +58,7 @@ function runNow(work: () => void): boolean {
  * Runs steps in slices of `sliceMs` milliseconds, each in a turn of the event loop of its own. `slice` runs the work that it
  * gets, and returns false to stop.
  */
-export async function takeInSlices<T>(
+export async function runInSlices<T>(
   steps: Generator<void, T>,
   { slice = runNow, sliceMs = SLICE_MS }: { slice?: (work: () => void) => boolean; sliceMs?: number | undefined } = {},
 ): Promise<T | undefined> {
@@ -122,7 +122,7 @@ export class DocumentIndex implements Disposable {
     this.#nextFollowAt = performance.now() + FOLLOW_MS;
     const whileOpen = (work: () => void) => this.#db.isOpen && runNow(work);
     // After a failure, the next call tries again.
-    takeInSlices(this.#loadWords(), { slice: whileOpen }).catch(() => {
+    runInSlices(this.#loadWords(), { slice: whileOpen }).catch(() => {
       this.#seenVersion = undefined;
     });
   }
@@ -157,7 +157,7 @@ export class DocumentIndex implements Disposable {
   }
 
   /** The value stored under a key by `note`. */
-  noted(key: string): string | undefined {
+  storedNote(key: string): string | undefined {
     const value = this.#db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
     return value === undefined ? undefined : String(value);
   }
@@ -217,7 +217,7 @@ export class DocumentIndex implements Disposable {
       });
       return true;
     };
-    await takeInSlices(steps, { slice, sliceMs: this.#sliceMs });
+    await runInSlices(steps, { slice, sliceMs: this.#sliceMs });
   }
 
   /**

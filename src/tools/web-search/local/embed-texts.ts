@@ -1,10 +1,10 @@
 import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { currentTrace, inTrace } from '../../../base/trace-context.ts';
+import { currentTrace, runInTrace } from '../../../base/trace-context.ts';
 import type { Embeddings } from '../search-provider.ts';
-import type { Embed } from './meaning.ts';
 import type { EmbeddedTexts, EmbedRequest } from './search-messages.ts';
+import type { Embed } from './semantic-search.ts';
 
 /** How long embedding a query, or a batch of passages, may take, in milliseconds. */
 const EMBEDDING_MS = { query: 3000, documents: 60_000 };
@@ -18,7 +18,7 @@ export async function embedTexts(
   if (!embeddings) return { id, vectors: undefined };
   const ask = (limited: AbortSignal) => embeddings.embed(texts, { signal: limited });
   try {
-    const vectors = await inTrace(trace, () => withTimeout('The embedding', EMBEDDING_MS[purpose], ask, { signal }));
+    const vectors = await runInTrace(trace, () => withTimeout('The embedding', EMBEDDING_MS[purpose], ask, { signal }));
     embeddings.observe?.(purpose, 'ok');
     return { id, vectors };
   } catch (thrown) {
@@ -32,7 +32,7 @@ export async function embedTexts(
 }
 
 /** Embeddings inside a thread, which has no network: it sends texts to the gateway, whose `embedTexts` answers. */
-export class AskedEmbeddings {
+export class ThreadEmbeddings {
   readonly #pending = new Map<number, (vectors: Float32Array[] | undefined) => void>();
   readonly #send: (request: EmbedRequest) => void;
   #lastId = 0;

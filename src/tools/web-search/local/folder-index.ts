@@ -7,7 +7,7 @@ import type { SearchHit } from '../search-provider.ts';
 import { DocumentIndex, type IndexedDocument } from './document-index.ts';
 import { FolderReader } from './folder-reader.ts';
 import { lockIndex } from './index-database.ts';
-import { type Embed, Meaning } from './meaning.ts';
+import { type Embed, SemanticSearch } from './semantic-search.ts';
 
 /** How many documents are read at once. */
 const BATCH = 16;
@@ -63,7 +63,7 @@ export class FolderIndex implements Disposable {
   readonly #index: DocumentIndex;
   /** Set while this process owns the index file. */
   #ownership: Disposable | undefined;
-  readonly #meaning: Meaning | undefined;
+  readonly #meaning: SemanticSearch | undefined;
   #running: { done: Promise<void>; startedAt: number } | undefined;
   #progress: IndexProgress | undefined;
   #nextScanAt = 0;
@@ -76,7 +76,7 @@ export class FolderIndex implements Disposable {
     this.#index = opened.index;
     this.#ownership = opened.ownership;
     const owner = () => this.#file === undefined || this.#ownership !== undefined;
-    this.#meaning = options.embeddings && new Meaning(this.#index, { ...options.embeddings, owner });
+    this.#meaning = options.embeddings && new SemanticSearch(this.#index, { ...options.embeddings, owner });
   }
 
   /**
@@ -85,7 +85,7 @@ export class FolderIndex implements Disposable {
    * @throws Error of the file system if the folder cannot be read.
    */
   async search(text: string, limit: number): Promise<FolderAnswer> {
-    const near = this.#meaning?.near(text);
+    const near = this.#meaning?.nearest(text);
     await this.#refresh();
     const hits = this.#index
       .search(text, limit, await near)
@@ -154,7 +154,7 @@ export class FolderIndex implements Disposable {
 
   #followOthers(): void {
     this.#index.loadWords();
-    const [indexed = 0, all = 0] = (this.#index.noted(PROGRESS) ?? '').split('/').map(Number);
+    const [indexed = 0, all = 0] = (this.#index.storedNote(PROGRESS) ?? '').split('/').map(Number);
     this.#progress = all > 0 ? { indexed, all } : undefined;
   }
 
@@ -179,7 +179,7 @@ export class FolderIndex implements Disposable {
       this.#closing.signal.throwIfAborted();
     }
     if (changed.length > 0) this.#index.note(PROGRESS, '');
-    this.#meaning?.work();
+    this.#meaning?.embedMissing();
   }
 
   #reportProgress(progress: IndexProgress): void {

@@ -4,8 +4,8 @@ import { abortable } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { currentTrace } from '../../../base/trace-context.ts';
 import { type Embeddings, SearchFailure, type SearchProvider } from '../search-provider.ts';
-import { AskedThread, type NoAnswer } from './asked-thread.ts';
 import type { FolderAnswer } from './folder-index.ts';
+import { type QueryFailure, QueryThread } from './query-thread.ts';
 import type { SearchQuestion, SearchThreadData } from './search-messages.ts';
 
 export interface LocalSearchOptions {
@@ -21,7 +21,7 @@ export interface LocalSearchOptions {
 /** How many queries may be pending: further ones would wait for longer than their time limit. */
 const MAX_WAITING = 64;
 
-const FAILURES: Readonly<Record<NoAnswer, string>> = {
+const FAILURES: Readonly<Record<QueryFailure, string>> = {
   'too many': 'Too many local searches are under way.',
   closed: 'The local search is closed.',
   broken: 'The local search broke down.',
@@ -35,10 +35,10 @@ const FAILURES: Readonly<Record<NoAnswer, string>> = {
 export function createLocalSearch(options: LocalSearchOptions): SearchProvider & Disposable {
   const { folder, log, embeddings } = options;
   const data = { folder, indexFile: indexFileOf(options), embeddingModel: embeddings?.model };
-  const thread = new AskedThread<SearchQuestion, FolderAnswer>({
+  const thread = new QueryThread<SearchQuestion, FolderAnswer>({
     entry: new URL('./search-thread.ts', import.meta.url),
     data: data satisfies SearchThreadData,
-    mostWaiting: MAX_WAITING,
+    maxPending: MAX_WAITING,
     embeddings: () => embeddings,
     log,
     where: { folder },

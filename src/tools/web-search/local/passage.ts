@@ -1,12 +1,12 @@
-import { onOneLine } from '../../../base/text.ts';
+import { toSingleLine } from '../../../base/text.ts';
 
 const MAX_LENGTH = 320;
 
 /** The part of `text` with most of the query's words, on one line of a few hundred characters at most. */
 export function bestPassage(text: string, words: readonly string[]): string {
   const withoutHeadings = text.replace(/^#{1,6}\s+.*$/gm, ' ');
-  const plain = onOneLine(withoutHeadings.replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1'));
-  const line = plain === '' ? onOneLine(text.replace(/^#+\s*/gm, '')) : plain;
+  const plain = toSingleLine(withoutHeadings.replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1'));
+  const line = plain === '' ? toSingleLine(text.replace(/^#+\s*/gm, '')) : plain;
   if (line.length <= MAX_LENGTH) return line;
   const lower = line.toLowerCase();
   const hits = words.flatMap((word) => positions(lower, stem(word)).map((at) => ({ at, word })));

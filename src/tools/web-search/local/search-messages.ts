@@ -1,5 +1,5 @@
 import type { TraceContext } from '../../../base/trace-context.ts';
-import type { EmbeddingPurpose } from './meaning.ts';
+import type { EmbeddingPurpose } from './semantic-search.ts';
 
 /** A query of the gateway to the thread of the local search. */
 export interface SearchQuestion {

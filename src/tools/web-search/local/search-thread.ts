@@ -4,13 +4,13 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../base/errors.ts';
-import { inTrace } from '../../../base/trace-context.ts';
-import { AskedEmbeddings } from './embed-texts.ts';
+import { runInTrace } from '../../../base/trace-context.ts';
+import { ThreadEmbeddings } from './embed-texts.ts';
 import { type FolderAnswer, FolderIndex } from './folder-index.ts';
 import type { EmbeddedTexts, SearchQuestion, SearchThreadData, ThreadReply } from './search-messages.ts';
 
 const { folder, indexFile, embeddingModel }: SearchThreadData = workerData;
-const embeddings = new AskedEmbeddings(reply);
+const embeddings = new ThreadEmbeddings(reply);
 const index = new FolderIndex({
   folder,
   indexFile,
@@ -21,7 +21,7 @@ const index = new FolderIndex({
 parentPort?.on('message', (message: ({ id: number } & SearchQuestion) | EmbeddedTexts) => {
   if ('vectors' in message) return embeddings.answered(message);
   const { id, text, limit, trace } = message;
-  inTrace(trace, () => index.search(text, limit)).then(
+  runInTrace(trace, () => index.search(text, limit)).then(
     (value) => reply({ id, value }),
     (thrown: unknown) => reply({ id, error: messageOf(thrown) }),
   );

@@ -63,14 +63,14 @@ export class VectorIndex {
 
   /** How many passages can be found by their vectors; 0 while the vectors are those of another model. */
   get size(): number {
-    if (this.#index.noted(MODEL) !== this.#model) return 0;
+    if (this.#index.storedNote(MODEL) !== this.#model) return 0;
     this.#follow();
     return this.#signs.size;
   }
 
   /** Deletes the vectors of another model. Only for the process that writes to the index. */
   claim(): void {
-    if (this.#index.noted(MODEL) === this.#model) return;
+    if (this.#index.storedNote(MODEL) === this.#model) return;
     this.#db.exec('DELETE FROM vectors');
     this.#index.note(MODEL, this.#model);
     this.#signs = new Signs();

@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../../base/json.ts';
 import { REDACTED } from '../../../base/logger.ts';
 import { SecretMask } from '../../../base/secrets/secret-mask.ts';
-import { onOneLine } from '../../../base/text.ts';
+import { toSingleLine } from '../../../base/text.ts';
 import { addressSecrets, headerSecrets } from '../../../config/credential-places.ts';
-import { parseReadable } from '../../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { type SearchCall, SearchFailure, type SearchFailureKind } from '../search-provider.ts';
 
@@ -49,8 +49,8 @@ export async function askService(
   });
   onAnswer?.(response.headers);
   const mask = new SecretMask([...headerSecrets(request.headers ?? {}), ...addressSecrets(request.url.href)]);
-  const text = mask.text(await response.text(), REDACTED);
-  return { status: response.status, headers: response.headers, body: parseReadable(text) };
+  const text = mask.maskText(await response.text(), REDACTED);
+  return { status: response.status, headers: response.headers, body: parseLimitedJson(text) };
 }
 
 /** The configured address of a service, else its public one, whose path a configured address without a path gets. */
@@ -81,7 +81,7 @@ const MESSAGES: Readonly<Record<SearchFailureKind, string>> = {
 /** The failure that a service's refusal means. */
 export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): SearchFailure {
   const kind = refusal.kind ?? KINDS[answer.status] ?? 'unavailable';
-  const detail = onOneLine(refusal.detail ?? '').slice(0, 160);
+  const detail = toSingleLine(refusal.detail ?? '').slice(0, 160);
   const retryAfterMs = refusal.retryAfterMs ?? retryAfter(answer.headers);
   const message = `${MESSAGES[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
   return new SearchFailure(kind, message, retryAfterMs === undefined ? {} : { retryAfterMs });

@@ -9,7 +9,7 @@ interface MessageOrder {
 }
 
 /** The user message that is added where a request must not end with the assistant's. */
-export const GO_ON = 'Go on exactly where you stopped. Repeat nothing.';
+export const CONTINUE_PROMPT = 'Go on exactly where you stopped. Repeat nothing.';
 
 const WORDINGS = {
   alternatingRoles: /roles? must alternate|alternate user\/assistant|must alternate between/i,
@@ -30,7 +30,7 @@ export const messageOrder: Trait<MessageOrder> = {
   shapeChat(body, traits) {
     if (traits.alternatingRoles) body.messages = joinNeighbours(body.messages);
     if (traits.endsWithUser && body.messages.at(-1)?.role === 'assistant') {
-      body.messages = [...body.messages, { role: 'user', content: GO_ON }];
+      body.messages = [...body.messages, { role: 'user', content: CONTINUE_PROMPT }];
     }
   },
   findings: ({ alternatingRoles }, before) =>

@@ -1,4 +1,4 @@
-import { textAmong } from '../../../base/text.ts';
+import { contentText } from '../../../base/text.ts';
 import type { TurnMessage } from '../../turn.ts';
 
 /** Shorter calls are too common to be recognised as a quotation, in letters and digits. */
@@ -16,7 +16,7 @@ export function quotationsIn(messages: readonly TurnMessage[]): (block: string) 
     if (words.length < MIN_LENGTH) return false;
     source ??= messages
       .filter(({ role }) => role === 'tool' || role === 'user')
-      .map(({ content }) => lettersOf(textAmong(content)))
+      .map(({ content }) => lettersOf(contentText(content)))
       .join('\n');
     return source.includes(words);
   };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
-import { parseReadable } from '../../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readFinishReason } from '../../decoding/finish-reason.ts';
@@ -139,7 +139,7 @@ export class MessagesReader implements TurnReader {
     const block = this.#blocks.get(index);
     if (!block || block.isWhole) return;
     block.isWhole = true;
-    const input = block.input.trim() === '' ? undefined : parseReadable(block.input);
+    const input = block.input.trim() === '' ? undefined : parseLimitedJson(block.input);
     if (input !== undefined) block.content.input = input;
   }
 
@@ -166,7 +166,7 @@ export class MessagesReader implements TurnReader {
     const ids = new Set<string>();
     for (const { content, input } of this.#blocks.values()) {
       if (!isCall(content)) continue;
-      const isBroken = input.trim() !== '' && parseReadable(input) === undefined;
+      const isBroken = input.trim() !== '' && parseLimitedJson(input) === undefined;
       if (cut && isBroken) continue;
       const id = typeof content.id === 'string' && content.id !== '' && !ids.has(content.id) ? content.id : newCallId();
       ids.add(id);

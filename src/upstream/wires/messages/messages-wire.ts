@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
-import { parseReadable } from '../../../protocol/requests/json-spans.ts';
+import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
 import { formatInstruction, withInstruction } from '../../dialects/requests/instructions.ts';
-import { GO_ON } from '../../dialects/requests/message-order.ts';
+import { CONTINUE_PROMPT } from '../../dialects/requests/message-order.ts';
 import { dropRefused } from '../../dialects/requests/refused-parameters.ts';
 import { objectArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
@@ -56,7 +56,7 @@ function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   const thinking = isForced(request) ? undefined : thinkingFor(history, target, { maxTokens, effort });
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
   // Newer models, and any that think, refuse to continue an assistant message.
-  if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
+  if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(CONTINUE_PROMPT)] });
   const output_config = { ...outputConfig(format), ...effortFor(thinking, target, effort) };
   const marksCache = !traits.refusedParameters.has('cache_control');
   if (marksCache) markTurns(messages);
@@ -206,7 +206,7 @@ function assistantBlocks(message: AssistantMessage, { target, names, keepsThinki
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
   for (const { id, name, arguments: text } of calls) {
     // Arguments come from clients as text; those nested too deep to be written as JSON again stay text.
-    const input = parseReadable(objectArguments(text));
+    const input = parseLimitedJson(objectArguments(text));
     blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isObject(input) ? input : { raw: text } });
   }
   return blocks;

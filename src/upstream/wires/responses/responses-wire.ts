@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import { withCallsLast } from '../../dialects/requests/calls-last.ts';
-import { GO_ON } from '../../dialects/requests/message-order.ts';
+import { CONTINUE_PROMPT } from '../../dialects/requests/message-order.ts';
 import { dropRefused } from '../../dialects/requests/refused-parameters.ts';
 import { customText, objectArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
@@ -37,7 +37,7 @@ function responsesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
     history.flatMap((message) => inputOf(message, target, names)),
     { custom, names },
   );
-  if (messages.at(-1)?.role === 'assistant') input.push({ role: 'user', content: GO_ON });
+  if (messages.at(-1)?.role === 'assistant') input.push({ role: 'user', content: CONTINUE_PROMPT });
   const wantsLogprobs = request.logprobs !== undefined && !target.traits.refusedParameters.has('top_logprobs');
   const body: JsonObject = {
     model: target.model,

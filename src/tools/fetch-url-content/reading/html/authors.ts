@@ -1,5 +1,5 @@
 import { isObject } from '../../../../base/json.ts';
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import type { Block } from './blocks.ts';
 import { markedAuthors } from './marked-authors.ts';
 import { metaContents } from './meta-contents.ts';
@@ -103,7 +103,7 @@ function namesOf(author: unknown, nodes: AuthoredPage['nodes'], depth = 0): stri
 }
 
 function plainName(value: string): string[] {
-  const name = onOneLine(value);
+  const name = toSingleLine(value);
   return !/[\p{L}\p{N}]/u.test(name) || name.startsWith('http') ? [] : [name.replace(BY, '').trim()];
 }
 

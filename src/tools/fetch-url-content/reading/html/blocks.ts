@@ -1,4 +1,4 @@
-import { joinSpaces, onOneLine } from '../../../../base/text.ts';
+import { collapseSpaces, toSingleLine } from '../../../../base/text.ts';
 import { applyKnownMarkup } from '../main-text/known-markup.ts';
 import { isBlockElement } from '../markdown/inline.ts';
 import { hasReadableText } from '../markdown/readable-text.ts';
@@ -28,7 +28,7 @@ export function measureBlocks(root: HtmlElement): Block[] {
   let breaks = 0;
 
   const endBlock = (element: HtmlElement, size: ElementSize) => {
-    const line = onOneLine(text);
+    const line = toSingleLine(text);
     if (line !== '') {
       const block = { text: line, linked: Math.min(linked, line.length), element, inline };
       blocks.push(block);
@@ -57,7 +57,7 @@ export function measureBlocks(root: HtmlElement): Block[] {
       if (typeof child === 'string') {
         if (child.trim() !== '') breaks = 0;
         text += child;
-        if (inLink) linked += joinSpaces(child).length;
+        if (inLink) linked += collapseSpaces(child).length;
         continue;
       }
       if (child.name === 'br') {

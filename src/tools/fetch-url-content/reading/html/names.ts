@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 
 /** Finds names in lines of text: bylines as people and themes write them. */
 
@@ -44,7 +44,7 @@ export function isNames(text: string): boolean {
 
 /** Strips a line of everything around its name. Empty if no letter is left. */
 export function nameIn(line: string): string {
-  const name = onOneLine(line.slice(0, MAX_LINE_LENGTH))
+  const name = toSingleLine(line.slice(0, MAX_LINE_LENGTH))
     .replace(MORE_BY, '')
     .replace(BY, '')
     .replace(LABEL, '')
@@ -55,7 +55,7 @@ export function nameIn(line: string): string {
 
 /** Splits a byline into names, without the roles of people. A line that is not clearly several names stays one. */
 export function namesIn(line: string): string[] {
-  const parts = onOneLine(line)
+  const parts = toSingleLine(line)
     .split(SEPARATOR)
     .filter((part) => part !== '');
   const role = parts.findIndex((part, at) => at > 0 && ROLE.test(part));
@@ -80,7 +80,7 @@ export function bylineIn(line: string): string {
 
 /** The name in a line such as `March 3, 2025 · 5 min · Jane Doe`. */
 function besideDate(line: string): string {
-  const parts = onOneLine(line).split(/ ?[·•|–—] ?/);
+  const parts = toSingleLine(line).split(/ ?[·•|–—] ?/);
   if (parts.length < 2 || !parts.some((part) => DATED.test(part))) return '';
   const names = parts.filter((part) => FULL_NAME.test(part) && part.split(' ').length < 4);
   return names.length === 1 ? names.join() : '';

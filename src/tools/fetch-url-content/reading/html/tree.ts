@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 
 /** An element or a text of a page: character references are decoded, white space is unchanged. */
 export type HtmlNode = HtmlElement | string;
@@ -241,7 +241,7 @@ class TreeBuilder {
     this.#dropped = undefined;
     if (element.name === 'title') {
       this.#hasTitle = true;
-      this.page.title = onOneLine(text);
+      this.page.title = toSingleLine(text);
     } else if (element.name !== 'script') return;
     else if (/^\s*math\//i.test(type)) this.#keepFormula(type, text);
     else if (/ld\+json/i.test(type) && this.page.structuredData.length < MAX_STRUCTURED_DATA) {
@@ -341,5 +341,5 @@ export function textStart(node: HtmlNode, length: number): string {
 
 /** The text of a node on one line. */
 export function lineOf(node: HtmlNode | undefined): string {
-  return node === undefined ? '' : onOneLine(textOf(node));
+  return node === undefined ? '' : toSingleLine(textOf(node));
 }

@@ -1,4 +1,4 @@
-import { joinSpaces, onOneLine } from '../../../../base/text.ts';
+import { collapseSpaces, toSingleLine } from '../../../../base/text.ts';
 import { type HtmlElement, type HtmlNode, lineOf, textOf, textStart } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
 import { hasReadableText } from './readable-text.ts';
@@ -17,7 +17,7 @@ const MARKS = new Map(Object.entries({ strong: '**', b: '**', em: '*', i: '*', d
 
 /** Writes a node as inline Markdown: links, emphasis, code, formulas, images. Line breaks stay; spaces separate blocks. */
 function inlineMarkdown(node: HtmlNode, context: InlineContext): string {
-  if (typeof node === 'string') return withFormulas(joinSpaces(node));
+  if (typeof node === 'string') return withFormulas(collapseSpaces(node));
   if (!hasReadableText(node)) return '';
   const inner = (more: Partial<InlineContext> = {}) => inlineChildren(node, { ...context, ...more });
   const mark = MARKS.get(node.name);
@@ -85,7 +85,7 @@ function followsNumber(node: HtmlNode, before: HtmlNode | undefined): boolean {
 
 /** Writes an element as one line of Markdown. */
 export function lineMarkdown(element: HtmlElement, context: InlineContext): string {
-  return onOneLine(inlineChildren(element, context));
+  return toSingleLine(inlineChildren(element, context));
 }
 
 /** Resolves a link; empty if it leads to no other page. */
@@ -102,7 +102,7 @@ export function linkTo(text: string, address: string): string {
 }
 
 function link(element: HtmlElement, inner: string, base: string): string {
-  const text = onOneLine(inner);
+  const text = toSingleLine(inner);
   if (/^(?:[#¶§🔗⚓]|\ufe0e|\ufe0f)*$/u.test(text)) return text === '' && inner !== '' ? ' ' : '';
   const address = fullAddress(element.attribute('href'), base);
   if (address === '') return isNoteNumber(text, element) ? `[${text}]` : inner;
@@ -116,7 +116,7 @@ function isNoteNumber(text: string, { attributes }: HtmlElement): boolean {
 
 /** Writes an image with its description; an image without one is left out. */
 function image(element: HtmlElement, base: string): string {
-  const alt = onOneLine(element.attribute('alt').replace(/[[\]]+/g, ' '));
+  const alt = toSingleLine(element.attribute('alt').replace(/[[\]]+/g, ' '));
   if (alt === '' || isDuplicate(element)) return '';
   const reference = sourceOf(element);
   const source = reference === undefined ? null : URL.parse(reference, base);
@@ -143,7 +143,7 @@ function isDuplicate(element: HtmlElement): boolean {
 }
 
 function codeSpan(text: string): string {
-  const code = onOneLine(text);
+  const code = toSingleLine(text);
   if (code === '') return '';
   const longest = Math.max(0, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -169,7 +169,7 @@ function script(element: HtmlElement, inner: string, convert: (text: string) => 
   const isNote = element.elements.some(({ name, attributes }) => name === 'a' && attributes.href?.includes('#'));
   if (isNote && /^[\p{L}\p{N}*†‡]{1,4}$/u.test(text)) return `[${text}]`;
   if (text.startsWith('[')) return text;
-  return text === onOneLine(inner) ? convert(text) : inner;
+  return text === toSingleLine(inner) ? convert(text) : inner;
 }
 
 const BLOCK_ELEMENTS = new Set(

@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { collapseSpaces } from '../../../../base/text.ts';
 import { trimLines } from '../../../text/trim-lines.ts';
 import { findElement, type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
@@ -119,7 +119,7 @@ function bold(text: string): string {
 function headingBlocks(heading: HtmlElement, context: InlineContext): string[] {
   const level = Number(/^h([1-6])$/.exec(heading.name)?.[1] ?? heading.attributes['aria-level']) || 2;
   const content = heading.children.filter((child) => typeof child === 'string' || !isPermalink(child, heading));
-  const text = joinSpaces(tidyLines(inlineNodes(content, { ...context, marks: NO_MARKS })));
+  const text = collapseSpaces(tidyLines(inlineNodes(content, { ...context, marks: NO_MARKS })));
   return text === '' ? [] : [`${'#'.repeat(Math.min(Math.max(level, 1), 6))} ${text}`];
 }
 

@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import { closest, findElement, type HtmlElement, lineOf, textOf } from '../html/tree.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { codeLanguage, codeText, fencedCode, isLineNumber } from './code.ts';
@@ -130,7 +130,7 @@ function iconLabel(cell: HtmlElement): string {
   const isInControl = (candidate: HtmlElement) =>
     closest(candidate, ({ name }) => name === 'a' || name === 'button') !== undefined;
   const icon = findElement(cell, (candidate) => labelOf(candidate) !== '' && !isInControl(candidate));
-  return icon ? onOneLine(labelOf(icon)) : '';
+  return icon ? toSingleLine(labelOf(icon)) : '';
 }
 
 function lineAt(grid: string[][], at: number): string[] {

@@ -1,4 +1,4 @@
-import { percentDecoded } from '../../../../base/text.ts';
+import { percentDecode } from '../../../../base/text.ts';
 
 /** Addresses of services that draw formulas; the group is the source of the formula. */
 const SERVICES = [
@@ -21,7 +21,7 @@ export function texOfAddress(address: string): string {
   for (const service of SERVICES) {
     const source = service.exec(address)?.[1];
     if (source !== undefined) {
-      return clean(percentDecoded(source.replaceAll('+', '%20').replaceAll('&space;', ' ')) ?? source);
+      return clean(percentDecode(source.replaceAll('+', '%20').replaceAll('&space;', ' ')) ?? source);
     }
   }
   return '';

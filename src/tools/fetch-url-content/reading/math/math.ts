@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import { closest, findElement, HtmlElement, lineOf, parseHtml, textOf } from '../html/tree.ts';
 import { texOfAddress } from './formula-images.ts';
 import { latexOf } from './mathml.ts';
@@ -191,7 +191,7 @@ function sourceOf(element: HtmlElement): string {
 }
 
 function tidy(latex: string): string {
-  const line = onOneLine(latex);
+  const line = toSingleLine(latex);
   const inner = /^\{\\(?:displaystyle|textstyle) (.*)\}$/.exec(line)?.[1] ?? line;
   return inner.trim();
 }

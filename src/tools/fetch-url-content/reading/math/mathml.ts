@@ -1,4 +1,4 @@
-import { joinSpaces, onOneLine } from '../../../../base/text.ts';
+import { collapseSpaces, toSingleLine } from '../../../../base/text.ts';
 import { type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
 
 /** How deep formulas are read; what is nested deeper is cut off. */
@@ -45,7 +45,7 @@ export function latexOf(math: HtmlElement | undefined): string {
 
 function latex(node: HtmlNode, depth: number): string {
   if (depth > MAX_DEPTH) return '';
-  if (typeof node === 'string') return latexText(onOneLine(node));
+  if (typeof node === 'string') return latexText(toSingleLine(node));
   const parts = node.elements;
   const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
   const all = () => joinLatex(parts.map((child) => latex(child, depth + 1)));
@@ -57,7 +57,7 @@ function latex(node: HtmlNode, depth: number): string {
       return latexText(lineOf(node));
     case 'mtext':
     case 'ms':
-      return lineOf(node) === '' ? ' ' : `\\text{${joinSpaces(textOf(node))}}`;
+      return lineOf(node) === '' ? ' ' : `\\text{${collapseSpaces(textOf(node))}}`;
     case 'mspace':
       // The HTML parser takes what follows `<mspace/>` for its content.
       return ` ${all()}`;

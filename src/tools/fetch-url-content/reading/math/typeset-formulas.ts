@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { collapseSpaces } from '../../../../base/text.ts';
 import { elementsBelow, findElement, type HtmlElement, type HtmlNode, textOf } from '../html/tree.ts';
 import { brace, joinLatex, latexText, scriptBase } from './mathml.ts';
 
@@ -79,7 +79,7 @@ function readMathJax(node: HtmlElement, inside: Inside): string {
 
 /** Replaces mathematical letters with ordinary ones, and symbols with their names. */
 function letters(text: string): string {
-  return latexText(joinSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
+  return latexText(collapseSpaces(text).replace(/[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')));
 }
 
 /** The rows of a drawing, the lowest first. */

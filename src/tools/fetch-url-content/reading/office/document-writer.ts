@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import { MAX_CONTENT } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
 import { markdownTable } from '../markdown-table.ts';
@@ -74,7 +74,7 @@ export class DocumentWriter {
 
   /** Adds a note below the document; the text refers to it as `[^id]`. */
   note(id: string, text: string): void {
-    const line = onOneLine(text);
+    const line = toSingleLine(text);
     if (line === '' || this.isFull) return;
     this.#notes.push(`[^${id}]: ${line}`);
     this.#length += id.length + line.length;
@@ -82,7 +82,7 @@ export class DocumentWriter {
 
   /** Adds a header or footer below the document and its notes, once, unless it is a page number. */
   margin(text: string): void {
-    const line = onOneLine(text.slice(0, MAX_MARGIN_LENGTH));
+    const line = toSingleLine(text.slice(0, MAX_MARGIN_LENGTH));
     if (isMoreThanPageNumber(line) && this.#margins.size < MAX_MARGINS) this.#margins.add(line);
   }
 

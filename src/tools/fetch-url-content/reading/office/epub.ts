@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -49,7 +49,7 @@ async function chapterTitles(zip: ZipFile, { book, folder }: { book: string; fol
       if (part.kind === 'open' && part.name === 'a') target = part.attribute('href');
       if (part.kind === 'open' && part.name === 'content') target = part.attribute('src');
       const isEntryEnd = part.kind === 'open' ? part.name === 'content' : part.kind === 'close' && part.name === 'a';
-      const title = onOneLine(text).slice(0, MAX_TITLE_LENGTH);
+      const title = toSingleLine(text).slice(0, MAX_TITLE_LENGTH);
       const chapter = isEntryEnd ? partPath(target, within) : '';
       if (isEntryEnd && title !== '' && target !== '' && !titles.has(chapter)) titles.set(chapter, title);
     }

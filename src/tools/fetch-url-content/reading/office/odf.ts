@@ -1,4 +1,4 @@
-import { joinSpaces, onOneLine } from '../../../../base/text.ts';
+import { collapseSpaces, toSingleLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, MAX_CELL_LENGTH, MAX_SHEET_LENGTH, rowLength } from '../cell-tables.ts';
 import { readWhole } from '../html/html.ts';
@@ -108,7 +108,7 @@ class OdfReader {
     for (const event of xmlEvents(xml)) {
       if (this.writer.isFull) return;
       if (event.kind === 'text') {
-        if (this.#paragraphs.length > 0) this.#add(joinSpaces(event.text));
+        if (this.#paragraphs.length > 0) this.#add(collapseSpaces(event.text));
       } else if (event.name.startsWith('table:')) this.#tablePart(event);
       else this.#element(event);
     }
@@ -225,7 +225,7 @@ class OdfReader {
     const { text, heading } = this.#paragraphs.pop() ?? { text: '', heading: undefined };
     const note = this.#notes.at(-1);
     if (note) note.text += ` ${text}`;
-    else if (this.#sheet) this.#sheet.cell.push(onOneLine(text));
+    else if (this.#sheet) this.#sheet.cell.push(toSingleLine(text));
     else if (this.#hasNotes && text.trim() !== '') this.writer.paragraph(`Notes: ${text}`);
     else if (heading !== undefined) {
       const label = text.trim() === '' ? undefined : this.#lists.heading(heading)?.label;

@@ -1,4 +1,4 @@
-import { percentDecoded } from '../../../../base/text.ts';
+import { percentDecode } from '../../../../base/text.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
@@ -71,5 +71,5 @@ function relationships(xml: string, folder: string): Map<string, Relationship> {
 /** Resolves the path `target` of a part in `folder`, percent-decoded. */
 export function partPath(target: string, folder: string): string {
   const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? '';
-  return percentDecoded(path) ?? path;
+  return percentDecode(path) ?? path;
 }

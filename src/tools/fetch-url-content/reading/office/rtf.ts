@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { codePageDecoder, fontDecoders } from './rtf-code-pages.ts';
@@ -228,7 +228,7 @@ class RtfReader {
     else if (name === 'outlinelevel') this.#heading = value !== undefined && value < 9 ? value + 1 : undefined;
     else if (name === 'par' || name === 'sect' || name === 'page') this.#endParagraph();
     else if (name === 'cell' && !this.#isAside) {
-      this.#row.push(onOneLine(this.#text));
+      this.#row.push(toSingleLine(this.#text));
       this.#text = '';
     } else if (name === 'row') this.#endRow();
     else if (name === 'nestcell' || name === 'nestrow') this.#emit(' ');

@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { type CellRow, MAX_CELL_LENGTH, MAX_SHEET_LENGTH, rowLength } from '../cell-tables.ts';
 import { type CellFormat, cellFormats, formatNumber } from './cell-formats.ts';
@@ -52,7 +52,7 @@ function writeComments(xml: string, writer: DocumentWriter): void {
     if (event.kind === 'text') text += event.text;
     else if (event.name !== 'comment') continue;
     else if (event.kind === 'open') [place, text] = [event.attribute('ref'), ''];
-    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${onOneLine(text)}`);
+    else if (text.trim() !== '') writer.paragraph(`Comment on ${place}: ${toSingleLine(text)}`);
   }
 }
 
@@ -110,7 +110,7 @@ function displayedValue({ type, format, value, formula }: OpenCell, { strings, i
 /** Decodes characters that XML cannot hold, which are written as `_x000D_`. */
 function unescapeText(text: string): string {
   const plain = text.replace(/_x([\da-f]{4})_/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
-  return onOneLine(plain);
+  return toSingleLine(plain);
 }
 
 /** The column of a reference, from 0: `AB12` is in column 27. */

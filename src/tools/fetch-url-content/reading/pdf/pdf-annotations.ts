@@ -1,4 +1,4 @@
-import { joinSpaces } from '../../../../base/text.ts';
+import { collapseSpaces } from '../../../../base/text.ts';
 
 /** The fields of a pdf.js annotation that are read. */
 interface Annotation {
@@ -32,7 +32,7 @@ export function annotationLines(annotations: readonly Annotation[]): string {
 
 function fieldLine(field: Annotation): string {
   const { fieldName = '', alternativeText, fieldValue, buttonValue, checkBox, radioButton } = field;
-  const name = joinSpaces(alternativeText || fieldName).slice(0, MAX_NAME_LENGTH);
+  const name = collapseSpaces(alternativeText || fieldName).slice(0, MAX_NAME_LENGTH);
   if (radioButton && typeof buttonValue === 'string' && fieldValue !== buttonValue) return '';
   const values = (Array.isArray(fieldValue) ? fieldValue : [fieldValue]).filter((value) => typeof value === 'string');
   const value = values.join(', ').trim();

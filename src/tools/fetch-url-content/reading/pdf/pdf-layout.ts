@@ -1,4 +1,4 @@
-import { onOneLine } from '../../../../base/text.ts';
+import { toSingleLine } from '../../../../base/text.ts';
 
 /** A piece of text with its position on the page; `y` grows upwards. */
 export interface PlacedText {
@@ -72,7 +72,7 @@ function isRow(line: string): boolean {
 }
 
 function shapeOf(line: string): string {
-  return onOneLine(line.replace(/\d+/g, '#')).slice(0, 200);
+  return toSingleLine(line.replace(/\d+/g, '#')).slice(0, 200);
 }
 
 /** The `x` of the space between two columns; undefined if the page does not have two. */

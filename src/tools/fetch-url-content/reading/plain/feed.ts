@@ -1,4 +1,4 @@
-import { escapedMarkup } from '../../../../base/text.ts';
+import { escapeMarkup } from '../../../../base/text.ts';
 import { stripMarkup } from '../../../text/strip-markup.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
@@ -58,9 +58,9 @@ function entryText(entry: HtmlElement, base: string): string {
 function markupOf({ children }: HtmlElement): string {
   return children
     .map((child) => {
-      if (typeof child === 'string') return escapedMarkup(child);
+      if (typeof child === 'string') return escapeMarkup(child);
       const { href } = child.attributes;
-      const target = href === undefined ? '' : ` href="${escapedMarkup(href)}"`;
+      const target = href === undefined ? '' : ` href="${escapeMarkup(href)}"`;
       return `<${child.name}${target}>${markupOf(child)}</${child.name}>`;
     })
     .join('');

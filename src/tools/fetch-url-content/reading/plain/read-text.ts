@@ -6,7 +6,7 @@ import { decodeText } from './charset.ts';
 export function readText(job: ParseJob): ParsedDocument {
   const text = decodeText(job.bytes, job.charset);
   const heading = job.kind === 'markdown' ? firstHeading(text) : undefined;
-  return { title: heading ?? '', ...cutContent(text, job.longest) };
+  return { title: heading ?? '', ...cutContent(text, job.maxLength) };
 }
 
 /** Cuts the content of a document at `maxLength` UTF-16 code units. */

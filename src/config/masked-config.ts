@@ -19,7 +19,7 @@ const MASK = '***';
 const MAX_SIZE = 1000;
 
 /** A configuration for operators to read: numbers, choices and names are shown, secrets and unknown texts are masked. */
-export function shownConfig(config: object): JsonObject {
+export function maskedConfig(config: object): JsonObject {
   const masked = maskValue(config, '');
   return isObject(masked) ? masked : {};
 }

@@ -5,7 +5,7 @@ import type { ResearchState } from './state.ts';
 /** The cost limit of a run, and the price that its steps are charged at (docs/research.md, "Money", `max_cost`). */
 export interface CostLimit {
   /** In `server.currency`; Infinity if the cost has no limit. */
-  readonly most: number;
+  readonly max: number;
   /** The highest price of the routes that a turn may take; undefined if one of them has none. */
   readonly price: RoutePrice | undefined;
 }
@@ -20,7 +20,7 @@ const MISCOUNT = 1.15;
 const READING_SHARE = 0.4;
 
 /** The lowest cost of a run whose opening has `openingTokens` tokens: that of its answer alone. */
-export function leastCost(price: RoutePrice, openingTokens: number): number {
+export function minCost(price: RoutePrice, openingTokens: number): number {
   return costOf(price, { input: openingTokens * MISCOUNT, output: MIN_OUTPUT });
 }
 const MIN_OUTPUT = 64;
@@ -28,14 +28,14 @@ const MIN_OUTPUT = 64;
 const FREE: RoutePrice = { input: 0, output: 0 };
 
 /** What a run may still spend. Every figure is Infinity if the cost has no limit. */
-export class Purse {
+export class CostBudget {
   readonly #max: number;
   readonly #price: RoutePrice;
   readonly #state: Pick<ResearchState, 'totalCost'>;
   readonly #keepsAnswer: boolean;
 
   /** `keepsAnswer`: whether research turns have to leave enough for the answer. */
-  constructor({ most: max, price }: CostLimit, state: Pick<ResearchState, 'totalCost'>, { keepsAnswer = true } = {}) {
+  constructor({ max, price }: CostLimit, state: Pick<ResearchState, 'totalCost'>, { keepsAnswer = true } = {}) {
     this.#keepsAnswer = keepsAnswer;
     this.#max = price ? max : Number.POSITIVE_INFINITY;
     this.#price = price ?? FREE;
@@ -43,7 +43,7 @@ export class Purse {
   }
 
   /** A part of this budget, of which `remaining` says what remains. It does not pay for the answer. */
-  share(remaining: () => number): Purse {
+  share(remaining: () => number): CostBudget {
     if (!this.isLimited) return this;
     const max = this.#max;
     const spent = {
@@ -51,7 +51,7 @@ export class Purse {
         return max - remaining();
       },
     };
-    return new Purse({ most: max, price: this.#price }, spent, { keepsAnswer: false });
+    return new CostBudget({ max: max, price: this.#price }, spent, { keepsAnswer: false });
   }
 
   /** The highest cost of a turn with `input` tokens that may write `output` tokens. */

@@ -12,7 +12,7 @@ export interface BlobStore extends Disposable {
    * @throws GatewayError `request_too_large` beyond `maxBytes`, `store_unavailable`; otherwise the error of the stream
    * or the reason of the signal.
    */
-  receive(source: Readable, options: { id: string; maxBytes: number; signal: AbortSignal }): Promise<TakenBytes>;
+  receive(source: Readable, options: { id: string; maxBytes: number; signal: AbortSignal }): Promise<ReceivedBlob>;
   /** Reads a whole file; undefined if there is none. @throws GatewayError `store_unavailable`, the signal's reason. */
   read(id: string, signal: AbortSignal): Promise<Buffer | undefined>;
   /** Like `read`, as a stream. Read it to its end or destroy it. */
@@ -31,7 +31,7 @@ export interface SweepOptions {
 }
 
 /** A stream that was received completely. */
-export interface TakenBytes extends AsyncDisposable {
+export interface ReceivedBlob extends AsyncDisposable {
   id: string;
   bytes: number;
   /** Makes it the file with its id. */

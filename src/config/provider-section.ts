@@ -5,7 +5,7 @@ import { isObject } from '../base/json.ts';
 import { hasCredentialInQuery, isCredentialHeader } from './credential-places.ts';
 
 /** Reads a provider's section from the file, with references unresolved and credentials masked; undefined if it is gone. */
-export async function writtenProvider(file: string, name: string): Promise<Record<string, unknown> | undefined> {
+export async function readProviderSection(file: string, name: string): Promise<Record<string, unknown> | undefined> {
   const root: unknown = parse(await readFile(resolve(file), 'utf8'), { logLevel: 'silent' });
   const providers = isObject(root) ? root.providers : undefined;
   const section = isObject(providers) && Object.hasOwn(providers, name) ? providers[name] : undefined;

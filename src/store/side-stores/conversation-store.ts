@@ -19,7 +19,7 @@ export interface ConversationStore {
   add(
     id: string,
     items: readonly ConversationItem[],
-    options: { keepMs: number; most: { items: number; bytes: number } },
+    options: { keepMs: number; max: { items: number; bytes: number } },
   ): Promise<'added' | 'missing' | 'full'>;
   /**
    * Reserves the conversation for a run, which alone may `finish` it; repeating it for the same run is fine. Returns

@@ -1,4 +1,4 @@
-import { textAmong } from '../../base/text.ts';
+import { contentText } from '../../base/text.ts';
 import { type Tool, ToolError } from '../../tools/tool.ts';
 import { urlIn } from '../answer/url-in-text.ts';
 import type { ResearchRun } from '../run/run.ts';
@@ -10,7 +10,7 @@ type UrlContext = Pick<ResearchRun, 'request' | 'model' | 'state'>;
  * Restricts the tools of a run to URLs that a result, a page of the run or a message contained (`sources.met_only`), so
  * that the model cannot leak data in a URL that it made up.
  */
-export function metOnly(tools: ReadonlyMap<string, Tool>, run: UrlContext): ReadonlyMap<string, Tool> {
+export function restrictToSeenUrls(tools: ReadonlyMap<string, Tool>, run: UrlContext): ReadonlyMap<string, Tool> {
   const fetcher = tools.get('fetch_url_content');
   if (!fetcher) return tools;
   const hasSeen = seenUrls(run);
@@ -35,7 +35,7 @@ function seenUrls({ request, model, state }: UrlContext): (url: string) => boole
       seen.add(normalize(urlIn(raw, state.sources)));
     }
   };
-  for (const message of [...request.history, ...request.conversation]) add(textAmong(message.content));
+  for (const message of [...request.history, ...request.conversation]) add(contentText(message.content));
   for (const { url } of request.earlierSources) add(url);
   add(`${request.instructions ?? ''}\n${model.research.instructions ?? ''}`);
   let resultsRead = 0;

@@ -52,13 +52,13 @@ export interface CacheEntry {
 }
 
 /** Caches answers of proxied calls, by user and body (docs/configuration.md, "Answers that are given again"). */
-export class KeptAnswers {
+export class AnswerCache {
   readonly #caches: Caches;
   readonly #copies = new FairSemaphore({
     name: 'answer_copies',
     permits: COPIED_BYTES,
-    ofOwner: 'what is left',
-    full: () => new Error('too many answers are being copied'),
+    perOwner: 'what is left',
+    fullError: () => new Error('too many answers are being copied'),
   });
   /** One cache for each model; a reload that changes its configuration starts a new one. */
   readonly #byModel = new WeakMap<CacheConfig, Cache<CachedAnswer>>();

@@ -15,7 +15,7 @@ function newNode(): SumNode {
  * the counters of one proxied call costs a twentieth of the whole call. This counter sums by itself and hands the sums
  * to prom-client when metrics are scraped.
  */
-export class Tally {
+export class DeferredCounter {
   readonly #labelNames: readonly string[];
   readonly #root = newNode();
 

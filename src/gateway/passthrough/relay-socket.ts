@@ -3,8 +3,14 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../../base/node-http.ts';
 import { brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import {
+  checkStatus,
+  collectError,
+  failOnThrow,
+  limitConnect,
+  type ProxyContext,
+} from '../passthrough/relay-answer.ts';
 import { MaskedFrames } from './masked-frames.ts';
-import { checkStatus, collectError, failOnThrow, limitConnect, type ProxyContext } from './passed-answer.ts';
 
 /** A WebSocket that has been silent for this long is closed, in milliseconds. */
 const SILENT_MS = 30 * 60_000;
@@ -70,7 +76,7 @@ function handshakeHeaders(answer: IncomingMessage, target: ProviderTarget): Reco
   const headers: Record<string, string> = target.headersToClient(answer);
   for (const name of HANDSHAKE_HEADERS) {
     const value = answer.headers[name];
-    if (value !== undefined) headers[name] = target.mask.text(String(value));
+    if (value !== undefined) headers[name] = target.mask.maskText(String(value));
   }
   return { ...headers, connection: 'Upgrade', upgrade: 'websocket' };
 }

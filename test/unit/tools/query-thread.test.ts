@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AskedThread } from '../../../src/tools/web-search/local/asked-thread.ts';
+import { QueryThread } from '../../../src/tools/web-search/local/query-thread.ts';
 
 /** Breaks down where it is asked to, and says what it is asked otherwise. */
 const THREAD = `
@@ -11,10 +11,10 @@ const THREAD = `
 
 describe('a thread of indexes', () => {
   it('answers what is asked at once after another broke down', async () => {
-    using thread = new AskedThread<{ say: string }, string>({
+    using thread = new QueryThread<{ say: string }, string>({
       entry: new URL(`data:text/javascript,${encodeURIComponent(THREAD)}`),
       data: {},
-      mostWaiting: 2,
+      maxPending: 2,
       embeddings: () => undefined,
       log: undefined,
       where: {},

@@ -10,7 +10,7 @@ export interface EntryStore {
    * Adds a record. `there`: the list already has one of this id, which stays as it is. `full`: the list would have more
    * than `max`. With `keepNewest`, the oldest records beyond that number are removed instead.
    */
-  add(list: string, entry: Entry, options?: { most?: number; newest?: number }): Promise<'added' | 'there' | 'full'>;
+  add(list: string, entry: Entry, options?: { max?: number; keepNewest?: number }): Promise<'added' | 'there' | 'full'>;
   get(list: string, id: string): Promise<Entry | undefined>;
   /** Replaces `before` with `entry`. False, and nothing changes, if the record is no longer `before`. */
   replace(list: string, entry: Entry, options: { before: Entry }): Promise<boolean>;

@@ -4,12 +4,12 @@ import { SLOW_MS, type SlowStep, slowStepChannel } from './event-loop.ts';
 /** How often the timer that watches the event loop is due, in milliseconds. */
 const INTERVAL_MS = 50;
 
-export interface LoopWatchOptions {
+export interface EventLoopMonitorOptions {
   log: Logger;
   /** Called whenever the event loop was blocked, with the time in milliseconds. */
-  stood?(step: string, ms: number): void;
+  onStall?(step: string, ms: number): void;
   /** What the process is working on, for stalls that no step reports: routes of open requests, number of runs. */
-  busyWith(): Record<string, unknown>;
+  currentWork(): Record<string, unknown>;
 }
 
 /**
@@ -17,14 +17,14 @@ export interface LoopWatchOptions {
  * itself as slow (`measureStep`) is logged with its route or run. For a stall that no step reports, the log
  * names what the process was working on.
  */
-export class LoopWatch implements Disposable {
-  readonly #options: LoopWatchOptions;
+export class EventLoopMonitor implements Disposable {
+  readonly #options: EventLoopMonitorOptions;
   readonly #timer: NodeJS.Timeout;
   #lastTickAt = performance.now();
   /** Time that slow steps have reported since the last tick, in milliseconds. */
   #reportedMs = 0;
 
-  constructor(options: LoopWatchOptions) {
+  constructor(options: EventLoopMonitorOptions) {
     this.#options = options;
     slowStepChannel.subscribe(this.#onSlowStep);
     this.#timer = setInterval(() => this.#onTick(), INTERVAL_MS);
@@ -41,7 +41,7 @@ export class LoopWatch implements Disposable {
     const { step, ms, ...scope } = message;
     this.#reportedMs += ms;
     this.#options.log.warn({ step, ms: Math.round(ms), ...scope }, 'a step held the event loop');
-    this.#options.stood?.(step, ms);
+    this.#options.onStall?.(step, ms);
   };
 
   #onTick(): void {
@@ -51,9 +51,9 @@ export class LoopWatch implements Disposable {
     this.#lastTickAt = now;
     this.#reportedMs = 0;
     if (unreportedMs <= SLOW_MS) return;
-    const { log, busyWith, stood } = this.#options;
-    log.warn({ ms: Math.round(unreportedMs), ...busyWith() }, 'the event loop stood');
-    stood?.('unknown', unreportedMs);
+    const { log, currentWork, onStall } = this.#options;
+    log.warn({ ms: Math.round(unreportedMs), ...currentWork() }, 'the event loop stood');
+    onStall?.('unknown', unreportedMs);
   }
 }
 

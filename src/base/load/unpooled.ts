@@ -2,7 +2,7 @@
  * Joins pieces into a Buffer outside Node's pool. Small Buffers are slices of pooled 64 KiB blocks, so one that is kept
  * for long would keep its whole block alive.
  */
-export function inOwnMemory(pieces: readonly Uint8Array[]): Buffer {
+export function concatUnpooled(pieces: readonly Uint8Array[]): Buffer {
   const joined = Buffer.allocUnsafeSlow(pieces.reduce((length, piece) => length + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {
@@ -13,4 +13,4 @@ export function inOwnMemory(pieces: readonly Uint8Array[]): Buffer {
 }
 
 /** Memory that an unpooled Buffer and its entry in a map take besides its bytes. */
-export const OWN_MEMORY_BYTES = 500;
+export const UNPOOLED_OVERHEAD_BYTES = 500;

@@ -1,5 +1,5 @@
 import { type Attributes, createNoopMeter, type Histogram, type MeterProvider, metrics } from '@opentelemetry/api';
-import { type OpenSpan, SCOPE, startSpan } from './spans.ts';
+import { INSTRUMENTATION_SCOPE, type OpenSpan, startSpan } from './spans.ts';
 
 /**
  * Model calls in the terms of OpenTelemetry's semantic conventions for generative AI: a span `chat {model}`, and the
@@ -25,7 +25,7 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /** One call of a model, over however many routes. Its creator must `end` it. */
-export class Operation {
+export class ModelOperation {
   readonly span: OpenSpan;
   readonly #name: OperationName;
   readonly #model: string;
@@ -87,7 +87,7 @@ function currentInstruments(): Instruments | undefined {
   const provider = metrics.getMeterProvider();
   const known = instrumentsOf.get(provider);
   if (known) return known;
-  const meter = provider.getMeter(SCOPE);
+  const meter = provider.getMeter(INSTRUMENTATION_SCOPE);
   if (meter === createNoopMeter()) return undefined;
   const created = {
     duration: meter.createHistogram('gen_ai.client.operation.duration', {

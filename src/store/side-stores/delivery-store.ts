@@ -7,7 +7,7 @@
  */
 export interface DeliveryStore {
   /** Makes an entry due in `dueInMs` milliseconds; an earlier due time stays. */
-  expect(run: string, options: { dueInMs: number }): Promise<void>;
+  schedule(run: string, options: { dueInMs: number }): Promise<void>;
   /** Returns due entries, longest overdue first. Unless `put` says otherwise they are due again in `leaseMs`. */
   takeDue(options: { limit: number; leaseMs: number }): Promise<string[]>;
   /** The state as last `put`; undefined before that. */

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { AttemptFailure, brokenStream, timedOut } from '../../upstream/provider-answer.ts';
-import { decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstream/provider-target.ts';
+import { decoderOf, MaskedBody, type ProviderTarget, UNREQUESTED_CODING } from '../../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from './late-write-failure.ts';
 
@@ -80,7 +80,10 @@ export function relayAnswer(answer: IncomingMessage, res: ServerResponse, contex
     }
     const body = decodedBody(answer);
     const { trailer } = answer.headers;
-    res.writeHead(status, { ...clientHeaders(), ...(trailer !== undefined && { trailer: target.mask.text(trailer) }) });
+    res.writeHead(status, {
+      ...clientHeaders(),
+      ...(trailer !== undefined && { trailer: target.mask.maskText(trailer) }),
+    });
     res.flushHeaders();
     relayBody(answer, body, { res, target });
   });
@@ -99,7 +102,7 @@ function relayBody(
   decoded.on('data', (chunk: Buffer) => writer.write(masked.push(chunk)));
   decoded.once('end', () => {
     writer.write(masked.end());
-    res.addTrailers(trailersOf(answer, (value) => mask.text(value)));
+    res.addTrailers(trailersOf(answer, (value) => mask.maskText(value)));
     writer.end();
   });
 }
@@ -136,7 +139,7 @@ export function collectError(
   answer.once('aborted', () => failed('the connection broke in the middle of the answer'));
   body.once('end', () => {
     const whole = Buffer.concat(pieces);
-    target.mask.apply(whole);
+    target.mask.maskBytes(whole);
     write(whole);
   });
 }
@@ -150,7 +153,7 @@ function decodedBody(answer: IncomingMessage & { req?: { method?: string } }): R
   const isBodiless = statusCode === 204 || statusCode === 304 || headers['content-length'] === '0';
   const decoder = isBodiless || req?.method === 'HEAD' ? undefined : decoderOf(headers);
   if (!decoder) return answer;
-  if (statusCode === 206) throw brokenStream(UNASKED);
+  if (statusCode === 206) throw brokenStream(UNREQUESTED_CODING);
   // Without a callback `pipeline` would throw the error; the reader of the decoder gets it as `error`.
   return pipeline(answer, decoder, () => {});
 }

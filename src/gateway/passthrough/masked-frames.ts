@@ -66,7 +66,7 @@ export class MaskedFrames extends Transform {
         const header = headerAt(bytes, at);
         const end = header && at + header.size + (header.isControl ? header.length : 0);
         if (header === undefined || end === undefined || end > bytes.length) break;
-        if (header.isControl) this.#mask.apply(bytes.subarray(at + header.size, end));
+        if (header.isControl) this.#mask.maskBytes(bytes.subarray(at + header.size, end));
         this.#waiting.push({ bytes: bytes.subarray(at, end), isMessage: false });
         at = end;
         if (header.isControl) continue;
@@ -83,10 +83,10 @@ export class MaskedFrames extends Transform {
     const pieces = this.#waiting.filter(({ isMessage }) => isMessage).map(({ bytes }) => bytes);
     const [only] = pieces;
     const message = pieces.length === 1 && only ? only : Buffer.concat(pieces);
-    this.#mask.apply(message);
+    this.#mask.maskBytes(message);
     let at = 0;
     if (pieces.length > 1) for (const piece of pieces) at += message.copy(piece, 0, at, at + piece.length);
-    let safe = message.length - (isWhole ? 0 : this.#mask.unfinished(message));
+    let safe = message.length - (isWhole ? 0 : this.#mask.unfinishedBytes(message));
     const mustWait = safe < message.length;
     let released = 0;
     for (const piece of this.#waiting) {

@@ -7,12 +7,12 @@
 /** A timer that fires this much too late was delayed by a stall, in milliseconds. */
 const STALL_MS = 1000;
 /** How long reading what arrived during a stall may take, in milliseconds. */
-export const READING_MS = 1000;
+export const CATCH_UP_MS = 1000;
 /** How often `StallDetector` checks, in milliseconds. */
 const CHECK_MS = 500;
 
 /** Whether something due at `dueAt` is so late that the process must have stalled. Times are those of `performance.now()`. */
-export function wasHeldUp(dueAt: number, now = performance.now()): boolean {
+export function wasStalled(dueAt: number, now = performance.now()): boolean {
   return now - dueAt > STALL_MS;
 }
 
@@ -23,21 +23,21 @@ export function wasHeldUp(dueAt: number, now = performance.now()): boolean {
 export function deadlineTimer(ms: number, onExpired: () => void): Disposable {
   const dueAt = performance.now() + ms;
   let timer = setTimeout(() => {
-    if (!wasHeldUp(dueAt)) onExpired();
-    else timer = setTimeout(onExpired, Math.min(ms, READING_MS));
+    if (!wasStalled(dueAt)) onExpired();
+    else timer = setTimeout(onExpired, Math.min(ms, CATCH_UP_MS));
   }, ms);
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 /** Detects whether the process has stalled since this was created. */
-export class StandstillWatch implements Disposable {
+export class StallDetector implements Disposable {
   #dueAt = performance.now() + CHECK_MS;
   #hasStalled = false;
   readonly #timer = setInterval(() => this.#check(), CHECK_MS).unref();
 
-  get stood(): boolean {
+  get hasStalled(): boolean {
     // After a stall another timer may fire before this one.
-    return this.#hasStalled || wasHeldUp(this.#dueAt);
+    return this.#hasStalled || wasStalled(this.#dueAt);
   }
 
   [Symbol.dispose](): void {
@@ -45,7 +45,7 @@ export class StandstillWatch implements Disposable {
   }
 
   #check(): void {
-    this.#hasStalled ||= wasHeldUp(this.#dueAt);
+    this.#hasStalled ||= wasStalled(this.#dueAt);
     this.#dueAt = performance.now() + CHECK_MS;
   }
 }

@@ -9,8 +9,8 @@ import type { KeyConfig } from '../../config/schema.ts';
 import { failureOfConnection } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { type ProxyContext, relayAnswer, trailersOf, watchRequest } from './passed-answer.ts';
-import { watchSocket } from './passed-socket.ts';
+import { type ProxyContext, relayAnswer, trailersOf, watchRequest } from './relay-answer.ts';
+import { watchSocket } from './relay-socket.ts';
 
 /** How long an idle connection to a provider stays open, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
@@ -46,7 +46,7 @@ export interface Passthrough extends Disposable {
 }
 
 /** http-proxy-middleware moves the bytes; headers, credentials and errors are handled as for every call of a provider. */
-export function createStreamedPassage({ upstream }: { upstream: Upstream }): Passthrough {
+export function createPassthrough({ upstream }: { upstream: Upstream }): Passthrough {
   const agents = new Agents();
   const calls = new WeakMap<IncomingMessage, ProxyContext>();
   const middleware = once(() => loadMiddleware(calls, agents));

@@ -4,7 +4,7 @@ import type { TurnUsage } from './turn.ts';
  * The totals that limits, usage and metrics read: as providers counted, else estimated. Tokens are whole numbers; input
  * includes cached tokens, output includes reasoning.
  */
-export interface Used {
+export interface UsageTotals {
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
@@ -13,15 +13,21 @@ export interface Used {
   cost: number;
 }
 
-export function nothingUsed(): Used {
+export function emptyTotals(): UsageTotals {
   return { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, cost: 0 };
 }
 
 /** The tokens that count against a token limit. */
-export function tokensOf({ inputTokens, outputTokens }: Used): number {
+export function totalTokens({ inputTokens, outputTokens }: UsageTotals): number {
   return inputTokens + outputTokens;
 }
 
-export function usedOf({ inputTokens, cachedTokens, outputTokens, reasoningTokens, cost = 0 }: TurnUsage): Used {
+export function totalsOf({
+  inputTokens,
+  cachedTokens,
+  outputTokens,
+  reasoningTokens,
+  cost = 0,
+}: TurnUsage): UsageTotals {
   return { inputTokens, cachedTokens, outputTokens, reasoningTokens, cost };
 }

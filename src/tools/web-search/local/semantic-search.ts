@@ -24,7 +24,7 @@ const MAX_PAUSE_MS = 300_000;
 /** How many of the nearest passages go into the ranking. */
 const MAX_NEAREST = 60;
 
-export interface MeaningOptions {
+export interface SemanticSearchOptions {
   /** Identifies the embedding model. */
   model: string;
   embed: Embed;
@@ -36,21 +36,21 @@ export interface MeaningOptions {
  * Semantic search: stores the vectors of passages, and embeds new ones in the background. While embeddings are unavailable
  * it finds nothing, and the words alone decide.
  */
-export class Meaning implements Disposable {
+export class SemanticSearch implements Disposable {
   readonly #vectors: VectorIndex;
-  readonly #options: MeaningOptions;
+  readonly #options: SemanticSearchOptions;
   readonly #closing = new AbortController();
   #isWorking = false;
   #failures = 0;
   #pausedUntil = 0;
 
-  constructor(index: DocumentIndex, options: MeaningOptions) {
+  constructor(index: DocumentIndex, options: SemanticSearchOptions) {
     this.#options = options;
     this.#vectors = new VectorIndex(index, options.model);
   }
 
   /** The passages nearest to a query, best first; none without embeddings. `within`: see `VectorIndex.search`. */
-  async near(query: string, within?: readonly number[]): Promise<RankedPassage[]> {
+  async nearest(query: string, within?: readonly number[]): Promise<RankedPassage[]> {
     if (performance.now() < this.#pausedUntil || this.#vectors.size === 0) return [];
     const [vector] = (await this.#options.embed([query.slice(0, MAX_TEXT)], 'query')) ?? [];
     if (this.#closing.signal.aborted) return [];
@@ -59,7 +59,7 @@ export class Meaning implements Disposable {
   }
 
   /** Starts embedding passages without vectors in the background. */
-  work(): void {
+  embedMissing(): void {
     if (this.#isWorking) return;
     this.tidy();
     if (!this.#options.owner()) return;

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { threadVariables } from '../../../base/compile-cache.ts';
+import { workerThreadEnv } from '../../../base/compile-cache.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Embeddings } from '../search-provider.ts';
 import { embedTexts } from './embed-texts.ts';
@@ -9,32 +9,32 @@ import type { ThreadReply } from './search-messages.ts';
 const HEAP_MB = 512;
 
 /** Why a query failed: too many are pending, the owner was disposed of, the thread crashed, or it answered with an error. */
-export type NoAnswer = 'too many' | 'closed' | 'broken' | 'refused';
+export type QueryFailure = 'too many' | 'closed' | 'broken' | 'refused';
 
-export interface AskedThreadOptions {
+export interface QueryThreadOptions {
   /** The module that the thread runs, and its `workerData`. */
   entry: URL;
   data: object;
   /** How many queries may be pending. */
-  mostWaiting: number;
+  maxPending: number;
   /** The currently configured embeddings, which the thread gets vectors from. */
   embeddings(): Embeddings | undefined;
   log: Logger | undefined;
   /** Fields for log lines. */
   where: object;
   /** Makes the error that callers get; `reason` is the thread's message. */
-  failure(why: NoAnswer, reason?: string): Error;
+  failure(why: QueryFailure, reason?: string): Error;
 }
 
 /** A worker thread that holds indexes and answers queries. It starts with the first query, and again after a crash. */
-export class AskedThread<Query extends object, Answer> implements Disposable {
-  readonly #options: AskedThreadOptions;
+export class QueryThread<Query extends object, Answer> implements Disposable {
+  readonly #options: QueryThreadOptions;
   readonly #pending = new Map<number, PromiseWithResolvers<Answer>>();
   readonly #closing = new AbortController();
   #thread: Worker | undefined;
   #lastId = 0;
 
-  constructor(options: AskedThreadOptions) {
+  constructor(options: QueryThreadOptions) {
     this.#options = options;
   }
 
@@ -44,9 +44,9 @@ export class AskedThread<Query extends object, Answer> implements Disposable {
 
   /** @throws what `failure` makes. */
   async ask(query: Query): Promise<Answer> {
-    const { failure, mostWaiting } = this.#options;
+    const { failure, maxPending } = this.#options;
     if (this.#closing.signal.aborted) throw failure('closed');
-    if (this.#pending.size >= mostWaiting) throw failure('too many');
+    if (this.#pending.size >= maxPending) throw failure('too many');
     const id = ++this.#lastId;
     const answer = Promise.withResolvers<Answer>();
     this.#pending.set(id, answer);
@@ -65,7 +65,7 @@ export class AskedThread<Query extends object, Answer> implements Disposable {
     const { entry, data, failure } = this.#options;
     const thread = new Worker(entry, {
       workerData: data,
-      env: threadVariables(),
+      env: workerThreadEnv(),
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
     const onGone = () => {
