@@ -73,7 +73,7 @@ export class MemorySlots implements Slots {
   }
 
   take(key: string, id: string, { limit, ttlMs, lasting = false }: { limit: number } & HoldTime): boolean {
-    if (this.#holds.count(key) >= limit) return false;
+    if (!this.#holds.get(key, id) && this.#holds.count(key) >= limit) return false;
     this.#holds.put(key, id, { points: 1, spent: 0, ttlMs, lasting });
     return true;
   }

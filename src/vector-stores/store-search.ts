@@ -39,6 +39,8 @@ const SWEEP_MS = 20_000;
 const SERVE_MS = 250;
 /** Extra hits to look for, because some may be of files that were detached meanwhile. */
 const EXTRA_HITS = 10;
+/** Vector stores that are remembered; each is looked at again once it is forgotten. */
+const MAX_KNOWN = 10_000;
 const WANTED_SUFFIX = '.wanted';
 
 /**
@@ -48,17 +50,17 @@ const WANTED_SUFFIX = '.wanted';
 export class StoreSearch implements Disposable {
   readonly #parts: StoreSearchParts;
   readonly #running = new Map<string, Promise<void>>();
-  readonly #restUntil = new Map<string, number>();
+  readonly #restUntil = new LRUCache<string, number>({ max: MAX_KNOWN });
   /** The revision of each index that is known to be up to date. */
-  readonly #indexedRevisions = new LRUCache<string, number>({ max: 100_000 });
+  readonly #indexedRevisions = new LRUCache<string, number>({ max: MAX_KNOWN });
   /** Vector stores that this process changed after the last update of their index. */
-  readonly #stale = new Set<string>();
+  readonly #stale = new LRUCache<string, true>({ max: MAX_KNOWN });
   readonly #closing = new AbortController();
   readonly #timers: NodeJS.Timeout[];
 
   constructor(parts: StoreSearchParts) {
     this.#parts = parts;
-    parts.stores.onChange((store) => this.#stale.add(store));
+    parts.stores.onChange((store) => this.#stale.set(store, true));
     parts.files.onRemove(({ id }) => parts.indexes.change({ ask: 'drop', store: memoryIndexName(publicFileId(id)) }));
     this.#timers = [
       setInterval(() => void this.#sweep(), SWEEP_MS).unref(),

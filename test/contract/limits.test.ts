@@ -207,6 +207,14 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       });
     });
 
+    it('an id that holds a place may take it again, also where all are taken', async () => {
+      await using fixture = await open();
+      const places = fixture.here.slots({ name: 'again' });
+      const take = (id: string) => places.take('ann', id, { limit: 1, ttlMs: 60_000 });
+      assert.deepEqual([await take('a'), await take('b'), await take('a')], [true, false, true]);
+      assert.equal(await places.count('ann'), 1);
+    });
+
     it('gives places up to the limit, frees them by id, and by time where nobody does', async () => {
       await using fixture = await open();
       const [here, there = here] = sides(fixture).map((side) => side.slots({ name: 's' }));
