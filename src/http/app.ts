@@ -141,7 +141,7 @@ function wrapEach(endpoints: Endpoints, wrap: (endpoint: Endpoint) => Endpoint):
   return Object.fromEntries(Object.entries(endpoints).map(([method, endpoint]) => [method, wrap(endpoint)]));
 }
 
-/** Adds a route. `others` creates the handler of every method that has no endpoint. */
+/** Adds a route. `fallback` creates the handler of every method that has no endpoint. */
 function addRoute(
   app: Express,
   path: string,

@@ -7,7 +7,7 @@ const DENIES_NETWORK = 25;
 
 /**
  * The path of the Node that confined children run on: this one or, if it is too old to deny them the network, the one
- * that npm installedNode with the gateway. Without either, only the system keeps them off the network (`confinement.ts`).
+ * that npm installed with the gateway. Without either, only the system keeps them off the network (`confinement.ts`).
  */
 export function confinedNodePath(): string {
   return Number.parseInt(process.versions.node, 10) >= DENIES_NETWORK ? process.execPath : installedNode().node;

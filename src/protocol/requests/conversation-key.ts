@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { isObject } from '../../base/json.ts';
 
 /**
- * Identifies the conversation of a proxied call by its body, for `sticky` routing (docs/configuration.md, "Models"): by
- * its id, its cache key, or its first messages. Undefined if the call belongs to no conversation.
+ * Identifies the conversation of a proxied call, for `sticky` routing (docs/configuration.md, "Conversations that stick"),
+ * by the id, cache key or first messages in its body. Undefined if the call belongs to no conversation.
  */
 export function conversationKey(api: string, body: Readonly<Record<string, unknown>>): string | undefined {
   const { conversation, prompt_cache_key: cacheKey, messages } = body;

@@ -4,7 +4,7 @@ import { readPlainRequest, readRequest, readResearchRequest } from './stored-req
 
 /**
  * A key shared by all runs of one conversation: its id, its cache key, or its opening messages, which every follow-up
- * repeats (docs/configuration.md, "Models", `sticky`). Undefined if the run belongs to no conversation.
+ * repeats (docs/configuration.md, "Conversations that stick"). Undefined if the run belongs to no conversation.
  */
 export function conversationKeyOf(run: RunRecord): string | undefined {
   const { conversation } = readRequest(run);

@@ -10,7 +10,7 @@ import type { FailoverRules } from './failover-rules.ts';
 import { FirstTokenTimes } from './first-token-times.ts';
 import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
 
-/** How many models and credentials of one provider are getOrCreate; the oldest is forgotten first. */
+/** How many models and credentials of one provider are remembered; the oldest is forgotten first. */
 const MAX_REMEMBERED = 512;
 
 export interface ProviderOptions {

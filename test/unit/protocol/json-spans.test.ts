@@ -74,7 +74,7 @@ describe('topLevelSpans', () => {
   });
 });
 
-describe('shapeOf', () => {
+describe('measureShape', () => {
   const limit = { depth: 9, containers: 9, members: 9, entries: 9 };
   const shape = (text: string) => measureShape(Buffer.from(text), limit);
 

@@ -194,21 +194,21 @@ export class DocumentIndex implements Disposable {
    * in the index: for good, if the index is closed or the document removed meanwhile.
    */
   async putInSlices({ file, document }: IndexedDocument): Promise<void> {
-    await this.#takeInSlices(this.#writer.put(file, document));
+    await this.#runInSlices(this.#writer.put(file, document));
   }
 
   /** Removes documents in slices. */
   async removeInSlices(paths: readonly string[]): Promise<void> {
     this.#passages.forget();
-    for (const path of paths) await this.#takeInSlices(this.#writer.delete(path));
+    for (const path of paths) await this.#runInSlices(this.#writer.delete(path));
   }
 
   /** Compacts the full-text index after removals, in slices. */
   async mergeInSlices(): Promise<void> {
-    await this.#takeInSlices(this.#writer.merge());
+    await this.#runInSlices(this.#writer.merge());
   }
 
-  async #takeInSlices(steps: Generator<void>): Promise<void> {
+  async #runInSlices(steps: Generator<void>): Promise<void> {
     const slice = (work: () => void) => {
       if (!this.#db.isOpen) return false;
       this.#writer.inTransaction(() => {

@@ -15,7 +15,7 @@ const MAX_CALLS = 64;
 interface BlockFormat {
   /** Closing markers; if there are none, the block extends to the end of the text. */
   closings: readonly string[];
-  /** The opening marker isBuffering a part of the call, so it is read with the block. */
+  /** The opening marker is a part of the call, so it is read with the block. */
   keepsOpening?: boolean;
   read(block: string, offered: OfferedTools): FoundCall[] | undefined;
 }
