@@ -57,9 +57,9 @@ function addServe(program: Command, parts: CommandLineParts, exitWith: ExitWith)
 function addClients(program: Command, { environment, terminal }: CommandLineParts, exitWith: ExitWith): void {
   program
     .command('ask')
-    .description('ask a running gateway a question and show how the run goes on')
+    .description('ask a running gateway a question and show the progress of the run')
     .argument('[question]', 'the question; - reads it from standard input')
-    .option('--resume <id>', 'go on with a run instead of asking')
+    .option('--resume <id>', 'follow a run instead of asking')
     .option('--file <path...>', 'files that the question is about')
     .option('--store <id...>', 'vector stores to search')
     .option('--model <id>', 'the model; else the first that the key may use')
@@ -133,7 +133,7 @@ function addStore(store: Command, parts: CommandLineParts, exitWith: ExitWith): 
   const commands = () => import('./operating/store.ts');
   store
     .command('check')
-    .description('look through the store for damage, also while gateways use it')
+    .description('check the store for damage, also while gateways use it')
     .option(...CONFIG)
     .action(exitWith(async (options: ConfigFlag) => (await commands()).checkStoreCommand(options, parts)));
   store
@@ -148,7 +148,7 @@ function addStore(store: Command, parts: CommandLineParts, exitWith: ExitWith): 
     );
   store
     .command('verify')
-    .description('look through a backup or a store folder for damage')
+    .description('check a backup or a store folder for damage')
     .argument('<path>', 'the backup, or the folder')
     .action(exitWith(async (path: string) => (await commands()).verifyStoreCommand({ path }, parts)));
   store
@@ -204,7 +204,7 @@ function addKeys(keys: Command, { environment, terminal }: CommandLineParts, exi
   );
   asAdmin('rotate', 'give a key of the store another secret')
     .argument('<id>')
-    .option('--overlap <seconds>', 'for how long the old one is taken too', parseSeconds, 0)
+    .option('--overlap <seconds>', 'how long the old secret still works', parseSeconds, 0)
     .action(
       exitWith(async (id: string, options: KeysOptions & { overlap: number }) =>
         (await commands()).rotateKeyCommand({ ...options, id }, terminal),
@@ -226,13 +226,13 @@ function addKeys(keys: Command, { environment, terminal }: CommandLineParts, exi
     );
 }
 
-function baseUrl({ baseUrl: given }: Environment): Option {
-  return new Option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL').default(given ?? 'http://127.0.0.1:8080');
+function baseUrl({ baseUrl: url = 'http://127.0.0.1:8080' }: Environment): Option {
+  return new Option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL').default(url);
 }
 
 /** The help shows only the key of the example configuration, never the one in the environment. */
-function apiKey({ apiKey: given }: Environment, what: string): Option {
-  return new Option('--api-key <key>', `${what}; else GATEWAY_API_KEY`).default(given ?? 'sk-local', 'sk-local');
+function apiKey({ apiKey: key = 'sk-local' }: Environment, what: string): Option {
+  return new Option('--api-key <key>', `${what}; else GATEWAY_API_KEY`).default(key, 'sk-local');
 }
 
 function parseSeconds(value: string): number {

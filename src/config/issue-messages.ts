@@ -59,21 +59,21 @@ function mismatchOf(issue: Issue): number {
 /** The unknown keys of a section that are close to a known one. */
 function misspeltKeys(path: PropertyKey[], section: unknown): DescribedIssue[] {
   if (!isObject(section)) return [];
-  const { matching: fitting, others } = knownKeys(path, section);
-  const unknown = Object.keys(section).filter((key) => !fitting.includes(key) && !others.includes(key));
+  const { matching, others } = knownKeys(path, section);
+  const unknown = Object.keys(section).filter((key) => !matching.includes(key) && !others.includes(key));
   return unknown.map((key) => unknownKey(key, path, section)).filter(({ meant }) => meant !== undefined);
 }
 
 function unknownKey(key: string, parent: readonly PropertyKey[], section: unknown): DescribedIssue {
-  const { matching: fitting, others, kind } = knownKeys(parent, section);
+  const { matching, others, kind } = knownKeys(parent, section);
   const described = { path: [...parent, key], atKey: true };
   if (others.includes(key)) return { ...described, message: `does not go with \`${kind}\`; remove it` };
-  if (fitting.includes(key)) return { ...described, message: 'does not go with the other keys here; remove it' };
-  const meant = nearest(key, fitting);
+  if (matching.includes(key)) return { ...described, message: 'does not go with the other keys here; remove it' };
+  const meant = nearest(key, matching);
   if (meant !== undefined) {
     return { ...described, message: `is not a known key; did you mean \`${meant}\`?`, meant: [...parent, meant] };
   }
-  const known = fitting.length === 0 ? 'remove it' : `known here: ${fitting.join(', ')}`;
+  const known = matching.length === 0 ? 'remove it' : `known here: ${matching.join(', ')}`;
   return { ...described, message: `is not a known key; ${known}` };
 }
 

@@ -22,10 +22,10 @@ export function knownKeys(path: readonly PropertyKey[], section: unknown): Known
   for (const part of path) nodes = nodes.flatMap(options).flatMap((node) => childrenAt(node, part));
   const kinds = nodes.flatMap(options).filter(isObject);
   const sameKind = kinds.filter((node) => constantsOf(node).some(([key, value]) => valueAt(section, key) === value));
-  const fitting = new Set((sameKind.length > 0 ? sameKind : kinds).flatMap(keysOf));
-  const others = kinds.flatMap(keysOf).filter((key) => !fitting.has(key));
+  const matching = new Set((sameKind.length > 0 ? sameKind : kinds).flatMap(keysOf));
+  const others = kinds.flatMap(keysOf).filter((key) => !matching.has(key));
   const [constant] = sameKind.flatMap(constantsOf);
-  return { matching: [...fitting], others, kind: constant && `${constant[0]}: ${String(constant[1])}` };
+  return { matching: [...matching], others, kind: constant && `${constant[0]}: ${String(constant[1])}` };
 }
 
 function keysOf({ properties, propertyNames }: Record<string, unknown>): string[] {

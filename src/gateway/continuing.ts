@@ -6,7 +6,7 @@ import type { AttemptResult } from './attempt-result.ts';
 
 type TryRoute = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
 
-/** Lets a route continue another route's unfinished answer: it is sent the text so far, and again in another form if it refuses. */
+/** Lets a route continue another's unfinished answer. If it refuses a final assistant message, a user message is added. */
 export function withContinuation(tryRoute: TryRoute, continued: ContinuedAnswer): TryRoute {
   return async (call, attempt, racer) => {
     const { route } = attempt;

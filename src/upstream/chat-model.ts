@@ -49,8 +49,8 @@ interface OpenedTurn {
   attempt: Attempt;
   parts: AsyncGenerator<TurnPart, void, undefined>;
   first: IteratorResult<TurnPart, void>;
-  /** Where its deltas go once it is the route that is read; until then another one may overtake it. */
-  passage: { pass?: DeltaSink | undefined };
+  /** Set once this is the route that is read; until then another one may overtake it. */
+  output: { sink?: DeltaSink | undefined };
 }
 
 async function* runTurn(
@@ -70,7 +70,7 @@ async function* runTurn(
   try {
     const opened = await turn.span.in(() => (context.hedgeMs === undefined ? open(turn, signal) : hedge.run()));
     if (!opened) throw unansweredTurnError(context.modelName, attempts.failures, usageOf(turn.meters));
-    opened.passage.pass = pass;
+    opened.output.sink = pass;
     try {
       yield* read(opened, turn);
     } finally {
@@ -100,12 +100,12 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
   for (let next = await walk.next(); !next.done; next = await walk.next()) {
     const attempt = next.value;
     const { log, run } = context;
-    const passage: OpenedTurn['passage'] = {};
-    const pass: DeltaSink = (delta) => passage.pass?.(delta) ?? false;
+    const output: OpenedTurn['output'] = {};
+    const pass: DeltaSink = (delta) => output.sink?.(delta) ?? false;
     const options = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, options);
     try {
-      return { walk, attempt, parts, first: await attempt.span.in(() => parts.next()), passage };
+      return { walk, attempt, parts, first: await attempt.span.in(() => parts.next()), output };
     } catch (error) {
       if (error instanceof AttemptFailure) attempt.failed(error, { delivered: false });
       else {

@@ -130,7 +130,7 @@ export class ProviderTarget {
       method,
       origin,
       path,
-      headers: this.headersToProvider('held', headers, request.api),
+      headers: this.headersToProvider('buffered', headers, request.api),
       body,
     });
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runInScope, step } from '../../src/base/load/event-loop.ts';
+import { runInScope, measureStep } from '../../src/base/load/event-loop.ts';
 import { EventLoopMonitor } from '../../src/base/load/event-loop-monitor.ts';
 import { createLogger } from '../../src/base/logger.ts';
 
@@ -29,7 +29,7 @@ describe('the watch over the event loop', () => {
     using watch = watching();
     await runInScope({ route: '/v1/responses' }, async () => {
       await delay(1);
-      step('reading a JSON body', () => hold(260));
+      measureStep('reading a JSON body', () => hold(260));
     });
     await delay(150);
     const slow = watch.lines.filter(({ step: what }) => what === 'reading a JSON body');
@@ -52,9 +52,9 @@ describe('the watch over the event loop', () => {
 
   it('gives back what a step gives, and hands on what it throws', () => {
     assert.equal(
-      step('a', () => 7),
+      measureStep('a', () => 7),
       7,
     );
-    assert.throws(() => step('b', () => assert.fail('no')), /no/);
+    assert.throws(() => measureStep('b', () => assert.fail('no')), /no/);
   });
 });

@@ -74,20 +74,20 @@ export class ConfinedWorker<Answer> implements Disposable {
     signal.throwIfAborted();
     if (!this.#alive) throw new JobFailedError('not_started');
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    let hasBegun = false;
+    let jobHasStarted = false;
     const fail = (kind: JobFailureKind) => {
       this[Symbol.dispose]();
-      reject(new JobFailedError(hasBegun ? kind : 'not_started'));
+      reject(new JobFailedError(jobHasStarted ? kind : 'not_started'));
     };
     const onAbort = () => {
       // A process that is still starting can do the next job.
-      if (hasBegun) this[Symbol.dispose]();
+      if (jobHasStarted) this[Symbol.dispose]();
       reject(signal.reason);
     };
     let limit = limitProcess(this.#child.pid, START_LIMITS, fail);
     const current: CurrentJob = {
       onReady: () => {
-        hasBegun = true;
+        jobHasStarted = true;
         limit[Symbol.dispose]();
         limit = limitProcess(this.#child.pid, limits, fail);
         this.#child.send(job, (error) => error && fail('crashed'));

@@ -14,8 +14,8 @@ export interface EventLoopMonitorOptions {
 
 /**
  * Watches for stalls of the event loop: one long step delays every request, health checks included. A step that reports
- * itself as slow (`measureStep`) is logged with its route or run. For a stall that no step reports, the log
- * names what the process was working on.
+ * itself as slow (`measureStep`) is logged with its route or run. For a stall that no step reports, the log names what
+ * the process was working on.
  */
 export class EventLoopMonitor implements Disposable {
   readonly #options: EventLoopMonitorOptions;

@@ -68,8 +68,8 @@ function endTurn(startedAt: number): void {
 /** Runs a generator to its end and returns its result: for work that is known to be short. */
 export function drainSteps<T>(steps: Iterator<unknown, T>): T {
   for (;;) {
-    const measureStep = steps.next();
-    if (measureStep.done) return measureStep.value;
+    const next = steps.next();
+    if (next.done) return next.value;
   }
 }
 
@@ -125,7 +125,7 @@ export function workOwner(): string {
 }
 
 /** Does a step whose cost grows with input from outside, and reports it if it was slow. `name`: what it does. */
-export function step<T>(name: string, work: () => T): T {
+export function measureStep<T>(name: string, work: () => T): T {
   const startedAt = performance.now();
   try {
     return work();

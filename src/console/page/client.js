@@ -188,6 +188,6 @@ async function errorOf(answer) {
 }
 
 function withQuery(path, query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+  const parameters = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`;
 }

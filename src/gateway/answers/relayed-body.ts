@@ -21,7 +21,7 @@ export class RelayedBody implements ResultReceiver {
   readonly #tail = new Tail();
   readonly #type: string;
   readonly #isJson: boolean;
-  #hasBegun = false;
+  #hasStarted = false;
   #received = 0;
 
   constructor(head: AnswerHead, control: ResultControl, context: RelayContext) {
@@ -41,7 +41,7 @@ export class RelayedBody implements ResultReceiver {
       this.#control.finish(this.broken(brokenStream('the answer does not end')));
       return;
     }
-    if (!this.#hasBegun) this.#control.started();
+    if (!this.#hasStarted) this.#control.started();
     this.#sendHead();
     this.#write(this.#masked.push(chunk));
   }
@@ -51,7 +51,7 @@ export class RelayedBody implements ResultReceiver {
     // The transcription of a silent recording is empty, and some calls need no answer at all.
     const isOftenEmpty = this.#type.startsWith('text/') || (this.#type === '' && api !== 'audio/speech');
     const mayBeEmpty = isOftenEmpty || this.#head.status === 204;
-    if (!this.#hasBegun && !mayBeEmpty) return { is: 'failed', failure: brokenStream('the answer is empty') };
+    if (!this.#hasStarted && !mayBeEmpty) return { is: 'failed', failure: brokenStream('the answer is empty') };
     this.#sendHead();
     this.#write(this.#masked.end());
     this.#writer.end();
@@ -59,7 +59,7 @@ export class RelayedBody implements ResultReceiver {
   }
 
   broken(failure: AttemptFailure): AttemptResult {
-    if (!this.#hasBegun) return { is: 'failed', failure };
+    if (!this.#hasStarted) return { is: 'failed', failure };
     this.#writer.cut();
     return { is: 'delivered', usage: null, failure };
   }
@@ -70,8 +70,8 @@ export class RelayedBody implements ResultReceiver {
   }
 
   #sendHead(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
+    if (this.#hasStarted) return;
+    this.#hasStarted = true;
     this.#context.onBegin();
     this.#writer.sendHead(this.#head.status, this.#context.target.headersToClient(this.#head));
   }

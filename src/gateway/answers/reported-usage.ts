@@ -4,7 +4,7 @@ import { readInputUsage, readUsage, type TurnUsage } from '../../upstream/provid
 /** APIs whose answers have no tokens, so that all usage is input. */
 const INPUT_ONLY = new Set(['embeddings', 'rerank', 'moderations']);
 
-/** Tokens in a provider's usage object, or null if it has none. `api`: a name of `apis`. */
+/** Tokens in a provider's usage object, or null if it has none. `api`: as in `models.<name>.apis`. */
 function usageIn(usage: unknown, api: string): TurnUsage | null {
   return (INPUT_ONLY.has(api) ? readInputUsage(usage) : readUsage(usage)) ?? null;
 }

@@ -147,7 +147,7 @@ export function judgeWhole(
     }
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
-    case 'begun':
+    case 'started':
       if (!isUnfinished(payload, api) || kind.mayBeEmpty()) return judged;
       return { ...failed('a response that is not over'), ...(judged.usage && { usage: judged.usage }) };
   }

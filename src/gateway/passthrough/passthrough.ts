@@ -57,7 +57,7 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
       if (res.closed) return;
       await new Promise<void>((resolve, reject) => {
         const fail = (error: unknown) => reject(toClientError(error, call.provider));
-        calls.set(req, { ...retarget(req, call, { upstream, road: 'streamed' }), fail, answered: () => {} });
+        calls.set(req, { ...retarget(req, call, { upstream, kind: 'streamed' }), fail, answered: () => {} });
         res.once('close', resolve);
         proxy(req, res, (error) => error !== undefined && fail(error)).catch(fail);
       });
@@ -65,7 +65,7 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
     async connect(req, socket, { head, call, refuse }) {
       const { upgrade } = await middleware();
       if (socket.destroyed) return;
-      const target = retarget(req, call, { upstream, road: 'socket' });
+      const target = retarget(req, call, { upstream, kind: 'socket' });
       let state: 'waiting' | 'failed' | 'open' = 'waiting';
       const fail = (error: unknown) => {
         if (state === 'open') socket.destroy();
@@ -89,12 +89,12 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
 function retarget(
   req: IncomingMessage,
   { provider, key, path, api }: PassthroughCall,
-  { upstream, road }: { upstream: Upstream; road: 'streamed' | 'socket' },
+  { upstream, kind }: { upstream: Upstream; kind: 'streamed' | 'socket' },
 ): Pick<ProxyContext, 'target' | 'origin'> {
   const target = upstream.target(provider, key);
   if (!target) throw new GatewayError('upstream_error', `The provider ${provider} is not configured.`);
   const address = target.address({ path, api });
-  req.headers = target.headersToProvider(road, req.headers, api);
+  req.headers = target.headersToProvider(kind, req.headers, api);
   req.url = address.path;
   return { target, origin: address.origin };
 }

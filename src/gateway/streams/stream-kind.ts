@@ -86,14 +86,14 @@ export interface StreamKind {
 }
 
 /**
- * Judges a payload, streamed or whole: the answer has `begun` with its first content, or with an end that needs no
+ * Judges a payload, streamed or whole: the answer has `started` with its first content, or with an end that needs no
  * content. An answer that is still `waiting` when it ends is empty, which is a failure.
  */
-export function judgePayload(kind: StreamKind, payload: JsonObject): 'waiting' | 'begun' | 'failed' {
+export function judgePayload(kind: StreamKind, payload: JsonObject): 'waiting' | 'started' | 'failed' {
   if (kind.isError(payload)) return 'failed';
   const { content, end } = kind.signs(payload);
   if (end === 'failed') return 'failed';
-  return content || end === 'cut' || (end !== undefined && kind.mayBeEmpty()) ? 'begun' : 'waiting';
+  return content || end === 'cut' || (end !== undefined && kind.mayBeEmpty()) ? 'started' : 'waiting';
 }
 
 /** Streams of chat completions. */

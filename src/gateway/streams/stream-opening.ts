@@ -11,7 +11,7 @@ export type Opening =
   /** So far there are only comments that keep the connection alive, or payloads without content. */
   | { is: 'waiting' }
   /** There is content. `first`: the first payload of the stream, with or without content. */
-  | { is: 'begun'; first: JsonObject }
+  | { is: 'started'; first: JsonObject }
   | { is: 'failed'; failure: AttemptFailure };
 
 /** The most lines before the first content, with comments and empty ones: no provider keeps a connection alive so often. */
@@ -78,7 +78,7 @@ export class StreamOpening {
     this.#first ??= frame.payload;
     const judged = judgePayload(this.#kind, frame.payload);
     if (judged === 'failed') return { is: 'failed', failure: this.#target.failureOfStreamError(frame.payload) };
-    return judged === 'begun' ? { is: 'begun', first: this.#first } : undefined;
+    return judged === 'started' ? { is: 'started', first: this.#first } : undefined;
   }
 
   /** The failure of a stream that ended before any content. `rest`: everything that arrived. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { step } from '../../base/load/event-loop.ts';
+import { measureStep } from '../../base/load/event-loop.ts';
 import { type JsonShape, measureShape } from '../../protocol/requests/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
 
@@ -66,7 +66,7 @@ export function requireIdentity(req: IncomingMessage): void {
 
 /** @throws GatewayError `invalid_json`. */
 export function parseObject(raw: Buffer): Record<string, unknown> {
-  return step('reading a JSON body', () => parseChecked(raw));
+  return measureStep('reading a JSON body', () => parseChecked(raw));
 }
 
 function parseChecked(raw: Buffer): Record<string, unknown> {

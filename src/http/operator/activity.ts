@@ -65,10 +65,10 @@ export class Activity {
     const { provider, outcome, model, status = 0, opened } = report;
     if (opened) this.#minute(provider, at).opened += 1;
     if (outcome === 'left') return;
-    const kept = this.#attempts.get(provider) ?? [];
-    kept.push({ ok: outcome === 'ok', ms: report.durationMs });
-    if (kept.length > MAX_ATTEMPTS) kept.shift();
-    this.#attempts.set(provider, kept);
+    const attempts = this.#attempts.get(provider) ?? [];
+    attempts.push({ ok: outcome === 'ok', ms: report.durationMs });
+    if (attempts.length > MAX_ATTEMPTS) attempts.shift();
+    this.#attempts.set(provider, attempts);
     const minute = this.#minute(provider, at);
     minute.attempts += 1;
     if (outcome !== 'ok') minute.failed += 1;
@@ -84,21 +84,21 @@ export class Activity {
 
   /** The minutes of the last hour in which a provider was called, oldest first. */
   minutesOf(provider: string, now: number): Minute[] {
-    const kept = this.#minutes.get(provider) ?? [];
-    return kept
+    const minutes = this.#minutes.get(provider) ?? [];
+    return minutes
       .filter(({ at }) => at > now - MAX_MINUTES * MINUTE_MS)
       .map(({ firstTokens, count: _, ...minute }) => ({ ...minute, ...percentiles(firstTokens) }));
   }
 
   #minute(provider: string, now: number): MinuteOfProvider {
     const at = Math.floor(now / MINUTE_MS) * MINUTE_MS;
-    const kept = this.#minutes.get(provider) ?? [];
-    const last = kept.at(-1);
+    const minutes = this.#minutes.get(provider) ?? [];
+    const last = minutes.at(-1);
     if (last?.at === at) return last;
     const minute = { at, attempts: 0, failed: 0, opened: 0, firstTokens: [], count: 0 };
-    kept.push(minute);
-    if (kept.length > MAX_MINUTES) kept.shift();
-    this.#minutes.set(provider, kept);
+    minutes.push(minute);
+    if (minutes.length > MAX_MINUTES) minutes.shift();
+    this.#minutes.set(provider, minutes);
     return minute;
   }
 
@@ -125,9 +125,9 @@ export class Activity {
   }
 
   attemptsOf(provider: string): RecentAttempts {
-    const kept = this.#attempts.get(provider) ?? [];
-    const times = kept.flatMap(({ ok, ms }) => (ok ? [ms] : []));
-    return { attempts: kept.length, failed: kept.length - times.length, ...percentiles(times) };
+    const attempts = this.#attempts.get(provider) ?? [];
+    const times = attempts.flatMap(({ ok, ms }) => (ok ? [ms] : []));
+    return { attempts: attempts.length, failed: attempts.length - times.length, ...percentiles(times) };
   }
 }
 

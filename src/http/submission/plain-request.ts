@@ -164,8 +164,8 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
 /** The share of the window at which a thread is compacted by default. The rest is for the answer. */
 const DEFAULT_THRESHOLD = 0.75;
 
-function compactAt({ context_management: [asked] = [] }: PlainResponseBody, { model }: PlainContext) {
-  return asked && (asked.compact_threshold ?? Math.floor(model.context_length * DEFAULT_THRESHOLD));
+function compactAt({ context_management: [compaction] = [] }: PlainResponseBody, { model }: PlainContext) {
+  return compaction && (compaction.compact_threshold ?? Math.floor(model.context_length * DEFAULT_THRESHOLD));
 }
 
 /** Reads the whole thread: the earlier response or conversation, if the request names one, and the input. */
@@ -175,7 +175,7 @@ export async function readPlainThread(
 ): Promise<PlainThread & { settings: ThreadSettings | undefined }> {
   const {
     messages: before,
-    pendingApprovals: asked,
+    pendingApprovals: approvals,
     settings,
   } = id === undefined ? EMPTY_THREAD : await runs.conversation(caller, id);
   checkToolCount(toolsIn(joined?.items ?? []), 'conversation');
@@ -193,7 +193,7 @@ export async function readPlainThread(
       sentBefore: attachedBytes(before),
     }),
     before,
-    approvals: asked,
+    approvals,
   });
   return { ...messages, settings: settingsAfter(items, settings) };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { step } from '../../base/load/event-loop.ts';
+import { measureStep } from '../../base/load/event-loop.ts';
 import { formatPath } from '../../base/text.ts';
 
 /**
@@ -37,7 +37,7 @@ export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): Pars
  * @throws GatewayError for the first issue.
  */
 export function parseValue<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const result = step('checking a request', () => schema.safeParse(value, { reportInput: true }));
+  const result = measureStep('checking a request', () => schema.safeParse(value, { reportInput: true }));
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   throw issue ? toError(issue) : new GatewayError('invalid_parameter', 'The request is invalid.');

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { step, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { measureStep, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { contentText } from '../../base/text.ts';
 import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
@@ -189,7 +189,7 @@ async function keyFactsOfPages(state: ResearchState, topic: ReadonlySet<string>)
     const text = parts.join('\n').slice(0, PAGE_LENGTH);
     facts.set(
       id,
-      step('ranking what was read', () => keyFacts(text, { about: topic, maxLength: FACTS_LENGTH })),
+      measureStep('ranking what was read', () => keyFacts(text, { about: topic, maxLength: FACTS_LENGTH })),
     );
     // Hundreds of pages in one go would block the event loop.
     await yieldToEventLoop();

@@ -95,10 +95,10 @@ function withScheme(value: string, credential: string): string {
 }
 
 /** What a request sends: a buffered body, a streamed one, or the handshake of a WebSocket. */
-export type TransferKind = 'held' | 'streamed' | 'socket';
+export type TransferKind = 'buffered' | 'streamed' | 'socket';
 
 const TO_PROVIDER_BY: Readonly<Record<TransferKind, readonly string[]>> = {
-  held: TO_PROVIDER,
+  buffered: TO_PROVIDER,
   streamed: STREAMED_TO_PROVIDER,
   socket: SOCKET_TO_PROVIDER,
 };

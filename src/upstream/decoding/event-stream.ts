@@ -39,7 +39,7 @@ export class EventStream {
   #parsed = 0;
   #skipped = 0;
   #strayLines = 0;
-  #hasBegun = false;
+  #hasStarted = false;
   /** The last characters of the input. */
   #tail = '';
   /** Whether `[DONE]` was seen. */
@@ -132,14 +132,14 @@ export class EventStream {
 
   /** Skips a broken frame. Before the first payload that fails the attempt instead, so that another route is tried. */
   #skip(): void {
-    if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is not JSON');
+    if (!this.#hasStarted || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is not JSON');
   }
 
   #accept(read: unknown, name: string | undefined): void {
     // Gemini's errors come as lists.
     const payload: unknown = Array.isArray(read) && isObject(read[0]) && read[0].error ? read[0] : read;
     if (this.done || !isObject(payload)) return;
-    this.#hasBegun = true;
+    this.#hasStarted = true;
     this.#payloads.push(name === 'error' && !payload.error ? { error: payload } : payload);
   }
 

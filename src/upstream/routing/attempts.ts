@@ -59,7 +59,7 @@ export interface FailedRoute {
 const SHORT_WAIT_MS = 3000;
 /** The pause before the quick repetition of an attempt, in milliseconds. */
 const QUICK_RETRY_MS = 150;
-/** Statuses that the next request often no longer meets. */
+/** Statuses of faults that are often over by the next request. */
 const TRANSIENT = new Set([500, 502, 503]);
 
 type Outcome = 'ok' | AttemptFailure;

@@ -45,7 +45,7 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
     : failure({ kind: 'refused', advice: 'elsewhere' });
 }
 
-/** Statuses of time limits, of what a provider never supports, and of conflicts that the next request no longer meets. */
+/** Statuses of time limits, of what a provider never supports, and of conflicts that are over by the next request. */
 const TIMEOUTS = new Set([408, 504, 524]);
 const UNSUPPORTED = new Set([501, 505]);
 const CONFLICTS = new Set([409, 425]);

@@ -161,11 +161,11 @@ export class Provider implements AsyncDisposable {
 }
 
 function getOrCreate<K, T>(map: Map<K, T>, key: K, make: () => T): T {
-  const known = map.get(key);
-  if (known) return known;
+  const existing = map.get(key);
+  if (existing) return existing;
   const oldest = map.keys().next();
   if (map.size >= MAX_REMEMBERED && !oldest.done) map.delete(oldest.value);
-  const made = make();
-  map.set(key, made);
-  return made;
+  const created = make();
+  map.set(key, created);
+  return created;
 }
