@@ -70,17 +70,17 @@ export class AttemptMeter extends CallMeter {
     );
     this.#api = api;
     this.#isBackground = unseen > 0;
-    this.unseen(unseen);
+    this.setUnseen(unseen);
   }
 
   /** Counts whole events of a stream. Returns the estimated tokens in them. */
-  events(bytes: Buffer): number {
+  countEvents(bytes: Buffer): number {
     const searched = bytes.subarray(0, this.#bytesToSearch());
     const found = deliveredWeight(searched.toString('utf8'), { api: this.#api, streamed: true });
     if (searched.length > 0) this.#updateDensity(searched.length, found);
     const rest = bytes.length - searched.length;
     const weight = rest > 0 ? found + (rest * this.#foundTokens) / this.#searchedBytes : found;
-    this.delivered(weight);
+    this.addDelivered(weight);
     return weight;
   }
 
@@ -99,12 +99,12 @@ export class AttemptMeter extends CallMeter {
   }
 
   /** Counts a piece of an answer that is not read event by event. */
-  bytes(length: number): void {
-    if (answersText(this.#api)) this.delivered(length / BYTES_PER_TOKEN);
+  countBytes(length: number): void {
+    if (answersText(this.#api)) this.addDelivered(length / BYTES_PER_TOKEN);
   }
 
   /** Counts the usage in a result. Rejects as `result` does: what was delivered until then still counts. */
-  result(result: Promise<AttemptResult>): Promise<AttemptResult> {
+  countResult(result: Promise<AttemptResult>): Promise<AttemptResult> {
     return result.then((ended) => this.#count(ended));
   }
 
@@ -112,7 +112,7 @@ export class AttemptMeter extends CallMeter {
     if (ended.is === 'answered') this.#answered(ended.answer.body, ended.usage);
     const whole = ended.is === 'answered' || (ended.is === 'delivered' && !ended.failure && !ended.midway);
     if (ended.usage) this.reported(ended.usage, { whole });
-    if (this.#isBackground && isFinished(ended)) this.unseen(0);
+    if (this.#isBackground && isFinished(ended)) this.setUnseen(0);
     return ended;
   }
 
@@ -120,12 +120,12 @@ export class AttemptMeter extends CallMeter {
   #answered(body: Buffer, usage: TurnUsage | null): void {
     const { outputTokens } = usage ?? { outputTokens: 0 };
     if (usage && isPlausible(outputTokens) && isCredible(outputTokens, body.length / BYTES_PER_TOKEN)) return;
-    this.wholeText(body);
+    this.countWholeText(body);
   }
 
   /** Counts the text of a complete answer. */
-  wholeText(body: Buffer): void {
-    this.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
+  countWholeText(body: Buffer): void {
+    this.setDelivered(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
   }
 }
 

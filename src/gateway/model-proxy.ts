@@ -159,14 +159,14 @@ function tryRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, ra
   const send = () =>
     target.call<AttemptResult>(outgoing, {
       receiver: (head, control) => receiverOf(head, control, context),
-      sent: () => meter.sent(),
+      onSent: () => meter.sent(),
       patience: client && hasAlternative ? provider.patience(model, size) : undefined,
       firstTokens: provider.firstTokens(model, size),
       streamed: size.streamed,
       unanswered: (failure) => ({ is: 'failed', failure }),
       signal: racer.signal,
     });
-  return meter.result(span.in(send));
+  return meter.countResult(span.in(send));
 }
 
 function conversationOf(body: string): string | undefined {

@@ -67,7 +67,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, optio
     cost: price && costOf(price, worst),
     res,
     usedSoFar: () => account.used,
-    noted: (used) => usage.update(used),
+    onNoted: (used) => usage.update(used),
   });
   /** Undefined if the call was refused, failed or was abandoned before an answer was relayed. */
   let isComplete: boolean | undefined;

@@ -56,8 +56,8 @@ export async function* streamTurn(
       emitReasoning(delta, emit);
     }
   };
-  const pass = readLive(live, show, () => continuation.isDecided);
-  for await (const part of chat.turn(request, { signal, pass })) {
+  const sink = readLive(live, show, () => continuation.isDecided);
+  for await (const part of chat.turn(request, { signal, sink })) {
     if (part.type === 'finish') {
       yield* stepsOf((emit) => write(continuation.end(), emit, phase && { phase }));
       return part;

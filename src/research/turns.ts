@@ -130,7 +130,7 @@ async function* streamReasoningTurn(
     emitReasoning(paragraph + thoughts.push(delta), emit);
     if (repetition.push(delta)) throw new EndlessRepetition('the model repeated itself without end');
   };
-  for await (const part of run.chat.turn(request, { signal, pass: readLive(run.live, show) })) {
+  for await (const part of run.chat.turn(request, { signal, sink: readLive(run.live, show) })) {
     if (part.type === 'finish') {
       yield* stepsOf((emit) => emitReasoning(thoughts.end(), emit));
       return part;

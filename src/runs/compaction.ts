@@ -16,12 +16,12 @@ interface Compaction {
   instructions: string | undefined;
   thread: readonly TurnMessage[];
   /** Called with the turn's usage once it is over, however it ended. */
-  onUsed(usage: TurnUsage): void;
+  onUsage(usage: TurnUsage): void;
   signal: AbortSignal;
 }
 
 export interface CompactorOptions {
-  chatModel(query: Pick<Compaction, 'modelName' | 'model' | 'key' | 'onUsed'>): ChatModel;
+  chatModel(query: Pick<Compaction, 'modelName' | 'model' | 'key' | 'onUsage'>): ChatModel;
   sealed: SealedContents;
   currency(): string;
 }

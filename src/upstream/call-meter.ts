@@ -48,22 +48,22 @@ export class CallMeter {
   }
 
   /** Adds to the estimate of the delivered tokens. */
-  delivered(weight: number): void {
+  addDelivered(weight: number): void {
     this.#delivered += weight;
   }
 
   /** Replaces the estimate of the delivered tokens by one for the whole answer so far. */
-  deliveredInAll(weight: number): void {
+  setDelivered(weight: number): void {
     this.#delivered = weight;
   }
 
   /** Raises the estimate of the delivered tokens to `weight`, if it is lower. */
-  deliveredAtLeast(weight: number): void {
+  raiseDelivered(weight: number): void {
     this.#delivered = Math.max(this.#delivered, weight);
   }
 
   /** An upper bound of the tokens written unseen: counted until the provider reports usage with the whole answer. */
-  unseen(tokens: number): void {
+  setUnseen(tokens: number): void {
     this.#unseen = tokens;
   }
 

@@ -56,7 +56,7 @@ interface OpenedTurn {
 async function* runTurn(
   request: TurnRequest,
   context: ChatContext,
-  { signal, pass }: TurnOptions,
+  { signal, sink }: TurnOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const attempts = new Attempts({ ...context, warmRoute: request.warmRoute });
   const turn: Turn = { request, context, attempts, meters: [], span: new TurnSpan(context.modelName, request) };
@@ -70,7 +70,7 @@ async function* runTurn(
   try {
     const opened = await turn.span.in(() => (context.hedgeMs === undefined ? open(turn, signal) : hedge.run()));
     if (!opened) throw unansweredTurnError(context.modelName, attempts.failures, usageOf(turn.meters));
-    opened.output.sink = pass;
+    opened.output.sink = sink;
     try {
       yield* read(opened, turn);
     } finally {
@@ -101,8 +101,8 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const attempt = next.value;
     const { log, run } = context;
     const output: OpenedTurn['output'] = {};
-    const pass: DeltaSink = (delta) => output.sink?.(delta) ?? false;
-    const options = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
+    const sink: DeltaSink = (delta) => output.sink?.(delta) ?? false;
+    const options = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, sink, signal };
     const parts = askRoute(attempt.route, request, options);
     try {
       return { walk, attempt, parts, first: await attempt.span.in(() => parts.next()), output };

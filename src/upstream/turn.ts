@@ -212,14 +212,14 @@ export interface ChatModel {
   /**
    * Asks for one turn. Ending the iteration early, or aborting the signal, closes the provider's connection within a
    * second.
-   * @throws TurnError, what `pass` threw, or the signal's reason after an abort.
+   * @throws TurnError, what `sink` threw, or the signal's reason after an abort.
    */
   turn(request: TurnRequest, options: TurnOptions): AsyncIterable<TurnPart>;
 }
 
 export interface TurnOptions {
   signal: AbortSignal;
-  pass?: DeltaSink | undefined;
+  sink?: DeltaSink | undefined;
 }
 
 export type TurnDelta = Extract<TurnPart, { delta: string }>;

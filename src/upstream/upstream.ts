@@ -40,7 +40,7 @@ export interface UpstreamOptions {
 export interface ChatModelQuery extends RouteQuery, DrawQuery {
   /** Called with each warning for the client of the run; a warning may come again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
-  onUsed?: ChatModelOptions['onUsage'];
+  onUsage?: ChatModelOptions['onUsage'];
 }
 
 export interface AttemptsQuery extends ChatModelQuery {
@@ -109,7 +109,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       ...common,
       log: query.runId === undefined ? log : log.child({ run: query.runId }),
       onWarning: query.onWarning,
-      onUsage: query.onUsed,
+      onUsage: query.onUsage,
       hedgeMs: query.model.hedge_after,
     };
   }

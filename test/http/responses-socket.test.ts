@@ -280,7 +280,7 @@ describe('the end of a WebSocket of /v1/responses', () => {
   });
 
   it('comes when its time is over', async () => {
-    await using gateway = await openGateway({ socketTimes: { most: 50 } });
+    await using gateway = await openGateway({ socketTimes: { maxOpen: 50 } });
     await using socket = await SocketClient.open(gateway);
     assert.equal((await socket.error()).code, 'websocket_connection_limit_reached');
     assert.equal((await socket.closed).code, 1000);

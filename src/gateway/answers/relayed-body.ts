@@ -36,7 +36,7 @@ export class RelayedBody implements ResultReceiver {
 
   data(chunk: Buffer): void {
     this.#received += chunk.length;
-    this.#context.meter.bytes(chunk.length);
+    this.#context.meter.countBytes(chunk.length);
     if (this.#received > MAX_BODY) {
       this.#control.finish(this.broken(brokenStream('the answer does not end')));
       return;

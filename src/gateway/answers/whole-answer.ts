@@ -33,7 +33,7 @@ export interface WholeAnswerOptions {
   /** Judges the complete answer. */
   judge(answer: BufferedAnswer): AttemptResult;
   memory: Permit;
-  meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll' | 'wholeText'>;
+  meter: Pick<AttemptMeter, 'countBytes' | 'setDelivered' | 'countWholeText'>;
   /** Takes over when memory is short, and relays the answer as it arrives. Absent when there is no client. */
   relay?: () => ResultReceiver;
   /** Longer answers are relayed, in bytes; absent: length alone is no reason. */
@@ -66,7 +66,7 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     if (this.#body.length === 0) this.#control.started();
-    this.#options.meter.bytes(chunk.length);
+    this.#options.meter.countBytes(chunk.length);
     const length = this.#body.length + chunk.length;
     if (length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
@@ -91,7 +91,7 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     this.#relayed = relayed;
-    this.#options.meter.deliveredInAll(0);
+    this.#options.meter.setDelivered(0);
     relayed.data(this.#body.take());
     relayed.data(chunk);
   }
@@ -106,8 +106,8 @@ export class WholeAnswer implements ResultReceiver {
     const body = this.#body.take();
     const judged = this.#options.judge({ ...this.#head, body });
     // The text of a broken answer is charged all the same. Other answers count by the usage that they report.
-    if (judged.is === 'failed' && this.#head.status < 300) this.#options.meter.wholeText(body);
-    else this.#options.meter.deliveredInAll(0);
+    if (judged.is === 'failed' && this.#head.status < 300) this.#options.meter.countWholeText(body);
+    else this.#options.meter.setDelivered(0);
     return judged;
   }
 

@@ -57,7 +57,7 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
       if (res.closed) return;
       await new Promise<void>((resolve, reject) => {
         const fail = (error: unknown) => reject(toClientError(error, call.provider));
-        calls.set(req, { ...retarget(req, call, { upstream, kind: 'streamed' }), fail, answered: () => {} });
+        calls.set(req, { ...retarget(req, call, { upstream, kind: 'streamed' }), fail, onAnswered: () => {} });
         res.once('close', resolve);
         proxy(req, res, (error) => error !== undefined && fail(error)).catch(fail);
       });
@@ -73,10 +73,10 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
         state = 'failed';
         refuse(toClientError(error, call.provider));
       };
-      const answered = () => {
+      const onAnswered = () => {
         state = 'open';
       };
-      calls.set(req, { ...target, fail, answered });
+      calls.set(req, { ...target, fail, onAnswered });
       if (!(socket instanceof Socket)) return void socket.destroy();
       socket.on('error', () => socket.destroy());
       upgrade(req, socket, head);

@@ -15,7 +15,7 @@ export interface ProxyContext {
   /** Sends the client an error if it has no answer yet; otherwise breaks off its answer. */
   fail(error: unknown): void;
   /** Called when the client of a WebSocket has got its answer. */
-  answered(): void;
+  onAnswered(): void;
 }
 
 /**

@@ -23,7 +23,7 @@ const STALLED_MS = 5 * 60_000;
  */
 const HANDSHAKE_HEADERS = ['sec-websocket-accept', 'sec-websocket-protocol'];
 
-type Handshake = Pick<ProxyContext, 'target' | 'fail' | 'answered'>;
+type Handshake = Pick<ProxyContext, 'target' | 'fail' | 'onAnswered'>;
 
 /**
  * Proxies a WebSocket: the handshake has the time limits of any answer, both connections end together, and an unused one
@@ -41,7 +41,7 @@ export function watchSocket(proxyReq: ClientRequest, socket: Socket, context: Ha
     // http-proxy-middleware would relay frames with the credentials in them.
     proxyReq.removeAllListeners('upgrade').once('upgrade', (answer, upstream: Socket, head) => {
       clear();
-      context.answered();
+      context.onAnswered();
       writeHead(socket, 101, handshakeHeaders(answer, target));
       if (head.length > 0) upstream.unshift(head);
       pipeBothWays(socket, upstream, target);
@@ -83,13 +83,13 @@ function handshakeHeaders(answer: IncomingMessage, target: ProviderTarget): Reco
 
 /** Relays the answer of a provider that refused the WebSocket. */
 function relayErrorAnswer(answer: IncomingMessage, socket: Socket, handshake: Handshake) {
-  const { target, answered } = handshake;
+  const { target, onAnswered } = handshake;
   const status = answer.statusCode ?? 0;
   failOnThrow(answer, handshake, () => {
     checkStatus(status);
     if (status < 400) throw brokenStream(`HTTP status ${status} instead of a WebSocket`);
     collectError(answer, handshake, (body) => {
-      answered();
+      onAnswered();
       const headers = target.headersToClient(answer);
       writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
       socket.end(body, () => socket.destroy());

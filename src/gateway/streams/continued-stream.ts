@@ -100,7 +100,7 @@ export class ContinuedStream implements ResultReceiver {
     if (usage && (usage.outputTokens > 0 || !this.#usage)) this.#usage = usage;
     const judged = judgePayload(this.#kind, payload);
     if (judged === 'failed') throw target.failureOfStreamError(payload);
-    const weight = meter.events(Buffer.from(JSON.stringify(payload)));
+    const weight = meter.countEvents(Buffer.from(JSON.stringify(payload)));
     this.#midway = usage === undefined && (this.#midway || weight > 0);
     this.#hasEnd ||= readFinishReason(finishReasonOf(payload)) !== undefined;
     if (!this.#hasStarted && judged === 'waiting') {

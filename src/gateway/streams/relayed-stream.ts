@@ -288,7 +288,7 @@ export class RelayedStream implements ResultReceiver {
       this.#control.started();
     }
     if (this.#choices) for (const payload of payloadsIn(lines)) this.#choices.note(payload);
-    this.#context.meter.events(lines);
+    this.#context.meter.countEvents(lines);
     this.#tail.push(lines);
     this.#writer.write(lines);
   }
@@ -328,7 +328,7 @@ export class RelayedStream implements ResultReceiver {
   #usageAtEnd(text: string) {
     const { api, meter } = this.#context;
     const reported = usageAtEnd(text, { api, first: this.#first });
-    if (!reported.usage) meter.deliveredAtLeast(weightAtEnd(text, api));
+    if (!reported.usage) meter.raiseDelivered(weightAtEnd(text, api));
     return reported;
   }
 }

@@ -48,7 +48,7 @@ export interface AdmissionRequest {
   /** What a request that is no run has used so far. It is noted every second, in case this process dies. */
   usedSoFar?: () => UsageTotals;
   /** Called with each usage that is noted. */
-  noted?: (used: UsageTotals) => void;
+  onNoted?: (used: UsageTotals) => void;
 }
 
 /** An admitted request. Only the first call of `undo` or `settle` counts; runs are settled by `settleRun` with `held`. */
@@ -124,12 +124,12 @@ export class Admission {
   }
 
   #reservationOf(
-    { usedSoFar, noted }: AdmissionRequest,
+    { usedSoFar, onNoted }: AdmissionRequest,
     { holder, limits }: { holder: LimitHolder; limits: readonly OwnedRequest[] },
   ): AdmittedRequest {
     const held = reservedBy(limits);
     const used = usedSoFar ?? emptyTotals;
-    const call: OpenCall = { holder, held, used, onNoted: noted, lastNoted: '', skipped: 0, isOver: false };
+    const call: OpenCall = { holder, held, used, onNoted, lastNoted: '', skipped: 0, isOver: false };
     if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
       this.#calls.set(holder.id, call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();

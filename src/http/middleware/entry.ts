@@ -5,7 +5,7 @@ import type { AppDeps } from '../app-deps.ts';
 import { OVERVIEW } from '../operator/get-overview.ts';
 import { openContext, type RequestContext } from '../request-context.ts';
 import { allowOrigin } from './cors.ts';
-import { requireOneReading } from './framing.ts';
+import { refuseAmbiguity } from './framing.ts';
 import { checkOrigin } from './origin.ts';
 
 /**
@@ -25,7 +25,7 @@ export function entry(deps: AppDeps): RequestHandler {
     });
     res.setHeader('x-request-id', context.id);
     res.setHeader('x-content-type-options', 'nosniff');
-    requireOneReading(req);
+    refuseAmbiguity(req);
     req.url = normaliseTarget(req.url);
     checkOrigin(req.headers, config.current());
     if (allowOrigin(req, res, config.current().server.cors_origins)) context.route = 'preflight';

@@ -7,7 +7,7 @@ import { fieldError } from '../../base/errors.ts';
  * ambiguous messages itself.
  * @throws GatewayError `invalid_parameter`.
  */
-export function requireOneReading(req: IncomingMessage): void {
+export function refuseAmbiguity(req: IncomingMessage): void {
   const { headers, httpVersion } = req;
   if (isRepeated(req, 'host')) {
     throw fieldError('invalid_parameter', 'Host', 'send this header once.');

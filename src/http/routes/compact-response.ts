@@ -81,11 +81,11 @@ async function compactAndSettle(
     cost: price && costOf(price, worst),
     res,
   });
-  const onUsed = (usage: TurnUsage) => {
+  const onUsage = (usage: TurnUsage) => {
     turns = addUsage(turns, usage);
   };
   const { instructions } = value;
-  const compacting = { modelName: name, model, key, instructions, thread, onUsed, signal: context.signal };
+  const compacting = { modelName: name, model, key, instructions, thread, onUsage, signal: context.signal };
   let isComplete = false;
   try {
     const compacted = await deps.compactor.compact(compacting, caller);

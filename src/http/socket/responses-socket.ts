@@ -67,7 +67,7 @@ export class ResponsesSocket {
     const end = (reason: GatewayError) => this.#close(1008, reason.message);
     this.#parts.use(deps.openAnswers.add({ key, route: ROUTE, idle: true, end }));
     const pings = setInterval(() => this.#ping(), times.ping);
-    const limit = setTimeout(() => this.#expire(), times.most);
+    const limit = setTimeout(() => this.#expire(), times.maxOpen);
     const onStopping = () => this.#closeIfStopping();
     deps.stopping.addEventListener('abort', onStopping);
     this.#parts.defer(() => {
@@ -134,7 +134,7 @@ export class ResponsesSocket {
         ...chooseModel(identity, body.json.model, 'responses'),
         body,
       });
-      const options = { generate, keepMs: this.#options.times.most + SLACK_MS };
+      const options = { generate, keepMs: this.#options.times.maxOpen + SLACK_MS };
       const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, request, options });
       memory[Symbol.dispose]();
       if (run.api === 'unstored') this.#unstored.add(run.id);

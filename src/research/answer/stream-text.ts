@@ -120,13 +120,13 @@ async function* streamTurn(
   },
 ): AsyncGenerator<Step, Finish | undefined> {
   const answer = new AnswerTurn(run, turn);
-  const pass = readLive(
+  const sink = readLive(
     run.live,
     (part, emit) => answer.read(part, emit),
     (part) => answer.readsAtOnce(part),
   );
   try {
-    for await (const part of run.chat.turn(turn.request.request, { signal: turn.signal, pass })) {
+    for await (const part of run.chat.turn(turn.request.request, { signal: turn.signal, sink })) {
       if (part.type === 'tool_call') continue;
       if (part.type === 'finish') {
         yield* answer.end();

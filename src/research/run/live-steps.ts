@@ -30,7 +30,7 @@ export function pieceEnd(text: string, end: number): number {
   return /[\udc00-\udfff]/.test(text[end] ?? '') ? end + 1 : end;
 }
 
-/** A `pass` callback that reads the deltas of a turn as they arrive; those it refuses come through the iteration. */
+/** A sink that reads the deltas of a turn as they arrive; those it refuses come through the iteration. */
 export function readLive(
   live: LiveSteps | undefined,
   read: (delta: TurnDelta, emit: EmitStep) => void,

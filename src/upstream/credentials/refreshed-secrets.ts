@@ -37,9 +37,9 @@ export class RefreshedSecrets implements Disposable {
   /** Reads new sources, and waits until each has given its first secret or failed. Never throws. */
   async prepare(providers: Providers): Promise<void> {
     const { log } = this.#options;
-    const changed = () => this.#changed();
+    const onChange = () => this.#changed();
     const firstReads = sourcesIn(providers).map(({ name, source }) => {
-      const make = () => new CachedSecret({ name, source, log, changed });
+      const make = () => new CachedSecret({ name, source, log, onChange });
       return this.#cached.getOrInsertComputed(idOf(source), make).first;
     });
     this.#awaited.add(providers);
@@ -119,7 +119,7 @@ interface CachedSecretOptions {
   name: string;
   source: SecretSource;
   log: Logger;
-  changed(): void;
+  onChange(): void;
 }
 
 /** The latest secret of one source, refreshed by a timer. */
@@ -157,13 +157,13 @@ class CachedSecret implements Disposable {
   }
 
   #take(secret: string): void {
-    const { name, log, changed } = this.#options;
+    const { name, log, onChange } = this.#options;
     if (this.warning !== undefined) log.info({ secret: name }, 'a secret can be refreshed again');
     this.warning = undefined;
     if (secret === this.current) return;
     this.#previous = this.current;
     this.current = secret;
-    changed();
+    onChange();
   }
 
   #fail(reason: string): void {

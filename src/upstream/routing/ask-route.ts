@@ -29,7 +29,7 @@ export interface RouteRequestOptions {
   /** Called with the decoded turn before its last parts are yielded. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
-  pass?: DeltaSink;
+  sink?: DeltaSink;
   signal: AbortSignal;
 }
 
@@ -82,11 +82,11 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })
       : undefined,
     firstTokens: provider.firstTokens(model, { streamed: true }),
-    pass: options.pass,
+    sink: options.sink,
     signal: options.signal,
   });
   options.onTurn?.(turn);
-  meter.deliveredInAll(outputTokens(turn));
+  meter.setDelivered(outputTokens(turn));
   if (turn.usage) meter.reported(turn.usage, { whole: true });
   yield* finalParts(turn, { route, names, usage: usageOf(options.meters), mask });
 }

@@ -44,7 +44,7 @@ export interface AttemptOptions {
   patience: number | undefined;
   firstTokens: FirstTokenTimes;
   /** See `TurnOptions`. */
-  pass?: DeltaSink | undefined;
+  sink?: DeltaSink | undefined;
   signal: AbortSignal;
 }
 
@@ -55,7 +55,7 @@ export interface AttemptOptions {
  */
 export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, DecodedTurn, undefined> {
   const { target, wire, body, meter, signal } = options;
-  const deltas = new DeltaQueue(options.pass);
+  const deltas = new DeltaQueue(options.sink);
   using reader = linkSignals([signal]);
   const call = target.call<AttemptEnd>(
     {
@@ -75,7 +75,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
         return new TurnReceiver(deltas, control, options);
       },
       unanswered: (failure) => ({ failure }),
-      sent: () => meter.sent(),
+      onSent: () => meter.sent(),
       patience: options.patience,
       firstTokens: options.firstTokens,
       signal: reader.signal,
@@ -101,15 +101,15 @@ type AttemptEnd = { turn: DecodedTurn } | { failure: AttemptFailure };
 
 /** Deltas between the provider, which pushes them, and the turn's reader, which pulls them. */
 class DeltaQueue {
-  readonly #pass: DeltaSink | undefined;
+  readonly #sink: DeltaSink | undefined;
   #queued: Delta[] = [];
   #characters = 0;
   #isOver = false;
   #wake: (() => void) | undefined;
   #onDrained: (() => void) | undefined;
 
-  constructor(pass: DeltaSink | undefined) {
-    this.#pass = pass;
+  constructor(sink: DeltaSink | undefined) {
+    this.#sink = sink;
   }
 
   /** Whether the reader is far behind; `onDrained` is called once it has caught up. */
@@ -126,7 +126,7 @@ class DeltaQueue {
   }
 
   #passDirectly(delta: Delta): boolean {
-    return this.#pass !== undefined && this.#wake !== undefined && this.#queued.length === 0 && this.#pass(delta);
+    return this.#sink !== undefined && this.#wake !== undefined && this.#queued.length === 0 && this.#sink(delta);
   }
 
   readonly end = (): void => {
@@ -225,7 +225,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     const { usage, deltas } = this.#decoder;
     const { meter } = this.#options;
     const others = Math.max(0, deltas.characters - this.#emittedCharacters);
-    meter.deliveredInAll(this.#emittedTokens + others / CHARACTERS_PER_TOKEN);
+    meter.setDelivered(this.#emittedTokens + others / CHARACTERS_PER_TOKEN);
     if (usage) meter.reported(usage, { whole: false });
   }
 

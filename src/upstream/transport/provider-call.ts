@@ -69,7 +69,7 @@ export interface ProviderCallOptions<T> {
   /** Makes the result where no answer came. */
   unanswered: (failure: AttemptFailure) => T;
   /** Called when the request is sent on a connection. */
-  sent?: (() => void) | undefined;
+  onSent?: (() => void) | undefined;
   firstTokens?: FirstTokenTimes | undefined;
   signal: AbortSignal;
 }
@@ -129,7 +129,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   onRequestStart(connection: Connection): void {
     this.#connection = connection;
     if (this.#isOver) connection.abort(CALL_OVER);
-    else this.#options.sent?.();
+    else this.#options.onSent?.();
   }
 
   onResponseStart(connection: Connection, status: number, received: IncomingHttpHeaders): void {

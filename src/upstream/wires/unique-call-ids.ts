@@ -3,7 +3,7 @@ import type { TurnMessage } from '../turn.ts';
 
 export interface CallIdRules {
   pattern: RegExp;
-  longest: number;
+  maxLength: number;
 }
 
 /**
@@ -32,7 +32,7 @@ export function withUniqueCallIds(messages: readonly TurnMessage[], rules: CallI
   });
 }
 
-function acceptedId(id: string, { pattern, longest }: CallIdRules): string {
-  if (id.length <= longest && pattern.test(id)) return id;
+function acceptedId(id: string, { pattern, maxLength }: CallIdRules): string {
+  if (id.length <= maxLength && pattern.test(id)) return id;
   return `call_${hash('sha256', id).slice(0, 24)}`;
 }

@@ -29,7 +29,7 @@ describe('the account of a stream', () => {
       const account = new CallAccount();
       const meter = account.attempt({}, { api: 'chat_completions', body: '{}' });
       meter.sent();
-      for (const each of events) meter.events(Buffer.from(`data: ${JSON.stringify(each)}\n\n`));
+      for (const each of events) meter.countEvents(Buffer.from(`data: ${JSON.stringify(each)}\n\n`));
       const text = /"content":"([^"]*)"/g;
       const said = JSON.stringify(events)
         .matchAll(text)

@@ -38,7 +38,7 @@ function open({ status = 200, budget = 0, relay = true }: { status?: number; bud
     {
       judge: (whole) => judgeJson(whole, 'chat_completions'),
       memory: account,
-      meter: { bytes: () => {}, deliveredInAll: () => {}, wholeText: () => {} },
+      meter: { countBytes: () => {}, setDelivered: () => {}, countWholeText: () => {} },
       ...(relay ? { relay: () => relaying } : {}),
     },
   );

@@ -17,7 +17,7 @@ class Passing implements ChatModel {
     let first = true;
     for await (const part of this.#model.turn(request, options)) {
       const isDelta = part.type === 'text' || part.type === 'reasoning';
-      if (isDelta && !first && options.pass?.(part)) this.passed++;
+      if (isDelta && !first && options.sink?.(part)) this.passed++;
       else {
         if (isDelta && !first) this.left++;
         yield part;

@@ -39,7 +39,7 @@ describe('deltas that are passed on as they come', () => {
       taken();
       return true;
     };
-    for await (const part of model.turn(QUESTION, { signal, pass })) {
+    for await (const part of model.turn(QUESTION, { signal, sink: pass })) {
       if (part.type === 'finish') assert.equal(part.message.content, WORDS.join(''));
       if (part.type !== 'text') continue;
       iterated.push(part.delta);
@@ -63,7 +63,7 @@ describe('deltas that are passed on as they come', () => {
       return true;
     };
     const turn = async () => {
-      for await (const _ of model.turn(QUESTION, { signal, pass })) taken();
+      for await (const _ of model.turn(QUESTION, { signal, sink: pass })) taken();
     };
     await assert.rejects(turn(), enough);
     assert.deepEqual(await provider.requests[0]?.closed, { left: true });
@@ -84,7 +84,7 @@ describe('deltas that are passed on as they come', () => {
       taken();
       return true;
     };
-    for await (const part of model.turn(QUESTION, { signal, pass })) if (part.type === 'text') taken();
+    for await (const part of model.turn(QUESTION, { signal, sink: pass })) if (part.type === 'text') taken();
     assert.match(passed, /\[redacted\] /);
     assert.doesNotMatch(passed, /secret/);
   });

@@ -60,7 +60,7 @@ describe('what is believed of a report', () => {
   const used = (reported: Parameters<CallMeter['reported']>[0], { delivered = 270, answers = 1 } = {}) => {
     const meter = new CallMeter({}, { prompt: () => PROMPT, answers: () => answers });
     meter.sent();
-    meter.delivered(delivered);
+    meter.addDelivered(delivered);
     meter.reported(reported, { whole: true });
     const { inputTokens, outputTokens, reasoningTokens, cachedTokens, estimated } = meter.usage;
     return { tokens: [inputTokens, outputTokens], reasoningTokens, cachedTokens, estimated };

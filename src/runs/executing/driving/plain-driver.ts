@@ -48,7 +48,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         key,
         runId: run.id,
         conversation: () => conversationKeyOf(run),
-        onUsed: (usage) => state.spending.observe(usage),
+        onUsage: (usage) => state.spending.observe(usage),
         onWarning: (warning) => addWarning(newWarnings, warning),
       }),
       tools: opened.tools,

@@ -80,7 +80,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       onWarning(warning: Warning) {
         if (concerns(request, warning)) addWarning(knownWarnings, warning);
       },
-      onUsed: (usage: TurnUsage) => state.spending.observe(usage),
+      onUsage: (usage: TurnUsage) => state.spending.observe(usage),
     };
     const chat = parts.chatModel(query);
     const routes = key?.routes[run.model] ?? model.routes;

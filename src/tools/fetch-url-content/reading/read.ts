@@ -5,7 +5,7 @@ import { decodeText } from './plain/charset.ts';
 import { readCsv } from './plain/csv.ts';
 import { readFeed } from './plain/feed.ts';
 import { readJsonText } from './plain/json-text.ts';
-import { readPlainly } from './plain/read-plainly.ts';
+import { readPlainText } from './plain/read-plain-text.ts';
 import { cutContent, readText } from './plain/read-text.ts';
 import { numberPageLinks } from './reference-links.ts';
 
@@ -38,7 +38,7 @@ function isPlain(kind: ParseJob['kind']): boolean {
 }
 
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
-  if (job.isPlainTextOnly) return readPlainly(job);
+  if (job.isPlainTextOnly) return readPlainText(job);
   const { kind, bytes, url } = job;
   if (kind === 'pdf') {
     // The PDF reader is large, so only the first PDF loads it.

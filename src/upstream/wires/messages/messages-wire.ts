@@ -25,7 +25,7 @@ export const messagesWire: Wire = {
 
 /** The default of `max_tokens`, which the API requires, in tokens; thinking counts towards it. */
 const DEFAULT_OUTPUT = 16_384;
-const CALL_IDS = { pattern: /^[a-zA-Z0-9_-]+$/, longest: 64 };
+const CALL_IDS = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 };
 /** The bounds of the thinking budget of older models, in tokens. */
 const MIN_THINKING = 1024;
 const MAX_THINKING = 16_000;

@@ -23,7 +23,7 @@ export const responsesWire: Wire = {
   reader: (options) => new ResponsesReader(options),
 };
 
-const CALL_IDS = { pattern: /^[\x21-\x7e]+$/, longest: 64 };
+const CALL_IDS = { pattern: /^[\x21-\x7e]+$/, maxLength: 64 };
 
 function responsesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   const request = shapedRequest(turn, target.traits, 'responses');

@@ -6,7 +6,7 @@ import { decodeText } from './charset.ts';
 const MAX_BYTES = 2_000_000;
 
 /** Reads the plain text of a body without parsing it: for documents that break the parser. Linear in their size. */
-export function readPlainly(job: ParseJob): ParsedDocument {
+export function readPlainText(job: ParseJob): ParsedDocument {
   const text = decodeText(job.bytes.subarray(0, MAX_BYTES), job.charset);
   const incomplete = 'only its plain text could be read';
   if (job.kind !== 'html' && job.kind !== 'xml') return { title: '', content: text, incomplete };

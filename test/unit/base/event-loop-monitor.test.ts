@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runInScope, measureStep } from '../../src/base/load/event-loop.ts';
-import { EventLoopMonitor } from '../../src/base/load/event-loop-monitor.ts';
-import { createLogger } from '../../src/base/logger.ts';
+import { measureStep, runInScope } from '../../../src/base/load/event-loop.ts';
+import { EventLoopMonitor } from '../../../src/base/load/event-loop-monitor.ts';
+import { createLogger } from '../../../src/base/logger.ts';
 
 function hold(ms: number): void {
   const until = performance.now() + ms;

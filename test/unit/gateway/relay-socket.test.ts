@@ -68,7 +68,7 @@ describe('a passed WebSocket', () => {
     const { port } = provider.address() as AddressInfo;
     const target = targetAt(port);
     const proxyReq = request({ port, headers: { connection: 'upgrade', upgrade: 'websocket' } });
-    watchSocket(proxyReq, socket, { target, fail: assert.fail, answered() {} });
+    watchSocket(proxyReq, socket, { target, fail: assert.fail, onAnswered() {} });
     proxyReq.end();
     await once(proxyReq, 'socket');
     const [, other] = await once(proxyReq, 'upgrade');
