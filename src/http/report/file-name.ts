@@ -7,7 +7,7 @@ const MAX_NAME = 60;
 
 /**
  * The value of `Content-Disposition`: a name from the title's words and the date. Older clients use the ASCII name, others
- * the one in the title's name script (RFC 6266).
+ * the one in the title's own script (RFC 6266).
  */
 export function disposition(report: Report, extension: string): string {
   const words =

@@ -1,7 +1,7 @@
 import { toSeconds } from '../../base/clock.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import { plainChatBody } from '../../protocol/requests/plain-chat.ts';
-import { createChatCompletion } from '../../protocol/requests/requests.ts';
+import { createChatCompletionBody } from '../../protocol/requests/requests.ts';
 import { toChatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
 import { plainChatStream, toPlainCompletion } from '../../runs/projections/plain-chat.ts';
@@ -83,7 +83,7 @@ async function readRequest(
     const { value, headers } = parsePlainChat(plainChatBody, body, chatAbilities(identity, name, model));
     return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
   }
-  const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);
+  const { value, headers } = parseSubmission(createChatCompletionBody, body, deps.config.current().tools);
   const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
   return { value, headers, request };
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
-import type { createChatCompletion, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
+import type { createChatCompletionBody, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
 import { toolListsOf } from '../../protocol/requests/thread-settings.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { ignoredToolSearches } from './client-tools.ts';
@@ -21,7 +21,7 @@ export interface ParsedSubmission<T> {
  * @throws GatewayError for everything in the body that cannot be honoured.
  */
 export function parseSubmission<
-  T extends typeof createResponseBody | typeof createChatCompletion | typeof createTaskBody,
+  T extends typeof createResponseBody | typeof createChatCompletionBody | typeof createTaskBody,
 >(schema: T, { raw, json }: JsonBody, { web_search: { provider } }: ToolsConfig): ParsedSubmission<z.output<T>> {
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);

@@ -30,7 +30,7 @@ import {
  */
 export async function plainMessages(
   items: readonly InputItem[],
-  options: ConversationOptions & Before,
+  options: ConversationOptions & EarlierConversation,
 ): Promise<PlainThread> {
   const { before, field, storedCount = 0, approvals = NO_APPROVALS } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
@@ -95,7 +95,7 @@ async function withCallId(
 }
 
 /** The conversation before the new items. */
-interface Before {
+interface EarlierConversation {
   /** The conversation so far; its last message may have called functions. */
   before: readonly TurnMessage[];
   /** How many of the first items are from a stored conversation. */

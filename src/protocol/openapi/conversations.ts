@@ -1,5 +1,9 @@
 import { conversationItem, conversationObject } from '../conversations.ts';
-import { createConversation, createConversationItems, updateConversation } from '../requests/conversation-requests.ts';
+import {
+  createConversationBody,
+  createConversationItemsBody,
+  updateConversationBody,
+} from '../requests/conversation-requests.ts';
 import { listConversationItemsQuery } from '../requests/queries.ts';
 import { deletedObject, jsonResponse, listSchema, tagOperations } from './operations.ts';
 
@@ -10,7 +14,7 @@ export function conversationOperations() {
   return tagOperations('Conversations', {
     'post /v1/conversations createConversation': {
       summary: 'Create a conversation, with up to 20 items.',
-      body: createConversation,
+      body: createConversationBody,
       answer: jsonResponse('The conversation.', conversation),
     },
     'get /v1/conversations/{id} getConversation': {
@@ -19,7 +23,7 @@ export function conversationOperations() {
     },
     'post /v1/conversations/{id} updateConversation': {
       summary: 'Replace its metadata.',
-      body: updateConversation,
+      body: updateConversationBody,
       answer: jsonResponse('The conversation.', conversation),
     },
     'delete /v1/conversations/{id} deleteConversation': {
@@ -28,7 +32,7 @@ export function conversationOperations() {
     },
     'post /v1/conversations/{id}/items createConversationItems': {
       summary: 'Add up to 20 items.',
-      body: createConversationItems,
+      body: createConversationItemsBody,
       answer: jsonResponse('The added items, with ids.', items),
     },
     'get /v1/conversations/{id}/items listConversationItems': {

@@ -16,7 +16,7 @@ import {
 import {
   compactBody,
   countBody,
-  createChatCompletion,
+  createChatCompletionBody,
   createResponseBody,
   createTaskBody,
   inputComponents,
@@ -191,7 +191,7 @@ function otherOperations(): RouteConfig[] {
       'post /v1/chat/completions createChatCompletion': {
         summary: 'Create a chat completion. Closing the connection cancels it.',
         description: 'On proxy models the body and the answer pass through unchanged.',
-        body: createChatCompletion.meta({ id: 'CreateChatCompletion' }),
+        body: createChatCompletionBody.meta({ id: 'CreateChatCompletion' }),
         answer: {
           description: 'The completion, or a stream that ends with `data: [DONE]`.',
           content: { 'application/json': { schema: completion }, ...eventStream(chunk) },

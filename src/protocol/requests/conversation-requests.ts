@@ -9,7 +9,7 @@ import { metadata } from './requests.ts';
 /** How many items one request may add. */
 const MAX_ITEMS = 20;
 
-export const createConversation = z.object({
+export const createConversationBody = z.object({
   items: boundedList(inputItem, { max: MAX_ITEMS }).optional(),
   metadata: metadata.optional(),
 });
@@ -18,6 +18,6 @@ const requiredMetadata = pickSchema((value) =>
   isObject(value) ? metadata : { refuse: 'invalid_parameter', message: 'expected an object' },
 ).meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 
-export const updateConversation = z.object({ metadata: requiredMetadata });
+export const updateConversationBody = z.object({ metadata: requiredMetadata });
 
-export const createConversationItems = z.object({ items: boundedList(inputItem, { min: 1, max: MAX_ITEMS }) });
+export const createConversationItemsBody = z.object({ items: boundedList(inputItem, { min: 1, max: MAX_ITEMS }) });

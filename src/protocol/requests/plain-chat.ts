@@ -4,7 +4,7 @@ import { boundedList, byType, pickSchema, unsupported } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
-import { createChatCompletion } from './requests.ts';
+import { createChatCompletionBody } from './requests.ts';
 
 /**
  * `POST /v1/chat/completions` on a plain model whose providers do not offer chat completions (docs/api.md, "Chat
@@ -27,8 +27,8 @@ const toolChoice = pickSchema((value) => {
 });
 
 const { model, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
-  createChatCompletion.shape;
-const { metadata, response_format } = createChatCompletion.shape;
+  createChatCompletionBody.shape;
+const { metadata, response_format } = createChatCompletionBody.shape;
 
 export const plainChatBody = z.object({
   model,

@@ -80,7 +80,7 @@ export type CountBody = z.output<typeof countBody>;
 const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the server';
 
 /** `POST /v1/chat/completions` on a research model (docs/api.md, "Chat completions"). */
-export const createChatCompletion = z.object({
+export const createChatCompletionBody = z.object({
   ...common,
   messages: messageList,
   stream_options: z.object({ include_usage: optional(z.boolean()) }).optional(),
@@ -104,10 +104,10 @@ export const createChatCompletion = z.object({
   audio: unsupportedField('audio output is not supported'),
   webhook: unsupportedField('webhooks are for background work only: use /v1/async, or /v1/responses with background'),
 });
-export type CreateChatCompletion = z.output<typeof createChatCompletion>;
+export type CreateChatCompletion = z.output<typeof createChatCompletionBody>;
 
 /** `POST /v1/async` on a research model (docs/api.md, "Async"). */
-export const createTaskBody = createChatCompletion.extend({ webhook: requestedWebhook.optional() });
+export const createTaskBody = createChatCompletionBody.extend({ webhook: requestedWebhook.optional() });
 
 /** For the API description: parts of these bodies whose schema is chosen by the value. */
 export const inputComponents = { ...messageComponents, ...toolComponents, ...formatComponents };

@@ -11,7 +11,7 @@ import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
 import { getResponseQuery, listInputItemsQuery } from '../../../src/protocol/requests/queries.ts';
 import { isPlainPath, normaliseTarget } from '../../../src/protocol/requests/request-target.ts';
-import { createChatCompletion, createResponseBody } from '../../../src/protocol/requests/requests.ts';
+import { createChatCompletionBody, createResponseBody } from '../../../src/protocol/requests/requests.ts';
 import { type Boundary, fuzz, RUNS } from '../../support/fuzz.ts';
 
 const JSON_PIECES = [
@@ -89,7 +89,7 @@ const boundaries: Boundary[] = [
     name: 'a body for a chat completion',
     samples: [chat],
     pieces: JSON_PIECES,
-    read: (raw) => parseSubmission(createChatCompletion, { raw, json: parseObject(raw) }, TOOLS),
+    read: (raw) => parseSubmission(createChatCompletionBody, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { createConversation, updateConversation } from '../../../protocol/requests/conversation-requests.ts';
+import { createConversationBody, updateConversationBody } from '../../../protocol/requests/conversation-requests.ts';
 import { requireExactMetadata } from '../../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
 import { toConversationObject } from '../../../runs/conversations.ts';
@@ -14,7 +14,7 @@ const EMPTY_BODY: JsonBody = { raw: Buffer.from('{}'), json: {} };
 /** `POST /v1/conversations` (docs/api.md, "Conversations"). */
 export async function postConversation(deps: AppDeps, call: Call): Promise<Answer> {
   const body = hasBody(call.req) ? await readJson(call) : EMPTY_BODY;
-  const { value } = parseBody(createConversation, body.json);
+  const { value } = parseBody(createConversationBody, body.json);
   requireExactMetadata(body.raw);
   const items = value.items ? await itemsToStore(deps, call, body.json.items) : [];
   return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
@@ -30,7 +30,7 @@ export async function updateMetadata({ conversations }: AppDeps, call: Call): Pr
   const body = await readJson(call);
   // OpenAI's clients send null to clear it.
   const cleared = body.json.metadata === null && { metadata: {} };
-  const { value } = parseBody(updateConversation, { ...body.json, ...cleared });
+  const { value } = parseBody(updateConversationBody, { ...body.json, ...cleared });
   requireExactMetadata(body.raw);
   const record = await conversations.find(call.identity.caller, idOf(call));
   const metadata: JsonObject = value.metadata;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { createConversationItems } from '../../../protocol/requests/conversation-requests.ts';
+import { createConversationItemsBody } from '../../../protocol/requests/conversation-requests.ts';
 import { parseBody } from '../../../protocol/requests/parse.ts';
 import { listConversationItemsQuery } from '../../../protocol/requests/queries.ts';
 import { listObject } from '../../../protocol/response.ts';
@@ -14,7 +14,7 @@ import { dereferenceItems } from '../../submission/input-items.ts';
 /** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
 export async function postItems(deps: AppDeps, call: Call): Promise<Answer> {
   const body = await readJson(call);
-  parseBody(createConversationItems, body.json);
+  parseBody(createConversationItemsBody, body.json);
   const record = await recordOf(deps, call);
   const items = await itemsToStore(deps, call, body.json.items);
   return json(page(await deps.conversations.add(record, items), false));

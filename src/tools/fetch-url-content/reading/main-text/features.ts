@@ -190,9 +190,9 @@ function addChunk(add: AddFeature, { block }: PlacedBlock, chunk: HtmlElement, s
   if (size.fields > 0) add('chunk', 'fields');
   add('chunk share', bin(size.prose / shape.proseLength, [0, 0.05, 0.2, 0.5]));
   add('chunk alike', bin(chunk.alikeCount, [1, 2, 4]));
-  const isNamed =
+  const namedKinds =
     /^(?:div|section|aside|article|footer|header|ul|ol|p|h[1-6]|table|figure|form|nav|blockquote|dl|pre)$/;
-  add('chunk kind', isNamed.test(chunk.name) ? chunk.name : 'other');
+  add('chunk kind', namedKinds.test(chunk.name) ? chunk.name : 'other');
   let box = block.element;
   const limit = block.text.length * 1.5 + 200;
   for (let node = box.parent; node && !shape.holderDepths.has(node) && node.size.text < limit; node = node.parent)

@@ -43,7 +43,7 @@ class FormulaReader {
   #isText = true;
   #plain = '';
 
-  /** Takes an event; returns first formula in Markdown if first event ends it. */
+  /** Takes an event; returns the formula in Markdown if the event ends it. */
   handle(event: XmlEvent): string | undefined {
     const open = this.#stack.at(-1);
     if (event.kind === 'text') {
@@ -56,7 +56,7 @@ class FormulaReader {
     if (event.name === 'm:t') this.#inText = event.kind === 'open';
     if (event.kind === 'open') {
       if (STRUCTURE.test(event.name)) this.#isText = false;
-      // Properties are in a child element `...Pr` of first element that they describe.
+      // Properties are in a child element `...Pr` of the element that they describe.
       if (open?.name.endsWith('pr')) this.#stack.at(-2)?.properties.set(event.name, event.attribute('m:val'));
       this.#stack.push({ name: event.name, parts: [], properties: new Map() });
       return undefined;
