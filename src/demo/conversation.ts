@@ -16,10 +16,10 @@ export interface FoundDocument {
 /** The state of the research since the question. */
 export type Conversation = ReturnType<typeof readChat>;
 
-/** Recognizes the last message of a research loop, which asks for the answer to the question before it. */
+/** Recognises the last message of a research loop, which asks for the answer to the question before it. */
 const ASKS_FOR_ANSWER = /\b(final answer|answer to my question|write (the|your) (answer|report))\b/i;
 
-/** Recognizes a message that asks to continue an answer that was cut off. */
+/** Recognises a message that asks to continue an answer that was cut off. */
 export const ASKS_TO_CONTINUE =
   /\b(interrupted|cut off|continue (it |your answer )?(exactly )?where|continue exactly)\b/i;
 

@@ -10,7 +10,7 @@ import type { Truncation } from './truncation.ts';
 import { thread } from './turns.ts';
 
 /**
- * Summarizes the conversation if it has become too long, with one turn of the same model, into an item that stands for it.
+ * Summarises the conversation if it has become too long, with one turn of the same model, into an item that stands for it.
  * If the turn fails, its tokens are charged, and the conversation is sent as it is.
  */
 export async function* compactIfNeeded(run: PlainRun, truncation: Truncation): AsyncGenerator<Step> {
@@ -26,7 +26,7 @@ export async function* compactIfNeeded(run: PlainRun, truncation: Truncation): A
 
 /**
  * The response to a request for nothing but the summary.
- * @throws GatewayError if the conversation cannot be summarized.
+ * @throws GatewayError if the conversation cannot be summarised.
  */
 export async function* summaryOnly(
   run: PlainRun,
@@ -56,12 +56,12 @@ async function* summarize(run: PlainRun, compaction: Compaction, truncation: Tru
     if (summary === '') throw new TurnError('failed', 'the model wrote no summary', { started: true, usage });
     const encrypted = await compaction.seal(summary);
     yield { type: 'compaction', encrypted, entry: applyEntry(run.state, { t: 'compacted', summary, usage }) };
-    run.log.info('the conversation was summarized');
+    run.log.info('the conversation was summarised');
   }
 }
 
 function failedSummary({ log, state }: PlainRun, { message, usage }: TurnError): Step {
-  log.warn({ err: message }, 'the conversation could not be summarized');
+  log.warn({ err: message }, 'the conversation could not be summarised');
   return { type: 'note', entry: applyEntry(state, { t: 'spent', usage, compacting: true }) };
 }
 

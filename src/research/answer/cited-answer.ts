@@ -29,7 +29,7 @@ export interface PartialAnswer {
 }
 
 interface CiteOptions {
-  /** Markers keep the model's numbers: exactly as written, or normalized to `[1, 2]`. By default they are renumbered. */
+  /** Markers keep the model's numbers: exactly as written, or normalised to `[1, 2]`. By default they are renumbered. */
   keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
   /** Checks claims against the cited sources; without it nothing is checked. */

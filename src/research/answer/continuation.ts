@@ -20,7 +20,7 @@ export class Continuation {
     return this.#decided;
   }
 
-  /** New text, held back until repeats can be recognized. */
+  /** New text, held back until repeats can be recognised. */
   push(delta: string): string {
     if (this.#decided) return delta;
     this.#held += delta;

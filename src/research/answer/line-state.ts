@@ -1,6 +1,6 @@
 /** How much of a line's start decides whether it has more than list and quotation markers, in UTF-16 code units. */
 const LONGEST_HEAD = 60;
-/** Enough to recognize the start of a URL across two pieces. */
+/** Enough to recognise the start of a URL across two pieces. */
 const TAIL = 8;
 
 /** The state of the current line of a Markdown text, as far as it decides how renderers read what follows. */

@@ -7,7 +7,7 @@ const UNSPACED = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u{1f000}-\u{1faff}\u2
 
 /**
  * The URL at the start of `raw`, without the punctuation and words of the sentence around it. A URL that the run has seen
- * is recognized as a whole.
+ * is recognised as a whole.
  */
 export function urlIn(raw: string, sources: SourceRegistry): string {
   const bracketed = raw.slice(0, unopenedBracket(raw));

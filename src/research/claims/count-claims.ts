@@ -83,7 +83,7 @@ function countCited(claims: Claims, citations: readonly UrlCitation[]): void {
 }
 
 const FIGURE = /\d/;
-/** Two capitalized words in a row, a word with several capitals, a word in Katakana: a name even at the start of a sentence. */
+/** Two capitalised words in a row, a word with several capitals, a word in Katakana: a name even at the start of a sentence. */
 const NAME = /\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}|(?<!\p{L})\p{Lu}{2,}(?!\p{L})|\p{Ll}\p{Lu}|[\u30a0-\u30ff]{4}/u;
 
 /** Whether the row that ends here is the head of a table: a separator row follows it. */

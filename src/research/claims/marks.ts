@@ -22,7 +22,7 @@ export function marksOf(sentences: readonly Sentence[]): Mark[] {
   return sentences.flatMap((sentence) => sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence)));
 }
 
-/** The marks of one clause. German capitalizes all nouns, so that no word is certain to be a name. */
+/** The marks of one clause. German capitalises all nouns, so that no word is certain to be a name. */
 function marksOfClause(clause: Clause, sentence: Sentence): Mark[] {
   const { words, figures, dates } = clause;
   const isName = (word: Word) => word.isName && sentence.language !== 'de';

@@ -34,7 +34,7 @@ export function missingNames(claim: Sentence, context: NameContext): { missing: 
 /** After a year these are not names. */
 const ERAS = new Set(['bc', 'bce', 'ad', 'ce']);
 
-/** Whether a German word is certainly a name: in all capitals, or after another noun. All nouns are capitalized. */
+/** Whether a German word is certainly a name: in all capitals, or after another noun. All nouns are capitalised. */
 function isCertain({ start, end }: Word, { text }: Sentence): boolean {
   const written = text.slice(start, end);
   if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written)) return true;
@@ -105,7 +105,7 @@ const DEMONYM = /(?:ish|ese|[ei]an|ican)$|^(?:french|dutch|german|greek|swiss)$/
 /** Endings of nouns that are not names. */
 const NOUN = /(?:ion|ions|ment|ments|ness|ity|ies|ing|ung|ungen|heit|keit|schaft|tat|tum|nis|tion|ly|er|ers|ern)$/;
 
-/** Whether a capitalized word replaces another one of the source, between the same neighbouring words. */
+/** Whether a capitalised word replaces another one of the source, between the same neighbouring words. */
 function isReplaced(claim: Sentence, { main, source }: NameContext): boolean {
   const mine = capitals(claim);
   const theirs = capitals(main).filter((word) => !claim.words.some((other) => sameWord(other.text, word.text)));

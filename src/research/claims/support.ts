@@ -66,7 +66,7 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
 }
 
 /**
- * How well the words that the model quoted support a claim. The model is trusted to recognize a paraphrase or a computed
+ * How well the words that the model quoted support a claim. The model is trusted to recognise a paraphrase or a computed
  * figure, but not to contradict a figure, or a sentence that the claim copies with a few words replaced.
  */
 export function supportOfQuote(claim: Sentence, words: string, source: SourceText): SupportResult['support'] {

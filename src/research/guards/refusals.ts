@@ -1,4 +1,4 @@
-/** Recognizes models that do not research: they refuse, or they invent tool results. */
+/** Recognises models that do not research: they refuse, or they invent tool results. */
 
 /** A longer text is more than a refusal, in UTF-16 code units. */
 const LONGEST_REFUSAL = 600;

@@ -44,7 +44,7 @@ export type Step =
     }
   /** The MCP servers of the run and their tools: the first step, in logs that have OpenAI's items. */
   | { type: 'mcp_servers'; servers: readonly ListedServer[] }
-  /** The conversation was summarized into an item that stands for it. */
+  /** The conversation was summarised into an item that stands for it. */
   | { type: 'compaction'; encrypted: string; entry: TranscriptEntry }
   /** An entry that clients do not see: a note to the model, the tokens of a failed turn. */
   | { type: 'note'; entry: TranscriptEntry };

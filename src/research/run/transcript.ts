@@ -181,7 +181,7 @@ export interface CompactionEntry {
   room: number;
 }
 
-/** The conversation of a plain model up to here was summarized. */
+/** The conversation of a plain model up to here was summarised. */
 export interface CompactedEntry {
   t: 'compacted';
   summary: string;
@@ -208,7 +208,7 @@ export interface SpentEntry {
   tooLarge?: number;
   /** The output limit of that request, in tokens. */
   asked?: number;
-  /** The turn should have summarized the conversation of a plain model, and failed. */
+  /** The turn should have summarised the conversation of a plain model, and failed. */
   compacting?: true;
   /** For a turn of the answer: the length of the answer that is charged so far, in UTF-16 code units. */
   answerLength?: number;

@@ -1,4 +1,4 @@
-/** The largest schema, in UTF-16 code units of its JSON, approximately: it is not serialized for this. */
+/** The largest schema, in UTF-16 code units of its JSON, approximately: it is not serialised for this. */
 const MAX_SIZE = 100_000;
 /** Objects, arrays and other values in a schema. */
 const MAX_NODES = 10_000;

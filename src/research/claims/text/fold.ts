@@ -1,4 +1,4 @@
-/** Normalizes text for comparison. Every character keeps its index, so ranges are valid in both forms. */
+/** Normalises text for comparison. Every character keeps its index, so ranges are valid in both forms. */
 
 /** Accented Latin letters, full-width forms, digits of other scripts, and variants of quotes and hyphens. */
 const FOLDED = /[\u00c0-\u024f\u1e00-\u1eff\u0660-\u0669\u06f0-\u06f9\uff01-\uff5eё’‘′−‐‑]/g;

@@ -56,7 +56,7 @@ const CJK_FUNCTION = /[的了是在和与及或也]|^[一二三四五六七八�
 
 /**
  * Whether a word is written like a name: with a capital letter inside a sentence, or before another one at its start.
- * German capitalizes all nouns; callers look at the `language` of the claim.
+ * German capitalises all nouns; callers look at the `language` of the claim.
  */
 function isNameAt(original: string, start: number, word: string): boolean {
   // Most words are lower case, as in the folded text.

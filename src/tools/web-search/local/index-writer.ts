@@ -120,7 +120,7 @@ export class IndexWriter {
     this.#statements.deleteDocument.run(row.id);
   }
 
-  /** Optimizes the full-text index in steps, as the documentation of FTS5 describes it ("The merge command"). */
+  /** Optimises the full-text index in steps, as the documentation of FTS5 describes it ("The merge command"). */
   *merge(): Generator<void> {
     const changes = () => Number(this.#db.prepare('SELECT total_changes() AS count').get()?.count ?? 0);
     for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
