@@ -75,7 +75,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
     }
   };
   /** Calls the method of the counter in Redis, or of the local one while Redis is unavailable. */
-  const tryShared =
+  const either =
     <T, A extends unknown[], R>(shared: T, local: T, method: (part: T) => (...args: A) => Awaitable<R>) =>
     (...args: A): Promise<R> =>
       orLocally(
@@ -97,24 +97,24 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
   const store = composeLimitStore({
     counter(window): Counter {
       const [shared, local] = [redisCounter(parts, window), localLimits.counter(window)];
-      return { take: tryShared(shared, local, (part) => part.take), refund: tryShared(shared, local, (part) => part.refund) };
+      return { take: either(shared, local, (part) => part.take), refund: either(shared, local, (part) => part.refund) };
     },
     slots({ name }): Slots {
       const [shared, local] = [redisSlots(parts, { name, now }), localLimits.slots({ name })];
       return {
-        take: tryShared(shared, local, (part) => part.take),
+        take: either(shared, local, (part) => part.take),
         release: both(shared, local, (part) => part.release),
-        count: tryShared(shared, local, (part) => part.count),
-        holders: tryShared(shared, local, (part) => part.holders),
+        count: either(shared, local, (part) => part.count),
+        holders: either(shared, local, (part) => part.holders),
       };
     },
     budget(window): LimitBudget {
       const [shared, local] = [redisBudget(parts, window), localLimits.budget(window)];
       return {
-        reserve: tryShared(shared, local, (part) => part.reserve),
+        reserve: either(shared, local, (part) => part.reserve),
         note: both(shared, local, (part) => part.note),
         settle: both(shared, local, (part) => part.settle),
-        used: tryShared(shared, local, (part) => part.used),
+        used: either(shared, local, (part) => part.used),
       };
     },
   });

@@ -6,7 +6,7 @@ import type { EntryStore } from './entry-store.ts';
 import type { FileStore } from './file-store.ts';
 import type { UsageStore } from './usage-store.ts';
 
-/** What the backend keeps beside the runs. Each store has its own contract and contract suite. */
+/** What the backend stores beside the runs. Each store has its own contract and contract suite. */
 export interface SideStores {
   conversations: ConversationStore;
   /** Runs that have something to deliver to a webhook receiver. */
