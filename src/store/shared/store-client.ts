@@ -166,12 +166,12 @@ class StoreLink {
     await this.#closed;
   }
 
-  #ask(question: (call: number) => StoreRequest, undo?: Pending['undo']): Promise<WireValue> {
+  #ask(request: (call: number) => StoreRequest, undo?: Pending['undo']): Promise<WireValue> {
     if (this.#socket.destroyed) return Promise.reject(storeUnreachable());
     const call = ++this.#lastNumber;
     return new Promise((resolve, reject) => {
       this.#pending.set(call, { since: performance.now(), resolve, reject, undo });
-      this.#outbox.send(question(call));
+      this.#outbox.send(request(call));
     });
   }
 

@@ -79,7 +79,7 @@ class WorkerConnection implements Disposable {
     this.#limits = limits;
     this.#outbox = new Outbox(socket);
     this.#changes = runs.onChange((change) => this.#outbox.send({ say: 'change', change }));
-    readMessages<StoreRequest>(socket, (question) => this.#handleRequest(question));
+    readMessages<StoreRequest>(socket, (request) => this.#handleRequest(request));
   }
 
   [Symbol.dispose](): void {
@@ -89,14 +89,14 @@ class WorkerConnection implements Disposable {
     this.#releaseCalls();
   }
 
-  #handleRequest(question: StoreRequest): void {
-    if (question.ask === 'unsubscribe') {
-      this.#subscriptions.get(question.subscription)?.[Symbol.dispose]();
-      this.#subscriptions.delete(question.subscription);
+  #handleRequest(request: StoreRequest): void {
+    if (request.ask === 'unsubscribe') {
+      this.#subscriptions.get(request.subscription)?.[Symbol.dispose]();
+      this.#subscriptions.delete(request.subscription);
       return;
     }
-    const { call } = question;
-    const work = question.ask === 'subscribe' ? this.#subscribe(question) : this.#call(question);
+    const { call } = request;
+    const work = request.ask === 'subscribe' ? this.#subscribe(request) : this.#call(request);
     work.then(
       (value) => this.#outbox.send({ say: 'value', call, value }),
       (thrown: unknown) => this.#outbox.send({ say: 'error', call, error: toWireError(thrown) }),
