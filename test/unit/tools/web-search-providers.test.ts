@@ -511,6 +511,8 @@ describe('search services', () => {
       assert.equal(failure.kind, kind);
       assert.equal(failure.retryAfterMs, retryAfterMs);
       assert.ok(!failure.message.includes(KEY), failure.message);
+      // The model reads it after the name of the provider.
+      assert.match(failure.message, /^[a-z]+ /);
     });
   }
 

@@ -89,7 +89,7 @@ export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): Searc
 
 /** The failure of a 200 whose body is not what the service documents. */
 export function unexpectedAnswer(): SearchFailure {
-  return new SearchFailure('unavailable', 'onAnswer with something that is not its result format');
+  return new SearchFailure('unavailable', 'answered with something that is not its result format');
 }
 
 /** The wait of a `Retry-After` header, which has seconds or a date, in milliseconds. */
