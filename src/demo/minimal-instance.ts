@@ -33,14 +33,14 @@ export function minimalInstance(root: JsonObject, { text }: { text: string }): J
     if (type === 'array') {
       return Array.from({ length: Math.min(Number(schema.minItems ?? 0), MAX_ITEMS) }, () => inner(schema.items));
     }
-    if (type === 'number' || type === 'integer') return leastNumber(schema, type === 'integer' ? 1 : 0.5);
-    if (type === 'string' || type === undefined) return leastText(schema, text);
+    if (type === 'number' || type === 'integer') return minNumber(schema, type === 'integer' ? 1 : 0.5);
+    if (type === 'string' || type === undefined) return minText(schema, text);
     return type === 'boolean' ? false : null;
   };
   return instance(root, 0);
 }
 
-function leastText({ format, minLength, maxLength }: JsonObject, text: string): string {
+function minText({ format, minLength, maxLength }: JsonObject, text: string): string {
   const known = FORMATS[String(format)];
   return (
     known ?? text.slice(0, Number(maxLength ?? MAX_LENGTH)).padEnd(Math.min(Number(minLength ?? 0), MAX_LENGTH), '.')
@@ -48,7 +48,7 @@ function leastText({ format, minLength, maxLength }: JsonObject, text: string): 
 }
 
 /** The number closest to a limit, or zero without one. */
-function leastNumber(schema: JsonObject, step: number): number {
+function minNumber(schema: JsonObject, step: number): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
   if (typeof minimum === 'number') return Math.ceil(minimum / step) * step;
   if (typeof exclusiveMinimum === 'number') return Math.floor(exclusiveMinimum) + step;

@@ -35,8 +35,8 @@ export function takeTurn(request: DemoRequest): DemoTurn {
 }
 
 function answer({ messages, response_format: format }: DemoRequest): string {
-  const write = (of: readonly DemoMessage[]) => {
-    const written = demoAnswer(readChat(of));
+  const write = (chat: readonly DemoMessage[]) => {
+    const written = demoAnswer(readChat(chat));
     if (format?.type === 'json_schema') {
       return JSON.stringify(minimalInstance(format.json_schema?.schema ?? {}, { text: written }));
     }

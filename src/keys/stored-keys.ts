@@ -185,7 +185,7 @@ export class StoredKeys implements AsyncDisposable {
   /** Applies a change at once in this process; if the store is away, the next poll does. */
   async #refreshNow(): Promise<void> {
     await this.#enqueue(() => this.#refresh()).catch((thrown: unknown) => {
-      this.#options.log.warn({ err: messageOf(thrown) }, 'keys of the store could not be read; those of before stay');
+      this.#options.log.warn({ err: messageOf(thrown) }, 'keys of the store could not be read; the old ones stay');
     });
   }
 

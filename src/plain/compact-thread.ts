@@ -48,7 +48,7 @@ export async function* summaryOnly(
 }
 
 async function* summarize(run: PlainRun, compaction: Compaction, truncation: Truncation): AsyncGenerator<Step> {
-  const request = summaryRequest(truncation.fit(thread(run)), { longest: compaction.maxTokens });
+  const request = summaryRequest(truncation.fit(thread(run)), { maxTokens: compaction.maxTokens });
   for await (const part of run.chat.turn(request, { signal: run.signal })) {
     if (part.type !== 'finish') continue;
     const { usage, message } = part;

@@ -127,9 +127,9 @@ function replyOf(
 async function endStep(
   run: PlainRun,
   finish: Finish,
-  { message, ...shown }: SentSoFar & { before: number; message: AssistantMessage },
+  { message, ...sent }: SentSoFar & { before: number; message: AssistantMessage },
 ): Promise<Step> {
-  const encrypted = await encryptedThought(run, finish, shown);
+  const encrypted = await encryptedThought(run, finish, sent);
   const entry = applyEntry(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
   const calls = (message.tool_calls ?? []).map((call) => functionCall(call, run.request));
   return {

@@ -49,9 +49,9 @@ export class SealedContents {
     return (await this.#open(sealedSummary, sealed, { user, param, kind: 'compaction' })).summary;
   }
 
-  async #open<T>(schema: z.ZodType<T>, sealed: string, of: SealContext & { param: string }): Promise<T> {
-    const read = schema.safeParse(parseJson(await this.#sealer.open(sealed, of)));
+  async #open<T>(schema: z.ZodType<T>, sealed: string, context: SealContext & { param: string }): Promise<T> {
+    const read = schema.safeParse(parseJson(await this.#sealer.open(sealed, context)));
     if (read.success) return read.data;
-    throw fieldError('invalid_parameter', of.param, 'a newer gateway made it, and this one cannot read it.');
+    throw fieldError('invalid_parameter', context.param, 'a newer gateway made it, and this one cannot read it.');
   }
 }

@@ -38,8 +38,8 @@ function beginApproved({ state, request }: ResearchRun): Step | undefined {
   if (approved.length === 0 || state.approvedHere.length > 0) return undefined;
   const entry = applyEntry(state, { t: 'approved', calls: approved });
   const calls = approved.flatMap(({ call, request: approval }) => {
-    const made = state.calls.get(call);
-    return made ? [{ call, name: made.name, arguments: made.arguments, approval }] : [];
+    const toolCall = state.calls.get(call);
+    return toolCall ? [{ call, name: toolCall.name, arguments: toolCall.arguments, approval }] : [];
   });
   return { type: 'tool_calls', calls, entry };
 }

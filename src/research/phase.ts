@@ -103,7 +103,7 @@ async function* findGaps(
 async function* applyGuards(run: ResearchRun, context: Context): AsyncGenerator<Step> {
   if (run.state.forcedEnd) return;
   const verdict = verdictOn(run.state);
-  if (verdict?.do === 'tell') yield warnModel(run, verdict.guard, verdict.text);
+  if (verdict?.do === 'warn') yield warnModel(run, verdict.guard, verdict.text);
   if (verdict?.do === 'stop') yield await giveUp(run, context, verdict.why);
 }
 
@@ -191,13 +191,13 @@ async function* executePending(
   );
   for await (const entry of results) {
     for (const usage of takeSpent()) yield { type: 'note', entry: applyEntry(state, { t: 'spent', usage }) };
-    const made = state.calls.get(entry.call);
+    const toolCall = state.calls.get(entry.call);
     const extraction = { about: context.about, turn: state.turns };
-    const args = made ? parseJson(made.arguments) : undefined;
+    const args = toolCall ? parseJson(toolCall.arguments) : undefined;
     const read = isObject(args) ? notesOn(args) : undefined;
     if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
-    else if (made) entry.records = await recordsOf(made, entry, extraction);
-    if (made) toolResultMessage(entry, { id: made.id, fence: run.fence });
+    else if (toolCall) entry.records = await recordsOf(toolCall, entry, extraction);
+    if (toolCall) toolResultMessage(entry, { id: toolCall.id, fence: run.fence });
     applyEntry(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }

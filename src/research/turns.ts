@@ -103,7 +103,7 @@ export async function* askModel(
         signal.throwIfAborted();
         throw thrown;
       }
-      yield* recordCutTurn(run, { thrown, tries, context, estimate, asked: output });
+      yield* recordCutTurn(run, { thrown, tries, context, estimate, outputLimit: output });
     }
   }
 }
@@ -200,22 +200,22 @@ export async function* recordCutTurn(
     context: Context;
     estimate: number;
     /** The output limit of the request, in tokens. */
-    asked: number;
+    outputLimit: number;
     answer?: AnswerProgress;
   },
 ): AsyncGenerator<Step> {
-  const { thrown, tries, context, estimate, asked, answer } = failure;
+  const { thrown, tries, context, estimate, outputLimit, answer } = failure;
   if (!(thrown instanceof TurnError)) throw thrown;
-  const contextOverflow = thrown.kind === 'context_length';
+  const isOverflow = thrown.kind === 'context_length';
   const entry = applyEntry(run.state, {
     t: 'spent',
     usage: thrown.usage,
-    ...(contextOverflow ? { tooLarge: estimate, asked } : {}),
+    ...(isOverflow ? { tooLarge: estimate, asked: outputLimit } : {}),
     ...(answer ? { answerLength: answer.length, answerTokens: answer.tokens } : {}),
   });
   yield { type: 'reasoning_end', status: 'incomplete', entry };
-  if (contextOverflow) {
-    if (!context.window.refused(estimate, asked)) throw new ContextOverflow(thrown.message, { cause: thrown });
+  if (isOverflow) {
+    if (!context.window.refused(estimate, outputLimit)) throw new ContextOverflow(thrown.message, { cause: thrown });
     run.log.info({ estimate, room: context.window.room }, 'the request did not fit the context, asking with less');
     return;
   }

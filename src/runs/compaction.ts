@@ -49,7 +49,7 @@ export class Compactor {
 
   async #call({ thread, instructions, signal, ...query }: Compaction): Promise<{ text: string; usage: TurnUsage }> {
     const chat = this.#options.chatModel(query);
-    const request = summaryRequest(thread, { instructions, longest: query.model.max_completion_tokens });
+    const request = summaryRequest(thread, { instructions, maxTokens: query.model.max_completion_tokens });
     try {
       for await (const part of chat.turn(request, { signal })) {
         if (part.type === 'finish') return { text: part.message.content, usage: part.usage };

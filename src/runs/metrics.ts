@@ -142,7 +142,7 @@ function addGauges(registers: Registry[], { load, active, overloaded }: GaugeSou
   );
   gauge(
     'gateway_overloaded',
-    '1 while queued runs are held back because this instance carries what it can.',
+    '1 while queued runs are held back because this instance is at capacity.',
     () => (overloaded() ? 1 : 0),
     busiest,
   );

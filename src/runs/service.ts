@@ -14,7 +14,7 @@ import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { namedItems } from './reading/named-items.ts';
-import { isHiddenRun, isOpen, readableThrough } from './reading/readable.ts';
+import { isHiddenRun, isOpen, isReadableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
@@ -83,7 +83,7 @@ class StoredRuns implements Runs {
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
     const runId = parsePublicId(api, id);
     const run = runId && (await this.#findOwned(caller, runId));
-    if (!run || !readableThrough(run, api)) throw notFound(id, api);
+    if (!run || !isReadableThrough(run, api)) throw notFound(id, api);
     return run;
   }
 
@@ -181,7 +181,7 @@ class StoredRuns implements Runs {
   async cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject> {
     const runId = parsePublicId(api, id);
     const driven = runId === undefined ? undefined : this.#options.executor.leaseOf(runId)?.run;
-    if (driven?.user === caller.user && readableThrough(driven, api)) return await this.cancel(driven);
+    if (driven?.user === caller.user && isReadableThrough(driven, api)) return await this.cancel(driven);
     let run: RunRecord;
     try {
       run = await this.find(caller, api, id);
@@ -245,7 +245,7 @@ class StoredRuns implements Runs {
     const id = parsePublicId('responses', previousResponseId);
     const run = id && (await this.#findOwned(caller, id));
     const param = { param: 'previous_response_id' };
-    if (!run || !readableThrough(run, 'responses')) {
+    if (!run || !isReadableThrough(run, 'responses')) {
       throw new GatewayError('not_found', `There is no response ${previousResponseId}.`, param);
     }
     if (run.status !== 'completed') {
@@ -311,7 +311,7 @@ class StoredRuns implements Runs {
   async *#replay(run: RunRecord, options: FollowLogOptions): AsyncGenerator<LogBatch> {
     if (options.after >= run.last) return;
     // If the store is away, the stream waits for it, like that of a run in progress.
-    const log = await this.#endedLogs.after(run, options.after).catch(undefinedWhereAway);
+    const log = await this.#endedLogs.after(run, options.after).catch(undefinedIfStoreAway);
     if (log) yield log;
     else yield* this.#followUntilClosing(run, options);
   }
@@ -335,7 +335,7 @@ class StoredRuns implements Runs {
   }
 }
 
-function undefinedWhereAway(thrown: unknown): undefined {
+function undefinedIfStoreAway(thrown: unknown): undefined {
   if (!isStoreUnavailable(thrown)) throw thrown;
 }
 

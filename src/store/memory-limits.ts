@@ -100,11 +100,11 @@ export class MemoryBudget implements LimitBudget {
   /** `holds`: the reservations of this budget alone. `onChange`: called when `window` may return something else. */
   constructor(
     windowSeconds: number,
-    { now, holds, changed = () => {} }: { now: () => number; holds: Holds; changed?: (key: string) => void },
+    { now, holds, onChange = () => {} }: { now: () => number; holds: Holds; onChange?: (key: string) => void },
   ) {
     this.#counter = new MemoryCounter(windowSeconds, now);
     this.#holds = holds;
-    this.#onChange = changed;
+    this.#onChange = onChange;
     holds.onExpired = (key, { spent }) => this.#charge(key, spent);
   }
 

@@ -127,7 +127,7 @@ export class UsageLog implements AsyncDisposable {
       if (this.#batch) await this.#store(this.#batch);
       if (this.#rows.size > 0) await this.#store({ id: randomUUID(), rows: this.#takeRows() });
     } catch (thrown) {
-      log.warn({ err: messageOf(thrown) }, 'what was used could not be stored; it is tried again');
+      log.warn({ err: messageOf(thrown) }, 'usage could not be stored; retrying');
       this.#scheduleFlush();
       return;
     }
@@ -136,7 +136,7 @@ export class UsageLog implements AsyncDisposable {
     this.#day = today;
     const first = dayOf(clock.now() - RETENTION_DAYS * DAY_MS);
     await store.removeBefore(first).catch((thrown: unknown) => {
-      log.warn({ err: messageOf(thrown) }, 'what was used long ago could not be removed');
+      log.warn({ err: messageOf(thrown) }, 'old usage could not be removed');
     });
   }
 

@@ -25,10 +25,10 @@ export interface OpenedVectorStores extends AsyncDisposable {
 /** Creates the tool with which a run searches vector stores of its user. */
 export function fileSearchOf(
   { vectorStores, storeSearch }: OpenedVectorStores,
-  { filter: sent, ...asked }: Omit<FileSearchScope, 'filter'> & { filter?: unknown; user: string },
+  { filter, ...scope }: Omit<FileSearchScope, 'filter'> & { filter?: unknown; user: string },
 ): Tool {
-  const read = sent === undefined ? undefined : filterSchema.parse(sent);
-  return createFileSearchTool({ ...asked, filter: read, vectorStores, search: storeSearch });
+  const parsed = filter === undefined ? undefined : filterSchema.parse(filter);
+  return createFileSearchTool({ ...scope, filter: parsed, vectorStores, search: storeSearch });
 }
 
 /** Opens the parts of vector stores; `documentReader.start` starts reading. */

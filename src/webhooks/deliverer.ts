@@ -138,7 +138,7 @@ export class Deliverer implements AsyncDisposable {
     const work = this.#deliver(taken).catch((thrown: unknown) => {
       if (!this.#stopping.signal.aborted) {
         const about = { run: taken.run, err: messageOf(thrown) };
-        this.#parts.log.warn(about, 'a webhook was not delivered, it is tried again');
+        this.#parts.log.warn(about, 'a webhook was not delivered; retrying');
       }
     });
     const settled = work.finally(() => {
@@ -177,7 +177,7 @@ export class Deliverer implements AsyncDisposable {
     const all = deliveriesOf({ stored: before, receivers }, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
     const hosts = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
-    const place = this.#hosts.begin(hosts, taken);
+    const place = this.#hosts.acquire(hosts, taken);
     if (place === 'soon') await store.schedule(id, { dueInMs: RETRY_SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };
@@ -235,7 +235,7 @@ export class Deliverer implements AsyncDisposable {
       const signed = webhookHeaders({ id: event.id, timestamp: Math.floor(now / 1000), body }, secrets);
       const headers = { 'content-type': 'application/json', ...span.trace, ...signed };
       const attempt = await this.#sender.send(url, { headers, body }, now);
-      if (attempt.status !== null) this.#hosts.answered(new URL(url).host);
+      if (attempt.status !== null) this.#hosts.noteAnswer(new URL(url).host);
       const outcome = afterAttempt(newDelivery(now), attempt).status;
       if (!this.#stopping.signal.aborted) observe(outcome === 'pending' ? 'retried' : outcome);
       if (attempt.status !== null) span.set({ 'http.response.status_code': attempt.status });

@@ -29,7 +29,7 @@ export class HostLimits {
    * Acquires capacity of these hosts, until disposed. If one of them is at its limit, the run waits here (`waits`). If too
    * many wait, it stays in the store: to be retried `soon` if the host answers, `later`, after its lease, if it is slow.
    */
-  begin(names: readonly string[], entry: { run: RunId; until: number }): Disposable | 'waits' | 'soon' | 'later' {
+  acquire(names: readonly string[], entry: { run: RunId; until: number }): Disposable | 'waits' | 'soon' | 'later' {
     const hosts = names.map((name) => this.#host(name));
     const busy = hosts.find((host) => this.#roomOf(host, performance.now()) <= 0);
     if (busy) {
@@ -54,7 +54,7 @@ export class HostLimits {
     };
   }
 
-  answered(name: string): void {
+  noteAnswer(name: string): void {
     const host = this.#hosts.get(name);
     if (host) host.answeredAt = performance.now();
   }

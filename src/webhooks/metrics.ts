@@ -7,7 +7,7 @@ export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, '
   const registers = [registry];
   const attempts = new Counter({
     name: 'gateway_webhook_attempts_total',
-    help: 'Attempts to tell a receiver of the end of a run: delivered, retried later, or failed for good.',
+    help: 'Attempts to deliver the end of a run to a receiver: delivered, retried later, or failed for good.',
     labelNames: ['outcome'],
     registers,
   });
@@ -15,7 +15,7 @@ export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, '
     // All processes read it from the store that they share: take one, not the sum.
     aggregator: 'max',
     name: 'gateway_webhooks_waiting',
-    help: 'Runs whose end has to be told, those that have not ended included; by the store, so the same on every instance.',
+    help: 'Runs whose end is still to be delivered, runs in progress included; from the store, so the same on every instance.',
     registers,
     async collect() {
       // A store that is away is reported elsewhere.

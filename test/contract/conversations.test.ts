@@ -32,7 +32,7 @@ interface Fixture extends AsyncDisposable {
   ends: boolean;
 }
 
-/** The contracts of `src/store/beside/` and of `Storage.secret`, for any backend. */
+/** The contracts of `src/store/side-stores/` and of `Storage.secret`, for any backend. */
 function besideRuns(name: string, open: () => Promise<Fixture>): void {
   describe(`conversations: ${name}`, () => {
     let fixture: Fixture;

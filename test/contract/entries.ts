@@ -4,7 +4,7 @@ import type { Entry, EntryStore } from '../../src/store/side-stores/entry-store.
 import { listNames, OPEN } from '../../src/vector-stores/records.ts';
 import { noteRemoval, resolveCursor } from '../../src/vector-stores/removed-records.ts';
 
-/** The contract of `src/store/beside/entry-store.ts`, for any backend. */
+/** The contract of `src/store/side-stores/entry-store.ts`, for any backend. */
 export function testEntries(open: () => { store: EntryStore; peer: EntryStore }): void {
   it('they are added once, for every instance, up to a number', async () => {
     const { store, peer } = open();

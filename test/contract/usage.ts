@@ -9,7 +9,7 @@ import { UsageLog } from '../../src/usage/usage.ts';
 
 const batchOf = (source: string, n: number) => ({ source, id: `${n}` });
 
-/** The contract of `src/store/beside/usage-store.ts`, for any backend. */
+/** The contract of `src/store/side-stores/usage-store.ts`, for any backend. */
 export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): void {
   it('it adds up by day and labels, whoever adds', async () => {
     const { store, peer } = open();

@@ -69,10 +69,10 @@ export class S3Bucket {
   /** Creates a multipart upload. `mayHaveDuplicate`: an attempt without a response may have created another one. */
   async createUpload(key: string, signal: AbortSignal): Promise<{ uploadId: string; mayHaveDuplicate: boolean }> {
     const request = { method: 'POST', path: this.#path(key), query: { uploads: '' } } as const;
-    const { text, isRetry: repeated } = await this.#connection.send(request, signal);
+    const { text, isRetry } = await this.#connection.send(request, signal);
     const uploadId = elementText(text, 'UploadId');
     if (uploadId === undefined) throw this.#connection.failure(new Error('a multipart upload cannot be started'));
-    return { uploadId, mayHaveDuplicate: repeated };
+    return { uploadId, mayHaveDuplicate: isRetry };
   }
 
   async uploadPart(

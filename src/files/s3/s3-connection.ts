@@ -58,7 +58,7 @@ const CHUNKS_PER_TURN = 16;
 
 /** An error response of the store. The message contains only its code: the rest would reveal what was signed. */
 class S3Error extends Error {
-  override readonly name = 'S3Refusal';
+  override readonly name = 'S3Error';
   readonly isRetryable: boolean;
 
   constructor(request: S3Request, status: number, text: string) {
@@ -143,8 +143,8 @@ export class S3Connection implements Disposable {
   }
 
   async #withRetries<T>(signal: AbortSignal, work: (within: AbortSignal, isRetry: boolean) => Promise<T>): Promise<T> {
-    const { totalMs: wholeMs, backoffMs } = this.#times;
-    using limit = linkSignals([signal], { what: 'A request to the object storage', timeoutMs: wholeMs });
+    const { totalMs, backoffMs } = this.#times;
+    using limit = linkSignals([signal], { what: 'A request to the object storage', timeoutMs: totalMs });
     const within = limit.signal;
     for (let attempt = 1; ; attempt++) {
       try {

@@ -3,14 +3,8 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../../base/node-http.ts';
 import { brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
-import {
-  checkStatus,
-  collectError,
-  failOnThrow,
-  limitConnect,
-  type ProxyContext,
-} from '../passthrough/relay-answer.ts';
 import { MaskedFrames } from './masked-frames.ts';
+import { checkStatus, collectError, failOnThrow, limitConnect, type ProxyContext } from './relay-answer.ts';
 
 /** A WebSocket that has been silent for this long is closed, in milliseconds. */
 const SILENT_MS = 30 * 60_000;

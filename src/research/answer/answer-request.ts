@@ -41,8 +41,8 @@ export interface TextAttempt {
 export type RequestSource = AsyncGenerator<Step, AnswerRequest> | Promise<AnswerRequest>;
 
 /** The finished request; yields the steps before it. */
-export async function* resolveRequest(asking: RequestSource): AsyncGenerator<Step, AnswerRequest> {
-  return 'next' in asking ? yield* asking : await asking;
+export async function* resolveRequest(source: RequestSource): AsyncGenerator<Step, AnswerRequest> {
+  return 'next' in source ? yield* source : await source;
 }
 
 export interface AnswerPrompt extends TextAttempt {
@@ -64,10 +64,10 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerPrompt): Async
 /** A request that continues the research turns, with the same tools, none of which may be called. */
 export async function* closingRequest(
   run: ResearchRun,
-  of: Omit<AnswerPrompt, 'again'> & { left?: number },
+  prompt: Omit<AnswerPrompt, 'again'> & { left?: number },
 ): AsyncGenerator<Step, AnswerRequest> {
-  const { context, soFar, withoutTools } = of;
-  const tail = [...planTail(run), ...(of.tail ?? []), ...askToContinue(run, soFar)];
+  const { context, soFar, withoutTools } = prompt;
+  const tail = [...planTail(run), ...(prompt.tail ?? []), ...askToContinue(run, soFar)];
   const { messages, estimate, stable } = yield* fitMessages(run, {
     context,
     tail,
@@ -75,7 +75,7 @@ export async function* closingRequest(
   });
   const tools = withoutTools ? [] : context.opening.tools;
   const offered = tools.length > 0 ? { tools, toolChoice: 'none' as const } : {};
-  return textRequest(run, { ...of, messages, estimate, stable, offered });
+  return textRequest(run, { ...prompt, messages, estimate, stable, offered });
 }
 
 /**
@@ -84,13 +84,13 @@ export async function* closingRequest(
  */
 export function textRequest(
   run: ResearchRun,
-  of: { context: Context; messages: TurnMessage[]; stable: number; soFar?: string; left?: number } & {
+  options: { context: Context; messages: TurnMessage[]; stable: number; soFar?: string; left?: number } & {
     offered?: Pick<TurnRequest, 'tools' | 'toolChoice'>;
     estimate?: number;
   },
 ): AnswerRequest {
-  const { context, messages, stable, soFar = '', left = Number.POSITIVE_INFINITY, offered } = of;
-  const { estimate = estimateRequest(messages) } = of;
+  const { context, messages, stable, soFar = '', left = Number.POSITIVE_INFINITY, offered } = options;
+  const { estimate = estimateRequest(messages) } = options;
   const affordable = run.costBudget.maxAnswerOutput(context.window.counted(estimate));
   const limit = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const request: TurnRequest = {

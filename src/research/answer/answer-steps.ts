@@ -106,8 +106,9 @@ export async function* recover(
   failure: { thrown: unknown; tries: RetryState; context: Context; request: AnswerRequest; answer?: AnswerProgress },
 ): AsyncGenerator<Step> {
   const { request, ...rest } = failure;
+  const { maxOutputTokens: outputLimit = 0 } = request.request;
   try {
-    yield* recordCutTurn(run, { ...rest, estimate: request.estimate, asked: request.request.maxOutputTokens ?? 0 });
+    yield* recordCutTurn(run, { ...rest, estimate: request.estimate, outputLimit });
   } catch (thrown) {
     if (thrown instanceof GatewayError && failure.thrown instanceof TurnError && failure.thrown.saysNothing)
       throw new EmptyAnswer(thrown.message, { cause: thrown });

@@ -20,7 +20,7 @@ export interface TextTarget {
   /** The message item is open already, so that reasoning cannot be sent any more. */
   inMessage?: boolean;
   /** Removes parts of the model's text before clients see it. */
-  filter?: { push(text: string): string; end(): string; readonly hasShown: boolean };
+  filter?: { push(text: string): string; end(): string; readonly hasText: boolean };
 }
 
 /** The gateway itself ends the answer; `WrittenText.cut` says why. */
@@ -32,7 +32,7 @@ export class AnswerCut extends Error {
 export class AnswerTurn {
   readonly #run: ResearchRun;
   readonly #written: WrittenText;
-  readonly #shown: TextTarget;
+  readonly #target: TextTarget;
   readonly #continuation: Continuation;
   readonly #thoughts: VisibleReasoning;
   readonly #bound: AnswerBound;
@@ -41,19 +41,19 @@ export class AnswerTurn {
 
   constructor(
     run: ResearchRun,
-    turn: { request: AnswerRequest; written: WrittenText; shown: TextTarget; mayShow: MayShow },
+    turn: { request: AnswerRequest; written: WrittenText; target: TextTarget; mayShow: MayShow },
   ) {
-    const { request, written, shown, mayShow } = turn;
+    const { request, written, target, mayShow } = turn;
     this.#thoughts = new VisibleReasoning(run.state.sources, mayShow);
     const affordable = run.costBudget.isLimited
       ? minTokens(written.text) + (request.request.maxOutputTokens ?? 0)
       : Number.POSITIVE_INFINITY;
     this.#run = run;
     this.#written = written;
-    this.#shown = shown;
+    this.#target = target;
     this.#continuation = new Continuation(written.text);
-    this.#bound = new AnswerBound(written.text, Math.min(shown.limit, affordable));
-    this.#started = (shown.inMessage ?? false) || written.text !== '';
+    this.#bound = new AnswerBound(written.text, Math.min(target.limit, affordable));
+    this.#started = (target.inMessage ?? false) || written.text !== '';
   }
 
   /**
@@ -62,7 +62,7 @@ export class AnswerTurn {
    */
   readsAtOnce({ type, delta }: TurnDelta): boolean {
     if (!this.#continuation.isDecided) return false;
-    return type === 'reasoning' || (!this.#shown.filter && !this.#shown.cited.mayCite(delta));
+    return type === 'reasoning' || (!this.#target.filter && !this.#target.cited.mayCite(delta));
   }
 
   /** Reads a delta that `readsAtOnce` accepted. @throws AnswerCut */
@@ -89,7 +89,7 @@ export class AnswerTurn {
   /** Emits what was held back. The model is done. */
   async *end(): AsyncGenerator<Step> {
     yield* this.#writeInPieces(this.#take(this.#continuation.end()));
-    const { filter } = this.#shown;
+    const { filter } = this.#target;
     if (filter) yield* this.#showInSlices(filter.end());
     yield* stepsOf((emit) => this.#endThoughts(emit));
     this.#written.cut = this.#bound.cut;
@@ -124,7 +124,7 @@ export class AnswerTurn {
   }
 
   #filtered(fresh: string): string {
-    const { filter } = this.#shown;
+    const { filter } = this.#target;
     return filter ? filter.push(fresh) : fresh;
   }
 
@@ -132,7 +132,7 @@ export class AnswerTurn {
     if (text === '') return;
     this.#endThoughts(emit);
     this.#started = true;
-    emitCited(this.#run, this.#shown.cited.push(text), emit);
+    emitCited(this.#run, this.#target.cited.push(text), emit);
   }
 
   /** `#show` with pauses, because citations are checked against their sources. */
@@ -140,7 +140,7 @@ export class AnswerTurn {
     if (text === '') return;
     yield* stepsOf((emit) => this.#endThoughts(emit));
     this.#started = true;
-    yield* citedSteps(this.#run, await collectCited(this.#shown.cited.pushInSteps(text)));
+    yield* citedSteps(this.#run, await collectCited(this.#target.cited.pushInSteps(text)));
   }
 
   #throwIfCut(): void {

@@ -56,10 +56,10 @@ async function* writeText(run: ResearchRun, answering: AnswerOptions): AsyncGene
   const limit = answerLimit(run);
   const ask = (how: TextAttempt) => answerRequest(run, { ...how, context });
   if (verifiesClaims(run) && cited.length === 0) {
-    const { text, cut } = yield* draftText(run, answering, { claims, limit, shown: 0, ask });
-    const shown = yield* citeDraft(run, { cited, text });
+    const { text, cut } = yield* draftText(run, answering, { claims, limit, sentLength: 0, ask });
+    const visible = yield* citeDraft(run, { cited, text });
     const entry = applyEntry(run.state, { t: 'answered', usage: noUsage(), cut });
-    yield { type: 'answer', ...shown, entry };
+    yield { type: 'answer', ...visible, entry };
     return { text, cut };
   }
   return yield* streamText(run, answering, {

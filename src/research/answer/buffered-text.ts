@@ -18,7 +18,7 @@ export interface BufferedText {
   /** The part that is stored already. */
   before?: string;
   /** How much of its message is sent already, in UTF-16 code units; if any is, reasoning cannot be sent any more. */
-  shown?: number;
+  sentLength?: number;
   ask(how: TextAttempt): RequestSource;
   /** Records a part that is not the last; without it, a resumed run requests the whole text again. */
   part?(text: string, usage: Finish['usage']): Step;
@@ -35,16 +35,16 @@ export interface CollectedText {
 export async function* collectText(
   run: ResearchRun,
   { context, signal, mayShow }: AnswerOptions,
-  held: BufferedText,
+  options: BufferedText,
 ): AsyncGenerator<Step, CollectedText> {
   const tries = { cuts: 0 };
-  const inMessage = (held.shown ?? 0) > 0;
+  const inMessage = (options.sentLength ?? 0) > 0;
   // Nothing of this text is sent, and a failed turn records so, unless the message has text of its own already.
   const noPart = inMessage ? {} : { answer: NO_TEXT };
-  let before = held.before ?? '';
+  let before = options.before ?? '';
   for (let parts = 1; ; parts++) {
-    const request = yield* resolveRequest(held.ask({ soFar: before, again: false, withoutTools: false }));
-    const bound = new AnswerBound(before, held.limit);
+    const request = yield* resolveRequest(options.ask({ soFar: before, again: false, withoutTools: false }));
+    const bound = new AnswerBound(before, options.limit);
     const continuation = new Continuation(before);
     const thoughts = new VisibleReasoning(run.state.sources, mayShow);
     let text = '';
@@ -70,9 +70,9 @@ export async function* collectText(
       const usage = finish?.usage ?? estimatedUsage({ estimate: request.estimate, text });
       const written = { text: before + text, cut: bound.cut };
       const tokens = partTokens(text, finish?.usage);
-      const left = answerTokensLeft(run, before, held.limit);
+      const left = answerTokensLeft(run, before, options.limit);
       if (finish?.reason === 'length' && shouldContinue(run, { written, text, usage, parts, tokens, left })) {
-        yield held.part?.(text, usage) ?? spentStep(run, usage, NO_TEXT);
+        yield options.part?.(text, usage) ?? spentStep(run, usage, NO_TEXT);
         before = written.text;
         continue;
       }

@@ -40,17 +40,17 @@ export interface StreamedText extends TextTarget {
 export async function* streamText(
   run: ResearchRun,
   { context, mayShow, signal }: AnswerOptions,
-  shown: StreamedText,
+  target: StreamedText,
 ): AsyncGenerator<Step, WrittenText> {
-  const { cited, limit } = shown;
-  const written: WrittenText = { text: shown.before, cut: null };
+  const { cited, limit } = target;
+  const written: WrittenText = { text: target.before, cut: null };
   const tries = { cuts: 0 };
   const how = { again: false, withoutTools: false };
   for (let parts = 1; ; parts++) {
     const before = written.text;
-    const request = yield* resolveRequest(shown.ask({ ...how, soFar: before }));
+    const request = yield* resolveRequest(target.ask({ ...how, soFar: before }));
     try {
-      const finish = yield* streamTurn(run, { request, written, shown, mayShow, signal });
+      const finish = yield* streamTurn(run, { request, written, target, mayShow, signal });
       const text = written.text.slice(before.length);
       const usage = finish?.usage ?? estimatedUsage({ estimate: request.estimate, text });
       const part = { length: cited.length, tokens: partTokens(text, finish?.usage) };
@@ -62,26 +62,26 @@ export async function* streamText(
         }
         written.cut ??= usedUpBudget(run, usage) ?? 'max_output_tokens';
       }
-      const isEmpty = shown.filter ? !shown.filter.hasShown : written.text.trim() === '';
+      const isEmpty = target.filter ? !target.filter.hasText : written.text.trim() === '';
       const isFiltered = finish?.reason === 'content_filter';
-      if (shown.isPart && (isFiltered || (isEmpty && how.again))) written.cut ??= 'stuck';
+      if (target.isPart && (isFiltered || (isEmpty && how.again))) written.cut ??= 'stuck';
       else if (isFiltered || isEmpty) {
         yield* retryEmptyTurn(run, { isFiltered, usage, again: how.again });
-        written.text = shown.before;
+        written.text = target.before;
         how.again = true;
         how.withoutTools ||= (finish?.message.tool_calls?.length ?? 0) > 0;
         continue;
       }
-      return yield* finishText(run, { written, usage, shown });
+      return yield* finishText(run, { written, usage, target });
     } catch (thrown) {
       if (!signal.aborted) {
         const answer = { length: cited.length, tokens: partTokens(written.text.slice(before.length), undefined) };
         try {
           yield* recover(run, { thrown, tries, context, request, answer });
         } catch (failure) {
-          if (!shown.isPart || !(failure instanceof EmptyAnswer)) throw failure;
+          if (!target.isPart || !(failure instanceof EmptyAnswer)) throw failure;
           written.cut ??= 'stuck';
-          return yield* finishText(run, { written, usage: noUsage(), shown });
+          return yield* finishText(run, { written, usage: noUsage(), target });
         }
         continue;
       }
@@ -93,7 +93,7 @@ export async function* streamText(
         throw noAnswerInTime(thrown);
       }
       written.cut = 'budget';
-      return yield* finishText(run, { written, usage, shown });
+      return yield* finishText(run, { written, usage, target });
     }
   }
 }
@@ -101,10 +101,10 @@ export async function* streamText(
 /** Emits what was held back, and records that the text is complete. */
 function* finishText(
   run: ResearchRun,
-  { written, usage, shown }: { written: WrittenText; usage: Finish['usage']; shown: StreamedText },
+  { written, usage, target }: { written: WrittenText; usage: Finish['usage']; target: StreamedText },
 ): Generator<Step, WrittenText> {
-  yield* citedSteps(run, shown.cited.end());
-  yield shown.whole(written, usage);
+  yield* citedSteps(run, target.cited.end());
+  yield target.whole(written, usage);
   return written;
 }
 
@@ -114,7 +114,7 @@ async function* streamTurn(
   turn: {
     request: AnswerRequest;
     written: WrittenText;
-    shown: TextTarget;
+    target: TextTarget;
     mayShow: AnswerOptions['mayShow'];
     signal: AbortSignal;
   },

@@ -34,11 +34,11 @@ export async function* writeStructured(
       ask: (how) => answerRequest(run, { ...how, context, tail }),
     });
     const checked = await checkAnswer(answer.text, { format, schemas: run.schemas, signal });
-    const shown = 'text' in checked ? await shownJson(checked.text, run, answering) : checked;
-    if ('text' in shown) {
-      const written = { text: shown.text, cut: null };
+    const safe = 'text' in checked ? await withoutForbiddenMarkup(checked.text, run, answering) : checked;
+    if ('text' in safe) {
+      const written = { text: safe.text, cut: null };
       const claims = await ClaimChecker.of(run.state);
-      const cited = await citedJson(shown.text, { run, format, claims, signal });
+      const cited = await citedJson(safe.text, { run, format, claims, signal });
       const annotations = await citeLeaves(cited.text, {
         marked: cited.annotations,
         claims,
@@ -49,7 +49,7 @@ export async function* writeStructured(
       return written;
     }
     yield spentStep(run, answer.usage, NO_TEXT);
-    problem = answer.cut ? `the answer was cut at ${answerLimit(run)} tokens` : shown.problem;
+    problem = answer.cut ? `the answer was cut at ${answerLimit(run)} tokens` : safe.problem;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(
       { role: 'assistant', content: answer.text.slice(0, MAX_SHOWN) || '(nothing)' },
@@ -60,7 +60,7 @@ export async function* writeStructured(
 }
 
 /** The answer without forbidden markup, if it still fits its schema. */
-async function shownJson(
+async function withoutForbiddenMarkup(
   text: string,
   run: ResearchRun,
   { format, mayShow, signal }: AnswerOptions & { format: StructuredFormat },

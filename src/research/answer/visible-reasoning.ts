@@ -20,12 +20,12 @@ export class VisibleReasoning {
 
   /** The text that is ready with this delta; may be empty. */
   push(delta: string): string {
-    return shown(this.#scanner.push(delta));
+    return visibleText(this.#scanner.push(delta));
   }
 
   /** The text that was held back, at the end of a paragraph. Another one may follow. */
   end(): string {
-    const rest = shown(this.#scanner.end());
+    const rest = visibleText(this.#scanner.end());
     this.#scanner = this.#begin();
     return rest;
   }
@@ -35,7 +35,7 @@ export class VisibleReasoning {
   }
 }
 
-function shown(parts: readonly AnswerPart[]): string {
+function visibleText(parts: readonly AnswerPart[]): string {
   return parts.map((part) => (part.type === 'mark' ? disarmMark(part.text) : part.text)).join('');
 }
 

@@ -6,11 +6,11 @@ import { repairJson } from '../../upstream/dialects/json-repair.ts';
  * Larger arguments are not a sensible call, and every step of the run would have to process them again. Lengths are in
  * UTF-16 code units; arguments up to `ALWAYS_FINE` need no check of their shape.
  */
-const LONGEST = 500_000;
+const MAX_LENGTH = 500_000;
 const MAX_SHAPE: JsonShape = { depth: 100, containers: 5000, members: 10_000, entries: 20_000 };
 const ALWAYS_FINE = 100;
 /** How much is stored of arguments that are refused for their size. */
-const KEPT_LENGTH = 10_000;
+const STORED_LENGTH = 10_000;
 
 /**
  * The arguments of a tool call as JSON text of an object (docs/research.md, "Tools"). Broken JSON as models write it is
@@ -18,7 +18,7 @@ const KEPT_LENGTH = 10_000;
  */
 export function repairArguments(text: string): { arguments: string; ok: boolean } {
   if (text.trim() === '') return { arguments: '{}', ok: true };
-  if (isTooMuch(text)) return { arguments: JSON.stringify({ raw: text.slice(0, KEPT_LENGTH) }), ok: false };
+  if (isTooMuch(text)) return { arguments: JSON.stringify({ raw: text.slice(0, STORED_LENGTH) }), ok: false };
   const parsed = parseJson(text);
   if (isObject(parsed)) return { arguments: text, ok: true };
   // Some models encode the JSON text once more as a string.
@@ -29,5 +29,5 @@ export function repairArguments(text: string): { arguments: string; ok: boolean 
 
 function isTooMuch(text: string): boolean {
   if (text.length <= ALWAYS_FINE) return false;
-  return text.length > LONGEST || !fitsShape(Buffer.from(text), MAX_SHAPE);
+  return text.length > MAX_LENGTH || !fitsShape(Buffer.from(text), MAX_SHAPE);
 }

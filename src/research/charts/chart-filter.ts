@@ -39,7 +39,7 @@ export class ChartFilter {
   /** The parts that were held back. A block without an end is ordinary code. */
   end(): ChartPart[] {
     // The closing line of a block may have no newline.
-    if (this.#chart && closedBy(this.#held.slice(this.#chart.seen)) !== undefined) this.#held += '\n';
+    if (this.#chart && closingIn(this.#held.slice(this.#chart.scanned)) !== undefined) this.#held += '\n';
     return this.#take(true);
   }
 
@@ -60,14 +60,14 @@ export class ChartFilter {
     if (this.#atLineStart && newline === -1 && !final && line.length < LONGEST_LINE && MAY_OPEN.test(line)) {
       return undefined;
     }
-    const opened = this.#atLineStart && this.#code === undefined && newline !== -1 ? openedBy(line) : undefined;
+    const opened = this.#atLineStart && this.#code === undefined && newline !== -1 ? openingIn(line) : undefined;
     if (opened && /^vega-?lite$/i.test(opened.info)) {
-      this.#chart = { fence: opened.fence, seen: 0 };
+      this.#chart = { fence: opened.fence, scanned: 0 };
       this.#held = this.#held.slice(newline + 1);
       return { type: 'text', text: '' };
     }
     if (newline !== -1) return this.#pass(this.#held.slice(0, newline + 1));
-    const passed = line.slice(0, line.length - (final ? 0 : begunAtEnd(line)));
+    const passed = line.slice(0, line.length - (final ? 0 : openingAtEnd(line)));
     return passed === '' ? undefined : this.#pass(passed);
   }
 
@@ -80,7 +80,7 @@ export class ChartFilter {
 
   /** Tracks code blocks over a line. */
   #passLine(line: string): void {
-    const fence = this.#code === undefined ? openedBy(line)?.fence : closedBy(line);
+    const fence = this.#code === undefined ? openingIn(line)?.fence : closingIn(line);
     if (fence === undefined) return;
     if (this.#code === undefined) this.#code = fence;
     else if (fence.startsWith(this.#code)) this.#code = undefined;
@@ -107,35 +107,35 @@ export class ChartFilter {
 /** A held block: its fence, and how far its lines were scanned for the closing fence. */
 interface HeldBlock {
   fence: string;
-  seen: number;
+  scanned: number;
 }
 
 /** Opens a block that is not a chart. */
 const AS_CODE = '```json';
 
-function openedBy(line: string): { fence: string; info: string } | undefined {
+function openingIn(line: string): { fence: string; info: string } | undefined {
   const { fence, info = '' } = (line.length < LONGEST_LINE && OPENS.exec(line)?.groups) || {};
   // A back-tick in the info string makes it a code span, not a block.
   const isClosed = fence?.startsWith('`') && info.includes('`');
   return fence === undefined || isClosed ? undefined : { fence, info: info.trim() };
 }
 
-function closedBy(line: string): string | undefined {
+function closingIn(line: string): string | undefined {
   return line.length < LONGEST_LINE ? CLOSES.exec(line)?.[1] : undefined;
 }
 
 /** Where the contents of a block end, and where the text after it starts. */
 function endOfBlock(held: string, chart: HeldBlock): { from: number; to: number } | undefined {
-  for (let newline = held.indexOf('\n', chart.seen); newline !== -1; newline = held.indexOf('\n', chart.seen)) {
-    const from = chart.seen;
-    if (closedBy(held.slice(from, newline))?.startsWith(chart.fence)) return { from, to: newline + 1 };
-    chart.seen = newline + 1;
+  for (let newline = held.indexOf('\n', chart.scanned); newline !== -1; newline = held.indexOf('\n', chart.scanned)) {
+    const from = chart.scanned;
+    if (closingIn(held.slice(from, newline))?.startsWith(chart.fence)) return { from, to: newline + 1 };
+    chart.scanned = newline + 1;
   }
   return undefined;
 }
 
 /** How many characters at the end of a text may be the start of `CHART_OPENING`. */
-function begunAtEnd(text: string): number {
+function openingAtEnd(text: string): number {
   for (let length = Math.min(text.length, CHART_OPENING.length - 1); length > 0; length--) {
     if (text.endsWith(CHART_OPENING.slice(0, length))) return length;
   }

@@ -69,13 +69,13 @@ export class ClaimChecker {
   *openInSteps(sources: Iterable<Source>): Generator<undefined> {
     for (const { id, title, snippet } of sources) {
       if (this.#texts.has(id)) continue;
-      const shown = new Set<string>();
+      const texts = new Set<string>();
       for (const place of this.#places.get(id) ?? []) {
         const text = textAt(place);
-        if (text.trim() !== '') shown.add(text);
+        if (text.trim() !== '') texts.add(text);
         yield;
       }
-      const text = shown.size > 0 ? [...shown].join(BORDER) : snippet;
+      const text = texts.size > 0 ? [...texts].join(BORDER) : snippet;
       this.#texts.set(id, yield* SourceText.openInSteps({ title, text }));
     }
   }

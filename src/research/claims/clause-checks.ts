@@ -85,17 +85,17 @@ function isOpposed(
   { clause: own }: { clause: Clause },
   { clause, sentence }: { clause: Clause; sentence: Sentence },
 ): boolean {
-  const said = withoutExactness(own.text);
+  const ownText = withoutExactness(own.text);
   const wholeSentence = withoutExactness(sentence.folded);
   return OPPOSITES.some((pair) => {
-    const [isOne, isOther] = pair.map((list) => list.isIn(said));
+    const [isOne, isOther] = pair.map((list) => list.isIn(ownText));
     // In a claim with words of both sides, those that its source has, too, make no difference: `the decline was faster`.
     const isBoth = isOne && isOther;
-    const mine = sideOf(said, pair, isBoth ? wholeSentence : undefined);
+    const mine = sideOf(ownText, pair, isBoth ? wholeSentence : undefined);
     if (!mine) return false;
     // If the clause itself takes no side, its sentence may.
     const texts = [withoutExactness(clause.text), wholeSentence];
-    const theirs = texts.map((text) => sideOf(text, pair, isBoth ? said : undefined));
+    const theirs = texts.map((text) => sideOf(text, pair, isBoth ? ownText : undefined));
     const found = theirs[0] ?? theirs[1];
     return found !== undefined && found.isFirst !== mine.isFirst && found.isDenied === mine.isDenied;
   });

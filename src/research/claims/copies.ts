@@ -191,9 +191,9 @@ function isReplaced(kind: 'figure' | 'date', { own, theirs }: Difference, all: r
 /** Whether a word replaces one that it excludes. */
 function isRuledOut({ own, theirs }: Difference): boolean {
   if (own.length === 0 || theirs.length === 0) return false;
-  const [said, found] = [textOfTokens(own), textOfTokens(theirs)];
+  const texts = [textOfTokens(own), textOfTokens(theirs)];
   return EXCLUSIVE.some((sides) => {
-    const [mine, other] = [said, found].map((text) => sides.flatMap((side, at) => (side.isIn(text) ? [at] : [])));
+    const [mine, other] = texts.map((text) => sides.flatMap((side, at) => (side.isIn(text) ? [at] : [])));
     return mine?.length === 1 && other?.length === 1 && mine[0] !== other[0];
   });
 }

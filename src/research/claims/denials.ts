@@ -21,14 +21,14 @@ export function isDenied(claim: Sentence, source: readonly Sentence[]): boolean 
   const freeOfSource = ofSource.filter((denied) => !ofClaim.some((other) => denySame(other, denied)));
   const words = source.flatMap((sentence) => sentence.words);
   if (freeOfSource.length === 0) {
-    const said = without(words, ofSource);
-    return freeOfClaim.some((denied) => denied.some((word) => isOneOf(word, said))) && !deniesOtherwise(claim, source);
+    const rest = without(words, ofSource);
+    return freeOfClaim.some((denied) => denied.some((word) => isOneOf(word, rest))) && !deniesOtherwise(claim, source);
   }
   const isSaidOtherwise = source.every((sentence) => deniesOtherwise(sentence, [claim]));
   if (freeOfClaim.length > 0 || isSaidOtherwise) return false;
-  const said = without(claim.words, ofClaim);
-  const affirmed = without(words, ofSource);
-  return freeOfSource.some((denied) => denied.some((word) => isOneOf(word, said) && !isOneOf(word, affirmed)));
+  const own = without(claim.words, ofClaim);
+  const theirs = without(words, ofSource);
+  return freeOfSource.some((denied) => denied.some((word) => isOneOf(word, own) && !isOneOf(word, theirs)));
 }
 
 function denySame(a: readonly Word[], b: readonly Word[]): boolean {

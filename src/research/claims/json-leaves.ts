@@ -26,7 +26,7 @@ interface Level {
 }
 
 /** Values that are nested deeper are ignored. */
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 /** Longer names are cut, in UTF-16 code units. */
 const LONGEST_NAME = 200;
 /** How many neighbouring strings describe a value. */
@@ -48,7 +48,7 @@ export function leavesOf(json: string): JsonLeaf[] {
     } else if (token === ':') {
       if (level) level.name = name;
     } else if (level && !isTop && !level.isArray && level.name === undefined) name = unquoted(token);
-    else if (level && levels.length - 1 <= DEEPEST) {
+    else if (level && levels.length - 1 <= MAX_DEPTH) {
       const path = isTop ? '' : pathIn(level);
       const leaf = leafOf(token, { index, path });
       const { kind, text } = leaf;
@@ -64,7 +64,7 @@ export function leavesOf(json: string): JsonLeaf[] {
 }
 
 function levelOf(outer: Level | undefined, { isArray }: { isArray: boolean }): Level {
-  const place = outer ? { path: pathIn(outer), names: namesIn(outer).slice(-DEEPEST) } : { path: '', names: [] };
+  const place = outer ? { path: pathIn(outer), names: namesIn(outer).slice(-MAX_DEPTH) } : { path: '', names: [] };
   return { ...place, name: undefined, index: 0, isArray, strings: [] };
 }
 

@@ -43,14 +43,14 @@ export async function citeLeaves(
   const texts = await claims.read(sources);
   const inOrder = marked.toSorted((a, b) => a.start_index - b.start_index);
   let next = 0;
-  let looked = 0;
+  let lookups = 0;
   for (const leaf of leavesOf(json)) {
     const own: UrlCitation[] = [];
     for (let mark = inOrder[next]; mark && mark.start_index < leaf.end; mark = inOrder[++next]) {
       if (mark.start_index >= leaf.start) own.push(mark);
     }
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
-    if (own.length > 0 || leaf.kind === 'other' || ++looked > MAX_LOOKED_UP) continue;
+    if (own.length > 0 || leaf.kind === 'other' || ++lookups > MAX_LOOKED_UP) continue;
     const best = await bestOf(leaf, texts);
     if (best) citations.push(best);
   }
@@ -114,7 +114,7 @@ function bestAmong(
   let best: FoundValue | undefined;
   for (const index of places) {
     const sentence = text.sentence(index);
-    if (!holds(sentence, leaf, value)) continue;
+    if (!hasValue(sentence, leaf, value)) continue;
     if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
     const before = index > 0 ? text.sentence(index - 1) : undefined;
     const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
@@ -154,21 +154,21 @@ function hasMeasure(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolea
   );
 }
 
-function holds(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
+function hasValue(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
   if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || hasMeasure(sentence, leaf, value);
-  const said = Math.abs(Number(leaf.text));
+  const number = Math.abs(Number(leaf.text));
   const figure = value.figures[0] ?? {
     start: 0,
     end: 0,
-    values: [said],
+    values: [number],
     steps: [1],
     isRounded: false,
     unit: undefined,
     precision: () => 'exact' as const,
   };
-  const exact = { ...figure, values: [said], unit: undefined };
+  const exact = { ...figure, values: [number], unit: undefined };
   return (
     sentence.figures.some((other) => sameFigure(exact, { ...other, unit: undefined })) ||
-    sentence.dates.some(({ year }) => year === said)
+    sentence.dates.some(({ year }) => year === number)
   );
 }

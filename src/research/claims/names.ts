@@ -24,7 +24,7 @@ export function missingNames(claim: Sentence, context: NameContext): { missing: 
     if (words.some((other) => sameName(word.text, other.text))) found++;
     else if (missing || isKnown(word, claim, context)) continue;
     else if (CJK.test(word.text))
-      missing ||= words.some((other) => other.isName && CJK.test(other.text) && !isSaid(other, claim));
+      missing ||= words.some((other) => other.isName && CJK.test(other.text) && !isInClaim(other, claim));
     else missing ||= german ? isCertain(word, claim) : !DEMONYM.test(word.text);
   }
   missing ||= isReplaced(claim, context) || isReplacedCjk(claim, context);
@@ -47,28 +47,29 @@ function isKnown({ text, start, end }: Word, claim: Sentence, { source, window }
   const plain = text.replaceAll('.', '');
   const beginning = /\d/.test(plain) ? plain : plain.slice(0, Math.max(Math.min(4, plain.length), plain.length - 2));
   if (plain.length > 3 && source.says(beginning)) return true;
-  const shown = window.map((sentence) => sentence.text).join(' ');
+  const passage = window.map((sentence) => sentence.text).join(' ');
   if (/^\p{Lu}[\p{Lu}.]+(?:['’]s)?$/u.test(claim.text.slice(start, end)) && plain.length < 6) {
     // `MP` for `member of parliament`.
-    const said = window.some(({ words }) =>
+    const isSpelledOut = window.some(({ words }) =>
       words
         .map((word) => word.text[0])
         .join('')
         .includes(plain),
     );
-    return said || initials(shown).includes(plain) || initials(source.title).includes(plain) || source.saysAlone(plain);
+    if (isSpelledOut || source.saysAlone(plain)) return true;
+    return initials(passage).includes(plain) || initials(source.title).includes(plain);
   }
   // `United Nations Messenger` contains `un`.
-  const before = capitalsBefore(claim.text.slice(Math.max(0, start - LONGEST_TITLE), start))
+  const preceding = capitalsBefore(claim.text.slice(Math.max(0, start - LONGEST_TITLE), start))
     .split(' ')
     .filter(Boolean)
-    .slice(-LONGEST_SHORT);
-  const behind = /^\p{L}+(?:\s\p{Lu}\p{L}+){0,5}/u.exec(claim.text.slice(start))?.[0] ?? '';
-  const run = [...before, ...behind.split(/\s/)];
-  return run.slice(0, before.length + 1).some((_, from) =>
-    run.slice(before.length).some((_word, to) => {
-      const short = initials(run.slice(from, before.length + to + 1).join(' '));
-      return short.length > 1 && short.length <= LONGEST_SHORT && source.saysAlone(short);
+    .slice(-MAX_INITIALS);
+  const following = /^\p{L}+(?:\s\p{Lu}\p{L}+){0,5}/u.exec(claim.text.slice(start))?.[0] ?? '';
+  const run = [...preceding, ...following.split(/\s/)];
+  return run.slice(0, preceding.length + 1).some((_, from) =>
+    run.slice(preceding.length).some((_word, to) => {
+      const short = initials(run.slice(from, preceding.length + to + 1).join(' '));
+      return short.length > 1 && short.length <= MAX_INITIALS && source.saysAlone(short);
     }),
   );
 }
@@ -76,7 +77,7 @@ function isKnown({ text, start, end }: Word, claim: Sentence, { source, window }
 /** The longest run of capitalised words that may precede a word of a name, in UTF-16 code units. */
 const LONGEST_TITLE = 60;
 /** How many initials may stand for a name. */
-const LONGEST_SHORT = 5;
+const MAX_INITIALS = 5;
 
 /** Whether a word is an abbreviation of names in a sentence: `US` for `United States`. */
 function isAbbreviation({ text, start, end }: Word, claim: Sentence, main: Sentence): boolean {
@@ -95,7 +96,7 @@ function initials(text: string): string {
   return (text.match(/\p{Lu}(?=\p{L})/gu) ?? []).join('').toLowerCase();
 }
 
-function isSaid(word: Word, claim: Sentence): boolean {
+function isInClaim(word: Word, claim: Sentence): boolean {
   return claim.words.some((other) => sameWord(word.text, other.text));
 }
 
@@ -145,8 +146,8 @@ function capitals({ words, text }: Sentence): Word[] {
 
 /** The words before and after a word, unless punctuation separates them. Articles before it are skipped. */
 function neighbours({ folded }: Sentence, { start, end }: Word): [before: string, after: string] {
-  const said = folded.slice(Math.max(0, start - REACH), start).match(WORD_OR_SIGN) ?? [];
-  const before = said.findLast((each) => !ARTICLES.has(each)) ?? '';
+  const preceding = folded.slice(Math.max(0, start - REACH), start).match(WORD_OR_SIGN) ?? [];
+  const before = preceding.findLast((each) => !ARTICLES.has(each)) ?? '';
   const after = /^[\s-]*([\p{L}\p{N}]+)/u.exec(folded.slice(end, end + REACH))?.[1] ?? '';
   return [/[\p{L}\p{N}]/u.test(before) ? before : '', after];
 }
@@ -154,11 +155,11 @@ const REACH = 24;
 const WORD_OR_SIGN = /[\p{L}\p{N}]+|[^\s\p{L}\p{N}'-]/gu;
 
 /** The share of a claim's character pairs that a passage must have for the rest to be a replacement. */
-const CLOSE = 0.65;
+const MIN_COMMON_PAIRS = 0.65;
 
-function partShown(folded: string, shown: string): number {
+function shareOfPairsIn(folded: string, passage: string): number {
   let found = 0;
-  for (let i = 0; i + 1 < folded.length; i++) if (shown.includes(folded.slice(i, i + 2))) found++;
+  for (let i = 0; i + 1 < folded.length; i++) if (passage.includes(folded.slice(i, i + 2))) found++;
   return found / Math.max(1, folded.length - 1);
 }
 
@@ -169,18 +170,18 @@ const LONGEST_NAME = 8;
 /** `isReplaced` for scripts without spaces: characters that the passage lacks, between characters that it has. */
 function isReplacedCjk(claim: Sentence, { window }: NameContext): boolean {
   if (!CJK.test(claim.text)) return false;
-  const shown = window.map((sentence) => `\n${sentence.folded.trim()}`).join('');
+  const passage = window.map((sentence) => `\n${sentence.folded.trim()}`).join('');
   const { folded } = claim;
-  if (partShown(folded, shown) < CLOSE) return false;
-  for (const { start, end } of strangeRuns(claim, shown)) {
+  if (shareOfPairsIn(folded, passage) < MIN_COMMON_PAIRS) return false;
+  for (const { start, end } of unknownRuns(claim, passage)) {
     if (claim.figures.some((figure) => start < figure.end && end > figure.start)) continue;
     const left = start === 0 ? '\n' : folded.slice(Math.max(0, start - CONTEXT), start);
     const rights = [0, 1, 2, 3].map((skip) => folded.slice(end + skip, end + skip + CONTEXT));
     if (left.length < CONTEXT && start > 0) continue;
-    for (let at = shown.indexOf(left); left !== '' && at !== -1; at = shown.indexOf(left, at + 1)) {
+    for (let at = passage.indexOf(left); left !== '' && at !== -1; at = passage.indexOf(left, at + 1)) {
       const from = at + left.length;
-      const stop = firstAfter(shown, from, rights);
-      const between = Number.isFinite(stop) ? shown.slice(from, stop) : '';
+      const stop = firstAfter(passage, from, rights);
+      const between = Number.isFinite(stop) ? passage.slice(from, stop) : '';
       if (isOther(folded.slice(start, end), between) && !/[。，、！？\d\s]/.test(between)) return true;
     }
   }
@@ -201,13 +202,13 @@ function firstAfter(text: string, from: number, contexts: readonly string[]): nu
 }
 
 /** Runs of Han characters or Katakana in a claim that share no pair of characters with the passage. */
-function strangeRuns({ folded }: Sentence, shown: string): { start: number; end: number }[] {
+function unknownRuns({ folded }: Sentence, text: string): { start: number; end: number }[] {
   const runs: { start: number; end: number }[] = [];
   for (const { 0: run, index } of folded.matchAll(/[\u3400-\u9fff\u30a0-\u30ffー々]{2,}/g)) {
     let from: number | undefined;
     for (let i = 0; i <= run.length; i++) {
       const covered =
-        i === run.length || shown.includes(run.slice(i, i + 2)) || (i > 0 && shown.includes(run.slice(i - 1, i + 1)));
+        i === run.length || text.includes(run.slice(i, i + 2)) || (i > 0 && text.includes(run.slice(i - 1, i + 1)));
       if (!covered) from ??= i;
       else if (from !== undefined) {
         if (i - from >= 2) runs.push({ start: index + from, end: index + i });

@@ -33,7 +33,7 @@ export interface Passage {
 }
 
 /** How many sentences of a source are candidates for one claim. */
-const CANDIDATES = 3;
+const MAX_CANDIDATES = 3;
 /** How many sentences before and after the best one are added, in the order of the attempts. */
 const EXTENTS = [
   [1, 0],
@@ -47,9 +47,9 @@ const EXTENTS = [
   [0, 3],
 ] as const;
 /** How many sentences before and after a passage belong to its context. */
-const AROUND = 1;
+const MARGIN = 1;
 /** How many passages are judged. */
-const BEST = 8;
+const MAX_PASSAGES = 8;
 
 /** The latest passages of a claim: it is checked, shown to the model and compared with a quote in quick succession. */
 const known = new WeakMap<Sentence, { source: SourceText; passages: readonly Passage[] }>();
@@ -84,7 +84,7 @@ function bestPassages(claim: Sentence, source: SourceText): Passage[] {
   return [...found.values()]
     .filter(({ start, end }) => end - start <= LONGEST_PASSAGE)
     .sort((a, b) => scoreOf(b) - scoreOf(a))
-    .slice(0, BEST);
+    .slice(0, MAX_PASSAGES);
 }
 
 /** A short text as one passage; undefined if it has no sentence. */
@@ -93,24 +93,24 @@ export function wholeOf(claim: Sentence, source: SourceText): Passage | undefine
 }
 
 /** The lengths of the excerpts that a model gets for one claim, in UTF-16 code units: of the best place and another one. */
-const SHOWN = [600, 300] as const;
+const EXCERPT_SIZES = [600, 300] as const;
 
 /** The places of a source that share most with a claim, with enough context to be understood. */
 export function shownPassages(claim: Sentence, source: SourceText): { start: number; end: number }[] {
-  const shown: { start: number; end: number; first: number; last: number }[] = [];
+  const places: { start: number; end: number; first: number; last: number }[] = [];
   for (const { first, last } of passagesFor(claim, source)) {
-    const maxLength = SHOWN[shown.length];
+    const maxLength = EXCERPT_SIZES[places.length];
     if (maxLength === undefined) break;
-    if (!shown.some((other) => first <= other.last && last >= other.first))
-      shown.push(widened({ first, last }, source, maxLength));
+    if (!places.some((other) => first <= other.last && last >= other.first))
+      places.push(widen({ first, last }, source, maxLength));
   }
   // A source in another language shares nothing with the claim, but its start tells what it is about.
-  if (shown.length === 0 && source.sentences > 0) shown.push(widened({ first: 0, last: 0 }, source, SHOWN[0]));
-  return shown;
+  if (places.length === 0 && source.sentences > 0) places.push(widen({ first: 0, last: 0 }, source, EXCERPT_SIZES[0]));
+  return places;
 }
 
 /** A passage with as many sentences around it as fit, added alternately after and before it. */
-function widened(of: { first: number; last: number }, source: SourceText, maxLength: number) {
+function widen(of: { first: number; last: number }, source: SourceText, maxLength: number) {
   let { first, last } = of;
   const fits = (from: number, to: number) => {
     if (from < 0 || to >= source.sentences || source.end(to) - source.start(from) > maxLength) return false;
@@ -126,7 +126,7 @@ function widened(of: { first: number; last: number }, source: SourceText, maxLen
 
 /** The sentences of a passage and those around it. */
 export function contextOf({ first, last }: Passage, source: SourceText): Sentence[] {
-  return sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND));
+  return sentencesOf(source, Math.max(0, first - MARGIN), Math.min(source.sentences - 1, last + MARGIN));
 }
 
 /** How well a passage covers a claim; shorter passages score better. */
@@ -141,29 +141,29 @@ class SharedSentences {
   readonly #source: SourceText;
   readonly #words: readonly Sentence['words'][number][];
   readonly #shared = new Map<number, { words: boolean[]; figures: boolean[]; dates: boolean[] }>();
-  readonly #titled: boolean[];
+  readonly #isInTitle: boolean[];
   /** For each figure of the claim, whether it is in the title, or part of a name. */
-  readonly #figuresAnywhere: boolean[];
+  readonly #isFigureElsewhere: boolean[];
 
   constructor(claim: Sentence, source: SourceText) {
     this.#claim = claim;
     this.#source = source;
     this.#words = [...new Map(claim.words.map((word) => [word.text, word])).values()];
     const { figures } = source.parsedTitle;
-    this.#figuresAnywhere = claim.figures.map(
+    this.#isFigureElsewhere = claim.figures.map(
       (figure) => figures.some((other) => sameFigure(figure, other)) || isLabel(figure, claim, source),
     );
-    this.#titled = this.#words.map((word) => isOneOf(word, source.parsedTitle.words));
+    this.#isInTitle = this.#words.map((word) => isOneOf(word, source.parsedTitle.words));
   }
 
   passage(first: number, last: number): Passage {
     const source = this.#source;
-    const all = Array.from({ length: last - first + 1 }, (_, i) => this.#of(first + i));
+    const all = Array.from({ length: last - first + 1 }, (_, i) => this.#sharedBy(first + i));
     const sentences = sentencesOf(source, first, last);
     const figures = this.#claim.figures.map(
       (figure, i) =>
         all.some((each) => each.figures[i]) ||
-        this.#figuresAnywhere[i] ||
+        this.#isFigureElsewhere[i] ||
         isYearSpan(figure, this.#claim, { sentences, source }) ||
         sentences.some((each) => isComputed(figure, each.figures)),
     );
@@ -173,7 +173,7 @@ class SharedSentences {
         source.parsedTitle.dates.some((other) => sameDate(date, other)) ||
         hasSplitDate(date, sentences, source),
     );
-    const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
+    const words = this.#words.filter((_, i) => this.#isInTitle[i] || all.some((each) => each.words[i])).length;
     const matched = [...figures, ...dates].filter(Boolean).length;
     const parts = this.#words.length + figures.length + dates.length;
     return {
@@ -192,16 +192,16 @@ class SharedSentences {
 
   /** Whether sentence `index` may share something with the claim that sentence `to` does not. A cheap test, without parsing. */
   mayAdd(index: number, to: number): boolean {
-    const own = this.#of(to);
+    const own = this.#sharedBy(to);
     if (CJK.test(this.#claim.text)) return true;
     const text = this.#source.folded.slice(this.#source.start(index), this.#source.end(index));
     if ((own.figures.includes(false) || own.dates.includes(false)) && /\d/.test(text)) return true;
     return this.#words.some(
-      (word, i) => (word.isName || !(this.#titled[i] || own.words[i])) && text.includes(word.text.slice(0, STEM)),
+      (word, i) => (word.isName || !(this.#isInTitle[i] || own.words[i])) && text.includes(word.text.slice(0, STEM)),
     );
   }
 
-  #of(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
+  #sharedBy(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
     const known = this.#shared.get(index);
     if (known) return known;
     const { words, figures, dates, folded } = this.#source.sentence(index);
@@ -256,13 +256,13 @@ function candidates(claim: Sentence, source: SourceText): number[] {
   }
   // Numbers may be written differently in the source, so that no term matches.
   if (scores.size === 0 && claim.figures.length + claim.dates.length > 0) {
-    return Array.from({ length: Math.min(CANDIDATES, source.sentences) }, (_, index) => index);
+    return Array.from({ length: Math.min(MAX_CANDIDATES, source.sentences) }, (_, index) => index);
   }
   const minScore = Math.max(...scores.values()) * MIN_SHARED;
   return [...scores]
     .filter(([, score]) => score >= minScore)
     .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b)
-    .slice(0, CANDIDATES)
+    .slice(0, MAX_CANDIDATES)
     .map(([index]) => index);
 }
 
@@ -296,10 +296,10 @@ function isYearSpan(
   { folded }: Sentence,
   { sentences, source }: { sentences: readonly Sentence[]; source: SourceText },
 ): boolean {
-  const [said = 0] = values;
+  const [span = 0] = values;
   if (unit ? unit.name !== 'year' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
   const years = [source.parsedTitle, ...sentences].flatMap(({ dates }) => dates.flatMap(({ year }) => year ?? []));
-  return years.some((year) => years.includes(year + said) || years.includes(year + said + 1));
+  return years.some((year) => years.includes(year + span) || years.includes(year + span + 1));
 }
 
 /** Whether a date is in the passage in two parts, such as the day in a sentence and its year elsewhere. */

@@ -22,7 +22,7 @@ export function* sentencesOf(text: string): Generator<AnswerSentence> {
   let lineEnd = -1;
   let isCode = false;
   const blocks = new CodeBlocks();
-  const whole = function* (start: number, end: number): Generator<AnswerSentence> {
+  const sentenceIn = function* (start: number, end: number): Generator<AnswerSentence> {
     const sentence = text.slice(start, end).trim();
     if (sentence === '') return;
     if (start > lineEnd) {
@@ -34,10 +34,10 @@ export function* sentencesOf(text: string): Generator<AnswerSentence> {
   };
   for (const { 0: gap, index } of text.matchAll(END)) {
     const end = index + gap.length;
-    yield* whole(from, end);
+    yield* sentenceIn(from, end);
     from = end;
   }
-  yield* whole(from, text.length);
+  yield* sentenceIn(from, text.length);
 }
 /** A heading, a separator, a line that is all bold. */
 const NO_SENTENCE = /^(?:#{1,6}\s.*|[-*_=|:\s]+|\*\*[^*]+\*\*:?)$/;

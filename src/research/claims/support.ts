@@ -36,7 +36,7 @@ const MOSTLY_COPIED = 0.8;
 /** A claim with this many words must share at least one of them with its passage. */
 const MIN_WORDS = 2;
 /** The coverage below which a passage is about something else. */
-const ABOUT = 0.25;
+const RELATED_COVERAGE = 0.25;
 
 /** Finds the passage of a source that supports a claim best, and what speaks against it. */
 export function findSupport(claim: Sentence, source: SourceText): SupportResult {
@@ -48,20 +48,20 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
   if (!best) return NOTHING;
   const { coverage, anchors } = best;
   const passage = { start: best.passage.start, end: best.passage.end };
-  const copied = coverage >= MOSTLY_COPIED ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
-  if (copied === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
-  const isCopied = copied !== undefined;
+  const copy = coverage >= MOSTLY_COPIED ? copiedFrom(claim, best.passage, source.parsedTitle) : undefined;
+  if (copy === 'whole') return { support: 'quoted', passage, doubts: [], isCopied: true };
+  const isCopied = copy !== undefined;
   const mayCopy = !isCopied && coverage >= MIN_COPIED;
   const inCopy = mayCopy ? doubtsOfCopy(claim, mainOf(claim, best.passage.sentences)) : [];
   const doubts = [...new Set([...best.doubts, ...inCopy, ...clauseDoubts(claim, best.passage)])];
   // The costliest checks come last, and only if there is no doubt yet.
   if (doubts.length === 0 && !isCopied) {
     const context = contextOf(best.passage, source);
-    if (saysOfAll(claim, [source.parsedTitle, ...context])) doubts.push('extent');
+    if (isGeneralized(claim, [source.parsedTitle, ...context])) doubts.push('extent');
     else if (isSwapped(claim, context) || isOfAnotherCell(claim, best.passage, source)) doubts.push('swap');
   }
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, isCopied };
-  if (coverage < ABOUT && anchors === 0) return NOTHING;
+  if (coverage < RELATED_COVERAGE && anchors === 0) return NOTHING;
   return { support: 'partial', passage, doubts, isCopied };
 }
 
@@ -71,24 +71,24 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
  */
 export function supportOfQuote(claim: Sentence, words: string, source: SourceText): SupportResult['support'] {
   const named = SourceText.open({ title: source.title, text: words });
-  const whole = wholeOf(claim, named);
-  if (!whole) return 'quoted';
+  const quoted = wholeOf(claim, named);
+  if (!quoted) return 'quoted';
   const passages = passagesFor(claim, source);
-  const isFound = (kind: 'figures' | 'dates', at: number) => [whole, ...passages].some((passage) => passage[kind][at]);
-  const sentences = [...whole.sentences, ...passages.flatMap((passage) => passage.sentences)];
+  const isFound = (kind: 'figures' | 'dates', at: number) => [quoted, ...passages].some((passage) => passage[kind][at]);
+  const sentences = [...quoted.sentences, ...passages.flatMap((passage) => passage.sentences)];
   const figures = sentences.flatMap((sentence) => sentence.figures);
   const dates = sentences.flatMap((sentence) => sentence.dates);
   const years = dates.flatMap(({ year }) => year ?? []);
   const hasRival = ({ unit }: Figure) =>
-    whole.sentences.some((each) => each.figures.some((other) => other.unit?.dimension === unit?.dimension));
+    quoted.sentences.some((each) => each.figures.some((other) => other.unit?.dimension === unit?.dimension));
   const lacks =
     claim.figures.some(
       (figure, at) => !isFound('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
     ) ||
     claim.dates.some(({ year }, at) => !isFound('dates', at) && dates.length > 0 && !isYearFrom(year, dates, figures));
   const contradicts =
-    copiedFrom(claim, whole, named.parsedTitle) === undefined &&
-    doubtsOfCopy(claim, mainOf(claim, whole.sentences)).length > 0;
+    copiedFrom(claim, quoted, named.parsedTitle) === undefined &&
+    doubtsOfCopy(claim, mainOf(claim, quoted.sentences)).length > 0;
   return lacks || contradicts ? 'partial' : 'quoted';
 }
 
@@ -101,13 +101,13 @@ function isYearFrom(year: number | undefined, dates: Sentence['dates'], figures:
 }
 
 /** Whether a claim generalizes to all what no sentence of its passage does. */
-function saysOfAll({ folded }: Sentence, context: readonly Sentence[]): boolean {
+function isGeneralized({ folded }: Sentence, context: readonly Sentence[]): boolean {
   if (!UNIVERSAL.isIn(folded) || NEGATIONS.isIn(folded)) return false;
   return !context.some((sentence) => ALL.isIn(sentence.folded));
 }
 
 /** What a shared name adds to the score of a passage. */
-const NAME_WORTH = 1.5;
+const NAME_WEIGHT = 1.5;
 
 interface Judgement {
   doubts: Doubt[];
@@ -128,7 +128,7 @@ function judge(claim: Sentence, passage: Passage, source: SourceText): Judgement
   if (names.missing) doubts.push('name');
   if (coverage < minCoverage(claim, anchors) || sharesYearAlone(claim, passage)) doubts.push('words');
   const penalty = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length * 0.2;
-  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * NAME_WORTH - penalty, passage };
+  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * NAME_WEIGHT - penalty, passage };
 }
 
 /** Whether claim and passage share nothing but a year: the passage may then be about something else. */
@@ -158,36 +158,36 @@ function mainOf(claim: Sentence, sentences: readonly Sentence[]): Sentence {
 function clauseDoubts(claim: Sentence, { sentences }: Passage): Doubt[] {
   const doubts: Doubt[] = [];
   const all = sentences.flatMap((sentence) => {
-    const around = likeness(claim, sentence) * AROUND_WORTH;
+    const around = likeness(claim, sentence) * CONTEXT_WEIGHT;
     return sentence.clauses.map((clause) => ({ clause, sentence, around }));
   });
-  const meant = new Set<Sentence>();
+  const matches = new Set<Sentence>();
   for (const clause of claim.clauses) {
-    const own = mostLike(clause, all);
+    const own = mostSimilar(clause, all);
     if (!own) continue;
-    meant.add(own.sentence);
+    matches.add(own.sentence);
     doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
   }
-  if (partSaid(claim, sentences) >= REPEATED && isDenied(claim, [...meant])) doubts.push('negation');
+  if (shareOfWords(claim, sentences) >= MIN_COMMON_WORDS && isDenied(claim, [...matches])) doubts.push('negation');
   return doubts;
 }
 
 /** The clause of a passage that is most like a clause of the claim; a similar sentence around it breaks ties. */
-function mostLike<T extends { clause: Clause; around: number }>(claim: Clause, all: readonly T[]): T | undefined {
-  let best: { of: T; score: number } | undefined;
-  for (const of of all) {
-    const near = likeness(claim, of.clause);
-    const score = near + of.around;
-    if (near > 0 && (!best || score > best.score)) best = { of, score };
+function mostSimilar<T extends { clause: Clause; around: number }>(claim: Clause, all: readonly T[]): T | undefined {
+  let best: { candidate: T; score: number } | undefined;
+  for (const candidate of all) {
+    const similarity = likeness(claim, candidate.clause);
+    const score = similarity + candidate.around;
+    if (similarity > 0 && (!best || score > best.score)) best = { candidate, score };
   }
-  return best?.of;
+  return best?.candidate;
 }
-const AROUND_WORTH = 0.3;
+const CONTEXT_WEIGHT = 0.3;
 
 /** The share of common words from which negations are compared: a paraphrase may negate in words that are not listed. */
-const REPEATED = 0.65;
+const MIN_COMMON_WORDS = 0.65;
 
-function partSaid(claim: Sentence, sentences: readonly Sentence[]): number {
+function shareOfWords(claim: Sentence, sentences: readonly Sentence[]): number {
   if (claim.words.length === 0) return 1;
   const words = sentences.flatMap((sentence) => sentence.words);
   return claim.words.filter((word) => isOneOf(word, words)).length / claim.words.length;

@@ -39,12 +39,12 @@ const LEDGER_WIDE_SHARE = 0.08;
 /** The share that the latest results may fill, except for those that always stay. */
 const RECENT_SHARE = 0.3;
 /** How full a request may be after compaction, so that requests can grow again. */
-const FILLED = 0.8;
+const FILL_SHARE = 0.8;
 /** Tokens that are reserved for each future turn, and the share of the rest that a block may take. */
-const KEPT_FOR_TURN = 48;
-const GENEROUS = 0.35;
+const RESERVED_PER_TURN = 48;
+const GENEROUS_SHARE = 0.35;
 /** How far a block may exceed the limit of findings before lines are left out, as a share of it. */
-const BEYOND = 0.1;
+const OVERRUN_SHARE = 0.1;
 /** How much of their limit rewritten findings fill, and how much they may if they need it. */
 const ANEW_SHARE = 0.75;
 const ANEW_MAX_SHARE = 0.98;
@@ -57,7 +57,7 @@ const HEAD_TOKENS = estimateTokens(HEAD) + FENCE_TOKENS;
 /** The entry that compacts the context, or undefined if that would change nothing. */
 export async function compact(context: CompactionInput): Promise<CompactionEntry | undefined> {
   const { state, segment, about, limit, fixed, room } = context;
-  const cap = mostFindings(limit);
+  const cap = maxFindings(limit);
   const used = estimateRequest(findingsMessages(segment, context.fence));
   const turns = await findingsByTurn(state, about);
   const plan = async (options: { anew: boolean; recent: SegmentPart[] }) => {
@@ -73,12 +73,12 @@ export async function compact(context: CompactionInput): Promise<CompactionEntry
   const recent = recentParts(context, { used, cap });
   let chosen = await plan({ anew: false, recent });
   const full = chosen.max < Math.min(chosen.min, chosen.found.length * MIN_LINE_TOKENS);
-  const narrow = limit - fixed - used < limit * (1 - FILLED);
+  const narrow = limit - fixed - used < limit * (1 - FILL_SHARE);
   if ((full || narrow) && used > cap * ANEW_SHARE) chosen = await plan({ anew: true, recent });
 
   const size = estimateRequest(messagesOfParts(chosen.recent, context));
   const left = Math.max(0, limit - fixed - chosen.before);
-  const wanted = Math.min(Math.max(chosen.tokens, Math.min(chosen.min, chosen.max + cap * BEYOND)), left);
+  const wanted = Math.min(Math.max(chosen.tokens, Math.min(chosen.min, chosen.max + cap * OVERRUN_SHARE)), left);
   // Results that the model has not seen matter more than findings, but neither may take everything.
   const shared = Math.max(left - wanted, Math.min(size, left * LEDGER_SHARE));
   const shortened = size > shared ? await shortenResults(chosen.recent, { ...context, tokens: shared }) : {};
@@ -96,7 +96,7 @@ export async function compact(context: CompactionInput): Promise<CompactionEntry
     shortened,
     room,
   };
-  return changes(entry, segment) ? entry : undefined;
+  return changesRequest(entry, segment) ? entry : undefined;
 }
 
 /** The block that replaces all turns of a segment, and those of its lanes. */
@@ -106,13 +106,13 @@ export async function findingsOfRest(
   const { state, segment, about, limit, fixed } = context;
   const used = estimateRequest(findingsMessages(segment, context.fence));
   const turns = await findingsByTurn(state, about);
-  const tokens = Math.min(mostFindings(limit) * ANEW_SHARE, limit * FILLED - fixed) - used;
+  const tokens = Math.min(maxFindings(limit) * ANEW_SHARE, limit * FILL_SHARE - fixed) - used;
   const earlier = turns.slice(0, segment.from);
   return await findingsText(turns.slice(segment.from), { ...context, tokens, anew: false, earlier });
 }
 
 /** How many tokens findings may have in a request of `limit` tokens. */
-function mostFindings(limit: number): number {
+function maxFindings(limit: number): number {
   return Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
 }
 
@@ -124,7 +124,7 @@ export function findingsMessages({ notes, blocks }: Segment, fence: Fence): Turn
 }
 
 /** Whether an entry changes the next request. */
-function changes(entry: CompactionEntry, segment: Segment): boolean {
+function changesRequest(entry: CompactionEntry, segment: Segment): boolean {
   return (
     entry.anew === true ||
     entry.from > segment.from ||
@@ -138,7 +138,7 @@ function shareOf(count: number, context: CompactionInput & { from: number; max: 
   const { maxTurns, from, max } = context;
   const turns = Math.max(0, maxTurns - from) + count;
   const even = (max * count) / Math.max(1, turns);
-  const generous = (max - KEPT_FOR_TURN * turns) * GENEROUS;
+  const generous = (max - RESERVED_PER_TURN * turns) * GENEROUS_SHARE;
   return Math.min(max, Math.max(even, generous));
 }
 
@@ -149,7 +149,7 @@ function countTurns(parts: readonly SegmentPart[]): number {
 /** The latest turns that stay as they are: as many as fit and as have `keepWhole` results, but always the last one. */
 function recentParts(context: CompactionInput, { used, cap }: { used: number; cap: number }): SegmentPart[] {
   const { segment, limit, fixed, keepWhole } = context;
-  const max = Math.min(limit * RECENT_SHARE, limit * FILLED - fixed - used - (cap - used) * GENEROUS);
+  const max = Math.min(limit * RECENT_SHARE, limit * FILL_SHARE - fixed - used - (cap - used) * GENEROUS_SHARE);
   const all = countTurns(segment.parts);
   let recent = lastTurns(segment.parts, 1);
   for (let keep = 2; keep <= all; keep++) {
@@ -174,21 +174,21 @@ async function shortenResults(
   const { state, about } = context;
   const calls = parts.flatMap(({ entry }) => (entry.t === 'turn' ? shownCalls(entry) : []));
   const results = [...new Set(calls)].flatMap((call) => {
-    const made = state.calls.get(call);
+    const toolCall = state.calls.get(call);
     const result = state.results.get(call);
-    return made && result ? [{ made, result, tokens: estimateTokens(result.result) + FENCE_TOKENS }] : [];
+    return toolCall && result ? [{ toolCall, result, tokens: estimateTokens(result.result) + FENCE_TOKENS }] : [];
   });
   const sum = results.reduce((total, { tokens }) => total + tokens, 0);
   const other = estimateRequest(messagesOfParts(parts, context)) - sum;
   let left = Math.max(0, context.tokens - Math.max(0, other));
   const shortened: CompactionEntry['shortened'] = {};
   const bySize = results.toSorted((a, b) => a.tokens - b.tokens);
-  for (const [index, { made, result, tokens }] of bySize.entries()) {
+  for (const [index, { toolCall, result, tokens }] of bySize.entries()) {
     const share = left / (bySize.length - index);
     left -= Math.min(share, tokens);
     if (tokens <= share) continue;
     const length = Math.floor((result.result.length * Math.max(0, share - FENCE_TOKENS)) / tokens);
-    shortened[made.call] = await digest(made, result, { about, maxLength: Math.max(80, length) });
+    shortened[toolCall.call] = await digest(toolCall, result, { about, maxLength: Math.max(80, length) });
   }
   return shortened;
 }

@@ -67,12 +67,12 @@ export function createContext(run: ContextRun): Context {
       const { estimate } = this.messages(tail);
       const affordable = window.estimated(maxTokens);
       const limit = Math.min(window.threshold, affordable);
-      if (estimate <= limit || wasJustMade(state)) return undefined;
+      if (estimate <= limit || wasJustCompacted(state)) return undefined;
       const segment = lastSegment(state);
       const fitted = segment.room ?? firstRoom;
       const sizeIn = (room: number) => estimateRequest([...openingMessages(room), ...tail]) + tools;
       // If the window became smaller and the opening fills most of it, the opening is fitted again.
-      const room = sizeIn(fitted) > limit * MAX_OF_OPENING ? Math.min(fitted, window.room) : fitted;
+      const room = sizeIn(fitted) > limit * OPENING_SHARE ? Math.min(fitted, window.room) : fitted;
       const older = segment.parts.filter(({ entry }) => entry.t === 'turn').length > 1;
       if (estimate <= Math.min(window.room, affordable) && !older && room === fitted) return undefined;
       return await compact({
@@ -113,13 +113,13 @@ export function createContext(run: ContextRun): Context {
 }
 
 /** The share of a request that the opening may have. */
-const MAX_OF_OPENING = 0.6;
+const OPENING_SHARE = 0.6;
 
 /**
  * Whether the latest entry that matters is a compaction. An instance that resumes the run before the request was answered
  * then sends the same request, without compacting again.
  */
-function wasJustMade({ ownEntries: own }: ContextRun['state']): boolean {
+function wasJustCompacted({ ownEntries: own }: ContextRun['state']): boolean {
   const last = own.findLast(
     (entry) =>
       entry.t !== 'warned' && (entry.t !== 'spent' || entry.tooLarge !== undefined || entry.answerLength !== undefined),

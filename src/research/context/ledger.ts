@@ -187,8 +187,8 @@ const ADAPTATIONS = 6;
 function thinOut(results: readonly FoundResult[], lines: readonly string[], tokens: number): Map<FoundResult, string> {
   const all = results.map((result, index) => [result, lines[index] ?? ''] as const);
   for (let keep = all.length; keep > 0; keep = Math.min(keep - 1, Math.floor(keep * 0.98))) {
-    const kept = spread(all, keep);
-    if (cost(kept.map(([, line]) => line)) <= tokens) return new Map(kept);
+    const chosen = spread(all, keep);
+    if (cost(chosen.map(([, line]) => line)) <= tokens) return new Map(chosen);
   }
   return new Map();
 }

@@ -9,7 +9,7 @@ import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/ke
 
 /** How much is retained of one result, and of one search hit, in UTF-16 code units. */
 const MAX_LENGTH = 2400;
-const MAX_OF_HIT = 400;
+const MAX_HIT_LENGTH = 400;
 
 export interface Extraction {
   /** The keywords of the question. */
@@ -68,7 +68,7 @@ function hitText({ snippet, title }: Record<string, unknown>): string {
 function hitOf({ source, text }: Part, about: ReadonlySet<string>, turn: number): EvidenceRecord {
   const ranked = rankText(text.slice(0, MAX_LENGTH), about);
   const weight = keywords(ranked.plain).intersection(about).size + (/\p{N}/u.test(ranked.plain) ? 1 : 0);
-  const quote = ranked.plain.slice(0, MAX_OF_HIT);
+  const quote = ranked.plain.slice(0, MAX_HIT_LENGTH);
   return { turn, by: 'tool', source, quote, at: placeOf(quote, text, 0), note: '', weight };
 }
 

@@ -13,10 +13,10 @@ export interface ContextWindow {
   /** Learns from what a provider counted for a request. */
   learn(estimate: number, counted: number): void;
   /**
-   * A provider refused a request of this estimated size, with an output limit of `asked` tokens, as too long. Returns false
-   * if a smaller request is not possible.
+   * A provider refused a request of this estimated size, with this output limit in tokens, as too long. Returns false if a
+   * smaller request is not possible.
    */
-  refused(estimate: number, asked?: number): boolean;
+  refused(estimate: number, outputLimit?: number): boolean;
 }
 
 /** The margin of requests, for errors of the estimate. */
@@ -77,8 +77,8 @@ export function createContextWindow(options: {
       factor = Math.min(3, Math.max(0.6, counted / estimate));
       worst = Math.max(factor, worst * DECAY);
     },
-    refused(estimate, asked = 0) {
-      if (asked > reserved && maxOutput > reserved) {
+    refused(estimate, outputLimit = 0) {
+      if (outputLimit > reserved && maxOutput > reserved) {
         maxOutput = reserved;
         return true;
       }

@@ -11,7 +11,7 @@ import { isRefusal } from './refusals.ts';
  */
 
 /** What a guard does after a turn: send the model a note, or end the attempt. */
-export type GuardVerdict = { do: 'tell'; guard: GuardName; text: string } | { do: 'stop'; why: string } | undefined;
+export type GuardVerdict = { do: 'warn'; guard: GuardName; text: string } | { do: 'stop'; why: string } | undefined;
 
 /** How many turns in a row may bring nothing new before the attempt is given up. */
 const MAX_BAD_TURNS = 3;
@@ -26,7 +26,7 @@ export function verdictOn(state: ResearchState): GuardVerdict {
   const problem = problemOf(turn, state);
   if (!problem) return undefined;
   const notes = notesInARow(state.attempt(), problem.guard, { before: turn });
-  if (notes < (problem.maxNotes ?? MAX_NOTES)) return { do: 'tell', guard: problem.guard, text: problem.text };
+  if (notes < (problem.maxNotes ?? MAX_NOTES)) return { do: 'warn', guard: problem.guard, text: problem.text };
   return problem.why === undefined ? undefined : { do: 'stop', why: problem.why };
 }
 

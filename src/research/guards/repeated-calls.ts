@@ -22,7 +22,7 @@ export function refuseRepeated(
   // A plan may return to an earlier state.
   if (call.name === UPDATE_PLAN) return undefined;
   const alike = [...state.calls.values()].filter(({ name }) => name === call.name);
-  const same = alike.findLast((made) => callKey(made) === wanted && succeeded(made, state));
+  const same = alike.findLast((earlier) => callKey(earlier) === wanted && succeeded(earlier, state));
   if (same && !mayDiffer(same, state)) {
     return {
       refused: 'You made exactly this call before; it was not made again. Use its result, or ask for something else.',

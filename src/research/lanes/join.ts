@@ -11,7 +11,7 @@ import { splitSentences } from '../text/key-facts.ts';
 
 /** How many sentences of an attempt's conclusion are quoted, and how long they may be, in UTF-16 code units. */
 const MAX_SENTENCES = 5;
-const LONGEST_SENTENCE = 400;
+const MAX_SENTENCE_LENGTH = 400;
 /** How many sources of an attempt its sentences are checked against. */
 const MAX_SOURCES = 40;
 
@@ -66,7 +66,7 @@ async function conclusionOf(lane: ResearchState, claims: ClaimChecker): Promise<
   const sentences = splitSentences(last.message.content).slice(0, MAX_SENTENCES);
   const lines: string[] = [];
   for (const sentence of sentences) {
-    const text = sentence.slice(0, LONGEST_SENTENCE).toWellFormed();
+    const text = sentence.slice(0, MAX_SENTENCE_LENGTH).toWellFormed();
     lines.push(`- ${text} (${await supportText(text, sources, claims)})`);
   }
   return lines;

@@ -11,9 +11,9 @@ import type { Lane, LaneStep } from './merge-lanes.ts';
  * The research phase of a lane, with one step for each turn: items of several lanes must not interleave, so a turn is
  * yielded once its calls have ended, with the entry of the last call. Steps without an entry are not yielded.
  */
-export async function* laneSteps(run: ResearchRun, { number, ended }: { number: number; ended(): void }): Lane {
+export async function* laneSteps(run: ResearchRun, { number, onEnd }: { number: number; onEnd(): void }): Lane {
   const { state } = run;
-  using _ended = { [Symbol.dispose]: ended };
+  using _end = { [Symbol.dispose]: onEnd };
   const steps = researchPhase(run, createContext(run));
   await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
   let thought = '';

@@ -50,7 +50,7 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
         signal: linked.signal,
         live: undefined,
       },
-      { number: index + 1, ended: () => shares.end(lane) },
+      { number: index + 1, onEnd: () => shares.end(lane) },
     ),
   );
   let ends: LaneEnd[];

@@ -80,12 +80,12 @@ export class LaneShares {
     const available = (resource: Resource) => this.#available(lane, resource);
     const inTime = (elapsedMs: number) => exhaustedBudget(budget, { turns: 0, tokens: 0, elapsedMs });
     const fits = () => available('turns') >= 1 && available('tokens') > 0;
-    const none = 'of the budget for research turns nothing is left for this part';
+    const usedUp = 'nothing of the budget for research turns is left for this part';
     return {
-      exhausted: (elapsedMs) => inTime(elapsedMs) ?? (fits() ? undefined : none),
+      exhausted: (elapsedMs) => inTime(elapsedMs) ?? (fits() ? undefined : usedUp),
       acquireTurn: async (elapsedMs, signal) => {
-        while (!fits() && this.#othersWork(lane)) await this.#othersLeave(lane, signal);
-        const why = inTime(elapsedMs()) ?? (fits() ? undefined : none);
+        while (!fits() && this.#othersMayLeaveSome(lane)) await this.#waitForOthers(lane, signal);
+        const why = inTime(elapsedMs()) ?? (fits() ? undefined : usedUp);
         if (why === undefined) lane.reserved = { ...NOTHING, turns: 1 };
         return why;
       },
@@ -129,11 +129,11 @@ export class LaneShares {
   }
 
   /** Whether another lane may still leave something. */
-  #othersWork(lane: LaneUsage): boolean {
+  #othersMayLeaveSome(lane: LaneUsage): boolean {
     return this.#lanes.some((other) => other !== lane && !other.ended && !other.wake);
   }
 
-  async #othersLeave(lane: LaneUsage, signal: AbortSignal): Promise<void> {
+  async #waitForOthers(lane: LaneUsage, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     lane.wake = resolve;
     await abortable(promise, signal);

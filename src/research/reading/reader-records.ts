@@ -20,9 +20,9 @@ const BULLET = /^\s*(?:[-*•+]|\d{1,2}[.)])\s+/;
 /** The reader's notes on a page as records. A line that is verbatim in the page becomes a quote with its position. */
 export function readerRecords(
   pieces: readonly PieceNotes[],
-  of: { result: Pick<ResultEntry, 'result'>; args: JsonObject; turn: number; about: ReadonlySet<string> },
+  call: { result: Pick<ResultEntry, 'result'>; args: JsonObject; turn: number; about: ReadonlySet<string> },
 ): EvidenceRecord[] {
-  const { result, args, turn, about } = of;
+  const { result, args, turn, about } = call;
   const page = parseJson(result.result);
   const source = isObject(page) ? sourceIdIn(page.source_id) : null;
   const offset = Number.isSafeInteger(args.offset) ? Math.max(0, Number(args.offset)) : 0;

@@ -66,8 +66,8 @@ export function withReader(run: ResearchRun, context: Context): PageReader {
       read.set(JSON.stringify(args), withOffsets(pieces, notes));
       // A long page goes to the model as it is; the notes are for later compaction.
       if (!isHuge) return output;
-      const shown = shortenNotes(notes, { tokens: room * HUGE_SHARE, about: context.about });
-      return { ...output, result: (sourceId) => notesResult(output.result(sourceId), { notes: shown, pieces, whole }) };
+      const short = shortenNotes(notes, { tokens: room * HUGE_SHARE, about: context.about });
+      return { ...output, result: (sourceId) => notesResult(output.result(sourceId), { notes: short, pieces, whole }) };
     },
     // This one call includes several model turns.
     timeoutMs: fetcher.timeoutMs + READING_MS + GRACE_MS,

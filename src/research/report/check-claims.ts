@@ -19,7 +19,7 @@ import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
 /** Lets the model verify the sentences that the lexical check doubts (docs/research.md, "Verification"). */
 
 /** How much text one turn may verify, in UTF-16 code units: it bounds the price of a check. */
-const MAX_ASKED = 60_000;
+const MAX_CHECKED = 60_000;
 /** The tokens of nearly every verdict. */
 const VERDICT_TOKENS = 80;
 
@@ -37,7 +37,7 @@ export interface CheckedText {
   text: string;
   claims: ClaimChecker;
   /** How much of the answer is sent already, in UTF-16 code units. */
-  shown: number;
+  sentLength: number;
 }
 
 /**
@@ -56,13 +56,13 @@ export async function* checkText(
   if (doubtful.length > 0) {
     try {
       const { request, asked } = await checkRequest(run, answering, { text, doubtful, claims });
-      const held = yield* collectText(run, answering, {
+      const collected = yield* collectText(run, answering, {
         limit: run.model.max_completion_tokens,
-        shown: checked.shown,
+        sentLength: checked.sentLength,
         ask: async () => request,
       });
-      const verdicts = verdictsIn(held.text);
-      Object.assign(entry, await applyVerdicts(text, { verdicts, asked }, { run, claims }), { usage: held.usage });
+      const verdicts = verdictsIn(collected.text);
+      Object.assign(entry, await applyVerdicts(text, { verdicts, asked }, { run, claims }), { usage: collected.usage });
     } catch (thrown) {
       run.signal.throwIfAborted();
       if (!(thrown instanceof GatewayError)) throw thrown;
@@ -132,17 +132,17 @@ async function checkRequest(
   const questions: string[] = [];
   let length = 0;
   for (const each of doubtful) {
-    const shown = new Set<string>();
+    const passageLines = new Set<string>();
     const cited = each.claims.flatMap(({ claim, sources }) => sources.map((id) => ({ claim, id })));
     const addPassages = ({ claim, id }: { claim: string; id: number }) => {
       const source = state.sources.byId(id);
-      for (const passage of source ? claims.passages(claim, source) : []) shown.add(`   [${id}] ${passage}`);
+      for (const passage of source ? claims.passages(claim, source) : []) passageLines.add(`   [${id}] ${passage}`);
     };
     await inSlices(cited, addPassages, { stepsPerClockRead: 1 });
-    const passages = shown.size > 0 ? shown : ['   (no passage speaks of it)'];
+    const passages = passageLines.size > 0 ? passageLines : ['   (no passage speaks of it)'];
     const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
     length += question.length;
-    if (length > MAX_ASKED && asked.length > 0) break;
+    if (length > MAX_CHECKED && asked.length > 0) break;
     asked.push(each);
     questions.push(question);
   }

@@ -20,7 +20,7 @@ export function verifiesClaims({ request, state }: ResearchRun): boolean {
 export interface DraftOptions extends Pick<BufferedText, 'limit' | 'ask'>, Pick<StreamedText, 'isPart'> {
   claims: ClaimChecker;
   /** How much of the answer is sent already, in UTF-16 code units. */
-  shown: number;
+  sentLength: number;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface DraftOptions extends Pick<BufferedText, 'limit' | 'ask'>, Pick<
 export async function* draftText(
   run: ResearchRun,
   answering: AnswerOptions,
-  { claims, limit, shown, ask, isPart = false }: DraftOptions,
+  { claims, limit, sentLength, ask, isPart = false }: DraftOptions,
 ): AsyncGenerator<Step, WrittenText> {
   const { report } = run.state;
   const step = (entry: Omit<DraftEntry, 't'>): Step => ({
@@ -39,16 +39,16 @@ export async function* draftText(
   });
   for (let tries = 0; !report.draft?.whole; tries++) {
     try {
-      const held = yield* collectText(run, answering, {
+      const draft = yield* collectText(run, answering, {
         limit,
-        shown,
+        sentLength,
         before: report.draft?.text ?? '',
         ask: (how) => ask({ ...how, again: tries > 0 }),
         part: (text, usage) => step({ text, usage, whole: false }),
       });
-      const text = held.text.slice(report.draft?.text.length ?? 0);
-      const isEmpty = held.text.trim() === '';
-      yield step({ text, usage: held.usage, whole: !isEmpty, ...(held.cut ? { cut: 'max_output_tokens' } : {}) });
+      const text = draft.text.slice(report.draft?.text.length ?? 0);
+      const isEmpty = draft.text.trim() === '';
+      yield step({ text, usage: draft.usage, whole: !isEmpty, ...(draft.cut ? { cut: 'max_output_tokens' } : {}) });
       if (isEmpty && tries > 0) throw EmptyAnswer.twice();
     } catch (thrown) {
       if (!isPart || !(thrown instanceof EmptyAnswer)) throw thrown;
@@ -56,7 +56,7 @@ export async function* draftText(
     }
   }
   const { text, cut = null } = report.draft;
-  if (!report.checked) yield* checkText(run, answering, { text, claims, shown });
+  if (!report.checked) yield* checkText(run, answering, { text, claims, sentLength });
   claims.accept(report.checked?.accepted ?? []);
   return { text: report.checked?.text ?? '', cut };
 }

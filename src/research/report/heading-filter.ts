@@ -7,40 +7,40 @@ export class HeadingFilter {
   /** Precedes the first words of the section. */
   readonly #head: string;
   /** Text that may be the repeated heading; undefined once that is decided. */
-  #held: string | undefined;
-  #hasShown: boolean;
+  #buffered: string | undefined;
+  #hasText: boolean;
 
   /** @param before the part of the section that is sent already; if there is any, nothing is removed. */
   constructor(heading: string, { head, before }: { head: string; before: string }) {
     this.#heading = plain(heading);
     this.#head = head;
-    this.#held = before === '' ? '' : undefined;
-    this.#hasShown = before !== '';
+    this.#buffered = before === '' ? '' : undefined;
+    this.#hasText = before !== '';
   }
 
   /** Whether the section has any text besides its heading. */
-  get hasShown(): boolean {
-    return this.#hasShown;
+  get hasText(): boolean {
+    return this.#hasText;
   }
 
   /** The part of a piece that can be sent. */
   push(text: string): string {
-    if (this.#held === undefined) return this.#shown(text);
-    this.#held += text;
-    const [line = '', below, more] = this.#held.trimStart().split('\n', 3);
+    if (this.#buffered === undefined) return this.#withHeading(text);
+    this.#buffered += text;
+    const [line = '', below, more] = this.#buffered.trimStart().split('\n', 3);
     if (below === undefined) return this.#mayBeHeading(line) ? '' : this.end();
     return this.#isHeading(line) && more === undefined && /^[\s=-]*$/.test(below) ? '' : this.end();
   }
 
   /** The text that is still held back. */
   end(): string {
-    const held = (this.#held ?? '').trimStart();
-    const [line = '', below = ''] = held.split('\n', 2);
+    const text = (this.#buffered ?? '').trimStart();
+    const [line = '', below = ''] = text.split('\n', 2);
     const underlined = /^ {0,3}(?:=+|-+)\s*$/.test(below) ? `${line}\n${below}`.length : line.length;
-    const shown = this.#shown(this.#isHeading(line) ? held.slice(underlined) : held);
+    const visible = this.#withHeading(this.#isHeading(line) ? text.slice(underlined) : text);
     // If there is no other text, the model is asked again, and its next attempt is filtered, too.
-    this.#held = this.#hasShown ? undefined : '';
-    return shown;
+    this.#buffered = this.#hasText ? undefined : '';
+    return visible;
   }
 
   #isHeading(line: string): boolean {
@@ -58,11 +58,11 @@ export class HeadingFilter {
   }
 
   /** Adds the heading before the first words, and drops white space before them. */
-  #shown(text: string): string {
-    if (this.#hasShown) return text;
+  #withHeading(text: string): string {
+    if (this.#hasText) return text;
     const rest = text.trimStart();
     if (rest === '') return '';
-    this.#hasShown = true;
+    this.#hasText = true;
     return this.#head + rest;
   }
 }

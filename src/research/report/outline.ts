@@ -46,24 +46,24 @@ export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): 
   const { context } = answering;
   const records = await recordsOfRun(state, context.about);
   let estimate = 0;
-  let held = { text: '', usage: noUsage() };
+  let collected = { text: '', usage: noUsage() };
   try {
-    held = yield* collectText(run, answering, {
+    collected = yield* collectText(run, answering, {
       limit: run.model.max_completion_tokens,
       async *ask(how) {
         const lines = outlineLines(records, context.window.threshold * RECORDS_SHARE);
         const content = run.prompts.outline({ records: run.fence.around(lines) });
-        const asked = yield* closingRequest(run, { ...how, context, tail: [{ role: 'user', content }] });
-        ({ estimate } = asked);
-        return asked;
+        const request = yield* closingRequest(run, { ...how, context, tail: [{ role: 'user', content }] });
+        ({ estimate } = request);
+        return request;
       },
     });
   } catch (thrown) {
     if (!(thrown instanceof EmptyAnswer)) throw thrown;
   }
-  const sections = sectionsIn(held.text, records.length);
+  const sections = sectionsIn(collected.text, records.length);
   run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
-  yield { type: 'note', entry: applyEntry(state, { t: 'outline', sections, usage: held.usage, estimate }) };
+  yield { type: 'note', entry: applyEntry(state, { t: 'outline', sections, usage: collected.usage, estimate }) };
 }
 
 /** The sections of an outline as the model wrote it; empty if there is only one, or if it cannot be parsed. */

@@ -116,9 +116,9 @@ function earlierMention(record: EvidenceRecord, index: number, { records, outlin
 /** The most relevant sentences of each source that are in no record of the section. */
 async function passagesOf(
   sources: readonly Source[],
-  of: { claims: ClaimChecker; about: ReadonlySet<string>; length: number; known: string },
+  options: { claims: ClaimChecker; about: ReadonlySet<string>; length: number; known: string },
 ): Promise<Map<number, string>> {
-  const { claims, about, length, known } = of;
+  const { claims, about, length, known } = options;
   const passages = new Map<number, string>();
   if (length < MIN_PASSAGE) return passages;
   for (const [source, { text }] of await claims.read(sources)) {

@@ -41,11 +41,11 @@ export async function sectionRequests(
   const report = { records, outline, claims, question, sources: state.sources };
   const targetTokens = () => Math.min(context.window.threshold, largestRequest(run)) * SHARE;
   const full = outlineText(outline);
-  const shown = fence.around(estimateTokens(full) <= targetTokens() * OUTLINE_SHARE ? full : headingsText(outline));
+  const lines = fence.around(estimateTokens(full) <= targetTokens() * OUTLINE_SHARE ? full : headingsText(outline));
   const system = prompts.section({ ...commonValues(run), mark: fence.mark, charts: request.charts ?? false });
   const common: TurnMessage[] = [
     { role: 'system', content: system },
-    { role: 'user', content: prompts.report({ question, outline: shown }) },
+    { role: 'user', content: prompts.report({ question, outline: lines }) },
   ];
   return async (index, { before, limit, soFar, again }) => {
     const section = outline[index];

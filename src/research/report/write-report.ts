@@ -90,8 +90,8 @@ type SectionOptions = ReportOptions & {
   limit: number;
 };
 
-async function* streamSection(run: ResearchRun, of: SectionOptions): AsyncGenerator<Step, WrittenText> {
-  const { answering, cited, askFor, index, section, head, before, limit } = of;
+async function* streamSection(run: ResearchRun, options: SectionOptions): AsyncGenerator<Step, WrittenText> {
+  const { answering, cited, askFor, index, section, head, before, limit } = options;
   const { report } = run.state;
   const sent = cited.length > report.length ? cited.modelText(report.length) : '';
   const soFar = sent.slice(head.length);
@@ -110,25 +110,25 @@ async function* streamSection(run: ResearchRun, of: SectionOptions): AsyncGenera
 }
 
 /** Writes a section that is buffered until its claims are verified, and sent in one piece. */
-async function* writeVerifiedSection(run: ResearchRun, of: SectionOptions): AsyncGenerator<Step, WrittenText> {
-  const { answering, cited, claims, askFor, index, section, head, before, limit } = of;
+async function* writeVerifiedSection(run: ResearchRun, options: SectionOptions): AsyncGenerator<Step, WrittenText> {
+  const { answering, cited, claims, askFor, index, section, head, before, limit } = options;
   const { text, cut } = yield* draftText(run, answering, {
     claims,
     limit,
-    shown: cited.length,
+    sentLength: cited.length,
     isPart: true,
     ask: (how) => askFor(index, { ...how, before, limit }),
   });
   const filter = new HeadingFilter(section.heading, { head, before: '' });
-  const shown = yield* citeDraft(run, { cited, text: filter.push(text) + filter.end() });
-  const written = { text, cut: filter.hasShown ? cut : (cut ?? 'stuck') };
+  const visible = yield* citeDraft(run, { cited, text: filter.push(text) + filter.end() });
+  const written = { text, cut: filter.hasText ? cut : (cut ?? 'stuck') };
   const entry = applyEntry(run.state, sectionEntry({ length: cited.length, ...written, usage: noUsage() }));
-  yield filter.hasShown ? { type: 'answer', ...shown, entry } : { type: 'note', entry };
+  yield filter.hasText ? { type: 'answer', ...visible, entry } : { type: 'note', entry };
   return written;
 }
 
-function sectionEntry(of: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & { text: string }): SectionEntry {
-  const { length, cut, usage, text } = of;
+function sectionEntry(written: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & { text: string }): SectionEntry {
+  const { length, cut, usage, text } = written;
   return { t: 'section', length, tokens: estimateTokens(text), usage, cut };
 }
 

@@ -51,7 +51,7 @@ export class CostBudget {
         return max - remaining();
       },
     };
-    return new CostBudget({ max: max, price: this.#price }, spent, { keepsAnswer: false });
+    return new CostBudget({ max, price: this.#price }, spent, { keepsAnswer: false });
   }
 
   /** The highest cost of a turn with `input` tokens that may write `output` tokens. */

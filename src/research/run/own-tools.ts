@@ -13,8 +13,8 @@ export function isOwnTool(name: string | undefined): boolean {
 export function questionIn(args: string): string | undefined {
   const value = parseJson(args);
   return isObject(value) && typeof value.question === 'string'
-    ? value.question.trim().slice(0, LONGEST_QUESTION)
+    ? value.question.trim().slice(0, MAX_QUESTION_LENGTH)
     : undefined;
 }
 /** In UTF-16 code units. */
-const LONGEST_QUESTION = 4000;
+const MAX_QUESTION_LENGTH = 4000;

@@ -56,7 +56,7 @@ export class SourceRegistry {
   }
 
   /** Marks a page as unreadable, unless it was read before. */
-  failedToRead(url: string): void {
+  markUnreadable(url: string): void {
     const source = this.byUrl(url);
     if (source && source.kind !== 'read') this.#set({ ...source, unreadable: true });
   }

@@ -239,7 +239,7 @@ export class ResearchState {
 
   /** Calls that wait for the client: those of its own functions, and those that it has not approved yet. */
   waitingCalls(): ExecutableCall[] {
-    return this.#unanswered().filter((made) => this.#waits(made));
+    return this.#unanswered().filter((call) => this.#waits(call));
   }
 
   #waits({ client, asks, call }: ExecutableCall): boolean {
@@ -253,20 +253,20 @@ export class ResearchState {
 
   /** Whether a call was made here and counts as a tool call. */
   #isToolCall(call: number): boolean {
-    const made = this.calls.get(call);
-    return !(made && this.#waits(made)) && !isOwnTool(made?.name);
+    const toolCall = this.calls.get(call);
+    return !(toolCall && this.#waits(toolCall)) && !isOwnTool(toolCall?.name);
   }
 
   #applyOwnTool({ call, status }: ResultEntry): void {
-    const made = this.calls.get(call);
-    if (status !== 'completed' || !made) return;
-    if (made.name === UPDATE_PLAN) this.plan = parsePlan(made.arguments) ?? this.plan;
-    else if (made.name === ASK_USER) this.question = questionIn(made.arguments);
+    const toolCall = this.calls.get(call);
+    if (status !== 'completed' || !toolCall) return;
+    if (toolCall.name === UPDATE_PLAN) this.plan = parsePlan(toolCall.arguments) ?? this.plan;
+    else if (toolCall.name === ASK_USER) this.question = questionIn(toolCall.arguments);
   }
 
   /** Calls of its own conversation that the gateway has to make, and that have no result yet. */
   pendingCalls(): ExecutableCall[] {
-    return this.#unanswered().filter((made) => !this.#waits(made) && (made.lane ?? this.lane) === this.lane);
+    return this.#unanswered().filter((call) => !this.#waits(call) && (call.lane ?? this.lane) === this.lane);
   }
 
   /** Working time of the run so far, in milliseconds, lanes included. */
@@ -321,8 +321,8 @@ export class ResearchState {
   }
 
   #noteUnreadable(call: number): void {
-    const made = this.calls.get(call);
-    const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
-    if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
+    const toolCall = this.calls.get(call);
+    const args = toolCall?.name === 'fetch_url_content' ? parseJson(toolCall.arguments) : undefined;
+    if (isObject(args) && typeof args.url === 'string') this.sources.markUnreadable(args.url);
   }
 }

@@ -73,8 +73,8 @@ export abstract class ActiveRuns implements Executor {
   abstract wake(id: RunId): void;
   abstract stop(options: { graceMs: number }): Promise<void>;
 
-  /** Hook: called for each run that begins in the process it was submitted to. */
-  protected onBegun(_id: RunId, _done: Promise<ExecutionResult>): void {}
+  /** Hook: called for each run that starts in the process it was submitted to. */
+  protected onStarted(_id: RunId, _done: Promise<ExecutionResult>): void {}
 
   get active(): number {
     return this.#runs.size - this.#waiting + this.#heldPlaces;
@@ -141,7 +141,7 @@ export abstract class ActiveRuns implements Executor {
         const { id, keyId, api } = claim.run;
         if (api === 'chat_completions') this.markServed(id);
         const room = (signal: AbortSignal) => this.capacity.waitForRoom(keyId, () => this.active, signal);
-        this.onBegun(id, this.drive(claim, { beginning, ...(later && { waitForRoom: room }) }));
+        this.onStarted(id, this.drive(claim, { beginning, ...(later && { waitForRoom: room }) }));
       },
       [Symbol.dispose]: () => place?.[Symbol.dispose](),
     };
@@ -206,7 +206,7 @@ export abstract class ActiveRuns implements Executor {
     for (const { lease } of this.#runs.values()) lease.handOver();
     const { log } = this.options;
     await withTimeout('handing over', Math.max(RELEASE_MS, releaseMs), () => all).catch(() =>
-      log.warn({ runs: this.#runs.size }, 'the store was too slow to give runs back; their claims run out'),
+      log.warn({ runs: this.#runs.size }, 'the store was too slow to release runs; their claims expire'),
     );
   }
 

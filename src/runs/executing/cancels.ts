@@ -66,7 +66,7 @@ export class Cancels {
     if (closing.aborted) return false;
     if (user === undefined) executor.cancel(id);
     if (this.#deferred.size >= MAX_DEFERRED && !this.#deferred.has(id)) {
-      log.warn({ run: id }, 'too many cancels wait for the store, one was not kept');
+      log.warn({ run: id }, 'too many cancels wait for the store; one was dropped');
       return false;
     }
     this.#deferred.set(id, { user });
@@ -82,7 +82,7 @@ export class Cancels {
     for (let pause: number = RETRY_MS.first; this.#deferred.size > 0; pause = Math.min(pause * 2, RETRY_MS.max)) {
       await sleep(pause, { signal: closing }).catch(() => {});
       if (closing.aborted) {
-        log.warn({ cancels: this.#deferred.size }, 'the store was not told of cancels before the shutdown');
+        log.warn({ cancels: this.#deferred.size }, 'cancels did not reach the store before the shutdown');
         return this.#deferred.clear();
       }
       for (const [id, { user }] of [...this.#deferred]) {
@@ -90,7 +90,7 @@ export class Cancels {
           await this.#carryOut(id, user);
         } catch (thrown) {
           if (isStoreUnavailable(thrown)) break;
-          log.warn({ run: id, err: messageOf(thrown) }, 'a kept cancel failed');
+          log.warn({ run: id, err: messageOf(thrown) }, 'a deferred cancel failed');
         }
         this.#deferred.delete(id);
       }
@@ -104,7 +104,7 @@ export class Cancels {
     executor.cancel(id);
     const { result } = await store.requestCancel(id);
     if (result !== 'accepted') return;
-    log.info({ run: id }, 'the store was told of a cancel');
+    log.info({ run: id }, 'a deferred cancel reached the store');
     // A live owner is notified by the store. A run that nobody drives is ended here, without waiting for it.
     if (!executor.leaseOf(id)) void executor.takeOver(id, { force: false }).catch(() => {});
   }

@@ -62,7 +62,7 @@ export class Capacity {
   }
 
   /** Notes how long a run waited before it started, in milliseconds. */
-  served(waitedMs: number): void {
+  noteWait(waitedMs: number): void {
     if (waitedMs < SOON_MS) this.#servedSoonAt = this.#now();
   }
 
@@ -79,7 +79,7 @@ export class Capacity {
   /** Like `tryStartInTurn`, for a run that has not waited elsewhere. */
   tryStartNow(active: number): boolean {
     const starts = this.tryStartInTurn(active);
-    if (starts) this.served(0);
+    if (starts) this.noteWait(0);
     return starts;
   }
 
@@ -108,7 +108,7 @@ export class Capacity {
   async waitForRoom(owner: string, active: () => number, signal: AbortSignal): Promise<void> {
     const startedAt = this.#now();
     if (await this.waitToStart(Number.POSITIVE_INFINITY, active, { owner, signal }))
-      this.served(this.#now() - startedAt);
+      this.noteWait(this.#now() - startedAt);
   }
 
   /** A run no longer needs its place: after the current turn of the event loop, waiting runs get it. */

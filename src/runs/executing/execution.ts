@@ -221,7 +221,7 @@ export class Execution {
       await lease.release();
       return 'released';
     } catch (thrown) {
-      log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'run could not be released, its claim runs out');
+      log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'run could not be released; its claim expires');
       return 'lost';
     }
   }

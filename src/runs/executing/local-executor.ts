@@ -56,7 +56,7 @@ export class LocalExecutor extends ActiveRuns {
       using _ = this.holdPlace();
       const claim = await this.claimNext({ queued: !this.outage.isOver });
       if (!claim) return;
-      this.capacity.served(this.options.clock.now() - claim.run.createdAt);
+      this.capacity.noteWait(this.options.clock.now() - claim.run.createdAt);
       void this.drive(claim);
     }
   }

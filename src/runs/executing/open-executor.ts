@@ -4,7 +4,7 @@ import type { LoadMeter } from '../load-meter.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 import { LocalExecutor } from './local-executor.ts';
 
-/** Opens the executor for the store: with an embedded store each process asks for runs; over Redis a queue deals them out. */
+/** Opens the executor for the store: with an embedded store each process asks for runs; over Redis a queue assigns them. */
 export async function openExecutor(
   { live, storage, load }: { live: LiveConfig; storage: Pick<Storage, 'openQueue'>; load: LoadMeter },
   common: Omit<ExecutorOptions, 'load' | 'maxConcurrent' | 'mayRun'>,

@@ -17,7 +17,7 @@ const STALLED_MS = 500;
 const SWEEP_MS = 10_000;
 /** How often runs with expired claims are looked for, in milliseconds: most of them never had a job. */
 const ABANDONED_POLL_MS = 250;
-/** How many of them are taken over at a time; other instances may take the next ones. */
+/** How many of these runs are taken over at a time; other instances may take the next ones. */
 const MAX_TAKEOVERS = 32;
 const SWEEP_LIMIT = 500;
 /** How long adding jobs may take, in milliseconds. */
@@ -132,7 +132,7 @@ export class QueueExecutor extends ActiveRuns {
     ]);
   }
 
-  protected override onBegun(id: RunId, done: Promise<ExecutionResult>): void {
+  protected override onStarted(id: RunId, done: Promise<ExecutionResult>): void {
     void this.#track(this.#enqueueUnlessEnded(id, done));
   }
 
@@ -160,8 +160,8 @@ export class QueueExecutor extends ActiveRuns {
       this.handOver({ graceMs: Math.max(0, graceMs - closingMs) }),
     ]);
     await inTime('the last sweep', Promise.resolve(this.#sweeping));
-    // A job that is given back goes to another instance at once; one whose lock expires, seconds later.
-    await inTime('giving jobs back', Promise.allSettled(this.#working));
+    // A job that is returned goes to another instance at once; one whose lock expires, seconds later.
+    await inTime('returning jobs to the queue', Promise.allSettled(this.#working));
     await inTime('closing the queue', Promise.all([this.#worker.close(true), this.#queue.close()]));
   }
 
@@ -192,7 +192,7 @@ export class QueueExecutor extends ActiveRuns {
   }
 
   /**
-   * Works on one job: done if its run needs no job any more, else given back to the queue. A delay is waited out here because
+   * Works on one job: done if its run needs no job any more, else returned to the queue. A delay is waited out here because
    * the queue would time it by the clocks of instances.
    */
   async #work(job: Job<JobData>, token: string | undefined): Promise<void> {
@@ -214,18 +214,18 @@ export class QueueExecutor extends ActiveRuns {
   }
 
   /** @throws if the job should be put off. */
-  async #driveFor(job: Job<JobData>): Promise<'done' | 'given back'> {
+  async #driveFor(job: Job<JobData>): Promise<'done' | 'returned'> {
     const { signal } = this.stopping;
     const room =
       (job.data.begun && this.capacity.canResume(this.active)) ||
       (await this.capacity.waitToStart(ROOM_WAIT_MS, () => this.active, { signal }));
-    if (!room) throw new Error('this instance carries what it can');
+    if (!room) throw new Error('this instance is at capacity');
     const started = await this.#startFor(job);
     if (started === 'ended') return 'done';
-    if (started === 'not now') return 'given back';
+    if (started === 'not now') return 'returned';
     const result = await started.done;
     if (result === 'lost') throw new Error('the run has another owner, or the store is away');
-    return result === 'ended' ? 'done' : 'given back';
+    return result === 'ended' ? 'done' : 'returned';
   }
 
   /** Claims a run and drives it. @throws if a live owner holds it. */
@@ -233,7 +233,7 @@ export class QueueExecutor extends ActiveRuns {
     using _ = this.holdPlace();
     const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimForTurn(job));
     if (typeof claim === 'string') return claim;
-    this.capacity.served(this.options.clock.now() - claim.run.createdAt);
+    this.capacity.noteWait(this.options.clock.now() - claim.run.createdAt);
     return { done: this.drive(claim) };
   }
 
@@ -321,7 +321,7 @@ export class QueueExecutor extends ActiveRuns {
       if (!before.has(id) || this.stopping.signal.aborted || !this.capacity.tryStart(this.active)) continue;
       const claim = await this.claimAbandoned(id);
       if (!claim) continue;
-      log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
+      log.warn({ run: id }, 'the queue did not assign a run; it is driven without a job');
       void this.drive(claim);
     }
     const { signal } = this.stopping;

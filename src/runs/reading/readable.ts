@@ -13,7 +13,7 @@ export function isHiddenRun(run: RunRecord, { reads }: Caller): boolean {
 }
 
 /** A research run can be read through either API, a proxy task only as a task. */
-export function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
+export function isReadableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
   if (run.api === 'chat_completions') return false;
   if (run.api === 'unstored') return api === 'responses';
   return api === 'async' || run.kind === 'research';

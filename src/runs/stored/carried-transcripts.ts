@@ -136,6 +136,6 @@ function memberOf(id: RunId, at: number) {
 }
 
 function removedError(): GatewayError {
-  const message = 'What this research goes on from was removed. Begin a new one.';
+  const message = 'The research that this one continues was removed. Begin a new one.';
   return new GatewayError('not_found', message, { param: 'previous_response_id' });
 }

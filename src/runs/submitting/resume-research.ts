@@ -94,12 +94,7 @@ function carriedEntry(entry: TranscriptEntry): TranscriptEntry[] {
 
 function checkAnswers(
   waiting: ReadonlyMap<string, ExecutableCall>,
-  {
-    outputs,
-    duplicate: repeated,
-    approvals,
-    param,
-  }: Pick<FunctionOutputs, 'outputs' | 'duplicate' | 'approvals' | 'param'>,
+  { outputs, duplicate, approvals, param }: Pick<FunctionOutputs, 'outputs' | 'duplicate' | 'approvals' | 'param'>,
 ): boolean {
   const [missing, call] = [...waiting].find(([id, { asks }]) => !(asks ? approvals : outputs).has(id)) ?? [];
   if (param === undefined) return missing === undefined;
@@ -107,17 +102,17 @@ function checkAnswers(
   if (missing !== undefined) throw inputError(param, `there is no output for the call ${missing}`);
   const unknown = [...outputs.keys()].find((id) => !waiting.has(id));
   if (unknown !== undefined) throw unknownCall(param, unknown);
-  if (repeated !== undefined) throw inputError(param, `there are several outputs of the call ${repeated}`);
+  if (duplicate !== undefined) throw inputError(param, `there are several outputs of the call ${duplicate}`);
   return true;
 }
 
 /** If no call waits, every output must belong to a call of the same input. */
 function refuseStray({
   outputs,
-  repeatedCalls: called,
+  repeatedCalls,
   param,
 }: Pick<FunctionOutputs, 'outputs' | 'repeatedCalls' | 'param'>): void {
-  const stray = param === undefined ? undefined : outputs.keys().find((id) => !called.has(id));
+  const stray = param === undefined ? undefined : outputs.keys().find((id) => !repeatedCalls.has(id));
   if (param !== undefined && stray !== undefined) throw unknownCall(param, stray);
 }
 

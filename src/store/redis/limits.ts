@@ -42,7 +42,7 @@ if redis.call('DECRBY', KEYS[1], ARGV[1]) < 0 then redis.call('SET', KEYS[1], '0
 return 1`);
 
 /** KEYS slots. ARGV id, limit, milliseconds until the slot expires. By the clock of Redis, which instances share. */
-const TAKE_PLACE = loadScript(`${NOW}
+const TAKE_SLOT = loadScript(`${NOW}
 local now = timeOf('')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now))
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
@@ -51,7 +51,7 @@ if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KE
 return 1`);
 
 /** KEYS slots. */
-const COUNT_PLACES = loadScript(`${NOW}
+const COUNT_SLOTS = loadScript(`${NOW}
 return redis.call('ZCOUNT', KEYS[1], '(' .. whole(timeOf('')), '+inf')`);
 
 const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
@@ -92,7 +92,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
         () => {},
       );
     };
-  const owed = new OwedReleases((entry) => giveBack(parts, entry, { repeated: true }));
+  const owed = new OwedReleases((entry) => releaseInRedis(parts, entry, { repeated: true }));
   redis.onReady(() => void owed.repeatAll());
   const store = composeLimitStore({
     counter(window): Counter {
@@ -125,7 +125,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
       await localLimits.release(holder, releases);
       return await orLocally(
         async () => {
-          await giveBack(parts, { holder, releases }, { repeated: false });
+          await releaseInRedis(parts, { holder, releases }, { repeated: false });
           // A connection that was never lost does not report that Redis answers again.
           void owed.repeatAll();
           return true;
@@ -157,13 +157,13 @@ function redisSlots({ redis, keys }: Parts, { name, now }: { name: string; now()
   return {
     async take(key, id, { limit, ttlMs }) {
       const args = [id, `${Math.min(limit, Number.MAX_SAFE_INTEGER)}`, `${ttlMs}`];
-      return (await redis.script(TAKE_PLACE, [keys.limit(name, key)], args)) === 1;
+      return (await redis.script(TAKE_SLOT, [keys.limit(name, key)], args)) === 1;
     },
     async release(key, id) {
       await redis.command(['ZREM', keys.limit(name, key), id]);
     },
     async count(key) {
-      return numberReply.parse(await redis.script(COUNT_PLACES, [keys.limit(name, key)], []));
+      return numberReply.parse(await redis.script(COUNT_SLOTS, [keys.limit(name, key)], []));
     },
     async holders(key) {
       return textList.parse(await redis.command(['ZRANGEBYSCORE', keys.limit(name, key), `(${now()}`, '+inf']));
@@ -176,7 +176,7 @@ function redisSlots({ redis, keys }: Parts, { name, now }: { name: string; now()
  * not repeated, and what this instance granted alone is not released here. Points are not repeated either, because
  * their windows are short.
  */
-async function giveBack(
+async function releaseInRedis(
   parts: Parts,
   { holder, releases }: OwedRelease,
   { repeated }: { repeated: boolean },

@@ -22,12 +22,12 @@ export abstract class RedisPart {
   protected readonly awaitsReplicas: boolean;
   protected readonly waitForReplicas: RedisParts['waitForReplicas'];
 
-  constructor({ redis, keys, now, awaitsReplicas, waitForReplicas: have }: RedisParts) {
+  constructor({ redis, keys, now, awaitsReplicas, waitForReplicas }: RedisParts) {
     this.redis = redis;
     this.keys = keys;
     this.now = now;
     this.awaitsReplicas = awaitsReplicas;
-    this.waitForReplicas = have;
+    this.waitForReplicas = waitForReplicas;
   }
 
   protected command(...args: readonly RedisArgument[]): Promise<unknown> {

@@ -40,7 +40,7 @@ import { SCRIPTS } from './scripts.ts';
 const MAX_READS = 3;
 /** Expired runs that are removed in parallel: few enough not to delay other commands. */
 const REMOVAL_BATCH = 20;
-const CHECK_LIMIT_MS = 900;
+const CHECK_TIMEOUT_MS = 900;
 const PROBE_TTL_MS = 60_000;
 
 /** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
@@ -334,7 +334,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
   async check(): ReturnType<RunStore['check']> {
     try {
       const args = ['SET', this.keys.probe, '1', 'PX', `${PROBE_TTL_MS}`];
-      await withTimeout('Redis', CHECK_LIMIT_MS, () => this.redis.command(args));
+      await withTimeout('Redis', CHECK_TIMEOUT_MS, () => this.redis.command(args));
       return { ok: true };
     } catch (thrown) {
       return { ok: false, reason: redisReason(thrown) };

@@ -39,16 +39,16 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
-  const beside = <K extends keyof SideStores>(store: K) => remoteProxy<SideStores[K]>(link, { of: 'beside', store });
+  const side = <K extends keyof SideStores>(store: K) => remoteProxy<SideStores[K]>(link, { of: 'side', store });
   return {
     runs: remoteRunStore(link),
     limits: remoteLimitStore(link),
-    conversations: beside('conversations'),
-    deliveries: beside('deliveries'),
-    files: beside('files'),
-    entries: beside('entries'),
-    readings: beside('readings'),
-    usage: beside('usage'),
+    conversations: side('conversations'),
+    deliveries: side('deliveries'),
+    files: side('files'),
+    entries: side('entries'),
+    readings: side('readings'),
+    usage: side('usage'),
     secret: () => link.call({ of: 'storage' }, 'secret', []),
   };
 }
@@ -166,12 +166,12 @@ class StoreLink {
     await this.#closed;
   }
 
-  #ask(question: (call: number) => StoreRequest, undo?: Pending['undo']): Promise<WireValue> {
+  #ask(request: (call: number) => StoreRequest, undo?: Pending['undo']): Promise<WireValue> {
     if (this.#socket.destroyed) return Promise.reject(storeUnreachable());
     const call = ++this.#lastNumber;
     return new Promise((resolve, reject) => {
       this.#pending.set(call, { since: performance.now(), resolve, reject, undo });
-      this.#outbox.send(question(call));
+      this.#outbox.send(request(call));
     });
   }
 

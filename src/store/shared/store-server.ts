@@ -26,11 +26,11 @@ export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
-    const served = new WorkerConnection(socket, shared);
+    const connection = new WorkerConnection(socket, shared);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       sockets.delete(socket);
-      served[Symbol.dispose]();
+      connection[Symbol.dispose]();
     });
   });
   server.listen(path);
@@ -79,7 +79,7 @@ class WorkerConnection implements Disposable {
     this.#limits = limits;
     this.#outbox = new Outbox(socket);
     this.#changes = runs.onChange((change) => this.#outbox.send({ say: 'change', change }));
-    readMessages<StoreRequest>(socket, (question) => this.#handleRequest(question));
+    readMessages<StoreRequest>(socket, (request) => this.#handleRequest(request));
   }
 
   [Symbol.dispose](): void {
@@ -89,14 +89,14 @@ class WorkerConnection implements Disposable {
     this.#releaseCalls();
   }
 
-  #handleRequest(question: StoreRequest): void {
-    if (question.ask === 'unsubscribe') {
-      this.#subscriptions.get(question.subscription)?.[Symbol.dispose]();
-      this.#subscriptions.delete(question.subscription);
+  #handleRequest(request: StoreRequest): void {
+    if (request.ask === 'unsubscribe') {
+      this.#subscriptions.get(request.subscription)?.[Symbol.dispose]();
+      this.#subscriptions.delete(request.subscription);
       return;
     }
-    const { call } = question;
-    const work = question.ask === 'subscribe' ? this.#subscribe(question) : this.#call(question);
+    const { call } = request;
+    const work = request.ask === 'subscribe' ? this.#subscribe(request) : this.#call(request);
     work.then(
       (value) => this.#outbox.send({ say: 'value', call, value }),
       (thrown: unknown) => this.#outbox.send({ say: 'error', call, error: toWireError(thrown) }),
@@ -116,7 +116,7 @@ class WorkerConnection implements Disposable {
         return this.#runs;
       case 'limits':
         return this.#limits;
-      case 'beside':
+      case 'side':
         return this.#shared[callee.store];
       case 'storage':
         return this.#shared;
@@ -133,15 +133,15 @@ class WorkerConnection implements Disposable {
     const results = await this.#limits.take(holder, requests);
     // What a run holds outlives its worker; what a call holds does not.
     const isTaken = results.every(({ granted }) => granted) && !holder.lasting;
-    const giveUp = async () => await this.#limits.release(holder, requests.flatMap(callReleaseOf));
-    if (isTaken) this.#callReleases.set(holderKey(holder), giveUp);
+    const release = async () => await this.#limits.release(holder, requests.flatMap(callReleaseOf));
+    if (isTaken) this.#callReleases.set(holderKey(holder), release);
     if (this.#disconnected) this.#releaseCalls();
     return results;
   }
 
   /** Releases what calls of a disconnected worker hold. What they are known to have used is counted. */
   #releaseCalls(): void {
-    for (const giveUp of this.#callReleases.values()) giveUp().catch(() => {});
+    for (const release of this.#callReleases.values()) release().catch(() => {});
     this.#callReleases.clear();
   }
 
@@ -157,17 +157,17 @@ class WorkerConnection implements Disposable {
 
   async #subscribe({ id, subscription }: Extract<StoreRequest, { ask: 'subscribe' }>): Promise<void> {
     const outbox = this.#outbox;
-    let behind = false;
+    let isBehind = false;
     const subscribed = await this.#runs.subscribe(id, {
       onBatch: (batch) => {
         if (this.#appending.has(`${id} ${batch.first}`)) return;
         if (outbox.unsentBytes > MAX_UNSENT_BYTES) {
-          behind = true;
+          isBehind = true;
           return;
         }
         // The gap is sent before the next batch that fits. Until then the reader has nothing new to read.
-        if (behind) outbox.send({ say: 'gap', subscription });
-        behind = false;
+        if (isBehind) outbox.send({ say: 'gap', subscription });
+        isBehind = false;
         outbox.send({ say: 'batch', subscription, batch });
       },
       onGap: () => outbox.send({ say: 'gap', subscription }),

@@ -17,7 +17,7 @@ export type WireValue = ReturnType<typeof deserialize>;
 /** The object whose method is called. */
 export type Callee =
   | { of: 'runs' | 'limits' | 'storage' }
-  | { of: 'beside'; store: keyof SideStores }
+  | { of: 'side'; store: keyof SideStores }
   | ({ of: 'counter' | 'budget' } & CounterWindow)
   | { of: 'slots'; name: string };
 

@@ -1,12 +1,12 @@
 import type { LimitStore } from '../limit-store.ts';
 import type { RunStore } from '../run-store.ts';
-import type { ConversationStore } from '../side-stores/conversation-store.ts';
-import type { DeliveryStore } from '../side-stores/delivery-store.ts';
-import type { EntryStore } from '../side-stores/entry-store.ts';
-import type { FileStore } from '../side-stores/file-store.ts';
+import type { ConversationStore } from './conversation-store.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { EntryStore } from './entry-store.ts';
+import type { FileStore } from './file-store.ts';
 import type { UsageStore } from './usage-store.ts';
 
-/** What the backend keeps beside the runs. Each store has its own contract and contract suite. */
+/** What the backend stores beside the runs. Each store has its own contract and contract suite. */
 export interface SideStores {
   conversations: ConversationStore;
   /** Runs that have something to deliver to a webhook receiver. */

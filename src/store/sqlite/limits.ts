@@ -86,7 +86,7 @@ export class SqliteLimits {
     const budget = new MemoryBudget(windowSeconds, {
       now: steady.now,
       holds: this.#holdsOf(name),
-      changed: (key) => {
+      onChange: (key) => {
         this.#changed.set(`${name} ${key}`, { name, key });
         this.#scheduleFlush();
       },

@@ -82,8 +82,8 @@ export class SqliteRunStore implements RunStore {
     this.#db = db;
     this.#options = options;
     this.#writer = new Writer(db, {
-      failed: (thrown) => health?.note(thrown),
-      committed: () => checkpoints?.onCommit(),
+      onFailure: (thrown) => health?.note(thrown),
+      onCommit: () => checkpoints?.onCommit(),
     });
     this.#open = new OpenRuns(db);
     this.#records = new SqliteRecords(db, this.#open);

@@ -33,10 +33,10 @@ export class Writer {
   #closed = false;
 
   /** `onFailure` is called for each transaction that fails, `onCommit` for each other one. */
-  constructor(db: DatabaseSync, options: { failed(thrown: unknown): void; committed(): void }) {
+  constructor(db: DatabaseSync, options: { onFailure(thrown: unknown): void; onCommit(): void }) {
     this.#db = db;
-    this.#onFailure = options.failed;
-    this.#onCommit = options.committed;
+    this.#onFailure = options.onFailure;
+    this.#onCommit = options.onCommit;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#commit = db.prepare('COMMIT');
   }

@@ -82,9 +82,9 @@ describe('the capacity of a process', () => {
     capacity.tryStart(1);
     clock.now += 100;
     assert.equal(capacity.overloaded, true);
-    capacity.served(100);
+    capacity.noteWait(100);
     assert.equal(capacity.overloaded, false, 'who waits is served soon');
-    capacity.served(5000);
+    capacity.noteWait(5000);
     clock.now += 1000;
     capacity.tryStart(1);
     assert.equal(capacity.overloaded, true);
@@ -149,9 +149,9 @@ describe('the capacity of a process', () => {
         capacity.tryStart(1);
       }
       assert.equal(capacity.overloaded, true);
-      capacity.served(1000);
+      capacity.noteWait(1000);
       assert.equal(capacity.overloaded, true, 'a second is not soon');
-      capacity.served(999);
+      capacity.noteWait(999);
       assert.equal(capacity.overloaded, false);
       for (let ms = 0; ms < 1000; ms += 50) {
         assert.equal(capacity.overloaded, false);

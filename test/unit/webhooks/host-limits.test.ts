@@ -7,16 +7,16 @@ const waiting = () => ({ run: newRunId(), until: Number.POSITIVE_INFINITY });
 describe('hosts of webhooks', () => {
   it('get 32 runs at a time, keep 256 more, and leave room for others', () => {
     const hosts = new HostLimits();
-    const begun = Array.from({ length: 400 }, () => hosts.begin(['dead'], waiting()));
+    const begun = Array.from({ length: 400 }, () => hosts.acquire(['dead'], waiting()));
     const places = begun.filter((place) => typeof place === 'object');
     assert.equal(places.length, 32);
     assert.deepEqual(
       [begun.filter((place) => place === 'waits').length, begun.filter((place) => place === 'soon').length],
       [256, 112],
     );
-    assert.equal(typeof hosts.begin(['alive'], waiting()), 'object');
+    assert.equal(typeof hosts.acquire(['alive'], waiting()), 'object');
     assert.equal(hosts.isBusy, false, 'nobody waits for a host that has not answered yet');
-    hosts.answered('dead');
+    hosts.noteAnswer('dead');
     assert.equal(hosts.isBusy, true);
     assert.deepEqual(hosts.next(), []);
     for (const place of places.slice(0, 3)) place[Symbol.dispose]();
@@ -27,15 +27,15 @@ describe('hosts of webhooks', () => {
     const hosts = new HostLimits();
     let kept = 0;
     for (let n = 0; n < 20; n++) {
-      for (let run = 0; run < 300; run++) if (hosts.begin([`host ${n}`], waiting()) === 'waits') kept++;
+      for (let run = 0; run < 300; run++) if (hosts.acquire([`host ${n}`], waiting()) === 'waits') kept++;
     }
     assert.equal(kept, 4096);
   });
 
   it('forget runs that are no longer this instance’s alone', () => {
     const hosts = new HostLimits();
-    const places = Array.from({ length: 32 }, () => hosts.begin(['one'], waiting()));
-    assert.equal(hosts.begin(['one'], { run: newRunId(), until: 0 }), 'waits');
+    const places = Array.from({ length: 32 }, () => hosts.acquire(['one'], waiting()));
+    assert.equal(hosts.acquire(['one'], { run: newRunId(), until: 0 }), 'waits');
     for (const place of places) if (typeof place === 'object') place[Symbol.dispose]();
     assert.deepEqual(hosts.next(), []);
     assert.equal(hosts.isBusy, false);

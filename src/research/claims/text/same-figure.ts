@@ -3,23 +3,23 @@ import { PERCENT, scaleBetween } from './units.ts';
 
 /** Compares figures that are written in different ways, rounded, or computed from each other. */
 
-/** How far a figure may be from the one that it approximates, relative to its size: in general, for `over`, for a share. */
-const ROUGHLY = 0.06;
-const FAR = 0.12;
-const FAR_OF_PART = 0.34;
+/** How far a figure may be from the one that it approximates, relative to its size. */
+const ABOUT_TOLERANCE = 0.06;
+const OVER_TOLERANCE = 0.12;
+const OVER_SHARE_TOLERANCE = 0.34;
 
 /** Whether a figure of a claim agrees with one of its source. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
   const scale = scaleBetween(claim.unit, source.unit);
   if (scale === undefined || isOtherSide(claim, source)) return false;
   if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
-  return claim.values.some((said, reading) =>
+  return claim.values.some((claimed, reading) =>
     source.values.some((found, other) => {
       const step = claim.steps[reading] ?? 1;
       // Only the first reading of a number may be rounded.
-      if (other > 0 && reading === 0) return scale === 1 && said === found;
+      if (other > 0 && reading === 0) return scale === 1 && claimed === found;
       if (other === 0 && reading > 0 && scale !== 1) return false;
-      return isClose(said, { found: found * scale, claim, step, converted: scale !== 1 });
+      return isClose(claimed, { found: found * scale, claim, step, converted: scale !== 1 });
     }),
   );
 }
@@ -32,43 +32,43 @@ function isOtherSide(claim: Figure, source: Figure): boolean {
 }
 
 function isClose(
-  said: number,
+  claimed: number,
   { found, claim, step, converted }: { found: number; claim: Figure; step: number; converted: boolean },
 ): boolean {
-  const difference = said - found;
-  const size = Math.max(Math.abs(said), Number.EPSILON);
+  const difference = claimed - found;
+  const size = Math.max(Math.abs(claimed), Number.EPSILON);
   if (Math.abs(difference) <= size * 1e-9) return true;
   if (converted && Math.abs(difference) <= size * 0.01) return true;
-  const digits = said / step;
+  const digits = claimed / step;
   // Several digits may be a rounded figure: 26 % for 26.3 %, 5.9 million for 5 889 000.
   const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
   if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
   // `About 505` does not agree with 508: a rounded figure is not finer than its own last digit.
-  const fine = finestOf(said, step);
+  const fine = finestOf(claimed, step);
   switch (claim.precision()) {
     case 'about':
-      return Math.abs(difference) <= Math.min(size * ROUGHLY, fine);
+      return Math.abs(difference) <= Math.min(size * ABOUT_TOLERANCE, fine);
     case 'over':
       // `More than half` may be up to the next common share, `over three weeks` just below four.
       return (
         difference <= 0 &&
         -difference <=
           (claim.isRounded && claim.unit === PERCENT
-            ? size * FAR_OF_PART
-            : Math.min(Math.max(size * FAR, digits < 10 ? step * 0.9 : 0), fine * 2))
+            ? size * OVER_SHARE_TOLERANCE
+            : Math.min(Math.max(size * OVER_TOLERANCE, digits < 10 ? step * 0.9 : 0), fine * 2))
       );
     case 'under':
       return difference >= 0
-        ? difference <= Math.min(size * FAR, fine * 2)
-        : -difference <= Math.min((size * ROUGHLY) / 4, fine);
+        ? difference <= Math.min(size * OVER_TOLERANCE, fine * 2)
+        : -difference <= Math.min((size * ABOUT_TOLERANCE) / 4, fine);
     default:
       return false;
   }
 }
 
 /** The magnitude of the last digit of a number that is not zero; five times that if the digit is a five. */
-function finestOf(said: number, step: number): number {
-  let digits = Math.round(Math.abs(said) / step);
+function finestOf(claimed: number, step: number): number {
+  let digits = Math.round(Math.abs(claimed) / step);
   let fine = step;
   while (digits >= 10 && digits % 10 === 0) {
     digits /= 10;
@@ -78,7 +78,7 @@ function finestOf(said: number, step: number): number {
 }
 
 /** How many figures of a sentence are combined; more are a table. */
-const MAX_PUT_TOGETHER = 8;
+const MAX_COMBINED = 8;
 
 /**
  * Whether a figure of a claim follows from two figures of one sentence: their difference, their ratio, or the relative
@@ -87,7 +87,7 @@ const MAX_PUT_TOGETHER = 8;
 export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean {
   const { unit } = claim;
   if (!unit) return false;
-  const figures = sentence.slice(0, MAX_PUT_TOGETHER);
+  const figures = sentence.slice(0, MAX_COMBINED);
   return figures.some((a, at) =>
     figures.slice(at + 1).some((b) => {
       const scale = scaleBetween(a.unit, b.unit);
@@ -105,7 +105,7 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
 }
 
 /** How far an approximate figure may be from the source if the model vouches for it, relative to its size. */
-const LOOSELY = 0.2;
+const VOUCHED_TOLERANCE = 0.2;
 /** The largest number that may be a count of things in the source. */
 const MAX_COUNTED = 12;
 
@@ -114,17 +114,17 @@ const MAX_COUNTED = 12;
  * hundred, a share, or a count of things that are named.
  */
 export function mayBeComputed(claim: Figure, others: readonly Figure[], years: readonly number[]): boolean {
-  const said = claim.values[0] ?? 0;
-  if (!claim.unit && !claim.isRounded && Number.isInteger(said) && said <= MAX_COUNTED) return true;
+  const claimed = claim.values[0] ?? 0;
+  if (!claim.unit && !claim.isRounded && Number.isInteger(claimed) && claimed <= MAX_COUNTED) return true;
   const precision = claim.precision();
   const mayMean = (value: number) =>
-    (precision === 'over' && value >= said) ||
-    (precision === 'under' && value <= said) ||
-    (precision !== 'exact' && Math.abs(value - said) <= said * LOOSELY);
+    (precision === 'over' && value >= claimed) ||
+    (precision === 'under' && value <= claimed) ||
+    (precision !== 'exact' && Math.abs(value - claimed) <= claimed * VOUCHED_TOLERANCE);
   if (others.some((other) => scaleBetween(claim.unit, other.unit) === 1 && mayMean(other.values[0] ?? 0))) return true;
   const isPart = claim.unit?.dimension === 'share' || claim.unit?.dimension === 'ratio';
   const shares = others.filter(({ unit }) => unit === PERCENT).map(({ values: [value = 0] }) => value);
-  const all = [...others.slice(0, MAX_PUT_TOGETHER * 2).map(({ values: [value = 0] }) => value), ...years];
+  const all = [...others.slice(0, MAX_COMBINED * 2).map(({ values: [value = 0] }) => value), ...years];
   const values = [...new Set(all)];
   return values.some(
     (a, at) =>
@@ -132,15 +132,15 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
       shares.some((share) => isNear(claim, (a * share) / 100)) ||
       values.slice(at + 1).some((b) => {
         const [small, large] = a < b ? [a, b] : [b, a];
-        const made = isPart ? [large / small, (100 * small) / large, 100 * (large / small - 1)] : [];
-        return [a + b, large - small, ...made].some((value) => isNear(claim, value));
+        const ratios = isPart ? [large / small, (100 * small) / large, 100 * (large / small - 1)] : [];
+        return [a + b, large - small, ...ratios].some((value) => isNear(claim, value));
       }),
   );
 }
 
 /** Whether a figure is a computed value after rounding, with more tolerance if it is marked as approximate. */
 function isNear(claim: Figure, computed: number): boolean {
-  const [said = 0, step = 1] = [claim.values[0], claim.steps[0]];
+  const [claimed = 0, step = 1] = [claim.values[0], claim.steps[0]];
   const isRounded = claim.isRounded || claim.precision() !== 'exact';
-  return Math.abs(said - computed) <= Math.max(step * 0.5001, isRounded ? said * ROUGHLY : 0);
+  return Math.abs(claimed - computed) <= Math.max(step * 0.5001, isRounded ? claimed * ABOUT_TOLERANCE : 0);
 }

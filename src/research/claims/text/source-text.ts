@@ -19,7 +19,7 @@ export class SourceText {
 
   private constructor(title: string, text: string) {
     this.title = title.slice(0, LONGEST_TITLE);
-    this.text = text.length > MOST ? text.slice(0, betweenCharacters(text, MOST)) : text;
+    this.text = text.length > MAX_TEXT ? text.slice(0, betweenCharacters(text, MAX_TEXT)) : text;
   }
 
   /** Splits a text at once; use `openInSteps` for long ones. */
@@ -105,7 +105,7 @@ export class SourceText {
   #add(from: number, to: number): void {
     let start = from;
     while (start < to && /\s/.test(this.text[start] ?? '')) start++;
-    while (to - start > LONGEST) {
+    while (to - start > MAX_SENTENCE) {
       const cut = cutAt(this.text, start);
       this.#push(start, cut);
       start = cut;
@@ -123,10 +123,10 @@ export class SourceText {
 /** Longer titles are cut, in UTF-16 code units. */
 const LONGEST_TITLE = 500;
 /** How much of a source is used, and how much is read in one step, in UTF-16 code units. */
-const MOST = 400_000;
+const MAX_TEXT = 400_000;
 const STEP = 10_000;
 /** Longer sentences are tables or lists: they are cut. */
-const LONGEST = 300;
+const MAX_SENTENCE = 300;
 /** Where a sentence ends. A line that starts with a lower-case letter continues a wrapped sentence. */
 const SENTENCE_END = new RegExp(
   `(?<=[.!?…][)"'”’»]?)${NO_STOP}\\s+(?=[\\p{Lu}\\p{Lo}\\p{N}"'“„«([#*-])|(?<=[。！？।॥؟۔።։])\\s*|\\n\\s*\\n\\s*|\\n\\s*(?=[\\p{Lu}\\p{Lo}|#*•–-]|\\d+[.)]\\s)`,
@@ -134,14 +134,14 @@ const SENTENCE_END = new RegExp(
 );
 
 function cutAt(text: string, start: number): number {
-  const part = text.slice(start, start + LONGEST);
+  const part = text.slice(start, start + MAX_SENTENCE);
   const place = Math.max(
     part.lastIndexOf(', '),
     part.lastIndexOf('; '),
     part.lastIndexOf(' | '),
     part.lastIndexOf('，'),
   );
-  if (place > LONGEST / 3) return start + place + 1;
+  if (place > MAX_SENTENCE / 3) return start + place + 1;
   const space = part.lastIndexOf(' ');
-  return space > LONGEST / 3 ? start + space + 1 : betweenCharacters(text, start + LONGEST);
+  return space > MAX_SENTENCE / 3 ? start + space + 1 : betweenCharacters(text, start + MAX_SENTENCE);
 }

@@ -15,7 +15,7 @@ import type { AdmittedRun, EndedRun } from '../../runs.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /** The options for opening the tools of a run. */
-interface RunToolRequest extends Omit<ToolRequest, 'own' | 'readFile'> {
+interface RunToolRequest extends Omit<ToolRequest, 'runTools' | 'readFile'> {
   /** Where `file_search` searches, if it is among the built-in tools. */
   fileSearch?: FileSearch | undefined;
   /** The user whose files may be read. */

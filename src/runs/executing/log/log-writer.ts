@@ -25,7 +25,7 @@ const RETRY_MS = { first: 50, max: 2000 } as const;
 
 export interface LogWriterOptions {
   store: Pick<RunStore, 'append'>;
-  /** Told of an accepted cancel, and when nothing more can be written. */
+  /** Is cancelled when a cancel was accepted, and lost when nothing more can be written. */
   lease: RunLease;
   /** Sequence number of the last event in the log. */
   last: number;

@@ -80,9 +80,9 @@ export class RedisRecords extends RedisPart {
 
   /** A single server keeps the order of commands. A cluster is waited for: nobody finds a run that is in no index. */
   async #indexAndWrite(run: NewRun, keys: readonly SubmissionKey[], claimed?: InitialClaim): Promise<unknown> {
-    const announced = this.#parts.indexes.add(run);
-    if (this.redis.isSharded) await announced;
-    const [position, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
+    const indexed = this.#parts.indexes.add(run);
+    if (this.redis.isSharded) await indexed;
+    const [position, created] = await Promise.all([indexed, this.#write(run, keys, claimed)]);
     // The run is stored and in the set of queued runs: if this fails, a sweep enters it.
     if (created === 1) await this.#parts.waiting.enter(run, position).catch(() => {});
     return created;

@@ -10,7 +10,7 @@ import { loadScript, NOW } from '../scripts.ts';
  */
 const SCRIPTS = {
   /** KEYS due. ARGV now, milliseconds, run. */
-  expect: loadScript(`${NOW}
+  schedule: loadScript(`${NOW}
 local at = timeOf(ARGV[1]) + tonumber(ARGV[2])
 local known = redis.call('ZSCORE', KEYS[1], ARGV[3])
 if known and tonumber(known) <= at then return 0 end
@@ -46,7 +46,7 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore {
   }
 
   schedule: DeliveryStore['schedule'] = async (run, { dueInMs }) => {
-    await this.#onDue('expect', [`${dueInMs}`, run]);
+    await this.#onDue('schedule', [`${dueInMs}`, run]);
     await this.waitForReplicas(this.#due.tag);
   };
 
@@ -72,7 +72,7 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore {
 
   count: DeliveryStore['count'] = async () => numberReply.parse(await this.command('ZCARD', this.#due.due));
 
-  #onDue(name: 'expect' | 'take' | 'postpone', args: readonly string[]): Promise<unknown> {
+  #onDue(name: 'schedule' | 'take' | 'postpone', args: readonly string[]): Promise<unknown> {
     return this.script(SCRIPTS[name], [this.#due.due], [this.now(), ...args]);
   }
 }

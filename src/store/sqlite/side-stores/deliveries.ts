@@ -10,7 +10,7 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
   constructor(db: DatabaseSync, parts: SqliteParts, table: 'deliveries' | 'readings') {
     super(parts);
     this.#statements = {
-      expect: db.prepare(
+      schedule: db.prepare(
         `INSERT INTO ${table} (run, due_at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET due_at = min(coalesce(due_at, excluded.due_at), excluded.due_at)`,
       ),
       due: db.prepare(`SELECT run FROM ${table} WHERE due_at <= ? ORDER BY due_at LIMIT ?`),
@@ -29,7 +29,7 @@ export class SqliteDeliveries extends SqlitePart implements DeliveryStore {
   }
 
   schedule: DeliveryStore['schedule'] = (run, { dueInMs }) =>
-    this.transact(() => void this.#statements.expect.run(run, this.now() + dueInMs));
+    this.transact(() => void this.#statements.schedule.run(run, this.now() + dueInMs));
 
   takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
     const find = () => this.#statements.due.all(this.now(), limit).map((row) => text(row, 'run'));
