@@ -39,7 +39,7 @@ export async function demo(options: DemoOptions, parts: ServeParts): Promise<Exi
   if (code !== EXIT.completed) return code;
   if (!options.keep) {
     terminal.err(
-      `\nThe API was at ${gateway.url}/v1, in the words of the OpenAI SDKs. Start it to stay: npx research-gateway\n` +
+      `\nThe API was at ${gateway.url}/v1, for any OpenAI SDK. To leave it running: npx research-gateway\n` +
         'Then ask it anything about this project: npx research-gateway ask "What is a route?"\n',
     );
     return code;
