@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { LimitStore } from '../../store/limit-store.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import { RUNS } from './key-limits.ts';
@@ -41,6 +42,7 @@ export class LostPlaces {
     const places = this.#limits.slots({ name: RUNS });
     let released = false;
     for (const id of await places.holders(owner)) {
+      await yieldToEventLoop();
       if (!(await this.#isLost(id, now))) continue;
       await places.release(owner, id);
       released = true;

@@ -106,7 +106,7 @@ const agentMessage = z
   });
 /**
  * Turns unencrypted `encrypted_content` into text. OpenAI's models encrypt messages to other agents, and Codex labels
- * those of every model that way: content that is not one of OpenAI's tokens (Fernet) is plain text.
+ * those of every model that way: content other than OpenAI's tokens (Fernet) is plain text.
  */
 function readableParts(parts: unknown): unknown {
   if (!Array.isArray(parts)) return parts;

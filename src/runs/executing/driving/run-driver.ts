@@ -18,7 +18,7 @@ export interface LoopOptions {
   shouldPause(): boolean;
 }
 
-/** Drives runs of each kind, and is told of their usage and end. */
+/** Drives runs of each kind, and accounts for their usage and end. */
 export interface RunDriver {
   /** The research loop of a run, continuing from `state`. */
   research(options: LoopOptions): AsyncGenerator<Step, ResearchOutcome | 'paused'>;

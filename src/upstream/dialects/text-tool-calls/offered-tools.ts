@@ -124,7 +124,7 @@ export function foundCalls(calls: Iterable<FoundCall | undefined>): FoundCall[] 
   return found.length > 0 ? found : undefined;
 }
 
-/** The text before and after the first occurrence of a mark; no second half where there is none. */
+/** The text before and after the first occurrence of a mark; the second half is undefined if there is no mark. */
 export function halves(text: string, mark: string): [string, string?] {
   const at = text.indexOf(mark);
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
