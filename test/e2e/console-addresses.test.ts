@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { openConsole, PHONE } from '../support/console-page.ts';
+import { openConsole, PHONE, signIn } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
@@ -40,17 +40,13 @@ describe('addresses of the console', function () {
   };
   const open = (options: { viewport?: { width: number; height: number } } = {}) =>
     openConsole(browser, { url: gateway.url, secrets: [ANN, BOB], ...options });
-  const signIn = async (page: Page, key = ANN) => {
-    await page.getByLabel('API key').fill(key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  };
   const heading = (page: Page, name: string | RegExp = QUESTION) => page.getByRole('heading', { name, level: 1 });
 
   it("a run's address shows it after signing in and after a reload, with its name", async () => {
     await using console = await open({ viewport: PHONE });
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs/${run}#tab=sources`);
-    await signIn(page);
+    await signIn(page, ANN);
     await heading(page).waitFor();
     assert.equal(await page.title(), `${QUESTION} · research-gateway`);
     assert.equal(await page.getByRole('banner').count(), 1, 'one header');
@@ -89,7 +85,7 @@ describe('addresses of the console', function () {
     try {
       const page = await context.newPage();
       await page.goto(`${gateway.url}/console/runs`);
-      await signIn(page);
+      await signIn(page, ANN);
       const entry = page.getByRole('link', { name: /^How does a client/ });
       await entry.waitFor();
       const [other] = await Promise.all([context.waitForEvent('page'), entry.click({ modifiers: ['ControlOrMeta'] })]);
@@ -121,7 +117,7 @@ describe('addresses of the console', function () {
     await using console = await open();
     const { page } = console;
     await page.goto(`${gateway.url}/console`);
-    await signIn(page);
+    await signIn(page, ANN);
     await heading(page, 'What do you want to know?').waitFor();
     for (const path of [`runs/${run}`, 'runs', `compare/${run}/${run}`]) {
       for (const text of HOSTILE_TEXTS) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { sharedBrowser } from '../support/browser.ts';
 import { chart, fenced } from '../support/charts.ts';
-import { openConsole } from '../support/console-page.ts';
+import { openConsole, signIn } from '../support/console-page.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway } from '../support/research-gateway.ts';
 import { patience } from '../support/time-limit.ts';
@@ -37,8 +37,7 @@ describe('charts in a browser', function () {
     await using console = await openConsole(await sharedBrowser(), { url: gateway.url, secrets: [KEYS.ann] });
     const { page } = console;
     await page.goto(`${gateway.url}/console`);
-    await page.getByLabel('API key').fill(KEYS.ann);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(page, KEYS.ann);
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
     await page.locator('.entry-open').filter({ hasText: 'Drawn' }).click();
     const svg = page.locator('.prose figure svg[role=img]');

@@ -133,7 +133,7 @@ describe('signing in to the console', function () {
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 
-  const signIn = async (page: Page, key: string) => {
+  const enterKey = async (page: Page, key: string) => {
     await page.getByLabel('API key').fill(key);
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
@@ -143,9 +143,9 @@ describe('signing in to the console', function () {
     const { page } = console;
     await page.goto(gateway.url);
     assert.equal(await page.getByLabel('API key').inputValue(), '');
-    await signIn(page, 'sk-wrong');
+    await enterKey(page, 'sk-wrong');
     await page.getByRole('alert').getByText('not known to this gateway').waitFor();
-    await signIn(page, OWN_KEY);
+    await enterKey(page, OWN_KEY);
     await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
     assert.equal(await page.getByRole('link', { name: 'Operate' }).count(), 0);
     await page.reload();
@@ -155,7 +155,7 @@ describe('signing in to the console', function () {
     await page.getByLabel('API key').waitFor();
     assert.doesNotMatch(String(await page.evaluate(`JSON.stringify({ ...sessionStorage })`)), /sk-/);
     await page.getByLabel('Remember it until this tab is closed').uncheck();
-    await signIn(page, OWN_KEY);
+    await enterKey(page, OWN_KEY);
     await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
     assert.doesNotMatch(String(await page.evaluate(`JSON.stringify({ ...sessionStorage })`)), /sk-/);
     await page.reload();

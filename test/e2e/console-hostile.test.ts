@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { sharedBrowser } from '../support/browser.ts';
-import { openConsole, untilStatus } from '../support/console-page.ts';
+import { openConsole, signIn, untilStatus } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
@@ -50,11 +50,6 @@ describe('the console shows hostile texts as text', function () {
     await console.page.goto(`${gateway.url}/console`);
     return console;
   };
-  const signIn = async (page: Page) => {
-    await page.getByLabel('API key').fill(KEYS.ann);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
-  };
   /** Opens the rows of the timeline that are drawn. */
   const openRows = async (page: Page) => {
     for (const closed of ['.entry-head[aria-expanded=false]', '.raw:not([open]) > summary']) {
@@ -76,7 +71,7 @@ describe('the console shows hostile texts as text', function () {
     }
     await using console = await open();
     const { page } = console;
-    await signIn(page);
+    await signIn(page, KEYS.ann);
     await page.getByRole('link', { name: 'Runs' }).click();
     const entries = page.locator('.entry-line');
     await entries.first().waitFor();
@@ -100,7 +95,7 @@ describe('the console shows hostile texts as text', function () {
   it('in the Markdown of an answer, each by itself', async () => {
     await using console = await open();
     const { page } = console;
-    await signIn(page);
+    await signIn(page, KEYS.ann);
     await page.route('**/v1/responses/*/input_items*', (route) => route.fulfill({ json: { data: [] } }));
     await page.route('**/v1/responses/*?stream=true*', (route) => {
       const at = Number(/resp_(\d+)/.exec(route.request().url())?.[1]);
@@ -123,7 +118,7 @@ describe('the console shows hostile texts as text', function () {
   it('in every other field: names, models, errors, warnings, addresses, kinds of items', async () => {
     await using console = await open();
     const { page } = console;
-    await signIn(page);
+    await signIn(page, KEYS.ann);
     const items = HOSTILE_TEXTS.flatMap((text, at) => [
       { id: `rs_${at}`, type: 'reasoning', status: 'completed', content: [{ type: 'reasoning_text', text }] },
       {
@@ -242,7 +237,7 @@ describe('the console shows hostile texts as text', function () {
   it('a Markdown text that takes for ever to read holds nothing up, and is shown as it is', async () => {
     await using console = await open();
     const { page } = console;
-    await signIn(page);
+    await signIn(page, KEYS.ann);
     const answer = `Start of it ${'*a **b _c '.repeat(30_000)}${'['.repeat(30_000)}`;
     const events = syntheticRun({ id: 'resp_1', answer });
     await page.route('**/v1/responses?*', (route) =>

@@ -4,7 +4,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import type { Gateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
 import { startConsoleGateway } from '../support/console-gateway.ts';
-import { assertFits, openConsole, PHONE, routeRuns } from '../support/console-page.ts';
+import { assertFits, openConsole, PHONE, routeRuns, signIn } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -31,8 +31,7 @@ describe('operating in the console', function () {
   const open = async (path: string, options: Partial<Parameters<typeof openConsole>[1]> = {}, key = BOSS) => {
     const console = await openConsole(browser, { url: gateway.url, secrets: [BOSS, ANN], ...options });
     await console.page.goto(`${gateway.url}/console/${path}`);
-    await console.page.getByLabel('API key').fill(key);
-    await console.page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(console.page, key);
     return console;
   };
   const status = async (key: string) =>

@@ -118,6 +118,13 @@ function watch(page: Page, { origin, secrets }: { origin: string; secrets: strin
   return { problems, stop };
 }
 
+/** Enters the key. Waits until the gateway accepted it: a page that is left before that has no key. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('.sign-in').waitFor({ state: 'detached' });
+}
+
 /** Waits until the shown run has this status. */
 export async function untilStatus(page: Page, status: string): Promise<void> {
   await page.locator(`.run-about .status[data-status="${status}"]`).waitFor();
