@@ -66,9 +66,10 @@ export function newContext(
   controller: AbortController,
   known: Pick<RequestContext, 'id' | 'path' | 'route'>,
 ): RequestContext {
+  const { signal } = controller;
   const end = (reason: GatewayError) => controller.abort(reason);
-  const empty = { model: '', key: '', run: '', error: '', disconnected: false };
-  return { ...empty, ...known, startedAt: performance.now(), signal: controller.signal, end };
+  const startedAt = performance.now();
+  return { ...known, startedAt, signal, end, model: '', key: '', run: '', error: '', disconnected: false };
 }
 
 function pathOf(url: string): string {

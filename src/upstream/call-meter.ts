@@ -127,6 +127,7 @@ export function isPlausible(reported: number): boolean {
 }
 
 /** What several calls used together. */
-export function usageOf(meters: Iterable<CallMeter>): TurnUsage {
-  return Iterator.from(meters).reduce((sum, { usage }) => addUsage(sum, usage), noUsage());
+export function usageOf(meters: readonly CallMeter[]): TurnUsage {
+  const usages = meters.map(({ usage }) => usage);
+  return usages.length > 0 ? usages.reduce(addUsage) : noUsage();
 }

@@ -31,6 +31,9 @@ interface Batch {
   rows: readonly UsageRow[];
 }
 
+/** What a row counts. `day`: in days since 1970, in UTC. */
+type DayLabels = UsageLabels & { day: number };
+
 /** The usage of one call or run. */
 export interface UsedCall {
   /** What it is counted under. An empty team or tag is the same as none. */
@@ -74,12 +77,12 @@ export class UsageLog implements AsyncDisposable {
 
   /** Begins a call that can be counted while it is under way. It counts for the day when it is first counted. */
   begin({ key, team = '', model, tag = '' }: UsedCall['labels']): OpenUsage {
-    let labels: (UsageLabels & { day: string }) | undefined;
+    let labels: DayLabels | undefined;
     /** What its row includes so far. */
     let counted: UsageTotals | undefined;
     const count = (used: UsageTotals, errors: number) => {
       if (!labels) {
-        const day = dayOf(this.#options.clock.now());
+        const day = Math.floor(this.#options.clock.now() / DAY_MS);
         labels = { day, key, team, model, tag: this.#boundedTag(day, key, tag) };
       }
       const row = this.#rowOf(labels);
@@ -156,19 +159,19 @@ export class UsageLog implements AsyncDisposable {
     this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS).unref();
   }
 
-  #rowOf(labels: UsageLabels & { day: string }): UsageRow {
+  #rowOf(labels: DayLabels): UsageRow {
     const { day, key, team, model } = labels;
     const tag = this.#rows.size < MAX_ROWS ? labels.tag : '';
     const name = `${day}\0${key}\0${team}\0${model}\0${tag}`;
-    return this.#rows.getOrInsertComputed(name, () => emptyUsage({ day, key, team, model, tag }));
+    return this.#rows.getOrInsertComputed(name, () => emptyUsage({ day: dayOf(day * DAY_MS), key, team, model, tag }));
   }
 
   /** The tag, or `OTHER` if the key has used too many today: clients choose tags, so this process bounds them. */
-  #boundedTag(day: string, key: string, tag: string): string {
+  #boundedTag(day: number, key: string, tag: string): string {
     if (tag === '') return tag;
     const name = `${day} ${key}`;
     if (!this.#tags.has(name))
-      for (const known of this.#tags.keys()) if (!known.startsWith(day)) this.#tags.delete(known);
+      for (const known of this.#tags.keys()) if (!known.startsWith(`${day} `)) this.#tags.delete(known);
     const tags = this.#tags.getOrInsertComputed(name, () => new Set());
     if (tags.size >= MAX_TAGS && !tags.has(tag)) return OTHER;
     tags.add(tag);

@@ -152,18 +152,19 @@ function partsOf(held: RunReservation): { part: LimitReservation; owner?: string
 }
 
 function placesOf(held: RunReservation) {
-  return partsOf(held).flatMap(({ part, owner }) =>
-    part.place ? [{ kind: 'place' as const, name: RUNS, owner }] : [],
-  );
+  const parts = partsOf(held).filter(({ part }) => part.place);
+  return parts.map(({ owner }) => ({ kind: 'place' as const, name: RUNS, owner }));
 }
 
 function budgetsOf(held: RunReservation) {
-  return partsOf(held).flatMap(({ part, owner }) =>
-    BUDGETS.flatMap((budget) => {
+  const budgets: { budget: Budget; points: number; owner: string | undefined }[] = [];
+  for (const { part, owner } of partsOf(held)) {
+    for (const budget of BUDGETS) {
       const points = part[budget.held];
-      return points === undefined ? [] : [{ budget, points, owner }];
-    }),
-  );
+      if (points !== undefined) budgets.push({ budget, points, owner });
+    }
+  }
+  return budgets;
 }
 
 /** The notes for what a holder has used so far. */
