@@ -327,7 +327,8 @@ class StoredRuns implements Runs {
         yield dropUpTo(beginning, after);
         after = beginning.last;
       }
-      yield* followLog(this.#store, id, { ...options, after, signal: linked.signal });
+      const isNew = beginning !== undefined;
+      yield* followLog(this.#store, id, { ...options, after, isNew, signal: linked.signal });
     } catch (thrown) {
       // At shutdown a stream ends without a terminal event: clients reconnect to another instance.
       if (!closing.aborted || options.signal.aborted) throw thrown;

@@ -17,6 +17,8 @@ export interface FollowLogOptions {
   /** Sequence number of the last event that the reader has. */
   after: number;
   signal: AbortSignal;
+  /** The run was created here a moment ago: it exists, and hardly anything is stored after `after`. */
+  isNew?: boolean;
   /** Keeps following while the gateway shuts down, for as long as this process drives the run. */
   untilStopped?: boolean;
   /** Takes live batches without a promise each; see `deliverDirectly`. */
@@ -33,13 +35,13 @@ export async function* followLog(
   id: RunId,
   options: FollowLogOptions,
 ): AsyncGenerator<LogBatch, void> {
-  const { signal, deliver } = options;
+  const { signal, deliver, isNew = false } = options;
   const cursor = { last: options.after };
 
   // Catch up without a subscription: a finished run never gets past this.
-  if (yield* readAll(store, id, cursor, signal)) return;
-  // A run whose log was just read exists: look it up only if it stays silent afterwards.
-  let isKnown = cursor.last > options.after;
+  if (!isNew && (yield* readAll(store, id, cursor, signal))) return;
+  // A run that was just created, or whose log was read, exists: look it up only if it stays silent afterwards.
+  let isKnown = isNew || cursor.last > options.after;
 
   // Cut over: from here on every append is either stored and not read yet, or on its way to the tail.
   const tail = new LiveTail();

@@ -70,6 +70,24 @@ describe('following a run', () => {
     assert.equal((await reader(store, run.id, 1000).rest()).length, 0);
   });
 
+  it('that was just created reads the store once, and does not look the run up', async () => {
+    const { run, token } = await claimedRun(store);
+    let reads = 0;
+    const counting = wrapStore(store, {
+      read: (...args) => {
+        reads++;
+        return store.read(...args);
+      },
+      get: () => assert.fail('looked up'),
+    });
+    const next = followLog(counting, run.id, { after: 2, isNew: true, signal: LIMIT() }).next();
+    for (let turns = 0; turns < 3; turns++) await turnOfLoop();
+    assert.equal(reads, 1);
+    await store.append(run.id, ending(token, 3, 'completed'));
+    assert.equal((await next).value?.last, 3);
+    assert.equal(reads, 1);
+  });
+
   it('cuts a live batch that a reader has in part', async () => {
     const { run, token } = await claimedRun(store);
     const subscribed = Promise.withResolvers<void>();
