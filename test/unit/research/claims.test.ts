@@ -18,6 +18,8 @@ import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 const held = (sentence: string, passage: string) =>
   findSupport(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
 const MEDALS = '| Country | Gold medals | Silver medals |\n|---|---|---|\n| Japan | 20 | 12 |\n| Australia | 18 | 19 |';
+const PUPILS =
+  '- Norway: 214 schools, led by Vik\n- Denmark: 187 schools, led by Holm\n- Sweden: 96 schools, led by Berg';
 const supportOf = (sentence: string, passage: string) => held(sentence, passage).support;
 
 describe('a sentence held against its source', () => {
@@ -68,6 +70,14 @@ describe('a sentence held against its source', () => {
     ['Japan won 20 gold medals, Australia 18.', MEDALS],
     ['Japan won 12 silver medals and 20 gold ones.', MEDALS],
     ['Australia has more silver medals than Japan, 19 against 12.', MEDALS],
+    ['Sales rose by 3 % in Q3 2024.', 'In the third quarter of 2024 sales rose by 3 %.'],
+    ['Im zweiten Quartal 2024 sank der Absatz.', 'Im Q2 2024 sank der Absatz.'],
+    ['The lamp costs US$1,099.', 'The lamp costs $1,099.'],
+    ['The Vena 15 runs for 17 hours.', '| Model | Runs |\n|---|---|\n| Vena 13 | 14 h |\n| Vena 15 | 17 h |'],
+    ['Small firms do not have to report.', 'Small firms are exempt from having to report.'],
+    ['The lake holds 84 µg/L of lead.', 'The lake holds 84 µg/l of lead.'],
+    ['He said that it was “slow but steady work”.', 'It was slow, but steady work, he said of it.'],
+    ['Denmark has 187 schools.', PUPILS],
     ['COVID-19 spread in winter.', 'The coronavirus spread in winter; COVID was feared.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
@@ -141,6 +151,31 @@ describe('a sentence held against its source', () => {
     ],
     ['The bridge was opened in 1955.', 'The Dorn mill was closed in 1955. Wool is sold.'],
     ['Japan won 18 gold medals.', MEDALS],
+    ['Japan (18) won more gold medals than Australia (20).', MEDALS],
+    ['Norway has 187 schools.', PUPILS],
+    ['Denmark is led by Vik.', PUPILS],
+    ['The lake holds 84 mg/L of lead.', 'The lake holds 84 µg/L of lead.'],
+    ['Store the vials at 20 °C at all times.', 'Store the vials at −20 °C at all times.'],
+    ['Oil costs 8.24 euros per litre.', 'Oil costs 8.24 euros per kilo.'],
+    ['The fee is 4,100 crowns a month.', 'The fee is 4,100 crowns a week.'],
+    ['The limit is at most 70 % of the weight.', 'The limit is at least 70 % of the weight.'],
+    ['Das teilte die Firma am Freitag in Augsburg mit.', 'Das teilte die Firma am Mittwoch in Augsburg mit.'],
+    ['Catches have more than tripled since 2010.', 'Catches have more than doubled since 2010.'],
+    ['They met a month after the vote in Oslo.', 'They met a week after the vote in Oslo.'],
+    ['The new type checker is on by default.', 'The new type checker is off by default.'],
+    ['As vendas subiram 4 por cento.', 'As vendas caíram 4 por cento.'],
+    ['It has nine fewer nests than the year before.', 'It has nine more nests than the year before.'],
+    ['She announced a coalition with the League.', 'She ruled out a coalition with the League.'],
+    ['Severe falls occurred in the ZN-20 group.', 'Rashes were seen in the ZN-20 group. No severe falls occurred.'],
+    ['La marge est passée de 8,1 % à 9,4 %.', "La marge s'établit à 8,1 %, contre 9,4 % un an plus tôt."],
+    [
+      'Orne makes up 500 tonnes a year, Fell 600.',
+      'Fell, from Dorset, makes up 500 tonnes a year; Orne, from Lot, 600.',
+    ],
+    ['Italy has 56 cheeses, one more than France.', 'France has 56 cheeses, Italy 55 and Spain 29.'],
+    ['Ranna will buy 34 trains from Alstad.', 'Ranna will buy 34 trains from Stadler for a third. Alstad bid, too.'],
+    ['山本電子は宮崎県に新工場を建てる。', '山本電子は2024年、熊本県に新工場を建てる。'],
+    ['She called it “a bold and clear plan for all”.', 'She called it “a bold but vague plan for all”.'],
     ['Japan won 20 gold medals and Australia 20.', MEDALS],
     ['Japan won 12 gold medals.', MEDALS],
     [
@@ -293,7 +328,7 @@ describe('the words that are cited', () => {
 describe('the pairs that rules are made with', () => {
   it('are judged no worse than they were, and as the evaluation asks where a model looks at them, too', async () => {
     const { found, doubted, withModel } = await scoreClaims('made-with');
-    assert.ok(found >= 0.77 && doubted <= 0.12, `by rules alone found ${found}, doubted ${doubted}`);
+    assert.ok(found >= 0.79 && doubted <= 0.12, `by rules alone found ${found}, doubted ${doubted}`);
     assert.ok(withModel.found >= 0.99 && withModel.doubted <= 0.015, `found ${withModel.found}`);
   });
 
@@ -322,6 +357,8 @@ describe('the claim of a marker', () => {
     ['It rains. The tower is 330 m tall. ', 'The tower is 330 m tall.'],
     ['The tower is 330 m tall [1][2] ', 'The tower is 330 m tall'],
     ['Paris has 2 million people [1], and Lyon has 500,000 ', 'and Lyon has 500,000'],
+    ['They met in Graz [1], Linz ', 'They met in Linz'],
+    ['They met in Graz [1], Linz [2] and New York ', 'They met in New York'],
     ['# Towers\n\n- The tower is **330 m** tall ', 'The tower is 330 m tall'],
     ['| Tower | 330 m | ', 'Tower | 330 m'],
     ['| 1925 | 340 ', '1925 | 340'],
