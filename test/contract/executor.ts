@@ -145,7 +145,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
         gates[n]?.resolve();
         await until(() => chat.requests.length > n + 1);
       }
-      // The run that was under way, then at most one from the queue, one of the other key's chats and one more from the queue.
+      // The run under way, then at most one from the queue, one of the other key's chats and one more from the queue.
       assert.ok((await countEnded()) <= 4, 'the only chat of a key does not wait for all runs of the other');
       for (const gate of gates) gate.resolve();
       for (const run of [...queued, ...chats]) {

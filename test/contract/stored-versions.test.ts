@@ -218,7 +218,7 @@ async function knowsRepeats(
   assert.deepEqual([again.replayed, again.run.id], [true, runs.queued?.id]);
 }
 
-/** A clock that stands still shortly after the runs were created, so that nothing has expired whenever this test runs. */
+/** A clock that stands still just after the runs were created: nothing has expired, whenever this test runs. */
 function clockOf(runs: Iterable<{ createdAt: number } | undefined>) {
   const at = Math.max(...[...runs].map((run) => run?.createdAt ?? 0)) + 1000;
   return { now: () => at };
