@@ -28,7 +28,7 @@ interface Fixture extends AsyncDisposable {
   /** Another instance of the same store. */
   peer: Fixture['store'];
   clock: ReturnType<typeof testClock>;
-  /** Whether `clock` alone decides when something expires. Redis expires by its own. */
+  /** Whether `clock` alone decides when something expires. Redis uses its own clock. */
   expiresByClock: boolean;
 }
 

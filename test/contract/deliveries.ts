@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
 import type { DeliveryStore } from '../../src/store/side-stores/delivery-store.ts';
 
-/** What every `DeliveryStore` does. `advance` moves the store's clock on by so many milliseconds. */
+/** The contract of `DeliveryStore`, for any backend. `advance` moves the store's clock forward by milliseconds. */
 export function testDeliveries(
   open: () => { store: DeliveryStore; peer: DeliveryStore; advance(ms: number): void },
 ): void {

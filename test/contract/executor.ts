@@ -71,16 +71,16 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
         const records = await Promise.all(runs.map((run) => a.store.get(run.id)));
         return records.filter((record) => record?.startedAt !== null).length;
       };
-      const begun = [];
+      const startedCounts = [];
       for (const [n, gate] of gates.slice(0, 5).entries()) {
         gate.resolve();
         await until(() => chat.requests.length === n + 2);
-        begun.push([await started(many), await started(few)]);
+        startedCounts.push([await started(many), await started(few)]);
       }
       // Which key is first depends on the run that was driven; from then on they alternate.
-      assert.deepEqual(begun[1], [2, 1]);
-      assert.deepEqual(begun[3], [3, 2]);
-      assert.deepEqual(begun[4], [4, 2]);
+      assert.deepEqual(startedCounts[1], [2, 1]);
+      assert.deepEqual(startedCounts[3], [3, 2]);
+      assert.deepEqual(startedCounts[4], [4, 2]);
       for (const gate of gates) gate.resolve();
       const times = [];
       for (const run of many) {

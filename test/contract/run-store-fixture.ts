@@ -6,7 +6,7 @@ import type { AppendBatch, Claim, LogBatch, NewRun, RunStore, TerminalStatus } f
 /** An empty store for one test. */
 export interface StoreFixture extends AsyncDisposable {
   store: RunStore;
-  /** The same data seen by another instance; the same object where a backend serves one instance only. */
+  /** The same data seen by another instance; the same object if a backend serves one instance only. */
   peer: RunStore;
   /** The store's time, which starts at `T0` and stands still. */
   clock: TestClock;

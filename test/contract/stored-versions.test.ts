@@ -249,7 +249,7 @@ describe('data of earlier versions in SQLite', () => {
       await readsAndResumes(store, { runs, version });
       await store.close();
 
-      // The copy is what it was.
+      // The copy is unchanged.
       if (schema < SCHEMA_VERSION) {
         const copy = new DatabaseSync(join(folder, `runs.db.v${schema}`), { readOnly: true });
         assert.equal(copy.prepare('PRAGMA user_version').get()?.user_version, schema);
@@ -314,21 +314,21 @@ describe('data of earlier versions in Redis', () => {
     const prefix = randomUUID();
     const now = Date.now();
     await using old = await FirstVersion.open(server.url, prefix);
-    const begun = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
-    await old.create(begun);
+    const first = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
+    await old.create(first);
     const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
 
     // Each version continues what the other one started.
-    const oldToken = (await old.claim(begun.id, { now, leaseMs: 60_000 })) ?? '';
+    const oldToken = (await old.claim(first.id, { now, leaseMs: 60_000 })) ?? '';
     assert.equal(
-      await old.append(begun, { token: oldToken, first: 3, count: 2, frames: frames(3, 4), transcript: ['{"t":"x"}'] }),
+      await old.append(first, { token: oldToken, first: 3, count: 2, frames: frames(3, 4), transcript: ['{"t":"x"}'] }),
       'ok',
     );
     assert.equal(await store.claimNext({ leaseMs: 1000 }), undefined, 'its claim holds for both');
-    const taken = await claimed(store, begun.id);
-    assert.equal(await old.append(begun, { token: oldToken, first: 5, count: 1, frames: frames(5, 5) }), 'fenced');
-    assert.equal((await store.append(begun.id, ending(taken.token, 5, 'completed'))).result, 'ok');
-    assert.equal(await old.read(begun.id), frames(1, 5).toString());
+    const taken = await claimed(store, first.id);
+    assert.equal(await old.append(first, { token: oldToken, first: 5, count: 1, frames: frames(5, 5) }), 'fenced');
+    assert.equal((await store.append(first.id, ending(taken.token, 5, 'completed'))).result, 'ok');
+    assert.equal(await old.read(first.id), frames(1, 5).toString());
 
     const other = newRun({
       createdAt: now + 1,
@@ -349,7 +349,7 @@ describe('data of earlier versions in Redis', () => {
     const list = { user: 'ada', api: 'responses', limit: 10, status: ['completed'] } as const;
     assert.deepEqual(
       (await store.list(list)).runs.map(({ id }) => id),
-      [other.id, begun.id],
+      [other.id, first.id],
     );
     await store.close();
   });

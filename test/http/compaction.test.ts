@@ -214,8 +214,8 @@ describe('POST /v1/responses/input_tokens', () => {
     const response = await send(gateway, 'POST /v1/responses', { body: before });
     assert.ok((await count(gateway, { input: 'Hello there.', previous_response_id: response.json.id })) > short + 200);
     const items = [{ role: 'user', content: 'word '.repeat(200) }];
-    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
-    assert.ok((await count(gateway, { conversation: begun.json.id })) > 200);
+    const conversation = await send(gateway, 'POST /v1/conversations', { body: { items } });
+    assert.ok((await count(gateway, { conversation: conversation.json.id })) > 200);
     assert.equal(await count(gateway, {}), 0);
   });
 

@@ -310,14 +310,14 @@ describe('missing or implausible usage', () => {
   it('is absent if all output comes in response.completed: counts that output', async () => {
     await using world = await openWorld();
     const response = { id: 'r', object: 'response', status: 'completed', output: [] as object[] };
-    const begun = { type: 'response.created', response };
+    const created = { type: 'response.created', response };
     for (const item of [
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
       { type: 'function_call', name: 'f', call_id: 'c', arguments: text },
     ]) {
       const before = await world.used();
       const ended = { type: 'response.completed', response: { ...response, output: [item] } };
-      world.one.respond = () => raw([begun, ended].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+      world.one.respond = () => raw([created, ended].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
       await (await send(world.gateway, '/responses', { body: { model: 'paid', input: PROMPT, stream: true } })).text();
       await comesTo(world, () => before + SENT + ANSWERED);
     }

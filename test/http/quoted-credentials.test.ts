@@ -59,9 +59,9 @@ async function startProvider() {
 
 async function speak(socket: Socket): Promise<void> {
   const lines = ['HTTP/1.1 101 Switching Protocols', 'upgrade: websocket', 'connection: upgrade'];
-  const told = [`sec-websocket-protocol: ${SECRET}`, `x-request-id: ${SECRET}`, 'sec-websocket-extensions: x-quote'];
+  const headers = [`sec-websocket-protocol: ${SECRET}`, `x-request-id: ${SECRET}`, 'sec-websocket-extensions: x-quote'];
   socket.setNoDelay(true);
-  for (const chunk of [Buffer.from(`${[...lines, ...told].join('\r\n')}\r\n\r\n`), ...said]) {
+  for (const chunk of [Buffer.from(`${[...lines, ...headers].join('\r\n')}\r\n\r\n`), ...said]) {
     await new Promise((resolve) => socket.write(chunk, resolve));
     await new Promise((resolve) => setImmediate(resolve));
   }

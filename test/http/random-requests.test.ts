@@ -16,7 +16,7 @@ const PARALLEL = 32;
 const ANSWERED_WITHIN_MS = 30_000;
 
 /**
- * Statuses of docs/api.md, "Errors" for what a client does; `overloaded` is the answer to a client that asks too much.
+ * Statuses of docs/api.md, "Errors" that a client can cause; 503 (`overloaded`) if it sends too many requests.
  */
 const DOCUMENTED = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429, 503]);
 /** Targets that openapi.json does not list: other APIs, operator pages and unknown paths. */

@@ -295,7 +295,7 @@ describe('DELETE /v1/responses/:id', () => {
 describe('GET /v1/responses/:id/input_items', () => {
   let gateway: TestGateway;
   const input = Array.from({ length: 25 }, (_, n) => ({ role: 'user', content: `line ${n}` }));
-  const shown = ({ content }: { content: string }) => [{ type: 'input_text', text: content }];
+  const asMessageContent = ({ content }: { content: string }) => [{ type: 'input_text', text: content }];
   let id = '';
   before(async () => {
     gateway = await openGateway();
@@ -313,13 +313,13 @@ describe('GET /v1/responses/:id/input_items', () => {
 
   it('lists items in the order submitted, in pages', async () => {
     const first = await page('');
-    assert.deepEqual(first.contents, input.slice(0, 20).map(shown));
+    assert.deepEqual(first.contents, input.slice(0, 20).map(asMessageContent));
     assert.deepEqual(
       [first.json.object, first.json.has_more, first.json.first_id, first.json.last_id],
       ['list', true, first.ids[0], first.ids[19]],
     );
     const second = await page(`?after=${first.ids[19]}&limit=5`);
-    assert.deepEqual(second.contents, input.slice(20).map(shown));
+    assert.deepEqual(second.contents, input.slice(20).map(asMessageContent));
     assert.equal(second.json.has_more, false);
   });
 

@@ -228,8 +228,8 @@ describe('passthrough APIs', function () {
     upload.write('hello');
     upload.addTrailers([['x-sum', '5']]);
     upload.end();
-    const [told] = await once(upload, 'response');
-    const body = JSON.parse(Buffer.concat(await Array.fromAsync(told)).toString());
+    const [uploadAnswer] = await once(upload, 'response');
+    const body = JSON.parse(Buffer.concat(await Array.fromAsync(uploadAnswer)).toString());
     assert.deepEqual([body.size, body.trailers], [5, { 'x-sum': '5' }]);
   });
 

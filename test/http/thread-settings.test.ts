@@ -159,12 +159,12 @@ describe('input items with tools and settings', () => {
     const opening = [additional(tool('f'), tool('g'), group(tool('a'))), said('Hi')];
     const first = await respond({ input: opening });
     const items = [{ type: 'configuration_update', text: { format: form } }, ...opening];
-    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
+    const thread = await send(gateway, 'POST /v1/conversations', { body: { items } });
     for (const body of [
       { input: opening, tools: [tool('f'), tool('own'), group(tool('a'), tool('b'))] },
       { input: [additional(tool('g'), tool('h')), said('Go on')], previous_response_id: first.json.id },
       { input: 'Go on', tools: [tool('f')], instructions: 'Be brief.', previous_response_id: first.json.id },
-      { input: [said('Go on')], conversation: begun.json.id },
+      { input: [said('Go on')], conversation: thread.json.id },
       { input: 'Go on', text: { format: form } },
     ]) {
       const count = counted.parse((await post(body, '/v1/responses/input_tokens')).json);
@@ -218,8 +218,8 @@ describe('input items with tools and settings', () => {
     const last = [update({ reasoning: { effort: 'medium' }, text: { format: { type: 'text' } } }), said('Hi')];
     await respond({ ...asked, previous_response_id: second.json.id, input: last });
     assert.deepEqual([sent().reasoning_effort, sent().response_format], ['medium', undefined]);
-    const told = await respond({ model: 'deep', input: [form, said('Hi')] });
-    assert.deepEqual(JSON.parse(`${told.json.output_text}`), { said: 'Done.' });
+    const answer = await respond({ model: 'deep', input: [form, said('Hi')] });
+    assert.deepEqual(JSON.parse(`${answer.json.output_text}`), { said: 'Done.' });
     assertRefused(await post({ model: 'deep', input: [update({ reasoning: { effort: 'utmost' } }), said('Hi')] }), {
       status: 400,
       code: 'invalid_parameter',
