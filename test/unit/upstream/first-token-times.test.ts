@@ -35,7 +35,7 @@ describe('FirstTokenTimes.patience', () => {
     assert.equal(times.patience({ ...ask, bytes: 320_000 }), 22_000);
   });
 
-  it('doubles once for a route that had answered when it was given up, and not for another', () => {
+  it('doubles once for a route that had answered when it was given up, and is reset for one that had not', () => {
     const times = new FirstTokenTimes();
     times.gaveUp(30_000, { hadAnswered: true });
     assert.equal(times.patience(ask), 60_000);
