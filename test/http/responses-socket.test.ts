@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { parsePublicId } from '../../src/base/ids.ts';
 import { isObject } from '../../src/base/json.ts';
 import { assertRefused, ended, eventsIn, rawExchange, responseIn, send } from '../support/http-client.ts';
 import { httpConfig, KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { SocketClient } from '../support/socket-client.ts';
+
+const PING_MS = 30_000;
 
 const created = ({ type }: { type: string }) => type === 'response.created';
 
@@ -287,11 +291,24 @@ describe('the end of a WebSocket of /v1/responses', () => {
   });
 
   it('comes when its client does not answer pings', async () => {
-    await using gateway = await openGateway({ socketTimes: { ping: 20 } });
-    await using silent = await SocketClient.open(gateway, { autoPong: false });
-    await using alive = await SocketClient.open(gateway);
-    assert.equal((await silent.closed).code, 1006);
-    alive.create({ input: 'hello' });
-    assert.equal((await alive.end()).output_text, 'You said: hello');
+    await using gateway = await openGateway();
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using silent = await SocketClient.open(gateway, { autoPong: false });
+      await using alive = await SocketClient.open(gateway);
+      for (let n = 0; n < 2; n++) {
+        const pinged = once(alive.ws, 'ping');
+        mock.timers.tick(PING_MS);
+        await pinged;
+        // The gateway answers this one after it has read the answer to its own.
+        alive.ws.ping();
+        await once(alive.ws, 'pong');
+      }
+      assert.equal((await silent.closed).code, 1006);
+      alive.create({ input: 'hello' });
+      assert.equal((await alive.end()).output_text, 'You said: hello');
+    } finally {
+      mock.timers.reset();
+    }
   });
 });
