@@ -177,7 +177,7 @@ describe('a relayed stream, split into chunks at any byte', () => {
   });
 
   for (const [name, [text, end]] of Object.entries(FLAWED)) {
-    it(`ends with an error: a stream ${name}`, () => {
+    it(`ends with an error if it comes ${name}`, () => {
       for (const pieces of text.length > 5000 ? [[Buffer.from(text)]] : cuts(text)) {
         const { written, result } = relay(pieces, end);
         assert.ok(result.is === 'delivered' && result.failure, JSON.stringify(result));
@@ -204,7 +204,7 @@ describe('a relayed stream, split into chunks at any byte', () => {
       const whole = relay([Buffer.from(framed([...both, said(1, 'length')]))], end, true);
       assert.ok(whole.result.is === 'delivered' && !whole.result.failure);
     }
-    // A provider may make one choice only, whatever was asked for.
+    // A provider may return only one choice, however many were requested.
     const one = relay([Buffer.from(framed([said(0, 'stop'), '[DONE]']))], 'cut', true);
     assert.ok(one.result.is === 'delivered' && !one.result.failure);
   });
@@ -302,7 +302,7 @@ describe('a relayed stream, split into chunks at any byte', () => {
       assert.ok(written.length > 400_000);
     }
     const { user, system } = process.threadCpuUsage(spent);
-    // Looking at what is held anew with each piece takes seconds.
+    // Scanning what is held again with each piece takes seconds.
     assert.ok(!isSlow((user + system) / 1000, 1500), `${(user + system) / 1000} ms`);
   });
 });

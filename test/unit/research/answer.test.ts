@@ -70,7 +70,7 @@ describe('the answer of a research run', () => {
     assert.equal(message, undefined);
   });
 
-  it('completes with reason max_output_tokens if it is cut at its length', async () => {
+  it('completes with incomplete_details max_output_tokens if it is cut at its length', async () => {
     const { response, asked } = await runResearch({
       answers: [{ text: ['A long answer that'], finish: 'length' }],
       request: { maxOutputTokens: 50 },
@@ -104,7 +104,7 @@ describe('the answer of a research run', () => {
     assert.equal(asked.answer[0]?.maxOutputTokens, 777);
   });
 
-  it('has only the rest of its length after a cut', async () => {
+  it('may use only the rest of its length after a cut', async () => {
     const { asked } = await runResearch({
       answers: [{ text: ['word '.repeat(40)], breaks: cutTurn() }, { text: ['the end.'] }],
       request: { maxOutputTokens: 100 },
@@ -122,7 +122,7 @@ describe('the answer of a research run', () => {
     assert.equal(message?.status, 'incomplete');
   });
 
-  it('is preceded by its reasoning as an item', async () => {
+  it('is preceded by a reasoning item', async () => {
     const { response } = await runResearch({
       answers: [{ reasoning: ['How do I put it?'], text: ['So it is.'] }],
     });
@@ -135,14 +135,14 @@ describe('the answer of a research run', () => {
     assert.equal(response.output_text, 'So it is.');
   });
 
-  it('has reason no_sources if nothing was found', async () => {
+  it('is marked no_sources if nothing was found', async () => {
     const nothing = testTool('lookup', () => ({ result: '{"found":null}' }));
     const { response } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [nothing] });
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.incomplete_details, { reason: 'no_sources' });
   });
 
-  it('has no reason if the model looked nothing up', async () => {
+  it('leaves incomplete_details empty if the model looked nothing up', async () => {
     const { response } = await runResearch({ turns: [{ text: ['That is easy.'] }] });
     assert.equal(response.incomplete_details, null);
   });
@@ -185,7 +185,7 @@ describe('a research turn that is cut', () => {
   });
 });
 
-describe('a run whose routes all fail', () => {
+describe('a run whose turns fail', () => {
   const codes = [
     ['timeout', 'upstream_timeout'],
     ['rate_limit', 'rate_limit_exceeded'],
@@ -194,7 +194,7 @@ describe('a run whose routes all fail', () => {
     ['failed', 'upstream_error'],
   ] as const;
   for (const [kind, code] of codes) {
-    it(`fails with ${code} if every route gave ${kind}`, async () => {
+    it(`ends with ${code} if all turns fail with ${kind}`, async () => {
       const { response, events } = await runResearch({
         turns: () => ({ breaks: failure(kind) }),
         answers: [{ breaks: failure(kind) }],
@@ -206,7 +206,7 @@ describe('a run whose routes all fail', () => {
       assert.equal(response.incomplete_details, null);
     });
 
-    it(`fails with ${code} if the answer gave ${kind}, and keeps its research`, async () => {
+    it(`ends with ${code} if only the answer fails with ${kind}, and keeps its research`, async () => {
       const { response, calls } = await runResearch({
         turns: [{ calls: lookups('a') }],
         answers: [{ breaks: failure(kind) }],

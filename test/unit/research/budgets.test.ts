@@ -99,7 +99,7 @@ describe('the budget of a research run', () => {
     }
   });
 
-  it('gives no reason if the model is ready in time', async () => {
+  it('leaves incomplete_details empty if the model is ready in time', async () => {
     const { response } = await runResearch({ turns: [{ calls: lookups('a') }], config: budget({ turns: 2 }) });
     assert.equal(response.incomplete_details, null);
   });
@@ -156,7 +156,7 @@ describe('max_tool_calls', () => {
     assert.deepEqual(response.incomplete_details, { reason: 'max_tool_calls' });
   });
 
-  it('gives no reason if it is used up exactly', async () => {
+  it('leaves incomplete_details empty if it is used up exactly', async () => {
     const { response } = await runResearch({ turns: [{ calls: lookups('a', 'b') }], request: { maxToolCalls: 2 } });
     assert.equal(response.incomplete_details, null);
   });

@@ -14,7 +14,7 @@ import { reportOf } from '../../../src/runs/projections/report.ts';
 import { readOffice } from '../../../src/tools/fetch-url-content/reading/office/office.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { chart, fenced } from '../../support/charts.ts';
-import { askedFor, reportModel } from '../../support/report-model.ts';
+import { reportModel, requestKind } from '../../support/report-model.ts';
 import { runResearch, textOf } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
 
@@ -42,7 +42,7 @@ async function answered(text: string | string[], request: object = {}, runsPytho
       const calls = [...(turn.calls ?? []), { name: 'execute_python', arguments: { code: '1' } }];
       return turn.calls && runsPython ? { ...turn, calls } : turn;
     },
-    answers: (asked) => (askedFor(asked) === 'answer' ? { text: [text].flat() } : respond(asked)),
+    answers: (asked) => (requestKind(asked) === 'answer' ? { text: [text].flat() } : respond(asked)),
     tools: [read, python],
     request: { report: 'short', charts: true, ...request },
   });
@@ -158,8 +158,8 @@ describe('charts of a run', () => {
       runResearch({
         turns: respond,
         answers: (asked) => {
-          if (askedFor(asked) === 'check') return { text: [JSON.stringify([{ n: 1, ...verdict }])] };
-          return askedFor(asked) === 'answer' ? { text: [wrong] } : respond(asked);
+          if (requestKind(asked) === 'check') return { text: [JSON.stringify([{ n: 1, ...verdict }])] };
+          return requestKind(asked) === 'answer' ? { text: [wrong] } : respond(asked);
         },
         tools: [read],
         request: { report: 'short', charts: true, verify: true },

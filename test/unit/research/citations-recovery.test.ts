@@ -17,7 +17,7 @@ const research = (request: TurnRequest) =>
   request.messages.some(({ role }) => role === 'tool') ? { text: ['Ready.'] } : { calls: lookups('a', 'b', 'c') };
 
 describe('citation numbers of a cut answer', () => {
-  it('stay its own for the model and are renumbered for the reader, even if a marker is cut', async () => {
+  it("stay the model's own for the model and renumbered for the reader, even if a marker is cut", async () => {
     const { asked, message, response } = await runResearch({
       turns: [{ calls: lookups('a', 'b', 'c') }],
       answers: [{ text: ['It is so [3], and', ' so [3, '], breaks: cutTurn() }, { text: ['1]. And [2].'] }],

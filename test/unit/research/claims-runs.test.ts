@@ -54,7 +54,7 @@ const asked = (text: string[], more: object = {}) =>
   runResearch({ turns: TURNS, tools: [read, search], answers: [{ text }], ...more });
 
 describe('an answer whose claims are checked', () => {
-  it('has a quote for each citation, and how well that supports the claim', async () => {
+  it('has a quote for each citation, and says how well that supports the claim', async () => {
     const { response, message, events } = await asked([
       'The tower is 212 m tall [1]. In 2019 it had 1.9 million',
       ' visitors [1]. Otto Klein built the bridge from 1921 to 1926 [2].',
@@ -237,7 +237,7 @@ describe('claims of a resumed run', () => {
     }
   });
 
-  it('are added to logs of versions that did not check claims', () => {
+  it('default to unchecked in logs of versions without claims', () => {
     const {
       cited_text: _,
       support: __,

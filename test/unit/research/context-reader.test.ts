@@ -64,7 +64,7 @@ describe('the reader of huge pages', () => {
     assert.equal(response.usage.total_tokens, 15 * (read.length + 3), 'what it costs is counted');
   });
 
-  it('gets the parts that arrived within the time limit of the tool', async () => {
+  it('reads the parts that arrived within the time limit of the tool', async () => {
     const dripping = (from: number) =>
       book.tools.map((tool) => ({
         ...tool,
@@ -86,7 +86,7 @@ describe('the reader of huge pages', () => {
     assert.equal(told.get(1), book.code(1));
   });
 
-  it('leaves them, too, if it thinks for all of its length and says nothing', async () => {
+  it('leaves the key facts, too, if it only thinks until its length is used up', async () => {
     const { told } = await readHuge({ read: () => ({ reasoning: ['Hm.'], finish: 'length' }) });
     assert.equal(told.get(1), book.code(1));
   });

@@ -30,7 +30,7 @@ describe('an answer that is started again in other words', () => {
     assert.equal(continued(`${BEGIN}${MIDDLE}${END}`, [`${BEGIN}${OTHER}`]), '');
   });
 
-  it('is told from one that only starts with the same words', () => {
+  it('is not assumed if it only starts with the same words', () => {
     const rest = `The harbour is ${'still in use today, as all sources say. '.repeat(6)}`;
     assert.equal(continued(`${BEGIN}${MIDDLE}`, [...rest]), rest);
   });

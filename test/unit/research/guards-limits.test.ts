@@ -202,7 +202,7 @@ describe('an answer that runs out of time', () => {
     }
   };
 
-  it('completes with what was written and reason budget', async () => {
+  it('completes with what was written, marked as budget', async () => {
     const response = await runOutOfTime('Half of the answer');
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });

@@ -269,7 +269,7 @@ describe('calls that do not count as repeated', () => {
     assert.match(toolMessages(asked.research[4]).at(-1) ?? '', /exactly this call before/);
   });
 
-  it('may have a parameter named raw', async () => {
+  it('accept a parameter named raw', async () => {
     const { calls } = await runResearch({ turns: [{ calls: [{ name: 'lookup', arguments: { q: 'a', raw: true } }] }] });
     assert.equal(calls[0]?.status, 'completed');
   });

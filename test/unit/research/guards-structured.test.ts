@@ -132,7 +132,7 @@ describe('a structured answer', () => {
     assert.ok(response.output_text?.includes('\\u005d\\u0028https://pages.example/a'), 'the rest stays byte for byte');
   });
 
-  it('still matches its schema after that, or is requested again', async () => {
+  it('still matches its schema once they are defused, or is requested again', async () => {
     const evil = '![x](https://evil.example/?q)';
     const schema: JsonObject = {
       type: 'object',
@@ -157,7 +157,7 @@ describe('a structured answer', () => {
     assert.match(textOf(again.asked.answer[1]), /Markdown images, links or HTML of hosts that no source is from/);
   });
 
-  it('is preceded by its reasoning as an item', async () => {
+  it('is preceded by a reasoning item', async () => {
     const { reasoning } = await structured([{ reasoning: ['Which year?'], text: [GOOD] }]);
     assert.equal(reasoning.at(-1)?.content[0]?.text, 'Which year?');
     assert.equal(reasoning.at(-1)?.status, 'completed');

@@ -4,7 +4,7 @@ import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
 import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
-import { assertOneItemAfterTheOther } from '../../support/lane-items.ts';
+import { assertItemsInOrder } from '../../support/lane-items.ts';
 import { attemptOf, laneModel, turnsIn } from '../../support/lane-model.ts';
 import { Random } from '../../support/random.ts';
 import { lookups } from '../../support/research-run.ts';
@@ -125,7 +125,7 @@ for (const kind of ['lanes', 'attempts'] as const) {
         const { usage, output } = last.response;
         assert.equal(usage.num_tool_calls, KINDS[kind].calls, where);
         if (!usage.estimated) assert.equal(usage.total_tokens, (KINDS[kind].turns + 1) * TURN_TOKENS, where);
-        assertOneItemAfterTheOther(cut.events);
+        assertItemsInOrder(cut.events);
         const told = output.flatMap((item) =>
           item.type === 'tool_call' && item.lane ? [`${item.lane} ${item.arguments}`] : [],
         );

@@ -5,7 +5,7 @@ import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import { toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
-import { assertOneItemAfterTheOther } from '../../support/lane-items.ts';
+import { assertItemsInOrder } from '../../support/lane-items.ts';
 import { attemptOf, laneModel, partsOf, turnsIn } from '../../support/lane-model.ts';
 import { lookup, lookups, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, testConfig } from '../../support/run-harness.ts';
@@ -58,7 +58,7 @@ describe('lanes', () => {
         answers: model,
         request: { lanes: 2, ...(profile && { profile }) },
       });
-      assertOneItemAfterTheOther(events);
+      assertItemsInOrder(events);
       const reported = events.flatMap((event) =>
         (event.type === 'response.output_item.added' || event.type === 'response.output_item.done') &&
         'lane' in event.item
@@ -85,7 +85,7 @@ describe('lanes', () => {
     }
   });
 
-  it('are not used if nothing is planned or may be', async () => {
+  it('are not used without a plan, with low effort or with plan: off', async () => {
     for (const request of [{ lanes: 4 }, { lanes: 4, effort: 'low' as const }, { lanes: 4, plan: 'off' as const }]) {
       const { asked, response } = await runResearch({ turns: [{ calls: lookups('a') }], request });
       assert.equal(asked.research.length, 2);
@@ -287,7 +287,7 @@ describe('attempts', () => {
         request: { attempts: 3 },
       });
       assert.match(response.output_text, /1642 metres/);
-      assertOneItemAfterTheOther(events);
+      assertItemsInOrder(events);
       const beginnings = asked.research.flatMap((request) => /Begin [^"]+/.exec(textOf(request))?.[0] ?? []);
       assert.equal(new Set(beginnings).size, 3);
       const compared = asked.research.filter((request) => /What each attempt came to/.test(textOf(request)));
@@ -317,7 +317,7 @@ describe('attempts', () => {
     assert.deepEqual(broken, { code: 'invalid_output', text: '', shown: '' });
   });
 
-  it('are compared by what sources carry, even against the majority', async () => {
+  it('are compared by what sources support, even against the majority', async () => {
     const respond = model(0);
     const { asked } = await runResearch({
       turns: (request) =>

@@ -31,7 +31,7 @@ describe('the language of a question', () => {
     assert.equal(questionLanguage('OpenAI API とは何ですか、教えてください'), 'Japanese');
   });
 
-  it('is not guessed if there is nothing to tell it by', () => {
+  it('is undefined if the text does not show it', () => {
     for (const text of ['', '42', 'Vasa 1932', '???']) assert.equal(questionLanguage(text), undefined);
   });
 });

@@ -160,7 +160,7 @@ const AGAIN =
   'A beginning that is said once more, and then again, word for word, whatever it is asked, without a further one.';
 
 describe('an answer that is stopped at its length and gets no further', () => {
-  it('has reason max_output_tokens', async () => {
+  it('is marked max_output_tokens', async () => {
     const { response, asked } = await runResearch({
       answers: [{ text: [AGAIN], finish: 'length' }],
     });

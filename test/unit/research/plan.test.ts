@@ -89,7 +89,7 @@ describe('a plan', () => {
     assert.equal(response.status, 'completed');
   });
 
-  it('lets a model that was reminded search on', async () => {
+  it('lets a reminded model continue to search', async () => {
     const { asked, calls } = await runResearch({
       turns: (request, n) => {
         if (n === 0) return { calls: [plan(['Width', 'open'])] };

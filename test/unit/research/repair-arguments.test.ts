@@ -24,14 +24,14 @@ const repaired: [string, string, object][] = [
 
 describe('repairArguments', () => {
   for (const [what, text, value] of repaired)
-    it(`parses ${what}`, () => {
+    it(`handles ${what}`, () => {
       const result = repairArguments(text);
       assert.deepEqual(JSON.parse(result.arguments), value);
       assert.equal(result.ok, true);
     });
 
   for (const text of ['look for cats', '[1, 2]', 'null', '42', '{{{', '<tool>cats</tool>'])
-    it(`keeps as raw text what is no object: ${text}`, () => {
+    it(`keeps anything but an object as raw text: ${text}`, () => {
       const { arguments: kept, ok } = repairArguments(text);
       if (ok) return assert.fail(`became ${kept}`);
       assert.deepEqual(JSON.parse(kept), { raw: text });

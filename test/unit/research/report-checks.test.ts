@@ -4,7 +4,7 @@ import { verdictsIn } from '../../../src/research/report/verdicts.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { isSlow, ownMs } from '../../support/fair-time.ts';
-import { askedFor, reportModel } from '../../support/report-model.ts';
+import { reportModel, requestKind } from '../../support/report-model.ts';
 import { runResearch, textOf } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
 import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -28,7 +28,7 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   const respond = reportModel({ words: ['tower'], outline: '[]', section: () => ({}) });
   const say = (request: TurnRequest): ScriptedTurn => {
     asked.push(request);
-    const kind = askedFor(request);
+    const kind = requestKind(request);
     if (kind === 'answer') return { text: [answer] };
     if (kind === 'check') return more.check ?? { text: [JSON.stringify(verdicts)] };
     return respond(request);
@@ -36,7 +36,7 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   const request = { report: 'short' as const, verify: true, ...more.request };
   const result = await runResearch({ turns: say, answers: say, tools: [read], request });
   const annotations = answerPart(result.message)?.annotations ?? [];
-  return { ...result, annotations, checks: asked.filter((each) => askedFor(each) === 'check') };
+  return { ...result, annotations, checks: asked.filter((each) => requestKind(each) === 'check') };
 }
 
 describe('verdictsIn', () => {
@@ -92,7 +92,7 @@ describe('doubtful sentences', () => {
     assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
   });
 
-  it('are told apart however the model writes its markers', async () => {
+  it('are recognised however the model writes its markers', async () => {
     for (const mark of ['[1]', '【1†L3】', '[^1]', '[source_id: 1]']) {
       const { response } = await checked(
         `The tower is 212 metres tall.${mark} It stands in Lund.${mark} It had 1.9 million visitors in 2019 ${mark}.`,

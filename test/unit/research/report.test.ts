@@ -8,7 +8,7 @@ import type { AppendBatch } from '../../../src/store/run-store.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { TurnError, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
-import { askedFor, type ReportScript, reportModel, sectionOf } from '../../support/report-model.ts';
+import { type ReportScript, reportModel, requestKind, sectionOf } from '../../support/report-model.ts';
 import { lookup, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
 import { cutTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -37,7 +37,7 @@ async function report(script: Partial<ReportScript>, research: object = {}) {
     answers: answer,
     request: { report: 'full', verify: false, ...research },
   });
-  const of = (kind: string) => requests.filter((request) => askedFor(request) === kind);
+  const of = (kind: string) => requests.filter((request) => requestKind(request) === kind);
   return { ...result, requests, of };
 }
 
@@ -119,7 +119,7 @@ describe('a report by sections', () => {
     assert.match(cut.response.output_text, /## On a\n\nIt is\n\n## On b\n\nText\.$/);
     const alone = await runResearch({
       turns: reportModel(plain),
-      answers: (request) => (askedFor(request) === 'outline' ? { breaks: noText } : { text: ['An answer [1].'] }),
+      answers: (request) => (requestKind(request) === 'outline' ? { breaks: noText } : { text: ['An answer [1].'] }),
       request: { report: 'full', verify: false },
     });
     assert.equal(alone.response.output_text, 'An answer [1].', 'without an outline there is one answer');
@@ -199,7 +199,7 @@ describe('a report by sections', () => {
     let named = 0;
     const answer = (request: TurnRequest) => {
       const last = JSON.stringify(request.messages.at(-1));
-      if (askedFor(request) === 'research' && /nothing was found yet/.test(last)) {
+      if (requestKind(request) === 'research' && /nothing was found yet/.test(last)) {
         named++;
         return { calls: [{ name: 'lookup', arguments: { q: 'the harbour master' } }] };
       }
@@ -213,7 +213,7 @@ describe('a report by sections', () => {
     });
     assert.equal(named, 1);
     assert.deepEqual(words, ['a', 'b', 'c', 'the harbour master']);
-    const section = asked.answer.find((request) => askedFor(request) === 'section' && sectionOf(request) === 3);
+    const section = asked.answer.find((request) => requestKind(request) === 'section' && sectionOf(request) === 3);
     assert.match(textOf(section), /All about the harbour master/);
     assert.match(response.output_text, /## The harbour master\n\nText 3/);
   });
@@ -260,12 +260,12 @@ describe('the requests of a report', () => {
     };
     await runResearch({ turns: say, answers: say, tools: [pages], request: { report: 'full', verify: false } });
     const sizes = (kind: string) =>
-      requests.filter((request) => askedFor(request) === kind).map(({ messages }) => estimateRequest(messages));
+      requests.filter((request) => requestKind(request) === kind).map(({ messages }) => estimateRequest(messages));
     const largest = Math.max(...sizes('research'), ...sizes('outline'));
     assert.ok(largest > 6000, `${largest}`);
     assert.equal(sizes('section').length, 3);
     for (const size of sizes('section')) assert.ok(size <= largest / 3 && size > 600, `${size} of ${largest}`);
-    const second = requests.find((request) => askedFor(request) === 'section' && sectionOf(request) === 2);
+    const second = requests.find((request) => requestKind(request) === 'section' && sectionOf(request) === 2);
     assert.match(textOf(second), /From its text: .*Of a it is known/);
     // Of forty sections each knows the headings of the others, and its own aim.
     const aim = 'It tells of doors, and of who went through them. '.repeat(12);
@@ -284,7 +284,7 @@ describe('the requests of a report', () => {
     const limit = Math.max(...sizes('research'), ...sizes('outline')) / 3;
     assert.equal(sizes('section').length, 40);
     for (const size of sizes('section')) assert.ok(size <= limit, `${size} of ${limit}`);
-    const last = textOf(requests.findLast((request) => askedFor(request) === 'section'));
+    const last = textOf(requests.findLast((request) => requestKind(request) === 'section'));
     assert.match(last, /1\. Part 0\\n2\. Part 1\\n.*39: It tells of doors/);
   });
 });
@@ -355,7 +355,7 @@ describe('a report of twelve sections, each cut by its length, in lanes', functi
           ? { text: [`ends part ${number} [1].`] }
           : { text: [cut], finish: 'length' },
     });
-    const respond = (request: TurnRequest) => (askedFor(request) === 'research' ? lanes(request) : write(request));
+    const respond = (request: TurnRequest) => (requestKind(request) === 'research' ? lanes(request) : write(request));
     const submission = question({ research: { report: 'full', verify: false, lanes: 2 } });
     const whole = await cutAfter(Number.POSITIVE_INFINITY, respond, submission);
     const text = sections.map(({ heading }, n) => `## ${heading}\n\n${cut}ends part ${n + 1} [1].`).join('\n\n');

@@ -74,7 +74,7 @@ describe('a question to the user', () => {
     }
   });
 
-  it('leaves later calls of its turn their own results if it is refused', async () => {
+  it('does not shift the results of later calls if it is refused', async () => {
     // Asked too late: the call has a number and no item.
     const script = (request: TurnRequest): ScriptedTurn => {
       if (isAnswerTurn(request)) return { text: ['So it is.'] };

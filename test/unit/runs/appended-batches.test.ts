@@ -17,7 +17,7 @@ function batches(count: number, from = 3): AppendBatch[] {
 }
 
 describe('AppendedBatches', () => {
-  it('returns all from any batch on: the same bytes, each transcript entry with its events', () => {
+  it('returns everything from any batch on: the same bytes, each transcript entry with its events', () => {
     const appended = new AppendedBatches();
     const all = batches(400);
     for (const batch of all) appended.add(batch);

@@ -29,7 +29,7 @@ async function openedBy(answers: ScriptedTurn[]): Promise<{ text: string; opened
   return { text, opened };
 }
 
-describe('the citations of a chat completion, opened as chat apps do', () => {
+describe('citations of chat completions in chat apps', () => {
   for (const [name, answers, cited] of [
     ['out of order', [{ text: ['So [4], then [2] and [5].'] }], [4, 2, 5]],
     ['when repeated', [{ text: ['So [3]. Again [3], and [1], [3].'] }], [3, 3, 1, 3]],

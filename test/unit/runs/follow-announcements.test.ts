@@ -13,8 +13,8 @@ const SILENCE_MS = 1500;
 const KEPT_BYTES = 256 * 1024;
 
 /**
- * A run whose reader hears only what the test announces, while timers stand still: what it gets, it gets because of the
- * announcement, and every look into the store is counted.
+ * A run whose reader hears only what the test announces, while timers stand still. So whatever it gets, it gets because of
+ * an announcement. Reads of the store are counted.
  */
 class Announced implements AsyncDisposable {
   readonly #store: RunStore;

@@ -231,7 +231,7 @@ describe('a submission retried by an SDK', () => {
     await inner.close();
   });
 
-  it('is told from equal requests that are not marked as retries', async () => {
+  it('is not confused with equal requests that are not marked as retries', async () => {
     await using harness = await openHarness({ chat: stuck() });
     const twins = [];
     for (let n = 0; n < 6; n++) twins.push((await harness.runs.submit(attempt(false))).run.id);

@@ -111,7 +111,7 @@ describe('a run whose owner was frozen while another instance took it over', () 
     const store = wrapStore(inner, {
       append: async (id, batch) => {
         const appended = await inner.append(id, batch);
-        // The process stops here, with the model's turn stored, and goes on once its claim has run out.
+        // The process freezes here, with the model's turn stored, and continues after its claim has expired.
         if (batch.transcript && appended.result === 'ok' && called.length === 0) {
           await claimed(inner, id);
           clock.forward(LEASE_MS + 1);

@@ -18,7 +18,7 @@ import { CALLER, type Harness, openHarness, question } from '../../support/run-h
 import { ScriptedModel, TURN_USAGE } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-/** A model that says what the test tells it to, when the test does. */
+/** A model that says the words that a test gives it, as it gets them. */
 class Speaker extends ScriptedModel {
   readonly #words: string[] = [];
   #heard = Promise.withResolvers<void>();

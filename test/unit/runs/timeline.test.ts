@@ -38,7 +38,7 @@ describe('event times of a run', () => {
       { t: 'result', times: [[9, 5000]] },
       // An end was refused: its events came again, with others.
       { t: 'note', times: [[14, 5000]] },
-      // Another instance went on, whose clock is behind.
+      // Another instance continued, whose clock is behind.
       { t: 'note', times: [[10, 4000]] },
       { t: 'spent', usage: { ...usage, inputTokens: 0, outputTokens: 0 } },
       { t: 'answered', usage, times: [[30, 8000]] },

@@ -83,14 +83,14 @@ describe('a compressed log', () => {
     assert.deepEqual(await bytesOf(compressed, 3, 1), Buffer.alloc(0));
   });
 
-  it('is not made of a log that is open, empty or has a gap', async () => {
+  it('cannot be made of a log that is open, empty or has a gap', async () => {
     const batches = log(2, 5);
     await assert.rejects(compressLog(source(batches.slice(0, 4))), GatewayError);
     await assert.rejects(compressLog(source([])), GatewayError);
     await assert.rejects(compressLog(source(batches.filter((batch) => batch.first !== 5))), /event 5 is missing/);
   });
 
-  it('is an error if it is damaged, never other bytes', async () => {
+  it('throws if it is damaged, and never returns other bytes', async () => {
     const value = await compressLog(source(log(2, 5)));
     await assert.rejects(opened(value.subarray(0, value.length - 1)), GatewayError);
     await assert.rejects(opened(Buffer.concat([Buffer.from('XXXX'), value.subarray(4)])), GatewayError);

@@ -18,7 +18,7 @@ async function folders() {
   const [live, crashed] = [join(root, 'live'), join(root, 'crashed')];
   return {
     open: (clock = { now: Date.now }) => openSqliteStore(`file:${live}`, { sync: 'normal', log: silentLogger, clock }),
-    /** The store as it stands on disk now, as after a crash. */
+    /** The store as it is on disk now, as after a crash. */
     async crash() {
       await rm(crashed, { recursive: true, force: true });
       await cp(live, crashed, { recursive: true });

@@ -103,7 +103,7 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await checkDatabase(folder)).problems.length, 0);
   });
 
-  it('counts attempts over restarts, which tells a run that kills its process', async () => {
+  it('counts attempts over restarts, to detect a run that kills its process', async () => {
     const run = newRun();
     await store.create(run);
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -525,7 +525,7 @@ describe('SqliteRunStore', () => {
     await store.close();
   });
 
-  it('commits the other calls of a moment if one of them fails', async () => {
+  it('commits calls made at the same time even if one of them fails', async () => {
     const { store } = open();
     const good = newRun();
     const bad = newRun({ createdAt: Number.NaN });
