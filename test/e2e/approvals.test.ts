@@ -18,7 +18,7 @@ type Called = { id: string; name: string; arguments: string };
 const ECHO = { id: 'call_m', name: 'desk.echo', arguments: '{"a":1}' };
 const LOOK_UP = { type: 'function' as const, name: 'look_up', parameters: {}, strict: null };
 
-/** A model that calls these when it is asked, and says what came of the last of them. */
+/** A model that makes these calls first, and then repeats the output of the last one. */
 function calling(...toolCalls: Called[]) {
   return ({ body }: ProviderRequest): Script => {
     const last = body.messages?.at(-1);
@@ -84,8 +84,8 @@ function answer(request: { id: string } | undefined, approve: boolean, reason?: 
 
 const rolesOf = ({ body }: ProviderRequest) => body.messages?.map(({ role }) => role);
 
-describe('calls of MCP servers that wait for an approval, on a plain model', () => {
-  it('end the response, and are made first in the next one', async () => {
+describe('MCP calls that need approval, on a plain model', () => {
+  it('end the response with mcp_approval_request, and run first in the next response once approved', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')] };
     const stream = gateway.ann.responses.stream({ ...ask, input: 'Say.' });
@@ -122,7 +122,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.equal(gateway.calls.length, 1);
   });
 
-  it('are told to the model where they are denied, and never made', async () => {
+  it('are reported to the model as denied, with the reason, and never run', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
@@ -139,7 +139,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.deepEqual(gateway.calls, []);
   });
 
-  it('go on from the whole input sent again, and are not made twice', async () => {
+  it('run if the client sends the whole input back, and do not run again when it is sent once more', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')], store: false };
     const asked = { role: 'user' as const, content: 'Say.' };
@@ -153,7 +153,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.deepEqual(gateway.calls, [['echo', { a: 1 }]]);
   });
 
-  it('go on in a conversation', async () => {
+  it('run within a conversation, and only once', async () => {
     await using gateway = await openPlain();
     const { id: conversation } = await gateway.ann.conversations.create({});
     const ask = { model: 'plain', tools: [gateway.desk('always')], conversation };
@@ -165,7 +165,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.equal(gateway.calls.length, 1);
   });
 
-  it('are those that require_approval names, beside others and functions of one turn', async () => {
+  it('are selected by require_approval, in a turn with other MCP calls and functions', async () => {
     const list = { id: 'call_l', name: 'desk.list', arguments: '{}' };
     const own = { id: 'call_f', name: 'look_up', arguments: '{}' };
     await using gateway = await openPlain(calling(own, ECHO, list));
@@ -199,7 +199,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     );
   });
 
-  it('are refused without their answer, with that of another call, and without their server', async () => {
+  it('return 400 without their approval, with that of another call, or without their server', async () => {
     await using gateway = await openPlain(calling(ECHO, { id: 'call_f', name: 'look_up', arguments: '{}' }));
     const ask = { model: 'plain', tools: [gateway.desk('always'), LOOK_UP] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
@@ -229,10 +229,10 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
   });
 });
 
-describe('calls of MCP servers that wait for an approval, in a research', () => {
+describe('MCP calls that need approval, in research', () => {
   const LIST = { id: 'call_l', name: 'desk.list', arguments: '{}' };
   const OWN = { id: 'call_f', name: 'look_up', arguments: '{}' };
-  /** Calls these before it knows anything, and writes what the last of them came to. */
+  /** Makes these calls first, and answers with the output of the last one. */
   const researching =
     (...toolCalls: Called[]) =>
     (request: ProviderRequest): Script => {
@@ -241,7 +241,7 @@ describe('calls of MCP servers that wait for an approval, in a research', () => 
       return told ? turn({ text: 'I am ready.' }) : turn({ toolCalls });
     };
 
-  it('end the response, and are made first in the next one, which goes on from the transcript', async () => {
+  it('end the response, and run first in the next one, whose first prompt extends the earlier one', async () => {
     await using gateway = await openPlain(researching(ECHO));
     const ask = { model: 'deep', tools: [gateway.desk('always')] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
@@ -269,7 +269,7 @@ describe('calls of MCP servers that wait for an approval, in a research', () => 
     assert.deepEqual(after?.slice(0, before?.length), before);
   });
 
-  it('wait beside others and functions of one turn, and are told where they are denied', async () => {
+  it('wait while another MCP call and a function of the turn are called, and are reported as denied', async () => {
     await using gateway = await openPlain(researching(OWN, LIST, ECHO));
     const ask = { model: 'deep', tools: [gateway.desk({ always: { tool_names: ['echo'] } }), LOOK_UP] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });

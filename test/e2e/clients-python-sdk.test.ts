@@ -42,7 +42,7 @@ describe('the official Python SDK', function () {
     results = new Map(lines.map((line) => checked.parse(JSON.parse(line))).map((result) => [result.name, result]));
   });
 
-  it('runs where a Python has it', function () {
+  it('runs if a Python has the package', function () {
     if (reason !== undefined) {
       console.log(`    skipped: ${reason}`);
       this.skip();
@@ -60,7 +60,7 @@ describe('the official Python SDK', function () {
   }
 });
 
-/** Why this Python cannot run the SDK; undefined where it can. A `PYTHON_OPENAI` that cannot is a mistake. */
+/** Why this Python cannot run the SDK, or undefined if it can. Throws if `PYTHON_OPENAI` names one that cannot. */
 async function missing(python: string): Promise<string | undefined> {
   try {
     await run(python, ['-c', 'import openai, pydantic'], { timeout: 20_000 });

@@ -12,8 +12,8 @@ import { patience } from '../support/time-limit.ts';
 
 const QUESTION = 'How deep is the lake?';
 
-/** A model that asks back where it may, and else plans where that is all it may. */
-function willing({ body }: ProviderRequest): Script {
+/** A model that asks the user if it has `ask_user`, and plans if `update_plan` is its only tool. */
+function askOrPlan({ body }: ProviderRequest): Script {
   const tools = body.tools?.map((tool) => tool.function.name) ?? [];
   if (tools.includes('ask_user')) {
     return turn({ toolCalls: [{ id: 'c', name: 'ask_user', arguments: '{"question":"Which lake?"}' }] });
@@ -36,7 +36,7 @@ describe('asking in the console', function () {
   before(async () => {
     browser = await sharedBrowser();
     const folder = stack.use(await gatewayFolder());
-    const provider = stack.use(await startScriptedProvider({ respond: willing }));
+    const provider = stack.use(await startScriptedProvider({ respond: askOrPlan }));
     const routes = [{ provider: 'only', model: 'm' }];
     gateway = stack.use(
       await startConsoleGateway({
@@ -62,7 +62,7 @@ describe('asking in the console', function () {
     return request.postDataJSON();
   };
 
-  it('a plan is shown first, changed, and researched by', async () => {
+  it('shows the plan first, lets it be edited, and researches by it with the chosen options', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
@@ -105,7 +105,7 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a question of the run is answered below it', async () => {
+  it('shows a question of the run, and sends the answer to it', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
@@ -120,7 +120,7 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a plan of hostile texts is text, and nothing sticks out', async () => {
+  it('shows a plan of hostile texts as text, and the page fits', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill('A hostile plan, please');
@@ -132,7 +132,7 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
-  it('documents stand in collections: they are dropped, read, searched, asked with and deleted', async () => {
+  it('uploads, reads, searches, asks about and deletes documents in a collection', async () => {
     await using console = await openConsole(browser, { url: gateway.url, viewport: PHONE });
     const { page } = console;
     await page.goto(`${gateway.url}/console`);
@@ -174,7 +174,7 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a document is uploaded, goes along by its id, and is removed where it was not sent', async () => {
+  it('uploads a document, sends its id with the question, and deletes it if it is removed before', async () => {
     await using console = await open(DESK);
     const { page } = console;
     const attach = (name: string) =>

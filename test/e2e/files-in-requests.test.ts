@@ -16,14 +16,14 @@ const PNG = Buffer.from(
   'base64',
 );
 
-/** Far more than a quarter of a window, with what is asked for in its middle. */
+/** Far more than a quarter of a context window, with the answer in the middle. */
 const LONG = Array.from({ length: 6000 }, (_, n) =>
   n === 4321
     ? '## Deposits\n\nThe deposit of the harbour is 48 250 crowns.'
     : `Paragraph ${n} tells of quays, cranes and weather.`,
 ).join('\n\n');
 
-/** Opens the document that its question names, or searches it, then answers with what stands in it. */
+/** Opens or searches the document that its question names, then answers from it. */
 function reader(request: SeenRequest) {
   const said = JSON.stringify(request.messages);
   if (said.includes('too long to be shown')) {
@@ -89,7 +89,7 @@ describe('files in requests', () => {
   ];
   const lastSeen = () => JSON.stringify(gateway.seen.at(-1)?.messages);
 
-  it('are opened by a research model, and cited with their name', async () => {
+  it('are opened by a research model, and cited by name', async () => {
     const file_id = await upload('lake notes.md', TEXT);
     const response = await client.responses.create({ model: 'deep', input: asking({ type: 'input_file', file_id }) });
     assert.equal(response.status, 'completed');
@@ -104,7 +104,7 @@ describe('files in requests', () => {
     await client.files.delete(file_id);
   });
 
-  it('are kept where the request carries their bytes, and not in what is stored of it', async () => {
+  it('are stored as files if sent inline, and replaced by their id in the stored input', async () => {
     const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
     const part = { type: 'input_file', filename: 'lake.md', file_data };
     const response = await client.responses.create({ model: 'deep', input: asking(part) });
@@ -118,7 +118,7 @@ describe('files in requests', () => {
     assert.ok(Number(file?.expires_at) > Number(file?.created_at));
   });
 
-  it('reach a plain model as text, and its images as images', async () => {
+  it('reach a plain model as text, and images as images', async () => {
     const file_id = await upload('lake.md', TEXT);
     const image = await upload('dot.png', PNG);
     await client.responses.create({ model: 'plain', input: asking({ type: 'input_file', file_id }) });
@@ -154,7 +154,7 @@ describe('files in requests', () => {
     await client.files.delete(image);
   });
 
-  it('go as they are to a plain model that takes PDFs and audio, and to no other', async () => {
+  it('reach a model with files and audio enabled as PDF and audio, and others as text or not at all', async () => {
     const pdf = textPdf([[{ text: 'The lake is 1642 metres deep.', x: 50, y: 700 }]]);
     const notes = await upload('lake.md', TEXT);
     const parts = [
@@ -201,7 +201,7 @@ describe('files in requests', () => {
     await client.files.delete(notes);
   });
 
-  it('stand in the input of a research model too, and can be cited without being opened', async () => {
+  it('are shown to a research model too, which can cite them without opening them', async () => {
     const file_id = await upload(
       'lake.md',
       `${TEXT}\n${'Der See ist sehr tief, und niemand weiß, wie alt er wirklich ist. '.repeat(50)}`,
@@ -211,13 +211,13 @@ describe('files in requests', () => {
     const before = gateway.seen.length;
     const response = await client.responses.create({ model: 'deep', input: [asked as never] });
     assert.match(lastSeen(), /1642 metres deep, the deepest/);
-    // Its language is not the question's.
+    // The document is mostly German, the question is English.
     assert.match(JSON.stringify(gateway.seen[before]), /Language of the question: English/);
     assert.deepEqual(citedIn(response), { url: `file:///${file_id}/lake.md`, section: undefined });
     await client.files.delete(file_id);
   });
 
-  it('that are too long are searched and opened, by both kinds of model, also by a follow-up', async () => {
+  it('are searched and opened if too long to show, by both kinds of model and in follow-ups', async () => {
     const file_id = await upload('harbour.md', LONG);
     const url = `file:///${file_id}/harbour.md`;
     for (const model of ['deep', 'plain']) {
@@ -235,7 +235,7 @@ describe('files in requests', () => {
       const next = await ask('And the deposit again?', { previous_response_id: first.id });
       assert.deepEqual(citedIn(next), { url, section: 'Deposits' }, model);
     }
-    // Between two turns it is deleted: nobody finds it any more.
+    // After the file is deleted, nothing is found in it any more.
     await client.files.delete(file_id);
     const gone = await client.responses.create({
       model: 'plain',
@@ -245,7 +245,7 @@ describe('files in requests', () => {
     assert.equal(citedIn(gone), undefined);
   });
 
-  /** What the first citation of an answer names. */
+  /** The URL and section of the first citation of an answer. */
   function citedIn(response: OpenAI.Responses.Response): object | undefined {
     const message = response.output.find((item) => item.type === 'message');
     const part = message?.type === 'message' ? message.content[0] : undefined;
@@ -254,7 +254,7 @@ describe('files in requests', () => {
     return cited && { url: cited.url, section: cited.section };
   }
 
-  it('of chats are read as those of responses are', async () => {
+  it('work the same in chat completions', async () => {
     const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
     const file_id = await upload('lake notes.md', TEXT);
     const chat = (content: object[]) => [{ role: 'user' as const, content: content as never }];
@@ -272,7 +272,7 @@ describe('files in requests', () => {
     await client.files.delete(file_id);
   });
 
-  it('stay in a conversation, which goes on when they are gone', async () => {
+  it('stay in a conversation, which continues after they are deleted', async () => {
     const file = await client.files.create({
       file: await toFile(Buffer.from('Gone.'), 'gone.md'),
       purpose: 'user_data',
@@ -282,7 +282,7 @@ describe('files in requests', () => {
       { type: 'input_file' as const, file_id: file.id },
       { type: 'input_image' as const, detail: 'auto' as const, file_id: file.id },
     ];
-    // A text is no image: only the reader finds that out.
+    // The file is no image, which shows only when it is read.
     const { id } = await client.conversations.create({ items: [{ role: 'user', content }] });
     const ask = (model: string) => client.responses.create({ model, conversation: id, input: 'How deep is the lake?' });
     assert.equal((await ask('plain')).status, 'completed');
@@ -309,13 +309,13 @@ describe('files in requests', () => {
     }
   });
 
-  it('of somebody else are not there', async () => {
+  it('of another user are not found', async () => {
     const file_id = await upload('mine.md', TEXT);
     for (const model of ['deep', 'plain']) {
       const asked = bob.responses.create({ model, input: asking({ type: 'input_file', file_id }) });
       await assert.rejects(asked, (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 404);
     }
-    // Whoever knows the address has nothing of it either.
+    // Knowing the address does not help either.
     const text = `Attached document: x. Open it with fetch_url_content: file:///${file_id}/mine.md`;
     const before = gateway.seen.length;
     const response = await bob.responses.create({ model: 'deep', input: text });
@@ -346,7 +346,7 @@ describe('files in requests', () => {
     await client.files.delete(zip);
   });
 
-  it('go along with a question of the command line', async () => {
+  it('can be attached by research-gateway ask', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ask-file-'));
     const path = join(folder, 'lake notes.md');
     await writeFile(path, TEXT);

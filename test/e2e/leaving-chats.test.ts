@@ -6,12 +6,12 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { patience } from '../support/time-limit.ts';
 import { HEADERS, type Instances, startInstances } from '../support/two-instances.ts';
 
-/** Architecture, promise 6: how long a provider may be paid for a chat that nobody reads, in milliseconds. */
+/** Architecture, promise 6: how soon the call of a chat that nobody reads is aborted, in milliseconds. */
 const LEAVE_MS = 1000;
 
-/** What may be wrong with the store while a client leaves; each is undone before the next. */
+/** What may be wrong with the store while a client disconnects; each fault is undone before the next. */
 const FAULTS: Readonly<Record<string, (parts: { way: TcpProxy; redis: RedisServer }) => () => Promise<void> | void>> = {
-  'all is well': () => () => {},
+  'the store is healthy': () => () => {},
   'the store is 900 ms away': ({ way }) => {
     way.latencyMs = 900;
     return () => {
@@ -28,7 +28,7 @@ const FAULTS: Readonly<Record<string, (parts: { way: TcpProxy; redis: RedisServe
   },
 };
 
-describe('the provider of a chat whose client leaves is left within a second', function () {
+describe('when a chat client disconnects, the call to the provider is aborted within a second', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   let redis: RedisServer;
@@ -48,7 +48,7 @@ describe('the provider of a chat whose client leaves is left within a second', f
 
   for (const [what, begin] of Object.entries(FAULTS)) {
     for (const stream of [true, false]) {
-      it(`where ${what}, ${stream ? 'streamed' : 'whole'}`, () =>
+      it(`while ${what}, ${stream ? 'streamed' : 'whole'}`, () =>
         inTime(LEAVE_MS, 'leaving it', async () => {
           const { leave, closed } = await ask({ question: `Who stays, ${what}, ${stream}?`, stream });
           const asked = instances.provider.requests.length;
@@ -68,7 +68,7 @@ describe('the provider of a chat whose client leaves is left within a second', f
     }
   }
 
-  /** A chat that the provider has begun to answer. */
+  /** Sends a chat and waits until its request reaches the provider. */
   async function ask({ question, stream }: { question: string; stream: boolean }) {
     const [gateway] = [...instances.gateways.values()];
     assert.ok(gateway);

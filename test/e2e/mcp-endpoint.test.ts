@@ -31,7 +31,7 @@ describe('/mcp', () => {
     return { client, [Symbol.asyncDispose]: () => client.close() };
   }
 
-  it('researches, tells of progress, and gives the report with its sources', async () => {
+  it('researches, reports progress, and returns the report with its sources', async () => {
     await using connected = await connect(KEYS.ann);
     const { client } = connected;
     const { tools } = await client.listTools();
@@ -51,7 +51,7 @@ describe('/mcp', () => {
     assert.equal(found.status, 'completed');
     assert.match(found.report, /1642 metres deep \[1\]/);
     assert.deepEqual(found.sources, [{ title: 'The lake', url: 'corpus:///lake.md' }]);
-    // What comes together with the result, clients may miss.
+    // Clients may miss progress that arrives together with the result.
     assert.ok(told.includes('fetch_url_content'), JSON.stringify(told));
     const content = result.content as { type: string; text: string }[];
     assert.match(content[0]?.text ?? '', /1642[\s\S]*Sources:\n1\. The lake/);
@@ -69,7 +69,7 @@ describe('/mcp', () => {
     assert.equal(response.status, 200, 'it is a response like any other');
   });
 
-  it('goes on when its client leaves', async () => {
+  it('continues a research call when its client disconnects', async () => {
     await using connected = await connect(KEYS.ann);
     const leaving = new AbortController();
     const told = Promise.withResolvers<string | undefined>();
@@ -86,7 +86,7 @@ describe('/mcp', () => {
     await assert.rejects(asked);
     const id = /^(resp_\S+) has begun$/.exec((await told.promise) ?? '')?.[1];
     await using later = await connect(KEYS.ann);
-    // Who has not heard the id asks for the newest.
+    // Without an id the tool takes the newest run.
     for (const asked of [{ id }, {}]) {
       for (;;) {
         const { structuredContent: found } = await later.client.callTool({ name: 'research_status', arguments: asked });
@@ -101,7 +101,7 @@ describe('/mcp', () => {
     assert.match(JSON.stringify(his.content), /not_found/);
   });
 
-  it("shows nobody what is another user's, and says what is wrong", async () => {
+  it('hides runs of other users, and returns errors for unknown models and keys', async () => {
     await using ann = await connect(KEYS.ann);
     await using bob = await connect(KEYS.bob);
     const made = await ann.client.callTool({ name: 'research', arguments: { question: 'How deep?' } });
@@ -120,7 +120,7 @@ describe('/mcp', () => {
     await assert.rejects(connect('sk-nobody'));
   });
 
-  it('is reached over standard input and output too', async () => {
+  it('works over stdio too', async () => {
     const args = [MAIN, 'mcp', '--base-url', gateway.url, '--api-key', KEYS.ann];
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
@@ -134,7 +134,7 @@ describe('/mcp', () => {
     assert.ok(told.includes('fetch_url_content'), JSON.stringify(told));
   }).timeout(patience(20));
 
-  it('needs a key, and is there only where the operator wants it', async () => {
+  it('requires a key, and exists only if enabled', async () => {
     const post = (url: string, key?: string) =>
       fetch(`${url}/mcp`, {
         method: 'POST',

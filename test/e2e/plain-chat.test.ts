@@ -47,8 +47,8 @@ async function openGateway(
 }
 
 for (const wire of ['messages', 'responses'] as const) {
-  describe(`chat completions of a plain model behind a provider that speaks ${wire} only`, () => {
-    it('call functions and go on with their results, whole', async () => {
+  describe(`chat completions of a plain model over a ${wire} provider`, () => {
+    it('call functions and continue with their results, unstreamed', async () => {
       await using gateway = await openGateway(wire);
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
       const first = await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] });
@@ -64,7 +64,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.deepEqual(gateway.server.refusals, []);
     });
 
-    it('are streamed, with usage where it is asked for', async () => {
+    it('stream function calls, with usage if requested', async () => {
       await using gateway = await openGateway(wire);
       const stream = gateway.client.chat.completions.stream({
         model: 'plain',
@@ -83,7 +83,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.equal(usages.filter((usage) => usage !== null).length, 1);
     });
 
-    it('are made in the background as tasks', async () => {
+    it('run as async tasks', async () => {
       await using gateway = await openGateway(wire);
       const { client } = gateway;
       const made: { id: string } = await client.post('/async', {
@@ -102,7 +102,7 @@ for (const wire of ['messages', 'responses'] as const) {
       });
     });
 
-    it('tell a refusal of the request by its provider from a failure that a retry may mend', async () => {
+    it('report a provider’s 400 as invalid_request_error, and other failures as api_error', async () => {
       await using gateway = await openGateway(wire);
       const { client, provider } = gateway;
       const words = { error: { message: 'tools.0.input_schema: wrong', type: 'invalid_request_error' } };
@@ -123,7 +123,7 @@ for (const wire of ['messages', 'responses'] as const) {
       }
     });
 
-    it('take instructions alone, images of tools, and calls in the words of older clients', async () => {
+    it('accept a system message alone, images in tool results, and deprecated function calls', async () => {
       await using gateway = await openGateway(wire, undefined, { vision: true });
       const { client, provider } = gateway;
       const say = async (messages: OpenAI.ChatCompletionMessageParam[]) => {
@@ -157,7 +157,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.ok((await client.chat.completions.create(asked)).choices[0]);
     });
 
-    it('name the images of tools to a model that reads none', async () => {
+    it('name images in tool results in place of showing them to a model without vision', async () => {
       await using gateway = await openGateway(wire);
       const { client, provider } = gateway;
       const image = {
@@ -177,7 +177,7 @@ for (const wire of ['messages', 'responses'] as const) {
       await assert.rejects(asked, { status: 400, param: 'input[0].content[0]' });
     });
 
-    it('go on with calls in their history where no function is on offer any more', async () => {
+    it('continue after tool calls in the history although no tools are offered any more', async () => {
       await using gateway = await openGateway(wire);
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
       const [first] = (await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] }))
@@ -189,7 +189,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.deepEqual(gateway.server.refusals, []);
     });
 
-    it('end at texts of the client, where a provider does that', async () => {
+    it('send stop sequences to a messages provider, and report them as ignored otherwise', async () => {
       await using gateway = await openGateway(wire);
       const messages = [{ role: 'user' as const, content: 'Go.' }];
       for (const stop of ['END', ['END', 'FIN']]) {
@@ -201,7 +201,7 @@ for (const wire of ['messages', 'responses'] as const) {
       }
     });
 
-    it('refuse what cannot be honoured with the field that is meant', async () => {
+    it('return 400 for parameters that cannot be honoured, naming the field', async () => {
       await using gateway = await openGateway(wire);
       const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
       for (const [body, param] of [
@@ -221,7 +221,7 @@ for (const wire of ['messages', 'responses'] as const) {
   });
 }
 
-it('tell how probable the tokens of a chat are, where its provider does', async () => {
+it('chat completions of a plain model return logprobs if the provider reports them', async () => {
   const probable = (token: string) => ({
     token,
     logprob: -1,
@@ -261,7 +261,7 @@ it('tell how probable the tokens of a chat are, where its provider does', async 
   assert.equal(silent?.logprobs, null);
 });
 
-it('refuse in a field of its own, where their provider does', async () => {
+it('chat completions of a plain model return a refusal in its own field', async () => {
   await using gateway = await openGateway('responses');
   const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
   const output = [{ ...message, content: [{ type: 'refusal', refusal: 'I cannot say.' }] }];
@@ -282,8 +282,8 @@ it('refuse in a field of its own, where their provider does', async () => {
   }
 });
 
-describe('how much is to be written', () => {
-  it('goes to a provider of the Responses API, unless that refuses it', async () => {
+describe('verbosity', () => {
+  it('reaches a provider of the Responses API, unless the provider refuses it', async () => {
     await using gateway = await openGateway('responses');
     const { client, provider, server } = gateway;
     const text = { verbosity: 'low' as const, format: { type: 'json_object' as const } };
@@ -301,7 +301,7 @@ describe('how much is to be written', () => {
     assert.ok((await client.chat.completions.create(chat)).choices[0]);
   });
 
-  it('is named as ignored where a provider has no word for it', async () => {
+  it('is reported as ignored if the provider has no such parameter', async () => {
     await using gateway = await openGateway('messages');
     const ask = { model: 'plain', input: 'Hi', text: { verbosity: 'low' as const } };
     const { response } = await gateway.client.responses.create(ask).withResponse();
@@ -309,8 +309,8 @@ describe('how much is to be written', () => {
   });
 });
 
-describe('the effort that is asked of a provider of the Messages API', () => {
-  /** What was asked of it: effort and thinking. `refuse`: what the server says to a request. */
+describe('reasoning effort with a provider of the Messages API', () => {
+  /** The effort and thinking of the last request. `refuse`: the error message for a request, if it is refused. */
   async function asked(
     effort: string,
     refuse: (body: Record<string, unknown>) => string | undefined = () => undefined,
@@ -335,7 +335,7 @@ describe('the effort that is asked of a provider of the Messages API', () => {
   const effortIn = ({ output_config: config }: Record<string, unknown>) => Object(config).effort;
   const summarized = { type: 'adaptive', display: 'summarized' };
 
-  it('goes to it in its own words', async () => {
+  it('is translated to output_config and thinking', async () => {
     for (const [effort, told] of [
       ['minimal', 'low'],
       ['medium', 'medium'],
@@ -347,7 +347,7 @@ describe('the effort that is asked of a provider of the Messages API', () => {
     assert.deepEqual(await asked('odd'), { output_config: undefined, thinking: summarized });
   });
 
-  it('is lowered or left out where it is refused', async () => {
+  it('is lowered or left out if refused', async () => {
     const levels = "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.";
     const lowered = await asked('xhigh', (body) => (effortIn(body) === 'xhigh' ? levels : undefined));
     assert.deepEqual(lowered.output_config, { effort: 'high' });
@@ -356,7 +356,7 @@ describe('the effort that is asked of a provider of the Messages API', () => {
     assert.deepEqual(without, { output_config: undefined, thinking: summarized });
   });
 
-  it('bounds the thoughts of a model that thinks on request', async () => {
+  it('becomes a thinking budget for a model without adaptive thinking', async () => {
     const told = await asked('low', () => undefined, 'enabled');
     assert.deepEqual(told, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });
   });

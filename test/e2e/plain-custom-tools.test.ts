@@ -16,7 +16,7 @@ import {
 const PATCH = { type: 'custom' as const, name: 'write_patch', description: 'Takes a patch.' };
 const TEXT = '*** Begin Patch\n+"a" \\ b\n*** End Patch';
 
-/** Writes a patch when it is asked, and says what came of it. */
+/** Writes a patch first, then repeats the output of the tool. */
 function patcher({ body }: ProviderRequest): Script {
   const last = body.messages?.at(-1);
   if (last?.role === 'tool') return turn({ text: `It says: ${last.content}` });
@@ -53,7 +53,7 @@ async function openPlain(
 }
 
 describe('custom tools of a plain model over a chat-only provider', () => {
-  it('are called with a text, and go on with their outputs by id, by reference and by the whole input', async () => {
+  it('are called with text, and continue with their outputs by id, by reference and by the whole input', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [PATCH] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Write it.', tool_choice: PATCH });
@@ -93,7 +93,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     );
   });
 
-  it('stream their input with the events of OpenAI', async () => {
+  it('stream their input with OpenAI’s events', async () => {
     await using gateway = await openPlain();
     const stream = gateway.ann.responses.stream({ model: 'plain', input: 'Write it.', tools: [PATCH] });
     const seen: [string, string?][] = [];
@@ -113,7 +113,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     assert.ok(call?.type === 'custom_tool_call' && call.input === TEXT);
   });
 
-  it('are given what the model wrote where it left the object around it out', async () => {
+  it('get what the model wrote if it omitted the JSON object around the input', async () => {
     await using gateway = await openPlain((_, n) =>
       turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: n === 0 ? 'just text' : '{"in": 1}' }] }),
     );
@@ -130,7 +130,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('keep to a grammar where their provider speaks the Responses API', async () => {
+  it('keep to a grammar if the provider speaks the Responses API', async () => {
     const format = { type: 'grammar' as const, syntax: 'regex' as const, definition: '[a-z]+' };
     const tools = [{ ...PATCH, format }];
     const made = { id: 'ctc_p', type: 'custom_tool_call', call_id: 'call_1', name: 'write_patch', input: 'abc' };
@@ -170,7 +170,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     });
   });
 
-  it('are refused with a grammar where it does not, and where tool_choice names a tool of another kind', async () => {
+  it('are rejected with a grammar on a chat-only provider, and with a tool_choice of another kind', async () => {
     await using gateway = await openPlain();
     const grammar = { type: 'grammar' as const, syntax: 'regex' as const, definition: '.*' };
     const look = { type: 'function' as const, name: 'look', parameters: {}, strict: null };
@@ -198,9 +198,9 @@ describe('custom tools of a plain model over a chat-only provider', () => {
 interface ShellCase {
   tool: OpenAI.Responses.Tool;
   written: object;
-  /** The item without what every item has. */
+  /** The call item without its id, call_id and status. */
   call: object;
-  /** What the client answers the call with, whose item has this id. */
+  /** The client's output item for the call with this item id. */
   answer(itemId: string): OpenAI.Responses.ResponseInputItem;
   told: RegExp;
   events: string[];
@@ -244,8 +244,8 @@ const SHELLS: ShellCase[] = [
   },
 ];
 
-describe("OpenAI's tools that run at the client, of a plain model over a chat-only provider", () => {
-  /** Calls the tool at first with what no client could do, then as `written`. */
+describe('OpenAI’s client-side tools, of a plain model over a chat-only provider', () => {
+  /** Calls the tool first with arguments that no client could run, then with `written`. */
   const caller = (name: string, written: object) => (request: ProviderRequest) => {
     const told = request.body.messages?.at(-1);
     if (told?.role !== 'tool') return turn({ toolCalls: [{ id: 'call_0', name, arguments: '{"commands": 7}' }] });
@@ -254,7 +254,7 @@ describe("OpenAI's tools that run at the client, of a plain model over a chat-on
   };
 
   for (const { tool, written, call, answer, told, events } of SHELLS) {
-    it(`${tool.type}: is called as its own item, and goes on by id and by the whole input`, async () => {
+    it(`${tool.type}: is called as its own item, and continues by id, by reference and by the whole input`, async () => {
       await using gateway = await openPlain(caller(tool.type, written));
       const ask = { model: 'plain', tools: [tool] };
       const seen: string[] = [];
@@ -284,7 +284,7 @@ describe("OpenAI's tools that run at the client, of a plain model over a chat-on
     });
   }
 
-  it('is refused in another environment, where tool_choice names one that is not there, and twice', async () => {
+  it('are rejected in another environment, if declared twice, and if tool_choice names a missing one', async () => {
     await using gateway = await openPlain();
     const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, object][] = [
       [

@@ -33,11 +33,11 @@ const created = z.object({
 });
 
 function survives(name: string, storeUrl: (folder: string) => string): void {
-  describe(`a research that goes on with outputs of functions (${name})`, function () {
+  describe(`a research run that continues with function outputs (${name})`, function () {
     // Gateways are killed and come back; a claim has to run out.
     this.timeout(patience(60));
 
-    it('goes on behind kill -9 in a call that was approved, with its earlier calls', async () => {
+    it('repeats the approved call that kill -9 cut, and keeps the earlier calls of its turn', async () => {
       await using provider = await startScriptedProvider({ respond: script });
       const called = Promise.withResolvers<void>();
       let told = 0;
@@ -85,13 +85,17 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
       });
       const body = { ...ask, previous_response_id: first.id, input: outputs, stream: true };
       const cut = await SseReader.open(address(), post(body));
-      const [begun] = await cut.until((events) => events.some(({ type }) => type === 'response.output_item.added'));
-      assert.ok(begun?.type === 'response.created');
+      const [createdEvent] = await cut.until((events) =>
+        events.some(({ type }) => type === 'response.output_item.added'),
+      );
+      assert.ok(createdEvent?.type === 'response.created');
       await called.promise;
       await gateway.kill();
       await cut.end();
       gateway = await startGatewayProcess(config, { folder: folder.path });
-      const whole = await SseReader.open(`${address()}/${begun.response.id}?stream=true&after=0`, { headers: HEADERS });
+      const whole = await SseReader.open(`${address()}/${createdEvent.response.id}?stream=true&after=0`, {
+        headers: HEADERS,
+      });
       await whole.end();
       const last = whole.events.at(-1);
       assert.ok(last?.type === 'response.completed', `${last?.type}`);
