@@ -142,9 +142,9 @@ describe('MCP calls that need approval, on a plain model', () => {
   it('run if the client sends the whole input back, and do not run again when it is sent once more', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')], store: false };
-    const asked = { role: 'user' as const, content: 'Say.' };
-    const first = await gateway.ann.responses.create({ ...ask, input: [asked] });
-    const items = [asked, ...first.output, answer(requestsIn(first)[0], true)] as OpenAI.Responses.ResponseInput;
+    const question = { role: 'user' as const, content: 'Say.' };
+    const first = await gateway.ann.responses.create({ ...ask, input: [question] });
+    const items = [question, ...first.output, answer(requestsIn(first)[0], true)] as OpenAI.Responses.ResponseInput;
     const second = await gateway.ann.responses.create({ ...ask, input: items });
     assert.equal(second.output_text, 'Told: echo again');
     const after = [...items, ...second.output, { role: 'user', content: 'And?' }] as OpenAI.Responses.ResponseInput;
@@ -184,9 +184,9 @@ describe('MCP calls that need approval, on a plain model', () => {
       assert.equal(second.output_text, 'Told: echo again');
       assert.deepEqual(gateway.calls[1], ['echo', { a: 1 }]);
     }
-    const told = gateway.provider.requests.at(-1)?.body.messages ?? [];
+    const messages = gateway.provider.requests.at(-1)?.body.messages ?? [];
     assert.deepEqual(
-      told.map(({ role, tool_calls, tool_call_id }) => [role, tool_calls?.[0].id ?? tool_call_id]),
+      messages.map(({ role, tool_calls, tool_call_id }) => [role, tool_calls?.[0].id ?? tool_call_id]),
       [
         ['user', undefined],
         ['assistant', 'call_l'],
@@ -236,9 +236,9 @@ describe('MCP calls that need approval, in research', () => {
   const researching =
     (...toolCalls: Called[]) =>
     (request: ProviderRequest): Script => {
-      const told = request.body.messages?.findLast(({ role }) => role === 'tool');
-      if (!mayCallTools(request)) return turn({ text: `Told: ${told?.content}` });
-      return told ? turn({ text: 'I am ready.' }) : turn({ toolCalls });
+      const toolMessage = request.body.messages?.findLast(({ role }) => role === 'tool');
+      if (!mayCallTools(request)) return turn({ text: `Told: ${toolMessage?.content}` });
+      return toolMessage ? turn({ text: 'I am ready.' }) : turn({ toolCalls });
     };
 
   it('end the response, and run first in the next one, whose first prompt extends the earlier one', async () => {
@@ -251,14 +251,14 @@ describe('MCP calls that need approval, in research', () => {
     assert.deepEqual([request?.server_label, request?.name, request?.arguments], ['desk', 'echo', '{"a":1}']);
     assert.deepEqual(gateway.calls, []);
     const approval = answer(request, true);
-    const [asked, ...rest] = [
+    const [byId, ...rest] = [
       await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [approval] }),
       await gateway.ann.responses.create({
         ...ask,
         input: [{ role: 'user', content: 'Say.' }, ...requestsIn(first), approval],
       }),
     ];
-    for (const second of [asked, ...rest]) {
+    for (const second of [byId, ...rest]) {
       assert.deepEqual(typesOf(second), ['mcp_list_tools', 'mcp_call', 'reasoning', 'message']);
       const call = second.output.find((item) => item.type === 'mcp_call');
       assert.deepEqual([call?.approval_request_id, call?.output], [request?.id, 'echo again']);

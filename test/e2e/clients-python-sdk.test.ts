@@ -29,14 +29,14 @@ describe('the official Python SDK', function () {
     const python = process.env.PYTHON_OPENAI ?? 'python3';
     reason = await missing(python);
     if (reason !== undefined) return;
-    const given = {
+    const settings = {
       base_url: gateway.baseURL,
       refused_url: await refusedUrl(),
       keys: { ...KEY, limited: limitedKey('python'), narrow: narrowKey('python'), spent: spentKey('python') },
       models: MODEL,
       question: QUESTION,
     };
-    const { stdout } = await run(python, [SCRIPT, JSON.stringify(given)], { timeout: LIMIT_MS });
+    const { stdout } = await run(python, [SCRIPT, JSON.stringify(settings)], { timeout: LIMIT_MS });
     const [about, ...lines] = stdout.trim().split('\n');
     console.log(`    ${about}`);
     results = new Map(lines.map((line) => checked.parse(JSON.parse(line))).map((result) => [result.name, result]));

@@ -119,8 +119,8 @@ describe('citations, claims and the outline of a report', function () {
     await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).tap();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(WORDS).waitFor();
-    const said = await dialog.innerText();
-    assert.match(said, /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/);
+    const dialogText = await dialog.innerText();
+    assert.match(dialogText, /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/);
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'detached' });
     // The sentence is shown without the numbers of other citations.

@@ -192,8 +192,8 @@ describe('operating in the console', function () {
   it('a key without admin rights is told so, and the page requests nothing from /admin', async () => {
     await using console = await open('operate', {}, ANN);
     const { page } = console;
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const paths: string[] = [];
+    page.on('request', (request) => paths.push(new URL(request.url()).pathname));
     await page.getByRole('heading', { name: 'No access with this key' }).waitFor();
     for (const view of ['operate', 'operate/keys', 'operate/usage', 'operate/config', 'operate/audit']) {
       await page.goto(`${gateway.url}/console/${view}`);
@@ -201,7 +201,7 @@ describe('operating in the console', function () {
       assert.equal(await page.getByRole('link', { name: 'Operate' }).count(), 0);
     }
     assert.deepEqual(
-      asked.filter((path) => /^\/admin\/(keys|usage|config|audit)/.test(path)),
+      paths.filter((path) => /^\/admin\/(keys|usage|config|audit)/.test(path)),
       [],
     );
     await console.assertHarmless();

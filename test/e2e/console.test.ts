@@ -64,10 +64,10 @@ describe('the console', function () {
     const claim = page.locator('.prose li').first();
     await claim.locator('.cite').first().click();
     const dialog = page.getByRole('dialog');
-    const said = await dialog.locator('.claim').innerText();
-    assert.ok((await claim.innerText()).startsWith(said.slice(0, 40)), said);
+    const sentence = await dialog.locator('.claim').innerText();
+    assert.ok((await claim.innerText()).startsWith(sentence.slice(0, 40)), sentence);
     const quote = (await dialog.locator('mark').innerText()).replace(/[`*]/g, '');
-    assert.ok(quote.includes(said.slice(0, 40)) || said.includes(quote.slice(0, 40)), `${said} / ${quote}`);
+    assert.ok(quote.includes(sentence.slice(0, 40)) || sentence.includes(quote.slice(0, 40)), `${sentence} / ${quote}`);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page

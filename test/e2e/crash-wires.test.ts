@@ -67,9 +67,9 @@ describe(`a run of ${TURNS} turns over a wire other than chat completions`, func
   before(async () => {
     const providers: Record<string, string> = {};
     for (const each of wires) {
-      const left = new Set(DEATHS);
+      const remaining = new Set(DEATHS);
       const respond = (request: ProviderRequest) => {
-        if (!left.delete(resultsIn(request))) return each.strict.respond(request);
+        if (!remaining.delete(resultsIn(request))) return each.strict.respond(request);
         each.dies.resolve();
         return hang();
       };

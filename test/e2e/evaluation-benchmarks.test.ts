@@ -108,13 +108,13 @@ describe('benchmarks from files of the operator', function () {
       parallel: 2,
       results,
     };
-    const asked: string[] = [];
+    const questionsRun: string[] = [];
     const first = await runBenchmark({ ...options, limit: 1 });
     assert.equal(first.length, 2, JSON.stringify(first));
     await appendFile(results, '{"config":"cut');
     await appendFile(results, '\n');
-    const all = await runBenchmark({ ...options, onResult: ({ id }) => asked.push(id) });
-    assert.deepEqual(asked, ['B', 'B']);
+    const all = await runBenchmark({ ...options, onResult: ({ id }) => questionsRun.push(id) });
+    assert.deepEqual(questionsRun, ['B', 'B']);
     assert.doesNotMatch(await readFile(results, 'utf8'), /How tall|tall/);
     const report = summariseBenchmark(all);
     assert.deepEqual(

@@ -134,9 +134,9 @@ describe('file_search', () => {
     const attributes = { part: 'rules', pages: PAGES, public: true };
     const { data } = await client.vectorStores.files.list(store);
     for (const { id } of data) await client.vectorStores.files.update(id, { vector_store_id: store, attributes });
-    const asked = { model: 'plain', input: 'In short: what deposit does the harbour authority ask for?' };
+    const question = { model: 'plain', input: 'In short: what deposit does the harbour authority ask for?' };
     const { output } = await client.responses.create({
-      ...asked,
+      ...question,
       tools: [tool()],
       include: ['file_search_call.results'],
     });
@@ -171,8 +171,8 @@ describe('file_search', () => {
 
   it('refuses stores of other users, unknown stores and invalid parameters', async () => {
     const refused = async (who: OpenAI, model: string, given: object, status: number, param?: string) => {
-      const asked = who.responses.create({ model, input: 'deposit?', tools: [given as never] });
-      await assert.rejects(asked, (thrown) => {
+      const pending = who.responses.create({ model, input: 'deposit?', tools: [given as never] });
+      await assert.rejects(pending, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.equal(thrown.status, status, thrown.message);
         if (param !== undefined) assert.equal(thrown.param, param);

@@ -25,25 +25,25 @@ const LONG = Array.from({ length: 6000 }, (_, n) =>
 
 /** Opens or searches the document that its question names, then answers from it. */
 function reader(request: SeenRequest) {
-  const said = JSON.stringify(request.messages);
-  if (said.includes('too long to be shown')) {
+  const messages = JSON.stringify(request.messages);
+  if (messages.includes('too long to be shown')) {
     const calls = request.messages.filter(({ role }) => role === 'tool').length;
-    const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
+    const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(messages)?.[0];
     if (!request.research) return { text: 'The deposit is 48 250 crowns [1].' };
     if (calls === 0)
       return { toolCalls: [{ id: 'c1', name: 'file_search', arguments: '{"queries":["deposit harbour crowns"]}' }] };
-    if (calls === 1 && said.includes('And open it')) {
+    if (calls === 1 && messages.includes('And open it')) {
       const args = { url, find: '48 250' };
       return { toolCalls: [{ id: 'c2', name: 'fetch_url_content', arguments: JSON.stringify(args) }] };
     }
-    return { text: said.includes('careful researcher') ? 'I am ready.' : 'The deposit is 48 250 crowns [1].' };
+    return { text: messages.includes('careful researcher') ? 'I am ready.' : 'The deposit is 48 250 crowns [1].' };
   }
-  if (said.includes('Just say it'))
+  if (messages.includes('Just say it'))
     return {
-      text: request.research && said.includes('careful researcher') ? 'I am ready.' : 'It is 1642 metres deep [1].',
+      text: request.research && messages.includes('careful researcher') ? 'I am ready.' : 'It is 1642 metres deep [1].',
     };
-  if (!said.includes('Attached document') || said.includes('Summed up')) return { text: 'Ready.' };
-  const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
+  if (!messages.includes('Attached document') || messages.includes('Summed up')) return { text: 'Ready.' };
+  const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(messages)?.[0];
   const hasRead = request.messages.some(({ role }) => role === 'tool');
   if (request.research && url && !hasRead) {
     return { toolCalls: [{ id: 'call_1', name: 'fetch_url_content', arguments: JSON.stringify({ url }) }] };
@@ -129,7 +129,7 @@ describe('files in requests', () => {
       input: asking({ type: 'input_image', file_id: image, detail: 'auto' }),
     });
     assert.match(lastSeen(), /data:image\/png;base64,iVBOR/);
-    const given = (parts: OpenAI.Responses.ResponseFunctionCallOutputItemList) =>
+    const withToolOutput = (parts: OpenAI.Responses.ResponseFunctionCallOutputItemList) =>
       client.responses.create({
         model: 'plain',
         input: [
@@ -139,7 +139,7 @@ describe('files in requests', () => {
         ],
       });
     const file_data = Buffer.from(TEXT).toString('base64');
-    await given([
+    await withToolOutput([
       { type: 'input_text', text: 'Here they are.' },
       { type: 'input_file', filename: 'lake.md', file_data },
       { type: 'input_image', file_id: image },
@@ -149,7 +149,7 @@ describe('files in requests', () => {
     assert.match(JSON.stringify(told), /Here they are\..*1642 metres deep/);
     assert.equal(shown?.role, 'user');
     assert.match(JSON.stringify(shown), /result of look.*data:image\/png;base64,iVBOR/);
-    await assert.rejects(given([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
+    await assert.rejects(withToolOutput([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
     await client.files.delete(file_id);
     await client.files.delete(image);
   });
@@ -183,11 +183,11 @@ describe('files in requests', () => {
       ],
     });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Files of the result of look.*application\/pdf;base64/);
-    const told = [
+    const instructed = [
       { role: 'developer' as const, content: parts.slice(0, 1) as never },
       ...asking({ type: 'input_text', text: '' }),
     ];
-    await client.responses.create({ model: 'senses', input: told });
+    await client.responses.create({ model: 'senses', input: instructed });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Attached document: lake\.pdf.*1642 metres/);
     for (const model of ['plain', 'deep']) {
       await client.responses.create({ model, input: asking(parts[0] ?? {}) });
@@ -206,10 +206,10 @@ describe('files in requests', () => {
       'lake.md',
       `${TEXT}\n${'Der See ist sehr tief, und niemand weiß, wie alt er wirklich ist. '.repeat(50)}`,
     );
-    const [asked] = asking({ type: 'input_file', file_id });
-    asked?.content.push({ type: 'input_text', text: 'Just say it.' });
+    const [message] = asking({ type: 'input_file', file_id });
+    message?.content.push({ type: 'input_text', text: 'Just say it.' });
     const before = gateway.seen.length;
-    const response = await client.responses.create({ model: 'deep', input: [asked as never] });
+    const response = await client.responses.create({ model: 'deep', input: [message as never] });
     assert.match(lastSeen(), /1642 metres deep, the deepest/);
     // The document is mostly German, the question is English.
     assert.match(JSON.stringify(gateway.seen[before]), /Language of the question: English/);
@@ -223,10 +223,10 @@ describe('files in requests', () => {
     for (const model of ['deep', 'plain']) {
       const ask = (input: unknown, more: object = {}) =>
         client.responses.create({ model, input: input as never, include: ['file_search_call.results'], ...more });
-      const [asked] = asking({ type: 'input_file', file_id });
-      asked?.content.push({ type: 'input_text', text: 'And open it.' });
+      const [message] = asking({ type: 'input_file', file_id });
+      message?.content.push({ type: 'input_text', text: 'And open it.' });
       const before = gateway.seen.length;
-      const first = await ask([asked]);
+      const first = await ask([message]);
       assert.doesNotMatch(JSON.stringify(gateway.seen[before]), /Paragraph 3000/);
       const found = JSON.stringify(gateway.seen.at(-1)?.messages);
       assert.match(found, /The deposit of the harbour is 48 250 crowns/);
@@ -237,12 +237,12 @@ describe('files in requests', () => {
     }
     // After the file is deleted, nothing is found in it any more.
     await client.files.delete(file_id);
-    const gone = await client.responses.create({
+    const afterDeletion = await client.responses.create({
       model: 'plain',
       input: `Attached document: h\nAddress: ${url}\nIt is too long to be shown here: x`,
     });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /There is no file file-/);
-    assert.equal(citedIn(gone), undefined);
+    assert.equal(citedIn(afterDeletion), undefined);
   });
 
   /** The URL and section of the first citation of an answer. */
@@ -312,8 +312,8 @@ describe('files in requests', () => {
   it('of another user are not found', async () => {
     const file_id = await upload('mine.md', TEXT);
     for (const model of ['deep', 'plain']) {
-      const asked = bob.responses.create({ model, input: asking({ type: 'input_file', file_id }) });
-      await assert.rejects(asked, (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 404);
+      const pending = bob.responses.create({ model, input: asking({ type: 'input_file', file_id }) });
+      await assert.rejects(pending, (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 404);
     }
     // Knowing the address does not help either.
     const text = `Attached document: x. Open it with fetch_url_content: file:///${file_id}/mine.md`;
@@ -327,8 +327,8 @@ describe('files in requests', () => {
   it('that cannot be read are refused with the reason', async () => {
     const zip = await upload('x.zip', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0, 0, 0, 0]));
     const refused = async (part: object, param: RegExp, code?: string) => {
-      const asked = client.responses.create({ model: 'plain', input: asking(part) });
-      await assert.rejects(asked, (thrown) => {
+      const pending = client.responses.create({ model: 'plain', input: asking(part) });
+      await assert.rejects(pending, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.ok(thrown.status === 400 || thrown.status === 404, `${thrown.status}`);
         assert.match(String(thrown.param), param);
@@ -350,7 +350,7 @@ describe('files in requests', () => {
     const folder = await mkdtemp(join(tmpdir(), 'ask-file-'));
     const path = join(folder, 'lake notes.md');
     await writeFile(path, TEXT);
-    const asked = async (file: string) => {
+    const askWith = async (file: string) => {
       const terminal = new RecordedTerminal();
       const connection = { baseUrl: gateway.url, apiKey: KEYS.ann, model: 'deep' };
       return {
@@ -358,10 +358,10 @@ describe('files in requests', () => {
         ...terminal.written,
       };
     };
-    const { code, out, err } = await asked(path);
+    const { code, out, err } = await askWith(path);
     assert.equal(code, 0, err);
     assert.match(out, /lake notes\.md/);
-    const missing = await asked(join(folder, 'none.md'));
+    const missing = await askWith(join(folder, 'none.md'));
     assert.equal(missing.code, 2);
     assert.match(missing.err, /there is no such file/);
     await rm(folder, { recursive: true });

@@ -183,7 +183,7 @@ function counted({ name, written }: Scene): Story {
 
 function cut({ provider, answers }: Scene): Story {
   const account = new Account('cut');
-  const asked = () => provider.requests.filter(({ body }) => body.model === 'cut').length;
+  const requestCount = () => provider.requests.filter(({ body }) => body.model === 'cut').length;
   const submit = async (input: string) => {
     const answer = await account.post('/responses', { model: 'run-cut', input, background: true });
     const parsed: unknown = await answer.json();
@@ -199,14 +199,14 @@ function cut({ provider, answers }: Scene): Story {
           account.gateway = gateway;
           for (let n = 0; n < 3; n++) ids.push((await submit(`Why ${n}?`)).id);
           assert.equal((await submit('Once more?')).status, 429);
-          await until(() => (asked() >= 3 ? true : undefined));
+          await until(() => (requestCount() >= 3 ? true : undefined));
         },
       },
       {
         async reach(gateway) {
           account.gateway = gateway;
           assert.equal((await submit('Still?')).status, 429, 'its places are taken');
-          await until(() => (asked() >= 6 ? true : undefined));
+          await until(() => (requestCount() >= 6 ? true : undefined));
         },
         async meanwhile() {
           answers.delete('cut');

@@ -103,10 +103,10 @@ describe('a hundred concurrent research runs on one instance', function () {
       assert.ok(citations.length > 0, response.output_text);
       // On a busy machine a page may take too long to be read. Then the answer says so.
       const unread = citations.filter(({ verified }) => !verified).map(({ url }) => url);
-      const told = (response.warnings ?? []).filter(({ code }) => code === 'source_unreadable');
+      const warned = (response.warnings ?? []).filter(({ code }) => code === 'source_unreadable');
       for (const url of unread)
         assert.ok(
-          told.some(({ message }) => message.includes(url)),
+          warned.some(({ message }) => message.includes(url)),
           `${url} was not read`,
         );
     }

@@ -144,17 +144,17 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.match(shown, /Images of the result of look:/);
       assert.doesNotMatch(shown, /\\"image_url/);
       const old = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"n":1}' } };
-      const said = await say([
+      const sentCalls = await say([
         { role: 'user', content: 'Go.' },
         old,
         { role: 'function', name: 'look', content: 'Seen.' },
       ]);
       assert.match(
-        said,
+        sentCalls,
         wire === 'messages' ? /"tool_use".*"tool_result".*Seen/ : /"function_call".*"function_call_output".*Seen/,
       );
-      const asked = { model: 'plain', functions: [], messages: [{ role: 'user' as const, content: 'Go.' }] };
-      assert.ok((await client.chat.completions.create(asked)).choices[0]);
+      const legacyBody = { model: 'plain', functions: [], messages: [{ role: 'user' as const, content: 'Go.' }] };
+      assert.ok((await client.chat.completions.create(legacyBody)).choices[0]);
     });
 
     it('name images in tool results in place of showing them to a model without vision', async () => {
@@ -173,8 +173,8 @@ for (const wire of ['messages', 'responses'] as const) {
       const sent = JSON.stringify(provider.requests.at(-1)?.body);
       assert.match(sent, /Seen:.{1,3}\(an image, which is not shown\)/);
       assert.doesNotMatch(sent, /iVBOR/);
-      const asked = client.responses.create({ model: 'plain', input: [{ role: 'user', content: [image] }] });
-      await assert.rejects(asked, { status: 400, param: 'input[0].content[0]' });
+      const pending = client.responses.create({ model: 'plain', input: [{ role: 'user', content: [image] }] });
+      await assert.rejects(pending, { status: 400, param: 'input[0].content[0]' });
     });
 
     it('continue after tool calls in the history although no tools are offered any more', async () => {
@@ -193,8 +193,8 @@ for (const wire of ['messages', 'responses'] as const) {
       await using gateway = await openGateway(wire);
       const messages = [{ role: 'user' as const, content: 'Go.' }];
       for (const stop of ['END', ['END', 'FIN']]) {
-        const asked = gateway.client.chat.completions.create({ model: 'plain', messages, stop });
-        const { response } = await asked.withResponse();
+        const pending = gateway.client.chat.completions.create({ model: 'plain', messages, stop });
+        const { response } = await pending.withResponse();
         const ends = wire === 'messages' ? [stop].flat() : undefined;
         assert.deepEqual(gateway.provider.requests.at(-1)?.body.stop_sequences, ends);
         assert.equal(response.headers.get('x-ignored-parameters'), ends ? null : 'stop');
@@ -213,9 +213,9 @@ for (const wire of ['messages', 'responses'] as const) {
         [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
         [{ messages: [...ask.messages, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, undefined],
       ] as const) {
-        const asked = gateway.client.chat.completions.create({ ...ask, ...body } as typeof ask);
-        if (param === undefined) assert.ok((await asked).choices[0]);
-        else await assert.rejects(asked, { status: 400, param });
+        const pending = gateway.client.chat.completions.create({ ...ask, ...body } as typeof ask);
+        if (param === undefined) assert.ok((await pending).choices[0]);
+        else await assert.rejects(pending, { status: 400, param });
       }
     });
   });
@@ -246,9 +246,9 @@ it('chat completions of a plain model return logprobs if the provider reports th
   const { completions } = gateway.client.chat;
   const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Hi' }], logprobs: true, top_logprobs: 1 };
   const [choice] = (await completions.create(ask)).choices;
-  const told = choice?.logprobs?.content ?? [];
+  const logprobs = choice?.logprobs?.content ?? [];
   assert.deepEqual(
-    told.map(({ token, top_logprobs: others }) => [token, others.map((other) => other.token)]),
+    logprobs.map(({ token, top_logprobs: others }) => [token, others.map((other) => other.token)]),
     [
       ['Hel', ['x']],
       ['lo', ['x']],
@@ -256,7 +256,7 @@ it('chat completions of a plain model return logprobs if the provider reports th
   );
   assert.equal(gateway.provider.requests[0]?.body.top_logprobs, 1);
   const streamed = await completions.stream(ask).finalChatCompletion();
-  assert.deepEqual(streamed.choices[0]?.logprobs?.content, told);
+  assert.deepEqual(streamed.choices[0]?.logprobs?.content, logprobs);
   const [silent] = (await completions.create({ ...ask, logprobs: false, top_logprobs: 0 })).choices;
   assert.equal(silent?.logprobs, null);
 });
@@ -357,7 +357,7 @@ describe('reasoning effort with a provider of the Messages API', () => {
   });
 
   it('becomes a thinking budget for a model without adaptive thinking', async () => {
-    const told = await asked('low', () => undefined, 'enabled');
-    assert.deepEqual(told, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });
+    const sentFields = await asked('low', () => undefined, 'enabled');
+    assert.deepEqual(sentFields, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });
   });
 });

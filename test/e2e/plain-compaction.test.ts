@@ -132,8 +132,8 @@ describe('compaction_trigger of a plain model', () => {
     await using plain = await openPlain();
     const { ann, provider } = plain;
     const tools = [{ type: 'web_search' as const }];
-    const asked = { model: 'plain', input, tools, tool_choice: 'required' as const, store: false };
-    const { output, usage, status: ended } = await ann.responses.stream(asked).finalResponse();
+    const body = { model: 'plain', input, tools, tool_choice: 'required' as const, store: false };
+    const { output, usage, status: ended } = await ann.responses.stream(body).finalResponse();
     assert.deepEqual([ended, output.map(({ type }) => type)], ['completed', ['compaction']]);
     assert.ok((usage?.input_tokens ?? 0) > 0);
     assert.equal(provider.requests.length, 1);
@@ -150,8 +150,8 @@ describe('compaction_trigger of a plain model', () => {
     const compacted = await ann.responses.create({ model: 'plain', previous_response_id: first.id, input: [trigger] });
     assert.deepEqual((await ann.responses.inputItems.list(compacted.id)).data, []);
     await ann.responses.create({ model: 'plain', previous_response_id: compacted.id, input: 'So?' });
-    const told = provider.requests.at(-1)?.body.messages ?? [];
-    assert.ok(told.length < 7 && told.every(({ content }) => content !== ''), JSON.stringify(told));
+    const messages = provider.requests.at(-1)?.body.messages ?? [];
+    assert.ok(messages.length < 7 && messages.every(({ content }) => content !== ''), JSON.stringify(messages));
     const { id: conversation } = await ann.conversations.create({ items: LONG });
     await ann.responses.create({ model: 'plain', conversation, input: [trigger] });
     const last = await ann.conversations.items.list(conversation, { limit: 2, order: 'desc' });
@@ -176,9 +176,9 @@ describe('compaction_trigger of a plain model', () => {
       [[...LONG, trigger, trigger], `input[${LONG.length}]`],
       [[trigger], 'input'],
     ] as const) {
-      const asked = plain.ann.responses.create({ model: 'plain', input: [...wrong] });
+      const pending = plain.ann.responses.create({ model: 'plain', input: [...wrong] });
       await assert.rejects(
-        asked,
+        pending,
         (error) => error instanceof APIError && error.status === 400 && error.param === param,
       );
     }

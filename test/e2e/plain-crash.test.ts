@@ -216,10 +216,10 @@ describe('a response of a plain model, killed at further points (SQLite)', funct
 
   it('under a WebSocket, beside a compaction, continues after kill -9: over HTTP, then on a new socket', async () => {
     const compacting = Promise.withResolvers<void>();
-    let said = 0;
+    let textTurns = 0;
     let summed = 0;
     const respond = (request: ProviderRequest) => {
-      if (!isCompacting(request)) return said++ === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' });
+      if (!isCompacting(request)) return textTurns++ === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' });
       compacting.resolve();
       return summed++ === 0 ? stallAfter(1, { text: 'Long ago it was.' }) : turn({ text: 'Long ago.' });
     };
@@ -257,7 +257,7 @@ describe('a response of a plain model, killed at further points (SQLite)', funct
     assert.equal((await next.next(({ type }) => /completed$|error/.test(type))).type, 'response.completed');
     assert.match(JSON.stringify(provider.requests.at(-1)?.body.messages), /Long ago\..*And\?/);
     // Each was cut once and repeated; the chat then had one more turn.
-    assert.deepEqual([said, summed], [3, 2]);
+    assert.deepEqual([textTurns, summed], [3, 2]);
   });
 
   it('does not repeat its turn after kill -9 at its function and custom tool calls', async () => {

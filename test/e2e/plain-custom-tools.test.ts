@@ -64,12 +64,12 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     assert.deepEqual(first.tools, [{ ...PATCH, format: { type: 'text' } }]);
     assert.deepEqual(await gateway.ann.responses.retrieve(first.id), first);
     const output = { type: 'custom_tool_call_output' as const, call_id: 'call_1', output: 'applied' };
-    const asked = { role: 'user' as const, content: 'Write it.' };
+    const userMessage = { role: 'user' as const, content: 'Write it.' };
     const reference = { id: call.id ?? '' };
     const answers = [
       await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [output] }),
-      await gateway.ann.responses.create({ ...ask, input: [asked, call, output] }),
-      await gateway.ann.responses.create({ ...ask, input: [asked, reference, output] }),
+      await gateway.ann.responses.create({ ...ask, input: [userMessage, call, output] }),
+      await gateway.ann.responses.create({ ...ask, input: [userMessage, reference, output] }),
     ];
     for (const { output_text: text } of answers) assert.equal(text, 'It says: applied');
     const [question, byId, whole, referred] = gateway.provider.requests.map(({ body }) => body);
@@ -84,7 +84,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
       gateway.bob.responses.create({ ...stranger, previous_response_id: first.id, input: [output] }),
       { status: 404 },
     );
-    await assert.rejects(gateway.bob.responses.create({ ...stranger, input: [asked, reference, output] }), {
+    await assert.rejects(gateway.bob.responses.create({ ...stranger, input: [userMessage, reference, output] }), {
       status: 404,
     });
     await assert.rejects(
@@ -247,10 +247,10 @@ const SHELLS: ShellCase[] = [
 describe('OpenAI’s client-side tools, of a plain model over a chat-only provider', () => {
   /** Calls the tool first with arguments that no client could run, then with `written`. */
   const caller = (name: string, written: object) => (request: ProviderRequest) => {
-    const told = request.body.messages?.at(-1);
-    if (told?.role !== 'tool') return turn({ toolCalls: [{ id: 'call_0', name, arguments: '{"commands": 7}' }] });
-    if (/^Not made/.test(told.content)) return turn({ toolCalls: [{ id: 'call_1', name, arguments: { ...written } }] });
-    return turn({ text: `It says: ${told.content}` });
+    const last = request.body.messages?.at(-1);
+    if (last?.role !== 'tool') return turn({ toolCalls: [{ id: 'call_0', name, arguments: '{"commands": 7}' }] });
+    if (/^Not made/.test(last.content)) return turn({ toolCalls: [{ id: 'call_1', name, arguments: { ...written } }] });
+    return turn({ text: `It says: ${last.content}` });
   };
 
   for (const { tool, written, call, answer, told, events } of SHELLS) {
@@ -272,11 +272,11 @@ describe('OpenAI’s client-side tools, of a plain model over a chat-only provid
       assert.deepEqual(item, { ...call, id: item.id, call_id: 'call_1', status: 'completed' });
       assert.deepEqual(tools, [tool]);
       assert.deepEqual((await gateway.ann.responses.retrieve(id)).output, output);
-      const asked = { role: 'user' as const, content: 'Do it.' };
-      const referred = [asked, { type: 'item_reference' as const, id: item.id }, answer(item.id)];
+      const question = { role: 'user' as const, content: 'Do it.' };
+      const referred = [question, { type: 'item_reference' as const, id: item.id }, answer(item.id)];
       const answers = [
         await gateway.ann.responses.create({ ...ask, previous_response_id: id, input: [answer(item.id)] }),
-        await gateway.ann.responses.create({ ...ask, input: [asked, item, answer(item.id)] }),
+        await gateway.ann.responses.create({ ...ask, input: [question, item, answer(item.id)] }),
         await gateway.ann.responses.create({ ...ask, input: referred }),
       ];
       for (const { output_text: text } of answers) assert.match(text, told);

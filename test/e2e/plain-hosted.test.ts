@@ -95,17 +95,17 @@ describe('hosted tools in responses of a plain model', () => {
     assert.ok(last?.type === 'message' && last.content[0]?.type === 'output_text');
     assert.match(last.content[0].text, /^Found: .*A city in Japan/s);
     assert.equal(response.usage?.output_tokens, 60);
-    const asked = gateway.provider.requests.map(({ body }) => body);
+    const bodies = gateway.provider.requests.map(({ body }) => body);
     assert.deepEqual(
-      asked.map(({ tool_choice }) => tool_choice),
+      bodies.map(({ tool_choice }) => tool_choice),
       ['required', undefined, undefined],
     );
     assert.deepEqual(
-      asked[2]?.messages?.map(({ role }) => role),
+      bodies[2]?.messages?.map(({ role }) => role),
       ['user', 'assistant', 'tool', 'assistant', 'tool'],
     );
     // Each request starts with the one before, so the provider can cache the prefix.
-    assert.deepEqual(asked[2]?.messages?.slice(0, 3), asked[1]?.messages);
+    assert.deepEqual(bodies[2]?.messages?.slice(0, 3), bodies[1]?.messages);
   });
 
   it('are streamed with OpenAI’s events, and a follow-up sees their results', async () => {
@@ -273,8 +273,8 @@ describe('hosted tools in responses of a plain model', () => {
     const before = gateway.provider.requests.length;
     const bounded = await gateway.ann.responses.create({ ...ask, max_tool_calls: 1 });
     assert.deepEqual([bounded.status, bounded.output.length], ['failed', 1]);
-    const asked = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
-    assert.deepEqual(asked.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
-    assert.ok(asked.length < 12, `${asked.length} turns`);
+    const choicesSent = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
+    assert.deepEqual(choicesSent.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
+    assert.ok(choicesSent.length < 12, `${choicesSent.length} turns`);
   });
 });

@@ -119,21 +119,21 @@ describe('an answer whose provider marks messages as commentary or final answer'
       { ...choice?.message },
       { role: 'assistant', content: '{"it":"is"}', refusal: null, reasoning_content: 'I think.\n\nI look.' },
     );
-    const told = { content: '', reasoning_content: '' };
+    const joined = { content: '', reasoning_content: '' };
     for await (const chunk of await client.chat.completions.create({ ...chat, stream: true })) {
-      const { content = '', reasoning_content = '' } = { ...chunk.choices[0]?.delta } as Partial<typeof told>;
-      told.content += content;
-      told.reasoning_content += reasoning_content;
+      const { content = '', reasoning_content = '' } = { ...chunk.choices[0]?.delta } as Partial<typeof joined>;
+      joined.content += content;
+      joined.reasoning_content += reasoning_content;
     }
-    assert.deepEqual(told, { content: '{"it":"is"}', reasoning_content: 'I think.\n\nI look.' });
+    assert.deepEqual(joined, { content: '{"it":"is"}', reasoning_content: 'I think.\n\nI look.' });
   });
 
   it('keeps the phases apart if the provider breaks off between them', async () => {
     const texts = ['I look at it once more.', '{"it":"is"}'];
     const [note, answer] = ['commentary', 'final_answer'].map((phase, n) => turnOf([message(n, phase, `${texts[n]}`)]));
-    const asked = provider.requests.length;
+    const requestsBefore = provider.requests.length;
     provider.respond = (_, n) => {
-      if (n > asked) return answer ?? turnOf(OUTPUT);
+      if (n > requestsBefore) return answer ?? turnOf(OUTPUT);
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, ...note, steps: [...cutOff(note)] };
     };
     const response = await client.responses.create({ ...ask, input: 'Is it?' });

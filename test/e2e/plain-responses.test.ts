@@ -111,10 +111,10 @@ describe('responses of a plain model over a chat-only provider', () => {
       tools: [WEATHER],
     });
     assert.equal(again.output_text, 'It says: 21 degrees');
-    const asked = { role: 'user', content: 'Weather in Kyoto?' };
+    const userMessage = { role: 'user', content: 'Weather in Kyoto?' };
     for (const repeated of [
       [...first.output, output],
-      [asked, call, output],
+      [userMessage, call, output],
     ]) {
       const { output_text } = await gateway.ann.responses.create({
         ...{ model: 'plain', previous_response_id: first.id, tools: [WEATHER] },
@@ -123,8 +123,8 @@ describe('responses of a plain model over a chat-only provider', () => {
       assert.equal(output_text, 'It says: 21 degrees', 'clients may repeat items that the response has');
     }
     const [, byId, whole, , repeating] = gateway.provider.requests;
-    const told = repeating?.body.messages?.map(({ role }) => role);
-    assert.deepEqual(told, ['user', 'user', 'assistant', 'tool']);
+    const roles = repeating?.body.messages?.map(({ role }) => role);
+    assert.deepEqual(roles, ['user', 'user', 'assistant', 'tool']);
     // Only the gateway knows the thoughts that go back to the provider.
     const [question, { reasoning_content: thought, ...said }, result] = byId?.body.messages ?? [];
     assert.equal(thought, 'I ask.');
@@ -223,7 +223,7 @@ describe('responses of a plain model over a chat-only provider', () => {
       bytes,
       top_logprobs: ['a', 'b', 'c'].map((other) => ({ token: other, logprob: -2, bytes: null })),
     });
-    const said = (content: string, ...tokens: object[]) => {
+    const chunkWith = (content: string, ...tokens: object[]) => {
       const whole = chunk({ content }) as { choices: object[] };
       return { ...whole, choices: [{ ...whole.choices[0], logprobs: { content: tokens } }] };
     };
@@ -233,16 +233,16 @@ describe('responses of a plain model over a chat-only provider', () => {
     ];
     await using gateway = await openPlain(() =>
       frames([
-        said('<thi', probable('<thi')),
-        said('nk>Hello</think>', ...['nk>', 'Hello', '</think>', '\n'].map((token) => probable(token))),
-        said('Hello', probable('Hel'), probable('lo')),
-        said('', probable('\\xf0\\x9f', first)),
-        said('😀', probable('\\x98\\x80', second), { token: 'x'.repeat(9999), logprob: 0 }, [], { token: 1 }),
+        chunkWith('<thi', probable('<thi')),
+        chunkWith('nk>Hello</think>', ...['nk>', 'Hello', '</think>', '\n'].map((token) => probable(token))),
+        chunkWith('Hello', probable('Hel'), probable('lo')),
+        chunkWith('', probable('\\xf0\\x9f', first)),
+        chunkWith('😀', probable('\\x98\\x80', second), { token: 'x'.repeat(9999), logprob: 0 }, [], { token: 1 }),
         chunk({}, 'stop'),
       ]),
     );
-    const asked = { model: 'plain', input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
-    const stream = gateway.ann.responses.stream(asked);
+    const body = { model: 'plain', input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
+    const stream = gateway.ann.responses.stream(body);
     const deltas: unknown[] = [];
     for await (const event of stream) if (event.type === 'response.output_text.delta') deltas.push(...event.logprobs);
     const response = await stream.finalResponse();
@@ -250,8 +250,8 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.ok(part?.type === 'output_text');
     assert.equal(part.text, 'Hello😀');
     assert.deepEqual(deltas, part.logprobs);
-    const told = (part.logprobs ?? []).map(({ token, bytes, top_logprobs: { length } }) => [token, bytes, length]);
-    assert.deepEqual(told, [
+    const tokens = (part.logprobs ?? []).map(({ token, bytes, top_logprobs: { length } }) => [token, bytes, length]);
+    assert.deepEqual(tokens, [
       ['Hel', [72, 101, 108], 2],
       ['lo', [108, 111], 2],
       ['\\xf0\\x9f', first, 2],
@@ -318,23 +318,23 @@ describe('responses of a plain model over a chat-only provider', () => {
   });
 
   it('have no logprobs if the provider does not support them, and say so', async () => {
-    const asked = { input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
+    const fields = { input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
     await using gateway = await openPlain(({ body, path }) => {
       if (path.endsWith('/messages')) return status(400);
       return 'logprobs' in body
         ? status(400, { message: "'logprobs' is not supported with this model." })
         : turn({ text: 'Hello there.' });
     });
-    const refused = await gateway.ann.responses.create({ ...asked, model: 'plain' });
+    const refused = await gateway.ann.responses.create({ ...fields, model: 'plain' });
     assert.equal(refused.output_text, 'Hello there.');
     assert.match(JSON.stringify(refused), /"parameter_adapted".*"param":"top_logprobs"/);
     const mute = await fetch(`${gateway.url}/v1/responses`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-ann-0123456789abcdef', 'content-type': 'application/json' },
-      body: JSON.stringify({ ...asked, model: 'mute', background: true }),
+      body: JSON.stringify({ ...fields, model: 'mute', background: true }),
     });
     assert.equal(mute.headers.get('x-ignored-parameters'), 'top_logprobs, include[0]');
-    await assert.rejects(gateway.ann.responses.create({ ...asked, model: 'plain', top_logprobs: 21 }), {
+    await assert.rejects(gateway.ann.responses.create({ ...fields, model: 'plain', top_logprobs: 21 }), {
       status: 400,
       param: 'top_logprobs',
     });
@@ -347,8 +347,8 @@ describe('responses of a plain model over a chat-only provider', () => {
     for await (const event of await gateway.ann.responses.retrieve(id, { stream: true })) {
       if (event.type === 'response.completed') assert.equal(event.response.output_text, 'Hello there.');
     }
-    const asked = { model: 'plain', input: 'Hi', background: true, stream: true as const };
-    const events = await Array.fromAsync(await gateway.ann.responses.create(asked));
+    const body = { model: 'plain', input: 'Hi', background: true, stream: true as const };
+    const events = await Array.fromAsync(await gateway.ann.responses.create(body));
     const [first, last] = [events.at(0), events.at(-1)];
     assert.ok(first?.type === 'response.created' && last?.type === 'response.completed');
     assert.deepEqual([first.response.background, last.response.output_text], [true, 'Hello there.']);
@@ -375,9 +375,9 @@ describe('responses of a plain model over a chat-only provider', () => {
     const twice = [0, 1].map((n) => ({ id: 'call_1', name: 'get_weather', arguments: `{"n":${n}}` }));
     const odd = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":' }];
     await using gateway = await openPlain(({ body }) => {
-      const said = body.messages?.at(-1)?.content;
-      if (said === 'Oddly.') return turn({ reasoning: 'I ask.', toolCalls: odd });
-      return said === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' });
+      const question = body.messages?.at(-1)?.content;
+      if (question === 'Oddly.') return turn({ reasoning: 'I ask.', toolCalls: odd });
+      return question === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' });
     });
     const ask = (fields: object) => gateway.ann.responses.create({ model: 'plain', ...fields });
     const call = { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' };
@@ -420,8 +420,8 @@ describe('responses of a plain model over a chat-only provider', () => {
   });
 
   it('return a refusal as its own content part, also after a cut, and continue from it', async () => {
-    const said = ['I cannot', ' say', ' that.'];
-    const refusing = [...said.map((refusal) => chunk({ refusal })), chunk({}, 'stop')];
+    const pieces = ['I cannot', ' say', ' that.'];
+    const refusing = [...pieces.map((refusal) => chunk({ refusal })), chunk({}, 'stop')];
     await using gateway = await openPlain((_, n) => {
       if (n === 1) return frames(refusing.slice(0, 2), { done: false });
       return n === 2 ? turn({ text: ' that.' }) : frames(refusing);
@@ -506,13 +506,13 @@ describe('responses of a plain model over a chat-only provider', () => {
     const { output, id } = await stream.finalResponse();
     const search = ['tool_search_call', 'tool_search_output', 'function_call'];
     assert.deepEqual(events, [...search, ...search, 'function_call']);
-    const told = { call_id: null, execution: 'server', status: 'completed' };
+    const hostedFields = { call_id: null, execution: 'server', status: 'completed' };
     const [called, found, weather, , group, find, plain] = output;
     assert.deepEqual(
       { ...called, id: '' },
-      { id: '', type: 'tool_search_call', arguments: { paths: ['get_weather'] }, ...told },
+      { id: '', type: 'tool_search_call', arguments: { paths: ['get_weather'] }, ...hostedFields },
     );
-    assert.deepEqual({ ...found, id: '' }, { id: '', type: 'tool_search_output', tools: [deferred], ...told });
+    assert.deepEqual({ ...found, id: '' }, { id: '', type: 'tool_search_output', tools: [deferred], ...hostedFields });
     assert.ok(group?.type === 'tool_search_output' && group.tools[0]?.type === 'namespace');
     assert.deepEqual([group.tools[0].name, group.tools[0].tools[0]?.name], ['crm', 'find']);
     const names = [weather, find, plain].map((item) => item?.type === 'function_call' && [item.namespace, item.name]);
@@ -526,8 +526,8 @@ describe('responses of a plain model over a chat-only provider', () => {
     });
     // Clients send them back as items, as references to them, and by the response's id.
     const references = output.map((item) => ({ type: 'item_reference' as const, id: item.id ?? '' }));
-    for (const said of [output as OpenAI.Responses.ResponseInput, references]) {
-      const next = await gateway.ann.responses.create({ ...ask, input: [...said, ...outputs] });
+    for (const items of [output as OpenAI.Responses.ResponseInput, references]) {
+      const next = await gateway.ann.responses.create({ ...ask, input: [...items, ...outputs] });
       assert.equal(next.output_text, 'Done.');
       const sent = gateway.provider.requests.at(-1)?.body;
       const [turned] = sent?.messages ?? [];

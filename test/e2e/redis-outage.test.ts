@@ -187,8 +187,8 @@ describe('gateways while Redis is unavailable', function () {
       admin.destroy();
     }
     await assertGoesOn(opened);
-    const asked = opened.asked();
-    assert.equal(asked.length, 1, `${asked.map(({ path }) => path)}`);
+    const requests = opened.asked();
+    assert.equal(requests.length, 1, `${requests.map(({ path }) => path)}`);
   });
 
   it('because its user lost its rights: streams stay open, and runs continue when the rights are back', async () => {

@@ -33,9 +33,9 @@ function configOf(provider: { url: string }, { storeUrl, folder }: { storeUrl: s
 }
 
 const system = ({ body }: ProviderRequest) => String(body.messages?.[0]?.content);
-const asked = ({ body }: ProviderRequest) => JSON.stringify(body.messages);
+const messagesOf = ({ body }: ProviderRequest) => JSON.stringify(body.messages);
 const isSection = (request: ProviderRequest, n: number) =>
-  system(request).startsWith('You write one section') && asked(request).includes(`Write section ${n} of`);
+  system(request).startsWith('You write one section') && messagesOf(request).includes(`Write section ${n} of`);
 
 /** Searches, plans and writes three sections; the first script that `once` returns replaces the usual one. */
 function writer(once: (request: ProviderRequest) => Script | undefined, onwards = ' and on.') {
@@ -46,7 +46,7 @@ function writer(once: (request: ProviderRequest) => Script | undefined, onwards 
     if (own) return own;
     for (const n of [1, 2, 3]) {
       if (!isSection(request, n)) continue;
-      return turn({ text: /was interrupted/.test(asked(request)) ? onwards : `Part ${n} [1].` });
+      return turn({ text: /was interrupted/.test(messagesOf(request)) ? onwards : `Part ${n} [1].` });
     }
     if (request.body.tool_choice === 'none') return turn({ text: OUTLINE });
     const hasSearched = request.body.messages?.some(({ role }) => role === 'tool');

@@ -30,10 +30,10 @@ function model(request: SeenRequest, n: number): TurnScript | ReturnType<typeof 
 }
 
 function lastQuestion({ messages }: SeenRequest): string {
-  const asked = messages.findLast(
+  const question = messages.findLast(
     ({ role, content }) => role === 'user' && !content.includes('Now write the final answer'),
   );
-  return asked?.content ?? '';
+  return question?.content ?? '';
 }
 
 /** The facts that the text contains, each with the number of its source. */
@@ -90,12 +90,12 @@ describe('a chain of follow-ups', function () {
 
   it('shows the model the whole conversation, and earlier sources as fenced data', async () => {
     const third = await gateway.respond({ input: 'And both together?', previous_response_id: second.id });
-    const asked = gateway.seen.at(-1);
+    const lastRequest = gateway.seen.at(-1);
     assert.deepEqual(
-      asked?.messages.map(({ role }) => role),
+      lastRequest?.messages.map(({ role }) => role),
       ['system', 'user', 'assistant', 'user', 'assistant', 'user', 'assistant', 'user'],
     );
-    const system = asked?.messages[0]?.content ?? '';
+    const system = lastRequest?.messages[0]?.content ?? '';
     const fenced = /<tool_result-\w+>\n([\s\S]*)\n<\/tool_result-\w+>/.exec(system)?.[1] ?? '';
     assert.match(fenced, /\[1\] Harbour \(corpus:\/\/\/harbour.md\): .*opened in 1871/);
     assert.match(fenced, /\[2\] Bridge \(corpus:\/\/\/bridge.md\): .*12 500 vehicles/);
@@ -132,8 +132,8 @@ describe('a chain of follow-ups', function () {
   });
 
   it('is rejected if the earlier response is unknown, another user’s, deleted or not completed', async () => {
-    const gone = await gateway.respond({ input: 'read mill.md' });
-    await send(gateway, `DELETE /v1/responses/${gone.id}`);
+    const deleted = await gateway.respond({ input: 'read mill.md' });
+    await send(gateway, `DELETE /v1/responses/${deleted.id}`);
     const waiting = await send(gateway, 'POST /v1/responses', {
       body: { model: 'deep', input: 'wait', background: true },
     });
@@ -141,7 +141,7 @@ describe('a chain of follow-ups', function () {
     const tries = [
       ['resp_00000000-0000-4000-8000-000000000000', 'ann', 404, 'not_found'],
       ['nonsense', 'ann', 404, 'not_found'],
-      [gone.id, 'ann', 404, 'not_found'],
+      [deleted.id, 'ann', 404, 'not_found'],
       [first.id, 'bob', 404, 'not_found'],
       [running, 'ann', 400, 'invalid_parameter'],
     ] as const;
@@ -198,14 +198,14 @@ describe('a conversation in the input', function () {
     const asReferences = earlier.output.map(({ id }) => ({ type: 'item_reference', id }));
     const referred = await gateway.respond({ input: [...asReferences, { role: 'user', content: 'And now?' }] });
     assert.match(referred.output_text, /opened in 1871/);
-    const asked = gateway.seen.at(-1)?.messages ?? [];
+    const lastMessages = gateway.seen.at(-1)?.messages ?? [];
     assert.deepEqual(
-      asked.map(({ role }) => role),
+      lastMessages.map(({ role }) => role),
       ['system', 'assistant', 'assistant', 'user', 'assistant', 'user'],
       'reasoning is dropped',
     );
     assert.match(
-      asked[1]?.content ?? '',
+      lastMessages[1]?.content ?? '',
       /Result: <tool_result-\w+>\n[\s\S]*opened in 1871[\s\S]*\n<\/tool_result-\w+>/,
     );
     const foreign = await send(gateway, 'POST /v1/responses', {

@@ -40,11 +40,11 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
     it('repeats the approved call that kill -9 cut, and keeps the earlier calls of its turn', async () => {
       await using provider = await startScriptedProvider({ respond: script });
       const called = Promise.withResolvers<void>();
-      let told = 0;
+      let calls = 0;
       const tell = () => {
         called.resolve();
         // The first time it never answers.
-        return told++ === 0 ? undefined : { content: [{ type: 'text', text: 'Told.' }] };
+        return calls++ === 0 ? undefined : { content: [{ type: 'text', text: 'Told.' }] };
       };
       const mcp = await startScriptedMcpServer({ tools: { tell: { call: tell } } });
       await using _mcp = mcp;
@@ -109,10 +109,10 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
       );
       assert.match(JSON.stringify(last.response.output[0]), /srv\.tell.*Told\./);
       assert.match(JSON.stringify(last.response.output[1]), /limits/);
-      assert.equal(told, 2);
+      assert.equal(calls, 2);
       assert.equal(provider.requests.length, 2);
-      const said = provider.requests[1]?.body.messages?.map(({ role }) => role);
-      assert.deepEqual(said, ['system', 'user', 'assistant', 'tool', 'tool', 'tool']);
+      const roles = provider.requests[1]?.body.messages?.map(({ role }) => role);
+      assert.deepEqual(roles, ['system', 'user', 'assistant', 'tool', 'tool', 'tool']);
     });
   });
 }

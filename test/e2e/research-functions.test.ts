@@ -109,9 +109,9 @@ describe('client functions in research', () => {
     assert.equal(first.usage?.input_tokens, 100);
     assert.equal(response.usage?.input_tokens, 200);
     // Each request starts with the one before, across responses.
-    const asked = gateway.provider.requests.map(({ body }) => body.messages ?? []);
-    for (const [at, messages] of asked.slice(1, STOPS + 1).entries()) {
-      assert.deepEqual(messages.slice(0, asked[at]?.length), asked[at]);
+    const prompts = gateway.provider.requests.map(({ body }) => body.messages ?? []);
+    for (const [at, messages] of prompts.slice(1, STOPS + 1).entries()) {
+      assert.deepEqual(messages.slice(0, prompts[at]?.length), prompts[at]);
     }
   });
 
@@ -182,8 +182,8 @@ describe('client functions in research', () => {
     // The whole thread also continues without the id. With the id, the question is not repeated.
     const whole = [{ role: 'user' as const, content: 'How old?' }, call, outputFor(call, 'Old.')];
     await gateway.ann.responses.create({ model: 'deep', previous_response_id, input: whole, tools });
-    const asked = (gateway.provider.requests.at(-1)?.body.messages ?? []).filter(({ role }) => role === 'user');
-    assert.equal(asked.filter(({ content }) => String(content).includes('How old?')).length, 1);
+    const userMessages = (gateway.provider.requests.at(-1)?.body.messages ?? []).filter(({ role }) => role === 'user');
+    assert.equal(userMessages.filter(({ content }) => String(content).includes('How old?')).length, 1);
     const again = await gateway.ann.responses.create({ model: 'deep', input: whole, tools });
     assert.equal(gateway.search.requests.length, 1);
     assert.equal(callsIn(again).length, 1);
@@ -253,19 +253,19 @@ describe('client functions in research', () => {
     for (const model of ['seeing', 'deep']) {
       const first = await gateway.ann.responses.create({ model, input: 'How old is Kyoto?', tools });
       const input = callsIn(first).map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output }));
-      const said = {
+      const comment = {
         role: 'user' as const,
         content: [{ type: 'input_text' as const, text: 'See mine, too.' }, picture],
       };
-      const asked = (...more: (typeof said)[]) =>
+      const askWith = (...more: (typeof comment)[]) =>
         gateway.ann.responses.create({ model, previous_response_id: first.id, input: [...input, ...more], tools });
-      if (model === 'seeing') await asked(said);
+      if (model === 'seeing') await askWith(comment);
       else {
-        await assert.rejects(asked(said), { status: 400, param: 'input[1].content[1]' });
-        await asked();
+        await assert.rejects(askWith(comment), { status: 400, param: 'input[1].content[1]' });
+        await askWith();
       }
       const sent = gateway.provider.requests.at(-1)?.body.messages ?? [];
-      const told = sent.findLast(({ role }) => role === 'tool')?.content;
+      const toolMessage = sent.findLast(({ role }) => role === 'tool')?.content;
       const shown = sent.slice(-2).filter(({ role, content }) => role === 'user' && Array.isArray(content));
       assert.deepEqual(
         shown.map(({ content }) => content.map(({ type, text }: { type: string; text?: string }) => text ?? type)),
@@ -276,7 +276,7 @@ describe('client functions in research', () => {
             ]
           : [],
       );
-      assert.match(told, model === 'seeing' ? /Look here:\n\(an image, which follows\)/ : /which is not shown/);
+      assert.match(toolMessage, model === 'seeing' ? /Look here:\n\(an image, which follows\)/ : /which is not shown/);
       // The same holds for a thread that the client brings along.
       const foreign = { type: 'function_call' as const, call_id: 'call_x', name: 'look', arguments: '{}' };
       const thread = [
@@ -347,8 +347,8 @@ describe('client functions in research', () => {
     for (const tools of [[ASK_DESK], [ASK_DESK, { type: 'web_search' as const }]]) {
       const before = gateway.provider.requests.length;
       await gateway.ann.responses.create({ ...ask, tools, tool_choice: { type: 'web_search_preview' } });
-      const asked = gateway.provider.requests[before]?.body;
-      assert.deepEqual(asked?.tool_choice, { type: 'function', function: { name: 'web_search' } });
+      const firstBody = gateway.provider.requests[before]?.body;
+      assert.deepEqual(firstBody?.tool_choice, { type: 'function', function: { name: 'web_search' } });
     }
     for (const [body, param] of [
       [{ tool_choice: 'required' }, 'tool_choice'],
@@ -363,11 +363,11 @@ describe('client functions in research', () => {
       [{ tools: [{ ...ASK_DESK, name: 'ask_user' }] }, 'tools'],
       [{ tools: [ASK_DESK, ASK_DESK] }, 'tools'],
     ] as const) {
-      const asked = gateway.ann.responses.create({
+      const pending = gateway.ann.responses.create({
         ...ask,
         ...body,
       } as OpenAI.Responses.ResponseCreateParamsNonStreaming);
-      await assert.rejects(asked, { status: 400, param });
+      await assert.rejects(pending, { status: 400, param });
     }
     const none = await gateway.ann.responses.create({ ...ask, tools: [ASK_DESK], tool_choice: 'none' });
     assert.deepEqual(none.tools, []);

@@ -54,9 +54,9 @@ describe('a store that is backed up while a gateway uses it, and restored into a
     const response = await ended(former, first);
     const replay = await read(former, `/v1/responses/${first}?stream=true`);
     assert.match(replay.text, /event: response.completed/);
-    const asked = provider.requests.length;
+    const requestsBefore = provider.requests.length;
     const open = await submit(former, { input: 'What is Elmsworth?' });
-    await provider.waitForRequest(asked + 1);
+    await provider.waitForRequest(requestsBefore + 1);
 
     await mkdir(join(folder.path, 'restored'));
     const config = join(folder.path, 'gateway.yaml');

@@ -32,21 +32,21 @@ describe('a gateway whose store is slow or cut off', function () {
     stack = new AsyncDisposableStack();
     stack.use(redis);
     const [slow, cut] = await Promise.all([
-      ended(1, (way) => {
-        way.latencyMs = 900;
+      ended(1, (proxy) => {
+        proxy.latencyMs = 900;
       }),
-      ended(2, (way) => way.cut()),
+      ended(2, (proxy) => proxy.cut()),
     ]);
     endings = { slow, cut };
   });
   after(() => stack?.disposeAsync());
 
   /** Starts a gateway behind a proxy of its own with two runs, breaks the proxy and stops the gateway. */
-  async function ended(database: number, breakProxy: (way: TcpProxy) => void): Promise<Ending> {
-    const way = stack.use(await startTcpProxy(redis.port));
+  async function ended(database: number, breakProxy: (proxy: TcpProxy) => void): Promise<Ending> {
+    const proxy = stack.use(await startTcpProxy(redis.port));
     const instances: Instances = stack.use(
       await startInstances({
-        storeUrl: `redis://127.0.0.1:${way.port}/${database}`,
+        storeUrl: `redis://127.0.0.1:${proxy.port}/${database}`,
         names: ['only'],
         config: { server: { port: 0, shutdown_grace_seconds: GRACE_SECONDS } },
       }),
@@ -57,7 +57,7 @@ describe('a gateway whose store is slow or cut off', function () {
     await instances.provider.waitForRequest(2);
     const answers = ids.map((id) => fetch(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS }));
     const readers = (await Promise.all(answers)).map((response) => response.text());
-    breakProxy(way);
+    breakProxy(proxy);
     const began = performance.now();
     const code = await gateway.terminate();
     return { code, tookMs: performance.now() - began, ids, streams: await Promise.all(readers) };

@@ -33,7 +33,7 @@ describe('a gateway that is told to stop', function () {
 
   it('refuses new work with 503 while a running chat completion continues to its end', async () => {
     await using gateway = await start({ shutdown_grace_seconds: 20 });
-    const asked = send(gateway, '/chat/completions', { body: CHAT });
+    const pending = send(gateway, '/chat/completions', { body: CHAT });
     await provider.waitForRequest(1);
     const closed = gateway.gateway.close();
 
@@ -45,7 +45,7 @@ describe('a gateway that is told to stop', function () {
     assert.equal(readiness.status, 503);
 
     release();
-    const payloads = payloadsOf(await (await asked).text());
+    const payloads = payloadsOf(await (await pending).text());
     assert.equal(payloads.at(-1), '[DONE]');
     assert.match(JSON.stringify(payloads), /execution/);
     await closed;

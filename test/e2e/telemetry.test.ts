@@ -220,13 +220,13 @@ describe('OpenTelemetry', () => {
     });
     const body = { model: 'deep', input: QUESTION, background: true, webhook: { url: receiver.url, secret: SECRET } };
     assert.equal((await send(scene.gateway, '/responses', { body, headers: TRACE })).status, 200);
-    const [told] = await receiver.waitFor(1);
+    const [message] = await receiver.waitFor(1);
     await scene.close();
     const request = only(collector.spans, 'POST /v1/responses');
     const telling = only(collector.spans, 'webhook response.completed');
     assert.deepEqual([telling.parentSpanId, telling.kind, telling.failed], [request.spanId, 3, false]);
     assert.equal(telling.attributes['http.response.status_code'], 204);
-    assert.equal(told?.headers.traceparent, `00-${TRACE_ID}-${telling.spanId}-01`);
+    assert.equal(message?.headers.traceparent, `00-${TRACE_ID}-${telling.spanId}-01`);
     assert.deepEqual(below(collector.spans, request).sort(), [
       'invoke_agent deep',
       'store create',
@@ -321,8 +321,8 @@ describe('OpenTelemetry', () => {
     await scene.close();
     const all = JSON.stringify([collector.spans, collector.points]);
     assert.ok(collector.spans.length > 10);
-    for (const said of ['Quiberon', 'metres', 'tides.txt', CLIENT_KEY, PROVIDER_KEY, COLLECTOR_KEY, 'broken']) {
-      assert.ok(!all.includes(said), said);
+    for (const content of ['Quiberon', 'metres', 'tides.txt', CLIENT_KEY, PROVIDER_KEY, COLLECTOR_KEY, 'broken']) {
+      assert.ok(!all.includes(content), content);
     }
   });
 
@@ -405,9 +405,9 @@ describe('OpenTelemetry', () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector, { contents: true }));
     const tracer = trace.getTracer('long');
-    const said = 'ä'.repeat(16_384);
+    const long = 'ä'.repeat(16_384);
     for (let n = 0; n < 150; n++)
-      tracer.startSpan('one', { attributes: { first: said, second: said, third: said } }).end();
+      tracer.startSpan('one', { attributes: { first: long, second: long, third: long } }).end();
     await scene.close();
     assert.equal(named(collector.spans, 'one').length, 150);
     const bytes = collector.exports.map((taken) => taken.bytes);
@@ -451,26 +451,26 @@ describe('OpenTelemetry', () => {
       for (let n = 0; n < 3; n++) await research(scene);
       await scene.close();
       assert.equal(collecting.exports.length > 0, answer !== undefined);
-      const told = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
-      assert.ok(told.length > 0 && told.length <= 2, told.join(''));
-      assert.match(told.join(''), said);
+      const lines = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
+      assert.ok(lines.length > 0 && lines.length <= 2, lines.join(''));
+      assert.match(lines.join(''), said);
       assert.ok(!scene.log.join('').includes(COLLECTOR_KEY));
     });
   }
 
   it('leaves no export behind whose failure the next gateway of the process would log', async () => {
-    const asked: ServerResponse[] = [];
-    await using busy = await startOtlpCollector({ answer: (response) => void asked.push(response) });
+    const unanswered: ServerResponse[] = [];
+    await using busy = await startOtlpCollector({ answer: (response) => void unanswered.push(response) });
     await using first = await openScene(to(busy));
     await research(first);
     await first.close();
     assert.match(first.log.join(''), /too slow to take the last spans/);
     await using collector = await startOtlpCollector();
     await using next = await openScene(to(collector));
-    for (const response of asked) response.writeHead(413).end();
+    for (const response of unanswered) response.writeHead(413).end();
     await research(next);
     await next.close();
-    assert.ok(asked.length > 0 && collector.exports.length > 0);
+    assert.ok(unanswered.length > 0 && collector.exports.length > 0);
     assert.doesNotMatch(next.log.join(''), /could not be exported/);
   });
 

@@ -92,15 +92,15 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
         ids.push((await jsonOf(task)).id);
       }
       const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${gateway.url}/v1` });
-      const told = { '/own': new Set<string>(), '/key': new Set<string>() };
+      const notified = { '/own': new Set<string>(), '/key': new Set<string>() };
       for (const { path, body, headers } of await receiver.waitFor(8)) {
         const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
         await client.webhooks.unwrap(body, sent, path === '/own' ? SECRET : KEY_SECRET);
         const event = JSON.parse(body);
         assert.match(event.type, /^(response|task)\.completed$/);
-        told[path === '/own' ? '/own' : '/key'].add(event.data.id);
+        notified[path === '/own' ? '/own' : '/key'].add(event.data.id);
       }
-      assert.deepEqual([[...told['/own']].sort(), [...told['/key']].sort()], [ids.toSorted(), ids.toSorted()]);
+      assert.deepEqual([[...notified['/own']].sort(), [...notified['/key']].sort()], [ids.toSorted(), ids.toSorted()]);
       const sent = JSON.stringify(provider.requests.map(({ body }) => body));
       assert.ok(!sent.includes('webhook') && !sent.includes(SECRET), 'a provider knows nothing of it');
       const streamed = await client.responses.retrieve(ids[0] ?? '');

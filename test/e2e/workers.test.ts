@@ -102,23 +102,24 @@ describe('a gateway in several processes over SQLite', function () {
     });
     await allWorkers(gateway, []);
     await inTime(LEAVE_MS, 'leaving them', async () => {
-      const asked = provider.requests.length;
+      const requestsBefore = provider.requests.length;
       const leaving = new AbortController();
       for (let n = 0; n < 4; n++) {
-        const messages = [{ role: 'user', content: `Who stays, ${asked + n}?` }];
+        const messages = [{ role: 'user', content: `Who stays, ${requestsBefore + n}?` }];
         const body = JSON.stringify({ model: 'researcher', messages, stream: n % 2 === 0 });
         const headers = { ...HEADERS, connection: 'close' };
         fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body, signal: leaving.signal })
           .then((response) => response.text())
           .catch(() => {});
-        await provider.waitForRequest(asked + n + 1);
+        await provider.waitForRequest(requestsBefore + n + 1);
       }
       gateway.child.kill('SIGSTOP');
       try {
-        const left = performance.now();
+        const disconnectedAt = performance.now();
         leaving.abort();
-        for (const { closed } of provider.requests.slice(asked)) assert.deepEqual(await closed, { left: true });
-        return performance.now() - left;
+        for (const { closed } of provider.requests.slice(requestsBefore))
+          assert.deepEqual(await closed, { left: true });
+        return performance.now() - disconnectedAt;
       } finally {
         gateway.child.kill('SIGCONT');
       }

@@ -167,9 +167,9 @@ describe('docs/examples/kubernetes', () => {
   });
 
   it('scales by the metrics that its adapter provides', () => {
-    const given = ADAPTER.rules.external.map(({ name }) => name.as);
-    const asked = AUTOSCALER.spec.metrics.map(({ external }) => external.metric.name);
-    assert.deepEqual(asked, given);
+    const provided = ADAPTER.rules.external.map(({ name }) => name.as);
+    const used = AUTOSCALER.spec.metrics.map(({ external }) => external.metric.name);
+    assert.deepEqual(used, provided);
   });
 
   describe('with a gateway', function () {

@@ -300,17 +300,17 @@ describe('docs/operations', () => {
 
   it('requests only paths that the gateway serves', async () => {
     await using gateway = await openGateway();
-    let asked = 0;
+    let requestCount = 0;
     for (const page of PAGES) {
       for (const [, path = ''] of read(page).matchAll(/\$(?:ADMIN|GATEWAY)(\/[\w/.]+)/g)) {
         const headers = { authorization: `Bearer ${KEYS.ann}` };
         const answer = await fetch(gateway.url + path, { headers });
         const body = await answer.text();
         assert.notEqual(answer.status, 404, `${page}: ${path} is answered with ${body}`);
-        asked++;
+        requestCount++;
       }
     }
-    assert.ok(asked > 10);
+    assert.ok(requestCount > 10);
   });
 
   describe('with promtool', () => {

@@ -67,16 +67,16 @@ function takesLonger(go: () => void, ms: number): boolean {
 
 /** The first attack on which an expression is slow, or undefined. */
 function slowAt(regex: FoundRegex): string | undefined {
-  const told = (text: string) =>
+  const describeSlow = (text: string) =>
     `${preciseMs(runRegex(regex, text)).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
   for (const { length, maxMs } of SHORT) {
     const slow = attacksOn(regex, length).find((text) => takesLonger(runRegex(regex, text), maxMs));
-    if (slow !== undefined) return told(slow);
+    if (slow !== undefined) return describeSlow(slow);
   }
   for (const [index, text] of attacksOn(regex, LONG).entries()) {
     if (!takesLonger(runRegex(regex, text), FAST_MS)) continue;
     const part = (share: number) => (share === 1 ? text : (attacksOn(regex, LONG * share)[index] ?? ''));
-    if (growsTooFast((share) => runRegex(regex, part(share)))) return told(text);
+    if (growsTooFast((share) => runRegex(regex, part(share)))) return describeSlow(text);
   }
   return undefined;
 }

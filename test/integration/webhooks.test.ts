@@ -234,15 +234,15 @@ describe('webhooks', () => {
   it('disconnect from a receiver that keeps sending', async function () {
     // The default limit of the test would also allow the timeout after half a minute of silence.
     this.timeout(patience(5));
-    const left = Promise.withResolvers<void>();
+    const disconnected = Promise.withResolvers<void>();
     await using web = await startWebServer((_, response) => {
-      response.once('close', () => left.resolve());
+      response.once('close', () => disconnected.resolve());
       response.writeHead(200).write('and another thing');
     });
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: web.origin });
     await hooks.webhooks.deliverEnd(run.id);
-    await left.promise;
+    await disconnected.promise;
     assert.equal((await hooks.webhooks.listDeliveries(run))[0]?.attempts[0]?.status_code, 200);
   });
 

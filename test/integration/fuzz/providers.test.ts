@@ -87,9 +87,9 @@ function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {
     failureOf: (payload) => failureOfStreamError(payload, MASK),
     tools: [tool('a_tool', { n: 'integer' }), tool('web_search', { query: 'string' })],
   });
-  let said = 0;
+  let emitted = 0;
   const collect = () => {
-    for (const { delta } of reader.deltas.take()) said += delta.length;
+    for (const { delta } of reader.deltas.take()) emitted += delta.length;
   };
   const third = Math.floor(bytes.length / 3);
   for (const piece of [bytes.subarray(0, third), bytes.subarray(third, 2 * third), bytes.subarray(2 * third)]) {
@@ -99,8 +99,8 @@ function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {
   for (const payload of stream.end()) reader.accept(payload);
   collect();
   const { parts } = reader.finish();
-  for (const { delta } of parts) said += delta.length;
-  assert.ok(said <= 4 * bytes.length + 1000, 'a turn emits no more than was sent');
+  for (const { delta } of parts) emitted += delta.length;
+  assert.ok(emitted <= 4 * bytes.length + 1000, 'a turn emits no more than was sent');
 }
 
 const isFailure = (error: unknown) => error instanceof AttemptFailure;

@@ -35,11 +35,9 @@ describe('facts in the model’s notes and in results', function () {
     for (const where of ['its message', 'its thoughts'] as const) {
       it(`noted in ${where} all reach the answer: ${turns} turns in ${context} tokens`, async () => {
         const calls = (n: number): TurnScript => {
-          const said = `I look at chapter ${n} of the handbook now. ${noteOf(n)} That may help.`;
+          const text = `I look at chapter ${n} of the handbook now. ${noteOf(n)} That may help.`;
           const call = readOrSearch(n);
-          return where === 'its message'
-            ? { toolCalls: call.toolCalls ?? [], text: said }
-            : { ...call, reasoning: said };
+          return where === 'its message' ? { toolCalls: call.toolCalls ?? [], text } : { ...call, reasoning: text };
         };
         const book = handbook({ chapters: turns, length: 5000 });
         let arrived = new Set<number>();
@@ -134,10 +132,10 @@ describe('the notes of a turn', function () {
     notesIn({ text, reasoning }, { turn: 1, about }).map(({ note }) => note);
 
   it('contain findings, not plans', () => {
-    const said =
+    const text =
       'I will look for the tower now. The tower is 112 m high [3]. Let me search for more. Is it the highest? ' +
       'I found that the bridge is closed. We should check page 12. - Noted: Edda Varn built it.';
-    assert.deepEqual(notes(said), [
+    assert.deepEqual(notes(text), [
       'The tower is 112 m high [3].',
       'I found that the bridge is closed.',
       'Edda Varn built it.',

@@ -112,19 +112,19 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
     if (turn.crash) await revive();
     const room = await context.makeRoom([]);
     if (room) add(room);
-    const asked = context.messages([]);
-    requests.push({ messages: asked.messages, made: room !== undefined });
+    const sent = context.messages([]);
+    requests.push({ messages: sent.messages, made: room !== undefined });
     // An instance that takes the run over after the request was sent would send the same request.
     await revive();
     assert.equal(await context.makeRoom([]), undefined, 'room is made once');
-    assert.deepEqual(context.messages([]).messages, asked.messages);
+    assert.deepEqual(context.messages([]).messages, sent.messages);
     if (turn.refused) {
-      context.window.refused(asked.estimate, 100);
-      add({ t: 'spent', usage: usageOf(0), tooLarge: asked.estimate, asked: 100 });
+      context.window.refused(sent.estimate, 100);
+      add({ t: 'spent', usage: usageOf(0), tooLarge: sent.estimate, asked: 100 });
       continue;
     }
-    const input = Math.round(asked.estimate * turn.counted);
-    context.window.learn(asked.estimate, input);
+    const input = Math.round(sent.estimate * turn.counted);
+    context.window.learn(sent.estimate, input);
     const calls = turn.results.map((_, i) => ({
       id: `call_${n}_${i}`,
       call: state.calls.size + i,
@@ -143,7 +143,7 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
       calls,
       cut: false,
       invented: false,
-      estimate: asked.estimate,
+      estimate: sent.estimate,
       elapsedMs: n,
       notes: notesIn({ text: content, reasoning: '' }, { turn: n + 1, about: context.about }),
       ...(state.turns === 0 ? { opening: context.opening } : {}),

@@ -250,10 +250,10 @@ describe('a run that is taken over', function () {
           const { requests, response } = await interrupted({ conversation, tool: pages(), reached, end });
           const answerCut = at === TURNS.length - 1 && halfway;
           if (answerCut) {
-            const [asked, ...others] = requests;
+            const [continuation, ...others] = requests;
             assert.equal(others.length, 0);
-            assert.deepEqual(asked?.slice(0, 2), whole.requests.at(-1)?.slice(0, 2));
-            assert.equal(asked?.at(-2)?.content, halves(TURNS.at(-1)?.text)[0]);
+            assert.deepEqual(continuation?.slice(0, 2), whole.requests.at(-1)?.slice(0, 2));
+            assert.equal(continuation?.at(-2)?.content, halves(TURNS.at(-1)?.text)[0]);
           } else assert.deepEqual(requests, whole.requests.slice(at), `at request ${at}`);
           assert.equal(response.output_text, whole.response.output_text);
           assert.equal(response.usage.num_tool_calls, whole.response.usage.num_tool_calls);
@@ -266,14 +266,14 @@ describe('a run that is taken over', function () {
     }
 
     it(`(${end}) sends the requests that it would have sent, whichever tool call was under way`, async () => {
-      for (const held of ['p0', 'p1', 'p2', 'p3', 'none', 'p4', 'p5', 'p7', 'p8']) {
+      for (const heldPage of ['p0', 'p1', 'p2', 'p3', 'none', 'p4', 'p5', 'p7', 'p8']) {
         const conversation = new Conversation();
         let reached = false;
-        const tool = pages({ page: held, reached: () => (reached = true) });
+        const tool = pages({ page: heldPage, reached: () => (reached = true) });
         const { requests, response } = await interrupted({ conversation, tool, reached: () => reached, end });
         const sent = new Set(whole.requests.map((messages) => JSON.stringify(messages)));
-        const outOfOrder = held === 'p0' || held === 'p7';
-        if (!outOfOrder) assert.deepEqual(requests, whole.requests.slice(-requests.length), held);
+        const outOfOrder = heldPage === 'p0' || heldPage === 'p7';
+        if (!outOfOrder) assert.deepEqual(requests, whole.requests.slice(-requests.length), heldPage);
         else assert.ok(requests.some((messages) => sent.has(JSON.stringify(messages))));
         assert.equal(response.usage.total_tokens, whole.response.usage.total_tokens);
         assert.equal(response.usage.num_tool_calls, whole.response.usage.num_tool_calls);
@@ -292,16 +292,16 @@ describe('a run that is taken over', function () {
           // Today the answer and the end are one append. Older gateways stored them apart, as this does.
           const { end: _, frames, ...rest } = batch;
           const count = decodeFrames(frames).findIndex(({ type }) => type === 'response.output_text.done');
-          const kept = frames.subarray(0, offsetAfter(frames, count));
-          assert.equal((await store.append(id, { ...rest, frames: kept, count })).result, 'ok');
+          const answerOnly = frames.subarray(0, offsetAfter(frames, count));
+          assert.equal((await store.append(id, { ...rest, frames: answerOnly, count })).result, 'ok');
           stuck.resolve();
           await over.promise;
           return await store.append(id, batch);
         },
       });
       const text = '{"all": "is known"}';
-      const said = new ScriptedModel((request) => (isAnswerTurn(request) ? { text: [text] } : { text: ['Ready.'] }));
-      await using first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
+      const model = new ScriptedModel((request) => (isAnswerTurn(request) ? { text: [text] } : { text: ['Ready.'] }));
+      await using first = await openHarness({ chat: model, tools: [pages()], store: neverEnding });
       const { run } = await first.runs.submit(question({ research: { format } }));
       await stuck.promise;
       await store.claim(run.id, { leaseMs: 0, force: true });

@@ -100,9 +100,9 @@ describe('JSON schemas of clients', function () {
     schemas = new SchemaChecks({ size: 1, maxWaiting: 1, jobMs: 300 });
     const leaving = new AbortController();
     const first = schemas.check(ENDLESS, { signal });
-    const left = schemas.check({ schema: {} }, { signal: leaving.signal });
+    const abandoned = schemas.check({ schema: {} }, { signal: leaving.signal });
     leaving.abort(new Error('left'));
-    await assert.rejects(left, /left/);
+    await assert.rejects(abandoned, /left/);
     await Promise.all([first, schemas.check({ schema: {} }, { signal })]);
   });
 

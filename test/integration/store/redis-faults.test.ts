@@ -375,8 +375,8 @@ describe('the Redis store when Redis fails', function () {
     await store.append(run.id, ending(token, 4, 'completed'));
     await store.compressEnded({ endedForMs: 0, limit: 100 });
     for (const part of ['run', 'transcript', 'sealed']) {
-      const left = Number(await admin('PTTL', `${prefix}:{${run.id}}:${part}`));
-      assert.ok(left > 55_000 && left < 26 * 3_600_000, `${part}: ${left}`);
+      const ttlMs = Number(await admin('PTTL', `${prefix}:{${run.id}}:${part}`));
+      assert.ok(ttlMs > 55_000 && ttlMs < 26 * 3_600_000, `${part}: ${ttlMs}`);
       await admin('DEL', `${prefix}:{${run.id}}:${part}`);
     }
     clock.ms += 60_000;

@@ -48,12 +48,12 @@ describe('polling accepted runs over a Redis with a replica', function () {
 
   /** Submits runs and polls them at both instances until after their end, until there were `polls` polls. */
   async function pollAroundEnds(polls: number, ask: Poll): Promise<void> {
-    let asked = 0;
+    let pollCount = 0;
     const poller = async (at: TestGateway, id: string) => {
-      for (let behind = 0; behind < BEHIND; asked++) if ((await ask(at, id)) === 'COMPLETED') behind++;
+      for (let behind = 0; behind < BEHIND; pollCount++) if ((await ask(at, id)) === 'COMPLETED') behind++;
     };
     const runs = async () => {
-      while (asked < polls) {
+      while (pollCount < polls) {
         const { status, text, json } = await send(here, 'POST /v1/async', {
           body: { model: 'deep', messages: [{ role: 'user', content: 'Why?' }] },
         });

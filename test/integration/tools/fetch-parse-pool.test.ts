@@ -63,8 +63,8 @@ describe('parser processes', function () {
     const [child] = (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
     const status = await readFile(`/proc/${child}/status`, 'utf8');
     assert.match(status, /^NoNewPrivs:\t1$/m);
-    const way = process.getuid?.() === 0 ? await findConfinement() : undefined;
-    if (way?.restrictions.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
+    const confinement = process.getuid?.() === 0 ? await findConfinement() : undefined;
+    if (confinement?.restrictions.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
     assert.match(status, /^CapEff:\t0+$/m);
   });
 
@@ -109,14 +109,14 @@ describe('parser processes', function () {
     const started = async () => (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
     using pool = new ParsePool({ size: 1, limits: { timeMs: 300 } });
     const leaving = new AbortController();
-    const left = pool.parse(GOOD, { signal: leaving.signal });
+    const abandoned = pool.parse(GOOD, { signal: leaving.signal });
     let children: number[] = [];
     while (children.length === 0) children = await started();
     const [child] = children;
     assert.ok(child !== undefined);
     process.kill(child, 'SIGSTOP');
     leaving.abort(new Error('left'));
-    await assert.rejects(left, /left/);
+    await assert.rejects(abandoned, /left/);
     const read = pool.parse(GOOD, { signal: never });
     // How long a start takes on an overloaded machine; this is why the test takes more than ten seconds.
     await delay(10_500);

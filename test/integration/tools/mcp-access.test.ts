@@ -62,11 +62,14 @@ interface TokenRequest {
 
 /** An authorization server with its metadata; `resource` is the MCP server it protects. */
 async function startAuthorizationServer(options: { token: string; resource?: () => string; host?: string }) {
-  const asked: TokenRequest[] = [];
+  const tokenRequests: TokenRequest[] = [];
   const json = (response: ServerResponse, body: JsonObject) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   const give = async (request: IncomingMessage, response: ServerResponse) => {
-    asked.push({ authorization: request.headers.authorization, form: new URLSearchParams(await text(request)) });
+    tokenRequests.push({
+      authorization: request.headers.authorization,
+      form: new URLSearchParams(await text(request)),
+    });
     json(response, { access_token: options.token, token_type: 'Bearer', expires_in: 3600 });
   };
   const web: WebServer = await startWebServer((request, response) => {
@@ -86,7 +89,7 @@ async function startAuthorizationServer(options: { token: string; resource?: () 
     }
     response.writeHead(404).end();
   }, options.host);
-  return Object.assign(web, { asked });
+  return Object.assign(web, { tokenRequests });
 }
 
 /** Text as its UTF-8 bytes in a header. */
@@ -137,13 +140,13 @@ describe('credentials for MCP servers', function () {
     const url = `${new URL(server.url).origin}/s/${key}/mcp?apiKey=${encodeURIComponent(parameter)}`;
     const basic = `Basic ${Buffer.from('user:pass-word-12345').toString('base64')}`;
     const oauth = { clientId: 'c', clientSecret: SECRET, tokenUrl: `${authorization.origin}/token` };
-    const given: Pick<HttpMcpServer, 'accessToken' | 'headers' | 'oauth'>[] = [
+    const credentialSets: Pick<HttpMcpServer, 'accessToken' | 'headers' | 'oauth'>[] = [
       { accessToken: SECRET },
       { headers: { authorization: `Bearer ${SECRET}` } },
       { headers: { authorization: basic, 'x-api-key': SECRET } },
       { oauth },
     ];
-    for (const credentials of given) {
+    for (const credentials of credentialSets) {
       await using opened = open({ url, ...credentials });
       const tools = await opened.tools({ signal: never });
       const context = { signal: never, log: silentLogger };
@@ -209,8 +212,8 @@ describe('credentials for MCP servers', function () {
     await using opened = open({ url: server.url, oauth });
     assert.equal(await echo(opened), 'let in');
     assert.equal(await echo(opened), 'let in');
-    assert.equal(authorization.asked.length, 1);
-    const [first] = authorization.asked;
+    assert.equal(authorization.tokenRequests.length, 1);
+    const [first] = authorization.tokenRequests;
     assert.equal(first?.authorization, `Basic ${Buffer.from(`client%3A1:${SECRET}`).toString('base64')}`);
     assert.deepEqual(Object.fromEntries(first?.form ?? []), {
       grant_type: 'client_credentials',
@@ -219,7 +222,7 @@ describe('credentials for MCP servers', function () {
     });
     token = 'second';
     assert.equal(await echo(opened), 'let in');
-    assert.equal(authorization.asked.length, 2);
+    assert.equal(authorization.tokenRequests.length, 2);
   });
 
   it('of an OAuth client find the token endpoint in the metadata of the configured issuer', async () => {
@@ -231,7 +234,7 @@ describe('credentials for MCP servers', function () {
     await using opened = open({ url: server.url, oauth, headers: { 'x-api-key': SECRET } });
     assert.equal(await echo(opened), 'let in');
     assert.ok(server.headers.every((headers) => headers['x-api-key'] === SECRET));
-    assert.equal(authorization.asked.length, 1);
+    assert.equal(authorization.tokenRequests.length, 1);
   });
 
   it('of an OAuth client go only to the configured authorization server, whatever the metadata say', async () => {
@@ -243,7 +246,7 @@ describe('credentials for MCP servers', function () {
       const oauth = { clientId: 'c', clientSecret: SECRET, ...(issuer !== undefined && { issuer }) };
       await using opened = open({ url: server.url, oauth });
       await failureOf(opened);
-      assert.equal(thief.asked.length, 0);
+      assert.equal(thief.tokenRequests.length, 0);
     }
   });
 

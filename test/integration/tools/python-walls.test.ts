@@ -104,11 +104,11 @@ describe('the sandbox of execute_python', function () {
       'cat /proc/self/status; ls /sys/class/net; id -u',
     ];
     const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
-    const told = await text(child.stdout);
-    assert.match(told, /NoNewPrivs:\s1/);
+    const output = await text(child.stdout);
+    assert.match(output, /NoNewPrivs:\s1/);
     const has = (what: string) => confinement.restrictions.some((each) => each.includes(what));
-    if (has('no capabilities')) assert.match(told, /CapEff:\s0+\n[\s\S]*CapBnd:\s0+\n/);
-    if (has('nobody')) assert.match(told, /\n65534\s*$/);
+    if (has('no capabilities')) assert.match(output, /CapEff:\s0+\n[\s\S]*CapBnd:\s0+\n/);
+    if (has('nobody')) assert.match(output, /\n65534\s*$/);
   });
 
   it('has no network but loopback, if the system allows it', async function () {

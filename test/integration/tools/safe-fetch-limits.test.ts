@@ -53,9 +53,9 @@ describe('safe fetch limits', function () {
   });
 
   it('stop with the caller, before the headers and in the body, and close the connection', async () => {
-    const left: Promise<unknown>[] = [];
+    const closed: Promise<unknown>[] = [];
     await using server = await startWebServer((request, response) => {
-      left.push(once(request.socket, 'close'));
+      closed.push(once(request.socket, 'close'));
       if (request.url === '/body') response.writeHead(200).write('first words');
     });
     await using safe = createSafeFetch({ allowPrivateAddresses: true });
@@ -72,7 +72,7 @@ describe('safe fetch limits', function () {
     const reading = answer.text();
     within.abort(reason);
     await assert.rejects(reading, reason);
-    await Promise.all(left);
+    await Promise.all(closed);
   });
 
   it('report a refused connection as unreachable', async () => {
