@@ -85,6 +85,12 @@ describe('the search for passages in a large index', () => {
     assert.ok(found.length > 20 && found.every((id) => id % 20 === 0), `${found}`);
   });
 
+  it('finds passages that have every word, if all of the words are in most passages', () => {
+    const found = find('all over');
+    assert.ok(found.length > 20 && found.every((id) => id % 10 !== 0), `${found}`);
+    assert.ok(find('all over', [7]).every((id) => id >= 600 && id < 700 && id % 10 !== 0));
+  });
+
   it('goes by the rarest of common words that never stand together', () => {
     const found = find('fourth other');
     assert.ok(found.length > 20 && found.every((id) => id % 12 === 9), `${found}`);
