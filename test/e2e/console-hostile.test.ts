@@ -234,7 +234,7 @@ describe('the console shows hostile texts as text', function () {
     await console.assertHarmless();
   });
 
-  it('if an answer takes forever to parse as Markdown, as plain text while the page keeps working', async () => {
+  it('even if an answer takes forever to parse as Markdown, while the page stays responsive', async () => {
     await using console = await open();
     const { page } = console;
     await signIn(page, KEYS.ann);

@@ -154,7 +154,7 @@ describe('files in requests', () => {
     await client.files.delete(image);
   });
 
-  it('reach a model with files and audio enabled as PDF and audio, and others as text or not at all', async () => {
+  it('reach a model with files: true and audio: true as PDF and audio, others as text or not at all', async () => {
     const pdf = textPdf([[{ text: 'The lake is 1642 metres deep.', x: 50, y: 700 }]]);
     const notes = await upload('lake.md', TEXT);
     const parts = [

@@ -59,7 +59,7 @@ function olderNode(): string | undefined {
   return found.find((path) => Number.parseInt(execFileSync(path, ['-p', 'process.versions.node']).toString(), 10) < 26);
 }
 
-describe('a gateway of one’s own', function () {
+describe('a gateway with a configuration of its own', function () {
   // The commands of the README are run as processes.
   this.timeout(patience(30));
   let folder: string;

@@ -157,7 +157,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.ok((await client.chat.completions.create(legacyBody)).choices[0]);
     });
 
-    it('name images in tool results in place of showing them to a model without vision', async () => {
+    it('replace images in tool results by a note for a model without vision', async () => {
       await using gateway = await openGateway(wire);
       const { client, provider } = gateway;
       const image = {

@@ -143,7 +143,7 @@ describe('compaction_trigger of a plain model', () => {
     assert.equal(next.output_text, 'Read 2.');
   });
 
-  it('is no input item, and the conversation continues from it by id and in a conversation', async () => {
+  it('is not listed as an input item, and its output is continued by id and in a conversation', async () => {
     await using plain = await openPlain();
     const { ann, provider } = plain;
     const first = await ann.responses.create({ model: 'plain', input: LONG });

@@ -79,7 +79,7 @@ const outputFor = (call: { call_id: string }, output: string) => {
 const EVIDENCE = JSON.stringify({ url: 'https://desk.example/kyoto', title: 'Desk', content: 'The desk agrees.' });
 
 describe('client functions in research', () => {
-  it('pause it five times, and it continues with its sources, their numbers and its findings', async () => {
+  it('pause a run five times, and it continues with its sources and their numbers', async () => {
     await using gateway = await openGateway();
     const tools = [ASK_DESK];
     let response = await gateway.ann.responses.create({ model: 'deep', input: 'How old is Kyoto?', tools });
