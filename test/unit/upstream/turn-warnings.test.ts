@@ -4,7 +4,7 @@ import type { Warning } from '../../../src/protocol/warnings.ts';
 import { cutAfter, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, QUESTION } from './chat-harness.ts';
 
-/** A model over these providers, and what it was told. */
+/** A model with these providers, and the warnings it gave. */
 function telling(parsed: GatewayConfig) {
   const { upstream } = chat(parsed);
   const told: Warning[] = [];
@@ -15,8 +15,8 @@ function telling(parsed: GatewayConfig) {
   return { upstream, model, told };
 }
 
-describe('what a client is told of how its turns were answered', () => {
-  it('a route that was given up for another one; not one that answered when it was asked again', async () => {
+describe('warnings about turns', () => {
+  it('name a route that was given up, but not one that answered on retry', async () => {
     let asked = 0;
     await using failing = await startScriptedProvider({ respond: () => status(404) });
     await using flaky = await startScriptedProvider({
@@ -32,7 +32,7 @@ describe('what a client is told of how its turns were answered', () => {
     );
   });
 
-  it('parameters that the provider does not take', async () => {
+  it('name parameters that the provider does not take', async () => {
     await using provider = await startScriptedProvider({
       respond: ({ body }) =>
         'temperature' in Object(body)
@@ -54,7 +54,7 @@ describe('what a client is told of how its turns were answered', () => {
     ]);
   });
 
-  it('a route that broke off a turn, once another one has answered', async () => {
+  it('name a route that broke off a turn, once another has answered', async () => {
     await using breaking = await startScriptedProvider({ respond: () => cutAfter(4) });
     await using good = await startScriptedProvider({ respond: () => turn({ text: 'yes' }) });
     const parsed = config({ a: { base_url: breaking.url }, b: { base_url: good.url } });
