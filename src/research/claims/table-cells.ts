@@ -8,6 +8,8 @@ import { containsWord, sameName, type Word } from './text/words.ts';
 
 /** How many rows of a table are read above and below a passage. */
 const MAX_ROWS = 60;
+/** How many names of a claim are looked for. */
+const MAX_NAMES = 30;
 /** Shorter names of rows and columns match everywhere, in UTF-16 code units. */
 const MIN_NAME = 2;
 /** Scripts with spaces between words; in others a name may be anywhere in a text. */
@@ -36,16 +38,12 @@ export function isOfAnotherCell(claim: Sentence, { first, last }: Passage, sourc
     places.length > 0 && !namesAny(text, places) && namesAny(text, table.rows);
   const hasName = ({ text }: Word, row: Row) => row.sentence.words.some((other) => sameName(text, other.text));
   const isRowName = ({ text }: Word) => table.rows.some((row) => saysName(nameOf(row), text));
-  const names = claim.words.filter((word) => word.isName && !isRowName(word));
-  if (
-    names.some((name) =>
-      isInOthers(
-        claim.folded,
-        rows.filter((row) => hasName(name, row)),
-      ),
-    )
-  )
-    return true;
+  const isOfOthers = (name: Word) => {
+    const places = rows.filter((row) => hasName(name, row));
+    return isInOthers(claim.folded, places) && !isRowName(name);
+  };
+  const names = claim.words.filter(({ isName }) => isName).slice(0, MAX_NAMES);
+  if (names.some(isOfOthers)) return true;
   const heads = table.head?.cells ?? [];
   return claim.clauses.some((clause) =>
     clause.figures.some((figure) => {
