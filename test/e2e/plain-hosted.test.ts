@@ -108,6 +108,27 @@ describe('tools that run here, in responses of a plain model', () => {
     assert.deepEqual(asked[2]?.messages?.slice(0, 3), asked[1]?.messages);
   });
 
+  it('are not the only ones that a model calls: one that nobody has is refused here, because no client could answer', async () => {
+    const unknown = { id: 'call_u', name: 'open_url', arguments: '{"url":"https://example.org/"}' };
+    for (const tools of [[{ type: 'web_search' as const }], [LOOK_UP]]) {
+      await using gateway = await openPlain(calling([unknown]));
+      const response = await gateway.ann.responses.create({ model: 'plain', input: 'Where?', tools });
+      assert.deepEqual([response.status, typesOf(response)], ['completed', ['message', 'message']]);
+      const name = tools[0] === LOOK_UP ? 'look_up' : 'web_search';
+      assert.equal(
+        response.output_text,
+        `Let me see. Found: There is no tool named open_url. Available tools: ${name}.`,
+      );
+    }
+    // A model that goes on calling it is told three times; then the client has to know.
+    await using stubborn = await openPlain(() => turn({ toolCalls: [unknown] }));
+    const last = await stubborn.ann.responses.create({ model: 'plain', input: 'Where?', tools: [LOOK_UP] });
+    assert.deepEqual(
+      [last.status, typesOf(last), stubborn.provider.requests.length],
+      ['completed', ['function_call'], 4],
+    );
+  });
+
   it('are streamed with the events of OpenAI, and followed up with all that was found', async () => {
     await using gateway = await openPlain(calling([SEARCH]));
     const stream = await gateway.ann.responses.create({
