@@ -126,7 +126,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
       if (next.value.type === 'finish') {
         attempt.succeeded();
         turn.span.finished(next.value);
-        warn(context, { request, route, failures: attempts.failures });
+        warn(context, { request, route, failures: attempts.failures, leftOut: next.value.leftOut });
       }
       yield next.value;
     }
@@ -141,10 +141,15 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
 /** Warns the client of failovers and adapted parameters (docs/api.md, "The response object", `warnings`). */
 function warn(
   context: ChatContext,
-  { request, route, failures }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[] },
+  {
+    request,
+    route,
+    failures,
+    leftOut = [],
+  }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[]; leftOut?: readonly string[] | undefined },
 ): void {
   const failed = [...context.brokenRoutes.splice(0), ...failures];
-  const adapted = adaptationWarnings(request, route.provider.traits(route.model));
+  const adapted = adaptationWarnings(request, route.provider.traits(route.model), leftOut);
   for (const warning of [...failoverWarnings(failed, route), ...adapted]) context.onWarning?.(warning);
 }
 
@@ -159,14 +164,20 @@ function failoverWarnings(failed: readonly FailedRoute[], answered: Route): Warn
 }
 
 /** A warning for each parameter that the provider takes in another form or not at all. */
-function adaptationWarnings(request: TurnRequest, { refusedParameters, outputLimit }: RequestTraits): Warning[] {
+function adaptationWarnings(
+  request: TurnRequest,
+  { refusedParameters, outputLimit }: RequestTraits,
+  leftOut: readonly string[],
+): Warning[] {
   const adapted: { param: string; message: string }[] = [];
   for (const [param, value] of [
     ['temperature', request.temperature],
     ['top_p', request.topP],
     ['top_logprobs', request.logprobs],
   ] as const) {
-    if (value !== undefined && refusedParameters.has(param))
+    if (leftOut.includes(param))
+      adapted.push({ param, message: `The provider takes no ${param} while the model thinks: it was left out.` });
+    else if (value !== undefined && refusedParameters.has(param))
       adapted.push({ param, message: `The provider takes no ${param}: it was left out.` });
   }
   if (request.responseFormat !== undefined && refusedParameters.has('response_format'))

@@ -135,7 +135,15 @@ export type TurnPart =
   /** `refuses`: the provider marks this text as the model's refusal to answer. */
   | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true; phase?: MessagePhase }
   | { type: 'tool_call'; call: TurnToolCall }
-  | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
+  | {
+      type: 'finish';
+      reason: FinishReason;
+      usage: TurnUsage;
+      message: AssistantMessage;
+      route?: AnsweringRoute;
+      /** Parameters of the request that this route was not sent. */
+      leftOut?: readonly string[];
+    };
 
 export type TurnFailureKind =
   /** Nothing answered in time, or the stream stalled. */

@@ -356,6 +356,23 @@ describe('the effort that is asked of a provider of the Messages API', () => {
     assert.deepEqual(without, { output_config: undefined, thinking: summarized });
   });
 
+  it('leaves no room for a temperature, of which chats are told whole and streamed', async () => {
+    await using gateway = await openGateway('messages');
+    const body = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }], temperature: 0.2 };
+    const codes = (answer: object) =>
+      'warnings' in answer && Array.isArray(answer.warnings)
+        ? answer.warnings.map(({ code, param }) => `${code} ${param}`)
+        : [];
+    const whole = await gateway.client.chat.completions.create(body);
+    assert.deepEqual(codes(whole), ['parameter_adapted temperature']);
+    const chunks: string[] = [];
+    for await (const chunk of await gateway.client.chat.completions.create({ ...body, stream: true }))
+      chunks.push(...codes(chunk));
+    assert.deepEqual(chunks, ['parameter_adapted temperature']);
+    const without = await gateway.client.chat.completions.create({ ...body, temperature: 1 });
+    assert.ok(!('warnings' in without));
+  });
+
   it('bounds the thoughts of a model that thinks on request', async () => {
     const told = await asked('low', () => undefined, 'enabled');
     assert.deepEqual(told, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });

@@ -18,6 +18,8 @@ export interface BodyTarget {
 export interface WireRequest {
   body: JsonObject;
   names: ToolNames;
+  /** Names of parameters that the body leaves out because the API takes them not together with what it has. */
+  leftOut?: readonly string[];
 }
 
 /** Reads the payloads of one streamed turn. */

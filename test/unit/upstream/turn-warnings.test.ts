@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import type { Warning } from '../../../src/protocol/warnings.ts';
 import { cutAfter, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { strictMessages } from '../../support/strict-wires.ts';
 import { ask, chat, config, QUESTION } from './chat-harness.ts';
 
 /** A model over these providers, and what it was told. */
@@ -52,6 +53,28 @@ describe('what a client is told of how its turns were answered', () => {
         message: 'The provider takes no temperature: it was left out.',
       },
     ]);
+  });
+
+  it('parameters that a thinking model of the Messages API does not take, unless they ask for its defaults', async () => {
+    const server = strictMessages(0, { thinks: 'adaptive' });
+    await using provider = await startScriptedProvider({ respond: (request) => server.respond(request) });
+    const parsed = config({ a: { base_url: provider.url, wire: 'messages', api_key: 'sk-provider-0123' } });
+    const { upstream, model, told } = telling(parsed);
+    await using _ = upstream;
+    await ask(model, { ...QUESTION, temperature: 1 });
+    assert.deepEqual(told, []);
+    await ask(model, { ...QUESTION, temperature: 0.5, topP: 0.9 });
+    assert.deepEqual(
+      told.map(({ code, param }) => [code, param]),
+      [
+        ['parameter_adapted', 'temperature'],
+        ['parameter_adapted', 'top_p'],
+      ],
+    );
+    assert.deepEqual(server.refusals, []);
+    told.length = 0;
+    await ask(model, { ...QUESTION, temperature: 0.5, reasoningEffort: 'none' });
+    assert.deepEqual(told, []);
   });
 
   it('a route that broke off a turn, once another one has answered', async () => {

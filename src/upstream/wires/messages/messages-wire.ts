@@ -72,7 +72,13 @@ function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
     ...(Object.keys(output_config).length > 0 && { output_config }),
   };
   dropRefused(body, traits);
-  return { body, names };
+  const leftOut = thinking ? unusual(samplingOf(request)) : [];
+  return { body, names, ...(leftOut.length > 0 && { leftOut }) };
+}
+
+/** The API refuses any sampling but its defaults while the model thinks. */
+function unusual(sampling: JsonObject): string[] {
+  return Object.keys(sampling).filter((name) => sampling[name] !== 1);
 }
 
 function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
