@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
+import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
@@ -297,5 +298,32 @@ describe('tools that run here, in responses of a plain model', () => {
     const asked = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
     assert.deepEqual(asked.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
     assert.ok(asked.length < 12, `${asked.length} turns`);
+  });
+});
+
+describe('the tool runner of the official SDK, which refuses every item that is not as OpenAI has it', () => {
+  it('runs functions beside searches, a program with an error and calls that it approves', async function () {
+    // Python starts.
+    this.timeout(patience(30));
+    const calls = [
+      SEARCH,
+      { id: 'call_p', name: 'execute_python', arguments: '{"code":"1/0"}' },
+      { id: 'call_l', name: 'look_up', arguments: '{}' },
+      { id: 'call_e', name: 'wiki__echo', arguments: '{}' },
+    ];
+    await using gateway = await openPlain((request, n) => calling(...calls.map((call) => [call]))(request, n % 5));
+    const runner = new ResponsesToolRunner({ functions: [{ tool: LOOK_UP, execute: () => 'seen' }] });
+    const tools: OpenAI.Responses.Tool[] = [
+      { type: 'web_search' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+      { type: 'mcp', server_label: 'wiki', server_url: gateway.mcp.url, require_approval: 'always' },
+    ];
+    for (const options of [{ stream: false }, { stream: true, eager: true }]) {
+      const asked: string[] = [];
+      const approveMcp = ({ name }: { name: string }) => asked.push(name) > 0;
+      const request = { model: 'plain', input: 'Go.', tools, include: ['reasoning.encrypted_content' as const] };
+      const response = await runner.run(gateway.ann, request, { ...options, approveMcp });
+      assert.deepEqual([response.status, response.output_text, asked], ['completed', 'Found: again', ['echo']]);
+    }
   });
 });
