@@ -16,8 +16,8 @@ function problems(schema: z.ZodType, value: unknown): number {
   return result.success ? 0 : result.error.issues.length;
 }
 
-describe('a body', () => {
-  it('with a field of the wrong type is told what is expected there, never just that it is invalid', () => {
+describe('body schemas', () => {
+  it('say what they expect of a field with the wrong type, never just that it is invalid', () => {
     const bodies = {
       createResponseBody,
       plainResponseBody,
@@ -40,8 +40,8 @@ describe('a body', () => {
   });
 });
 
-describe('a list', () => {
-  it('is not looked at any further after 20 problems', () => {
+describe('boundedList', () => {
+  it('stops checking after 20 problems', () => {
     let looked = 0;
     const item = z.unknown().superRefine((_, context) => {
       looked++;
@@ -51,7 +51,7 @@ describe('a list', () => {
     assert.equal(looked, 20);
   });
 
-  it('that is too long is not looked at, nor a map of too many names', () => {
+  it('does not check the items of a list that is too long, nor does mapOf with too many names', () => {
     const item = z.unknown().superRefine(() => assert.fail('it was looked at'));
     assert.equal(problems(boundedList(item, { max: 3 }), [1, 2, 3, 4]), 1);
     assert.equal(problems(mapOf(item, { max: 1 }), { a: 1, b: 2 }), 1);
@@ -66,7 +66,7 @@ describe('a list', () => {
     );
   });
 
-  it('inside of lists has 20 problems too: all that is wrong with a request costs no more', () => {
+  it('reports at most 20 problems for nested lists of a request too', () => {
     const part = { type: 'nonsense' };
     const item = { role: 'user', content: Array.from({ length: 1000 }, () => part) };
     const body = { model: 'a', input: Array.from({ length: 10 }, () => item) };

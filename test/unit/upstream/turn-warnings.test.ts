@@ -5,7 +5,7 @@ import { cutAfter, startScriptedProvider, status, turn } from '../../support/scr
 import { strictMessages } from '../../support/strict-wires.ts';
 import { ask, chat, config, QUESTION } from './chat-harness.ts';
 
-/** A model over these providers, and what it was told. */
+/** A model with these providers, and the warnings it gave. */
 function telling(parsed: GatewayConfig) {
   const { upstream } = chat(parsed);
   const told: Warning[] = [];
@@ -16,8 +16,8 @@ function telling(parsed: GatewayConfig) {
   return { upstream, model, told };
 }
 
-describe('what a client is told of how its turns were answered', () => {
-  it('a route that was given up for another one; not one that answered when it was asked again', async () => {
+describe('warnings about turns', () => {
+  it('name a route that was given up, but not one that answered on retry', async () => {
     let asked = 0;
     await using failing = await startScriptedProvider({ respond: () => status(404) });
     await using flaky = await startScriptedProvider({
@@ -33,7 +33,7 @@ describe('what a client is told of how its turns were answered', () => {
     );
   });
 
-  it('parameters that the provider does not take', async () => {
+  it('name parameters that the provider does not take', async () => {
     await using provider = await startScriptedProvider({
       respond: ({ body }) =>
         'temperature' in Object(body)
@@ -55,7 +55,7 @@ describe('what a client is told of how its turns were answered', () => {
     ]);
   });
 
-  it('parameters that a thinking model of the Messages API does not take, unless they ask for its defaults', async () => {
+  it('name sampling parameters that a thinking model of the Messages API cannot take', async () => {
     const server = strictMessages(0, { thinks: 'adaptive' });
     await using provider = await startScriptedProvider({ respond: (request) => server.respond(request) });
     const parsed = config({ a: { base_url: provider.url, wire: 'messages', api_key: 'sk-provider-0123' } });
@@ -77,7 +77,7 @@ describe('what a client is told of how its turns were answered', () => {
     assert.deepEqual(told, []);
   });
 
-  it('a route that broke off a turn, once another one has answered', async () => {
+  it('name a route that broke off a turn, once another has answered', async () => {
     await using breaking = await startScriptedProvider({ respond: () => cutAfter(4) });
     await using good = await startScriptedProvider({ respond: () => turn({ text: 'yes' }) });
     const parsed = config({ a: { base_url: breaking.url }, b: { base_url: good.url } });
