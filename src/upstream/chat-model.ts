@@ -2,12 +2,13 @@ import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
+import { IN_WORDS } from './dialects/requests/instructions.ts';
 import type { RequestTraits } from './dialects/requests/traits.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type Attempt, Attempts, type AttemptsOptions, type FailedRoute } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
 import { brokenTurnError, unansweredTurnError } from './routing/turn-failure.ts';
-import type { ChatModel, DeltaSink, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
+import type { Adaptation, ChatModel, DeltaSink, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { TurnSpan } from './turn-span.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
@@ -126,7 +127,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
       if (next.value.type === 'finish') {
         attempt.succeeded();
         turn.span.finished(next.value);
-        warn(context, { request, route, failures: attempts.failures, leftOut: next.value.leftOut });
+        warn(context, { request, route, failures: attempts.failures, adapted: next.value.adapted });
       }
       yield next.value;
     }
@@ -145,12 +146,17 @@ function warn(
     request,
     route,
     failures,
-    leftOut = [],
-  }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[]; leftOut?: readonly string[] | undefined },
+    adapted = [],
+  }: {
+    request: TurnRequest;
+    route: Route;
+    failures: readonly FailedRoute[];
+    adapted?: readonly Adaptation[] | undefined;
+  },
 ): void {
   const failed = [...context.brokenRoutes.splice(0), ...failures];
-  const adapted = adaptationWarnings(request, route.provider.traits(route.model), leftOut);
-  for (const warning of [...failoverWarnings(failed, route), ...adapted]) context.onWarning?.(warning);
+  const warnings = adaptationWarnings(request, route.provider.traits(route.model), adapted);
+  for (const warning of [...failoverWarnings(failed, route), ...warnings]) context.onWarning?.(warning);
 }
 
 /** A warning for each route that was given up before this one answered. */
@@ -167,24 +173,18 @@ function failoverWarnings(failed: readonly FailedRoute[], answered: Route): Warn
 function adaptationWarnings(
   request: TurnRequest,
   { refusedParameters, outputLimit }: RequestTraits,
-  leftOut: readonly string[],
+  byWire: readonly Adaptation[],
 ): Warning[] {
-  const adapted: { param: string; message: string }[] = [];
+  const adapted = [...byWire];
   for (const [param, value] of [
     ['temperature', request.temperature],
     ['top_p', request.topP],
     ['top_logprobs', request.logprobs],
   ] as const) {
-    if (leftOut.includes(param))
-      adapted.push({ param, message: `The provider takes no ${param} while the model thinks: it was left out.` });
-    else if (value !== undefined && refusedParameters.has(param))
+    if (value !== undefined && refusedParameters.has(param) && !byWire.some((known) => known.param === param))
       adapted.push({ param, message: `The provider takes no ${param}: it was left out.` });
   }
-  if (request.responseFormat !== undefined && refusedParameters.has('response_format'))
-    adapted.push({
-      param: 'text.format',
-      message: 'The provider knows no formats: the model was asked for it in words.',
-    });
+  if (request.responseFormat !== undefined && refusedParameters.has('response_format')) adapted.push(IN_WORDS);
   if (outputLimit !== undefined && outputLimit < (request.maxOutputTokens ?? 0))
     adapted.push({
       param: 'max_output_tokens',

@@ -111,6 +111,12 @@ export interface TurnUsage {
   unpriced?: true;
 }
 
+/** A parameter of the request that its route was not sent, or in another form, and what the client is told of it. */
+export interface Adaptation {
+  param: string;
+  message: string;
+}
+
 /** The names that identify a route. */
 export interface RouteName {
   provider: string;
@@ -141,8 +147,7 @@ export type TurnPart =
       usage: TurnUsage;
       message: AssistantMessage;
       route?: AnsweringRoute;
-      /** Parameters of the request that this route was not sent. */
-      leftOut?: readonly string[];
+      adapted?: readonly Adaptation[];
     };
 
 export type TurnFailureKind =
