@@ -356,6 +356,23 @@ describe('reasoning effort with a provider of the Messages API', () => {
     assert.deepEqual(without, { output_config: undefined, thinking: summarized });
   });
 
+  it('rules out a temperature, and chats say so in `warnings`, whole and streamed', async () => {
+    await using gateway = await openGateway('messages');
+    const body = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }], temperature: 0.2 };
+    const codes = (answer: object) =>
+      'warnings' in answer && Array.isArray(answer.warnings)
+        ? answer.warnings.map(({ code, param }) => `${code} ${param}`)
+        : [];
+    const whole = await gateway.client.chat.completions.create(body);
+    assert.deepEqual(codes(whole), ['parameter_adapted temperature']);
+    const chunks: string[] = [];
+    for await (const chunk of await gateway.client.chat.completions.create({ ...body, stream: true }))
+      chunks.push(...codes(chunk));
+    assert.deepEqual(chunks, ['parameter_adapted temperature']);
+    const without = await gateway.client.chat.completions.create({ ...body, temperature: 1 });
+    assert.ok(!('warnings' in without));
+  });
+
   it('becomes a thinking budget for a model without adaptive thinking', async () => {
     const sentFields = await asked('low', () => undefined, 'enabled');
     assert.deepEqual(sentFields, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });

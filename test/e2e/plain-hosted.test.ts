@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
+import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
@@ -106,6 +107,27 @@ describe('hosted tools in responses of a plain model', () => {
     );
     // Each request starts with the one before, so the provider can cache the prefix.
     assert.deepEqual(bodies[2]?.messages?.slice(0, 3), bodies[1]?.messages);
+  });
+
+  it('a call of a tool that nobody offered is refused, since no client could answer it', async () => {
+    const unknown = { id: 'call_u', name: 'open_url', arguments: '{"url":"https://example.org/"}' };
+    for (const tools of [[{ type: 'web_search' as const }], [LOOK_UP]]) {
+      await using gateway = await openPlain(calling([unknown]));
+      const response = await gateway.ann.responses.create({ model: 'plain', input: 'Where?', tools });
+      assert.deepEqual([response.status, typesOf(response)], ['completed', ['message', 'message']]);
+      const name = tools[0] === LOOK_UP ? 'look_up' : 'web_search';
+      assert.equal(
+        response.output_text,
+        `Let me see. Found: There is no tool named open_url. Available tools: ${name}.`,
+      );
+    }
+    // A model that goes on calling it is told three times; then the client has to know.
+    await using stubborn = await openPlain(() => turn({ toolCalls: [unknown] }));
+    const last = await stubborn.ann.responses.create({ model: 'plain', input: 'Where?', tools: [LOOK_UP] });
+    assert.deepEqual(
+      [last.status, typesOf(last), stubborn.provider.requests.length],
+      ['completed', ['function_call'], 4],
+    );
   });
 
   it('are streamed with OpenAI’s events, and a follow-up sees their results', async () => {
@@ -276,5 +298,32 @@ describe('hosted tools in responses of a plain model', () => {
     const choicesSent = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
     assert.deepEqual(choicesSent.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
     assert.ok(choicesSent.length < 12, `${choicesSent.length} turns`);
+  });
+});
+
+describe('the tool runner of the official SDK, which refuses every item that is not as OpenAI has it', () => {
+  it('runs functions beside searches, a program with an error and calls that it approves', async function () {
+    // Python starts.
+    this.timeout(patience(30));
+    const calls = [
+      SEARCH,
+      { id: 'call_p', name: 'execute_python', arguments: '{"code":"1/0"}' },
+      { id: 'call_l', name: 'look_up', arguments: '{}' },
+      { id: 'call_e', name: 'wiki__echo', arguments: '{}' },
+    ];
+    await using gateway = await openPlain((request, n) => calling(...calls.map((call) => [call]))(request, n % 5));
+    const runner = new ResponsesToolRunner({ functions: [{ tool: LOOK_UP, execute: () => 'seen' }] });
+    const tools: OpenAI.Responses.Tool[] = [
+      { type: 'web_search' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+      { type: 'mcp', server_label: 'wiki', server_url: gateway.mcp.url, require_approval: 'always' },
+    ];
+    for (const options of [{ stream: false }, { stream: true, eager: true }]) {
+      const asked: string[] = [];
+      const approveMcp = ({ name }: { name: string }) => asked.push(name) > 0;
+      const request = { model: 'plain', input: 'Go.', tools, include: ['reasoning.encrypted_content' as const] };
+      const response = await runner.run(gateway.ann, request, { ...options, approveMcp });
+      assert.deepEqual([response.status, response.output_text, asked], ['completed', 'Found: again', ['echo']]);
+    }
   });
 });

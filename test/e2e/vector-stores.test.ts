@@ -238,7 +238,7 @@ describe('vector stores, with the official SDK', () => {
     }
     assert.deepEqual([deleted, (await client.vectorStores.list()).data], [all, []]);
     // Another user's store is no valid cursor.
-    await assert.rejects(bob.vectorStores.list({ after: store.id }), refused(404, 'after'));
+    await assert.rejects(bob.vectorStores.list({ after: store.id }), refused(400, 'after'));
   });
 
   it('reject invalid requests, naming the field', async () => {
@@ -285,7 +285,7 @@ describe('vector stores, with the official SDK', () => {
       refused(400, 'max_num_results'),
     );
     await assert.rejects(client.vectorStores.fileBatches.create(store.id, {}), refused(400, 'file_ids'));
-    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404, 'after'));
+    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(400, 'after'));
     const both = { after: store.id, before: store.id };
     await assert.rejects(client.vectorStores.list(both), refused(400, 'before'));
     await assert.rejects(client.vectorStores.files.list(store.id, both), refused(400, 'before'));
@@ -307,7 +307,7 @@ describe('vector stores, with the official SDK', () => {
     }
     const batch = await client.vectorStores.fileBatches.createAndPoll(store.id, { file_ids: [id] }, POLL);
     const unknown = { vector_store_id: store.id, after: 'file-none' };
-    await assert.rejects(client.vectorStores.fileBatches.listFiles(batch.id, unknown), refused(404, 'after'));
+    await assert.rejects(client.vectorStores.fileBatches.listFiles(batch.id, unknown), refused(400, 'after'));
     await client.vectorStores.delete(store.id);
   });
 });

@@ -168,7 +168,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       const answer = await send(gateway, 'GET /v1/files', { key: 'bob' });
       assert.deepEqual(answer.json.data, []);
       const after = await send(gateway, `GET /v1/files?after=${file}`, { key: 'bob' });
-      assertRefused(after, { status: 404, code: 'not_found', param: 'after' });
+      assertRefused(after, { status: 400, code: 'invalid_parameter', param: 'after' });
     },
   ],
   'GET /v1/files/:id': [asBob(({ file }) => `GET /v1/files/${file}`)],
@@ -180,7 +180,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       const answer = await send(gateway, 'GET /v1/vector_stores', { key: 'bob' });
       assert.deepEqual(answer.json.data, []);
       const after = await send(gateway, `GET /v1/vector_stores?after=${store}`, { key: 'bob' });
-      assertRefused(after, { status: 404, code: 'not_found' });
+      assertRefused(after, { status: 400, code: 'invalid_parameter', param: 'after' });
     },
   ],
   'GET /v1/vector_stores/:id': [asBob(({ store }) => `GET /v1/vector_stores/${store}`)],

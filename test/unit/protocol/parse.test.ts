@@ -2,12 +2,43 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { boundedList, mapOf, parseValue } from '../../../src/protocol/requests/parse.ts';
-import { createResponseBody } from '../../../src/protocol/requests/requests.ts';
+import { plainChatBody } from '../../../src/protocol/requests/plain-chat.ts';
+import { plainResponseBody } from '../../../src/protocol/requests/plain-response.ts';
+import {
+  compactBody,
+  countBody,
+  createChatCompletionBody,
+  createResponseBody,
+} from '../../../src/protocol/requests/requests.ts';
 
 function problems(schema: z.ZodType, value: unknown): number {
   const result = schema.safeParse(value);
   return result.success ? 0 : result.error.issues.length;
 }
+
+describe('body schemas', () => {
+  it('say what they expect of a field with the wrong type, never just that it is invalid', () => {
+    const bodies = {
+      createResponseBody,
+      plainResponseBody,
+      createChatCompletionBody,
+      plainChatBody,
+      compactBody,
+      countBody,
+    };
+    const wrong = [{}, { a: 1 }, 7, [7], [{}], [[]], true, '', 'x'];
+    for (const [name, schema] of Object.entries(bodies)) {
+      for (const field of Object.keys(schema.shape)) {
+        for (const value of wrong) {
+          const body = { model: 'm', input: 'x', messages: [{ role: 'user', content: 'x' }], [field]: value };
+          const issues = schema.safeParse(body).error?.issues ?? [];
+          const vague = issues.filter(({ message }) => message === 'Invalid input');
+          assert.deepEqual(vague, [], `${name}, ${field}: ${JSON.stringify(value)}`);
+        }
+      }
+    }
+  });
+});
 
 describe('boundedList', () => {
   it('stops checking after 20 problems', () => {

@@ -157,6 +157,24 @@ describe("a run with OpenAI's profile", () => {
     assert.ok(!typesOf(events).some((type) => type.startsWith('response.reasoning_text')));
   });
 
+  it('shows code that raised an exception as a completed call with its traceback', async () => {
+    for (const [code, status] of [
+      ['python_error', 'completed'],
+      ['timeout', 'failed'],
+    ] as const) {
+      const result = JSON.stringify({ stdout: '7\n', stderr: '', result: null, error: { code, message: 'Traceback' } });
+      const { events, response } = await runResearch({
+        turns: [{ calls: [{ name: 'execute_python', arguments: { code: '1/0' } }] }],
+        tools: [testTool('execute_python', () => ({ result, failed: true }))],
+        request: { profile: 'openai' },
+      });
+      const item = response.output.find(({ type }) => type === 'code_interpreter_call');
+      assert.ok(item?.type === 'code_interpreter_call');
+      assert.deepEqual([item.status, item.outputs], [status, [{ type: 'logs', logs: '7\n\nTraceback' }]]);
+      assert.equal(typesOf(events).includes('response.code_interpreter_call.completed'), status === 'completed');
+    }
+  });
+
   it('converts to a chat completion', async () => {
     const { response } = await runResearch({ turns: [THINKS], tools: TOOLS, request: { profile: 'openai' } });
     const { toChatCompletion: projected } = await import('../../../src/runs/projections/chat.ts');

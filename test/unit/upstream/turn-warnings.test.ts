@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
 import type { Warning } from '../../../src/protocol/warnings.ts';
 import { cutAfter, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { strictMessages } from '../../support/strict-wires.ts';
 import { ask, chat, config, QUESTION } from './chat-harness.ts';
 
 /** A model with these providers, and the warnings it gave. */
@@ -52,6 +53,51 @@ describe('warnings about turns', () => {
         message: 'The provider takes no temperature: it was left out.',
       },
     ]);
+  });
+
+  it('name sampling parameters that a thinking model of the Messages API cannot take', async () => {
+    const server = strictMessages(0, { thinks: 'adaptive' });
+    await using provider = await startScriptedProvider({ respond: (request) => server.respond(request) });
+    const parsed = config({ a: { base_url: provider.url, wire: 'messages', api_key: 'sk-provider-0123' } });
+    const { upstream, model, told } = telling(parsed);
+    await using _ = upstream;
+    await ask(model, { ...QUESTION, temperature: 1 });
+    assert.equal(told.length, 0);
+    await ask(model, { ...QUESTION, temperature: 0.5, topP: 0.9 });
+    assert.deepEqual(
+      told.map(({ code, param }) => [code, param]),
+      [
+        ['parameter_adapted', 'temperature'],
+        ['parameter_adapted', 'top_p'],
+      ],
+    );
+    assert.deepEqual(server.refusals, []);
+    told.length = 0;
+    await ask(model, { ...QUESTION, temperature: 0.5, reasoningEffort: 'none' });
+    assert.equal(told.length, 0);
+    await ask(model, { ...QUESTION, temperature: 1.5, reasoningEffort: 'none' });
+    assert.deepEqual(
+      told.map(({ message }) => message),
+      ['The provider takes a temperature of at most 1: it was sent 1.'],
+    );
+    assert.equal(provider.requests.at(-1)?.body.temperature, 1);
+  });
+
+  it('name a format that the Messages API cannot hold an answer to', async () => {
+    const server = strictMessages(0, { thinks: 'adaptive' });
+    await using provider = await startScriptedProvider({ respond: (request) => server.respond(request) });
+    const parsed = config({ a: { base_url: provider.url, wire: 'messages', api_key: 'sk-provider-0123' } });
+    const { upstream, model, told } = telling(parsed);
+    await using _ = upstream;
+    const schema = { type: 'object', properties: {}, additionalProperties: false };
+    const strict = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } };
+    await ask(model, { ...QUESTION, responseFormat: strict });
+    assert.deepEqual(told, []);
+    await ask(model, { ...QUESTION, responseFormat: { type: 'json_object' } });
+    assert.deepEqual(
+      told.map(({ code, param }) => [code, param]),
+      [['parameter_adapted', 'text.format']],
+    );
   });
 
   it('name a route that broke off a turn, once another has answered', async () => {

@@ -234,6 +234,19 @@ describe('a request over the Responses or Messages API', () => {
     assert.ok(blocks?.find(({ type }) => type === 'tool_use')?.input.raw === args);
   });
 
+  it('sends calls without arguments with an empty object', async () => {
+    const messages = [
+      ...START,
+      { role: 'assistant' as const, content: '', tool_calls: [{ id: 'call_1', name: 'look_up', arguments: ' ' }] },
+      { role: 'tool' as const, tool_call_id: 'call_1', content: 'Found.' },
+    ];
+    for (const wire of ['responses', 'messages']) {
+      const sent = JSON.stringify(await body(wire, { messages }));
+      assert.match(sent, /"(?:arguments":"\{\}"|input":\{\})/, wire);
+      assert.doesNotMatch(sent, /raw/, wire);
+    }
+  });
+
   it('encodes images as the API expects', async () => {
     const content = [
       { type: 'text' as const, text: 'What is this?' },
