@@ -20,7 +20,7 @@ import type { BenchOptions } from './support/options.ts';
 import { installPeers } from './support/peers.ts';
 import { type Row, scoreboard } from './support/scoreboard.ts';
 
-/** `npm run bench -- [--peers] [--rounds N] [--store sqlite|redis] [--documents N] [--files N] [scenario ...]`: one table. See README.md. */
+/** What can be measured. See README.md. */
 const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   'pass-through': passThrough,
   'paced-pass-through': pacedPassThrough,
@@ -49,20 +49,23 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   install,
 };
 
-const { values, positionals: names } = parseArgs({
-  options: {
-    peers: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '5' },
-    store: { type: 'string' },
-    documents: { type: 'string', default: '100000' },
-    files: { type: 'string', default: '10000' },
-  },
-  allowPositionals: true,
-});
-const unknown = names.filter((name) => !(name in SCENARIOS));
-if (unknown.length > 0) {
-  console.error(`There is no scenario ${unknown.join(', ')}. There are: ${Object.keys(SCENARIOS).join(', ')}`);
-  process.exit(2);
+const HELP = `npm run bench -- [options] [scenario ...]
+
+Measures all scenarios, or the named ones, and prints one table.
+
+  --rounds N            how often each target is loaded in turn (5)
+  --store sqlite|redis  only over this store
+  --documents N         how many documents document-search indexes (100000)
+  --files N             how many files of 100 KB vector-store reads (10000)
+  --peers               also install and measure Fastify's proxy, Portkey's gateway and nginx
+
+Scenarios: ${Object.keys(SCENARIOS).join(', ')}
+`;
+
+const { values, names } = readOptions();
+if (values.help) {
+  process.stdout.write(HELP);
+  process.exit(0);
 }
 const options: BenchOptions = {
   stores: (['SQLite', 'Redis'] as const).filter((kind) => !values.store || values.store === kind.toLowerCase()),
@@ -86,3 +89,29 @@ for (const [name, run] of Object.entries(SCENARIOS)) {
 }
 console.log(scoreboard(rows));
 process.exit();
+
+function readOptions() {
+  try {
+    const { values, positionals: names } = parseArgs({
+      options: {
+        peers: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '5' },
+        store: { type: 'string' },
+        documents: { type: 'string', default: '100000' },
+        files: { type: 'string', default: '10000' },
+        help: { type: 'boolean', default: false },
+      },
+      allowPositionals: true,
+    });
+    for (const name of ['rounds', 'documents', 'files'] as const)
+      if (!/^[1-9]\d*$/.test(values[name])) throw new Error(`--${name} is a whole number above 0.`);
+    if (values.store !== undefined && !['sqlite', 'redis'].includes(values.store))
+      throw new Error('--store is sqlite or redis.');
+    const unknown = names.filter((name) => !(name in SCENARIOS));
+    if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(', ')}.`);
+    return { values, names };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    process.exit(2);
+  }
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
+import { fieldError, GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
@@ -142,6 +142,13 @@ export class Files implements Disposable {
     if (file) return file;
     const message = `${param ? `${param}: t` : 'T'}here is no file ${publicId.slice(0, 80)}.`;
     throw new GatewayError('not_found', message, param === undefined ? {} : { param });
+  }
+
+  /** The file that a list's cursor names. @throws GatewayError `invalid_parameter` if it is not in the list. */
+  async cursor(user: string, publicId: string, param: string): Promise<FileRecord> {
+    const file = await this.#find(user, publicId);
+    if (file) return file;
+    throw fieldError('invalid_parameter', param, `there is no ${publicId.slice(0, 80)} in this list.`);
   }
 
   /** A page of a user's files. */

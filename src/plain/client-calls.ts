@@ -17,6 +17,19 @@ export function functionCall({ id, name, arguments: args }: TurnToolCall, reques
   return { callId: id, ...clientNames(name, tools), arguments: args, ...searchResultOf(name, tools) };
 }
 
+/** Whether the client offered the tool that is called. Only such a call can be answered by the client. */
+export function isOffered({ name }: TurnToolCall, { tools }: PlainRequest): boolean {
+  return tools.some((tool) => tool.name === name);
+}
+
+/** What the model is told of a call of a tool that nobody has. */
+export function unknownTool(name: string, offered: Iterable<string>): string {
+  const known = [...offered].slice(0, MAX_NAMED).join(', ') || 'none';
+  return `There is no tool named ${name}. Available tools: ${known}.`;
+}
+/** How many tools a model is reminded of. */
+const MAX_NAMED = 50;
+
 export function shellTool(name: string, { tools }: PlainRequest): ShellTool | undefined {
   return tools.find((tool) => tool.name === name)?.shell;
 }

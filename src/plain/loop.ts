@@ -20,7 +20,7 @@ import {
 } from '../upstream/turn.ts';
 import { hasReasoning } from '../upstream/wires/replayed.ts';
 import { citationsIn, sourcesInThread, withCitationHint } from './citations.ts';
-import { functionCall, isMalformed, shellTool } from './client-calls.ts';
+import { functionCall, isMalformed, isOffered, shellTool, unknownTool } from './client-calls.ts';
 import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
 import type { PlainRun } from './request.ts';
 import { shellRefusal } from './shell-tools.ts';
@@ -71,10 +71,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
       const finish = yield* streamTurn({ ...run, request: turnRequest(run, truncation, written.text) }, written);
       const mayCall = toolChoice(run) !== 'none';
       const message = replyOf(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
-      const hosted = (message.tool_calls ?? []).filter(
-        (call) =>
-          isMalformed(call, run.request) || (run.tools.has(call.name) && !needsApproval(call.name, run.request)),
-      );
+      const hosted = (message.tool_calls ?? []).filter((call) => isAnsweredHere(call, run, { mayCall }));
       // Not every provider enforces tool_choice. Without this check hosted tools could be called forever.
       if (!mayCall && hosted.length > 0) {
         const fault = 'the model called a tool although none may be called';
@@ -169,6 +166,16 @@ function approvedTurn({ request: { approved }, state }: PlainRun): Step | undefi
   };
 }
 
+/**
+ * Whether a call gets its result here: of a hosted tool, or one that the client cannot answer, which is refused. What a model
+ * calls although it was offered nothing, or may call nothing, is left to the client.
+ */
+function isAnsweredHere(call: TurnToolCall, { request, tools }: PlainRun, { mayCall }: { mayCall: boolean }): boolean {
+  if (needsApproval(call.name, request)) return false;
+  const offers = request.tools.length + tools.size > 0;
+  return tools.has(call.name) || isMalformed(call, request) || (offers && mayCall && !isOffered(call, request));
+}
+
 /** A turn that called hosted tools. Calls of the client's own functions wait until these are made. */
 function toolTurnStep(
   run: PlainRun,
@@ -177,9 +184,11 @@ function toolTurnStep(
 ): Step {
   const { state, request } = run;
   let next = state.calls.size;
+  const known = [...request.tools.map((tool) => tool.name), ...run.tools.keys()];
   const calls = hosted.map(({ id, name, arguments: written }): PlannedCall => {
     const shell = shellTool(name, request);
     if (shell) return { id, refused: shellRefusal(shell) };
+    if (!run.tools.has(name)) return { id, refused: unknownTool(name, known) };
     if (request.maxToolCalls !== null && next >= request.maxToolCalls) {
       return { id, refused: `Not made: the limit of ${request.maxToolCalls} tool calls is reached.` };
     }

@@ -83,7 +83,7 @@ const message = z.object({
   reasoning_steps: z.array(reasoningStep),
   annotations: z.array(chatAnnotation),
   tool_calls: z.array(toolCall).optional(),
-  /** Plain models only: what the model says instead of an answer. */
+  /** What a plain model says instead of an answer, else null. */
   refusal: z.string().nullable().optional(),
 });
 /** The sources of a completion, beside its text. */

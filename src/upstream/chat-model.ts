@@ -2,12 +2,13 @@ import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
+import { IN_WORDS } from './dialects/requests/instructions.ts';
 import type { RequestTraits } from './dialects/requests/traits.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type Attempt, Attempts, type AttemptsOptions, type FailedRoute } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
 import { brokenTurnError, unansweredTurnError } from './routing/turn-failure.ts';
-import type { ChatModel, DeltaSink, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
+import type { Adaptation, ChatModel, DeltaSink, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { TurnSpan } from './turn-span.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
@@ -126,7 +127,7 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
       if (next.value.type === 'finish') {
         attempt.succeeded();
         turn.span.finished(next.value);
-        warn(context, { request, route, failures: attempts.failures });
+        warn(context, { request, route, failures: attempts.failures, adapted: next.value.adapted });
       }
       yield next.value;
     }
@@ -141,11 +142,21 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
 /** Warns the client of failovers and adapted parameters (docs/api.md, "The response object", `warnings`). */
 function warn(
   context: ChatContext,
-  { request, route, failures }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[] },
+  {
+    request,
+    route,
+    failures,
+    adapted = [],
+  }: {
+    request: TurnRequest;
+    route: Route;
+    failures: readonly FailedRoute[];
+    adapted?: readonly Adaptation[] | undefined;
+  },
 ): void {
   const failed = [...context.brokenRoutes.splice(0), ...failures];
-  const adapted = adaptationWarnings(request, route.provider.traits(route.model));
-  for (const warning of [...failoverWarnings(failed, route), ...adapted]) context.onWarning?.(warning);
+  const warnings = adaptationWarnings(request, route.provider.traits(route.model), adapted);
+  for (const warning of [...failoverWarnings(failed, route), ...warnings]) context.onWarning?.(warning);
 }
 
 /** A warning for each route that was given up before this one answered. */
@@ -159,21 +170,21 @@ function failoverWarnings(failed: readonly FailedRoute[], answered: Route): Warn
 }
 
 /** A warning for each parameter that the provider takes in another form or not at all. */
-function adaptationWarnings(request: TurnRequest, { refusedParameters, outputLimit }: RequestTraits): Warning[] {
-  const adapted: { param: string; message: string }[] = [];
+function adaptationWarnings(
+  request: TurnRequest,
+  { refusedParameters, outputLimit }: RequestTraits,
+  byWire: readonly Adaptation[],
+): Warning[] {
+  const adapted = [...byWire];
   for (const [param, value] of [
     ['temperature', request.temperature],
     ['top_p', request.topP],
     ['top_logprobs', request.logprobs],
   ] as const) {
-    if (value !== undefined && refusedParameters.has(param))
+    if (value !== undefined && refusedParameters.has(param) && !byWire.some((known) => known.param === param))
       adapted.push({ param, message: `The provider takes no ${param}: it was left out.` });
   }
-  if (request.responseFormat !== undefined && refusedParameters.has('response_format'))
-    adapted.push({
-      param: 'text.format',
-      message: 'The provider knows no formats: the model was asked for it in words.',
-    });
+  if (request.responseFormat !== undefined && refusedParameters.has('response_format')) adapted.push(IN_WORDS);
   if (outputLimit !== undefined && outputLimit < (request.maxOutputTokens ?? 0))
     adapted.push({
       param: 'max_output_tokens',

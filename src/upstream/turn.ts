@@ -111,6 +111,12 @@ export interface TurnUsage {
   unpriced?: true;
 }
 
+/** A parameter of the request that its route was not sent, or in another form, and what the client is told of it. */
+export interface Adaptation {
+  param: string;
+  message: string;
+}
+
 /** The names that identify a route. */
 export interface RouteName {
   provider: string;
@@ -135,7 +141,14 @@ export type TurnPart =
   /** `refuses`: the provider marks this text as the model's refusal to answer. */
   | { type: 'text'; delta: string; logprobs?: TokenLogprob[]; refuses?: true; phase?: MessagePhase }
   | { type: 'tool_call'; call: TurnToolCall }
-  | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
+  | {
+      type: 'finish';
+      reason: FinishReason;
+      usage: TurnUsage;
+      message: AssistantMessage;
+      route?: AnsweringRoute;
+      adapted?: readonly Adaptation[];
+    };
 
 export type TurnFailureKind =
   /** Nothing answered in time, or the stream stalled. */

@@ -30,7 +30,7 @@ export async function noteRemoval(
   );
 }
 
-/** Resolves a cursor, which may have been removed recently. @throws GatewayError `not_found`, `store_unavailable`. */
+/** Resolves a cursor, which may have been removed recently. @throws GatewayError `invalid_parameter`, `store_unavailable`. */
 export async function resolveCursor(
   entries: EntryStore,
   list: string,
@@ -39,7 +39,7 @@ export async function resolveCursor(
   const entry = await entries.get(list, id);
   if (entry) return entry;
   const note = await entries.get(listNames.removedFrom(list), id);
-  if (!note) throw fieldError('not_found', param, `there is no ${id.slice(0, 80)} in this list.`);
+  if (!note) throw fieldError('invalid_parameter', param, `there is no ${id.slice(0, 80)} in this list.`);
   // Earlier versions stored the creation of the record as that of the note, and no value.
   return { id, createdAt: note.value === '' ? note.createdAt : Number(note.value) };
 }

@@ -58,7 +58,7 @@ def ended(run, id):
     raise AssertionError("the run does not end")
 
 
-@check("responses.create gives the finished response, with text, citations and usage")
+@check("responses.create returns the finished response, with text, citations and usage")
 def create():
     response = client().responses.create(**RESEARCH)
     equal(response.status, "completed")
@@ -76,7 +76,7 @@ def cut(text, start, end):
     return text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le")
 
 
-@check("responses.create(stream=True) gives every event, numbered without a gap, up to response.completed")
+@check("responses.create(stream=True) yields every event, numbered without a gap, up to response.completed")
 def create_stream():
     with client().responses.create(**RESEARCH, stream=True) as stream:
         events = list(stream)
@@ -106,7 +106,7 @@ if "background" in inspect.signature(OpenAI(api_key="none").responses.create).pa
     IN_BACKGROUND = {"background": True}
 
 
-@check("background=True answers at once, and polling sees the run end")
+@check("background=True returns at once, and polling sees the run complete")
 def background():
     run = client()
     submitted = run.responses.create(**RESEARCH, **IN_BACKGROUND, metadata={"a": "b"})
@@ -116,7 +116,7 @@ def background():
     assert "tidal turbine" in done.output_text
 
 
-@check("retrieve(stream=True, starting_after) goes on exactly where a dropped stream was left")
+@check("retrieve(stream=True, starting_after) resumes a dropped stream exactly where it broke off")
 def resume():
     run = client()
     seen = []
@@ -143,7 +143,7 @@ def followed(run, id, **after):
     return run.get(f"/responses/{id}", cast_to=object, stream=True, stream_cls=kinds, options=options)
 
 
-@check("responses.stream(response_id, starting_after) emits what comes later and builds the whole response")
+@check("responses.stream(response_id, starting_after) yields the later events and builds the whole response")
 def resume_helper():
     run = client()
     id = run.responses.create(**RESEARCH).id
@@ -162,7 +162,7 @@ def supports(method, argument):
     return argument in inspect.signature(method).parameters
 
 
-@check("cancel ends a run as cancelled, and changes nothing when repeated")
+@check("cancel ends a run as cancelled, and can be repeated")
 def cancel():
     run = client()
     id = run.responses.create(**{**RESEARCH, "model": MODEL["slow"]}, **IN_BACKGROUND).id
@@ -184,7 +184,7 @@ def delete():
     raises(openai.NotFoundError, lambda: run.responses.retrieve(id))
 
 
-@check("input_items.list pages through what was sent, in order")
+@check("input_items.list pages through the input, in order")
 def input_items():
     run = client()
     roles = ["user", "assistant", "user"]
@@ -195,7 +195,7 @@ def input_items():
     equal([item.role for item in listed], roles)
 
 
-@check("goes on from an earlier response by its id, and from its output items sent back")
+@check("continues from an earlier response by its id, and by its output items sent back")
 def follow_up():
     run = client()
     first = run.responses.create(**RESEARCH)
@@ -211,7 +211,7 @@ def follow_up():
     assert "lamp" in third.output_text.lower()
 
 
-@check("responses.parse gives the answer as an object of the asked model")
+@check("responses.parse returns the answer as an object of the given model")
 def parse():
     from pydantic import BaseModel
 
@@ -222,7 +222,7 @@ def parse():
     assert isinstance(parsed, Report) and parsed.answer
 
 
-@check("a run that failed is a status, not an exception")
+@check("a failed run is a status, not an exception")
 def failed():
     response = client().responses.create(model=MODEL["broken"], input=QUESTION)
     equal((response.status, response.error.code), ("failed", "upstream_error"))
@@ -244,7 +244,7 @@ def profile():
     assert "response.web_search_call.completed" in types, types
 
 
-@check("chat.completions.create gives a cited answer with the steps that led to it")
+@check("chat.completions.create returns a cited answer with the steps that led to it")
 def chat():
     completion = client().chat.completions.create(**CHAT)
     choice = completion.choices[0]
@@ -256,7 +256,7 @@ def chat():
     equal(len(completion.citations), len(choice.message.annotations))
 
 
-@check("chat.completions.create(stream=True) gives role, content, and one last chunk with usage")
+@check("chat.completions.create(stream=True) yields role, content, and a last chunk with usage")
 def chat_stream():
     options = {"stream": True, "stream_options": {"include_usage": True}}
     chunks = list(client().chat.completions.create(**CHAT, **options))
@@ -282,7 +282,7 @@ def chat_helper():
     equal(numbered(final.reasoning_steps), numbered(whole.reasoning_steps))
 
 
-@check("a chat completion whose run fails is an exception, streamed or not")
+@check("a chat completion whose run fails raises, streamed or not")
 def chat_failed():
     body = {"model": MODEL["broken"], "messages": MESSAGES}
     for stream in (False, True):
@@ -298,7 +298,7 @@ def chat_failed():
     equal("".join(text), "The first half of the answer")
 
 
-@check("models and tasks are reached")
+@check("models and tasks can be used")
 def models():
     run = client()
     listed = {model.id for model in run.models.list()}
@@ -342,7 +342,7 @@ def twice(key):
     client(key).responses.create(**RESEARCH)
 
 
-@check("each refusal is the SDK's own class, with status, code and type")
+@check("each error is the SDK's own class, with status, code and type")
 def refusals():
     for name, (status, code, call) in REFUSALS.items():
         error = raises(getattr(openai, name), call)
@@ -374,7 +374,7 @@ class Lossy(httpx.HTTPTransport):
         return response
 
 
-@check("an answer that was lost on its way is asked for again, and is the same run")
+@check("a retry after a lost response gets the same run")
 def retried():
     transport = Lossy()
     body = {**RESEARCH, "metadata": {"lost": "python"}}
@@ -384,7 +384,7 @@ def retried():
     equal([entry["id"] for entry in listed if entry["metadata"] == {"lost": "python"}], [response.id])
 
 
-@check("a spent quota is not tried again")
+@check("a spent quota is not retried")
 def spent():
     attempts = []
     http = httpx.Client(event_hooks={"response": [lambda response: attempts.append(response.status_code)]})
@@ -394,7 +394,7 @@ def spent():
     equal(attempts, [200, 429])
 
 
-@check("the asynchronous client: streams, several at once, and leaving one in the middle")
+@check("the async client: streams, several at once, and closes one in the middle")
 def asynchronous():
     async def both():
         async with AsyncOpenAI(api_key=KEY["main"], base_url=GIVEN["base_url"], max_retries=0) as run:
@@ -419,7 +419,7 @@ def asynchronous():
     asyncio.run(both())
 
 
-@check("raw and streamed answers show the request id and the rate limit")
+@check("raw and streaming responses show the request id and the rate limit")
 def raw():
     answer = client("narrow").responses.with_raw_response.create(**RESEARCH)
     assert answer.headers["x-request-id"]

@@ -21,20 +21,20 @@ import { testUsage } from './usage.ts';
 
 const KEEP = { keepMs: 3_600_000 };
 const HOLD = { ...KEEP, version: 1 };
-const MOST = { items: 1000, bytes: 1_000_000 };
+const MAX = { items: 1000, bytes: 1_000_000 };
 
 interface Fixture extends AsyncDisposable {
   store: SideStores & { secret(): Promise<string> };
   /** Another instance of the same store. */
   peer: Fixture['store'];
   clock: ReturnType<typeof testClock>;
-  /** Whether time moves by the clock alone. */
-  ends: boolean;
+  /** Whether `clock` alone decides when something expires. Redis uses its own clock. */
+  expiresByClock: boolean;
 }
 
 /** The contracts of `src/store/side-stores/` and of `Storage.secret`, for any backend. */
-function besideRuns(name: string, open: () => Promise<Fixture>): void {
-  describe(`conversations: ${name}`, () => {
+function sideStoreContracts(name: string, open: () => Promise<Fixture>): void {
+  describe(`side store contracts: ${name}`, () => {
     let fixture: Fixture;
     let store: ConversationStore;
     beforeEach(async () => {
@@ -43,7 +43,7 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
     });
     afterEach(() => fixture[Symbol.asyncDispose]());
 
-    it('are what was created, for every instance, and a repeat creates none', async () => {
+    it('ConversationStore creates a conversation once and shows it to every instance', async () => {
       const { id } = await created(store, items('a', 'b'));
       await created(store, items('other'), id);
       const found = await fixture.peer.conversations.get(id);
@@ -62,20 +62,20 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.deepEqual(await store.items(randomUUID(), page), { items: [], hasMore: false });
     });
 
-    it('take items behind the others, all or none', async () => {
+    it('ConversationStore.add appends a batch of items completely or not at all', async () => {
       const { id } = await created(store, items('a'));
-      assert.equal(await store.add(id, items('b', 'c'), { ...KEEP, max: MOST }), 'added');
-      assert.equal(await store.add(id, items('c', 'd'), { ...KEEP, max: MOST }), 'added');
-      assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd'], 'what is there stays as it is');
-      assert.equal(await store.add(id, items('e', 'f'), { ...KEEP, max: { ...MOST, items: 5 } }), 'full');
+      assert.equal(await store.add(id, items('b', 'c'), { ...KEEP, max: MAX }), 'added');
+      assert.equal(await store.add(id, items('c', 'd'), { ...KEEP, max: MAX }), 'added');
+      assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd'], 'an item that is there already stays as it is');
+      assert.equal(await store.add(id, items('e', 'f'), { ...KEEP, max: { ...MAX, items: 5 } }), 'full');
       const bytes = (await store.get(id))?.bytes ?? 0;
-      assert.equal(await store.add(id, items('e'), { ...KEEP, max: { ...MOST, bytes: bytes + 10 } }), 'full');
+      assert.equal(await store.add(id, items('e'), { ...KEEP, max: { ...MAX, bytes: bytes + 10 } }), 'full');
       assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd']);
       assert.equal((await store.get(id))?.items, 4);
-      assert.equal(await store.add(randomUUID(), items('e'), { ...KEEP, max: MOST }), 'missing');
+      assert.equal(await store.add(randomUUID(), items('e'), { ...KEEP, max: MAX }), 'missing');
     });
 
-    it('are read page by page in both orders, whatever is added meanwhile', async () => {
+    it('ConversationStore.items pages in both orders, even if items are added in between', async () => {
       const { id } = await created(store, items('a', 'b', 'c', 'd', 'e'));
       const page = async (order: 'asc' | 'desc', after?: string) => {
         const found = await store.items(id, { limit: 2, order, ...(after !== undefined && { after }) });
@@ -87,7 +87,7 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.deepEqual(await page('asc', 'd'), ['e', false]);
       assert.deepEqual(await page('asc', 'e'), ['', false]);
       assert.deepEqual(await page('desc'), ['ed', true]);
-      await store.add(id, items('f'), { ...KEEP, max: MOST });
+      await store.add(id, items('f'), { ...KEEP, max: MAX });
       assert.deepEqual(await page('desc', 'd'), ['cb', true]);
       assert.deepEqual(await page('desc', 'b'), ['a', false]);
       assert.equal(await store.items(id, { limit: 2, order: 'asc', after: 'x' }), 'unknown_cursor');
@@ -95,7 +95,7 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.equal(await store.item(id, 'x'), undefined);
     });
 
-    it('lose an item, and are removed with all of them', async () => {
+    it('ConversationStore removes one item, or a conversation with all its items', async () => {
       const { id } = await created(store, items('a', 'b'));
       assert.deepEqual([await store.removeItem(id, 'a', KEEP), await store.removeItem(id, 'a', KEEP)], [true, false]);
       assert.deepEqual(await ids(store, id), ['b']);
@@ -106,17 +106,17 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.equal(await store.get(id), undefined);
       assert.equal(await store.item(id, 'b'), undefined);
       await created(store, [], id);
-      assert.deepEqual(await ids(store, id), [], 'nothing of the former one is left');
+      assert.deepEqual(await ids(store, id), [], 'nothing of the deleted conversation is left');
     });
 
-    it('get new metadata', async () => {
+    it('ConversationStore.setMetadata replaces the metadata', async () => {
       const { id } = await created(store, []);
       assert.equal(await store.setMetadata(id, '{"b":2}', KEEP), true);
       assert.equal((await store.get(id))?.metadata, '{"b":2}');
       assert.equal(await store.setMetadata(randomUUID(), '{}', KEEP), false);
     });
 
-    it('are held by one run, which finishes once', async () => {
+    it('ConversationStore.hold locks a conversation for one run, which finishes it once', async () => {
       const { id } = await created(store, items('a'));
       assert.equal(await store.hold(id, 'run-1', HOLD), 'held');
       assert.equal(await store.hold(id, 'run-1', HOLD), 'held', 'a repeat after an unknown outcome');
@@ -131,14 +131,14 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.deepEqual(both.toSorted(), [false, true]);
       assert.deepEqual(await ids(store, id), both[0] ? ['a', 'b', 'c'] : ['a', 'd']);
       assert.equal((await store.get(id))?.holder, null);
-      assert.equal(await store.hold(id, 'run-2', HOLD), 'changed', 'it was read before');
+      assert.equal(await store.hold(id, 'run-2', HOLD), 'changed', 'the version read is out of date');
       const version = (await store.get(id))?.version ?? 0;
       assert.equal(await store.hold(id, 'run-2', { ...KEEP, version }), 'held');
       assert.equal(await store.hold(randomUUID(), 'run-2', HOLD), 'missing');
       assert.equal(await store.finish(randomUUID(), 'run-2', [], KEEP), false);
     });
 
-    it('of one run alone are held where many ask at once', async () => {
+    it('ConversationStore.hold grants one of many concurrent runs', async () => {
       const { id } = await created(store, items('a'));
       const stores = [store, fixture.peer.conversations];
       const asked = Array.from({ length: 20 }, (_, n) => stores[n % 2]?.hold(id, `run-${n}`, HOLD));
@@ -148,8 +148,8 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.equal(await store.hold(id, holder, HOLD), 'held', 'whatever is added meanwhile');
     });
 
-    it('are removed when their time is over, which every change puts off', async function () {
-      if (!fixture.ends) return this.skip();
+    it('ConversationStore expires conversations; every change extends their time', async function () {
+      if (!fixture.expiresByClock) return this.skip();
       const { id } = await created(store, items('a'));
       const kept = await created(store, items('a'));
       fixture.clock.ms += KEEP.keepMs - 1000;
@@ -159,7 +159,7 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       assert.deepEqual(await ids(store, kept.id), ['a']);
     });
 
-    it('have beside them a secret that all instances share', async () => {
+    it('Storage.secret is the same for all instances', async () => {
       const secret = await fixture.store.secret();
       assert.ok(secret.length >= 32);
       assert.deepEqual([await fixture.peer.secret(), await fixture.store.secret()], [secret, secret]);
@@ -167,19 +167,19 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       if (other.store !== fixture.store) assert.notEqual(await other.store.secret(), secret);
     });
 
-    describe('and files', () => {
+    describe('FileStore', () => {
       testFiles(() => ({ store: fixture.store.files, peer: fixture.peer.files }));
     });
 
-    describe('and lists of records', () => {
+    describe('EntryStore', () => {
       testEntries(() => ({ store: fixture.store.entries, peer: fixture.peer.entries }));
     });
 
-    describe('and what was used', () => {
+    describe('UsageStore', () => {
       testUsage(() => ({ store: fixture.store.usage, peer: fixture.peer.usage }));
     });
 
-    describe('and what runs have to tell', () => {
+    describe('DeliveryStore', () => {
       testDeliveries(() => ({
         store: fixture.store.deliveries,
         peer: fixture.peer.deliveries,
@@ -205,14 +205,14 @@ async function ids(store: ConversationStore, id: string): Promise<string[]> {
   return typeof found === 'object' ? found.items.map((item) => item.id) : [];
 }
 
-besideRuns('SQLite in memory', async () => {
+sideStoreContracts('SQLite in memory', async () => {
   const clock = testClock();
   const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
   const parts = storageOf(store);
-  return { store: parts, peer: parts, clock, ends: true, [Symbol.asyncDispose]: () => store.close() };
+  return { store: parts, peer: parts, clock, expiresByClock: true, [Symbol.asyncDispose]: () => store.close() };
 });
 
-besideRuns('SQLite, shared with other processes of the gateway', async () => {
+sideStoreContracts('SQLite, shared with other processes of the gateway', async () => {
   const clock = testClock();
   const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
   const server = await serveStore(storageOf(held));
@@ -222,7 +222,7 @@ besideRuns('SQLite, shared with other processes of the gateway', async () => {
     store,
     peer,
     clock,
-    ends: true,
+    expiresByClock: true,
     async [Symbol.asyncDispose]() {
       await Promise.all([store.runs.close(), peer.runs.close()]);
       await server[Symbol.asyncDispose]();
@@ -231,8 +231,8 @@ besideRuns('SQLite, shared with other processes of the gateway', async () => {
   };
 });
 
-describe('conversations in SQLite', () => {
-  it('and the secret are there after a restart; what has expired is swept', async () => {
+describe('conversations in a SQLite file', () => {
+  it('survive a restart, as does the secret, and are swept when expired', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'conversations-'));
     const clock = testClock();
     const open = () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock });
@@ -254,8 +254,8 @@ describe('conversations in SQLite', () => {
   });
 });
 
-function besideRedisRuns(name: string, url: () => string): void {
-  besideRuns(name, async () => {
+function redisContracts(name: string, url: () => string): void {
+  sideStoreContracts(name, async () => {
     const clock = testClock();
     const options = { url: url(), log: silentLogger, prefix: randomUUID(), clock };
     const [store, peer] = [await openRedisStore(options), await openRedisStore(options)];
@@ -263,7 +263,7 @@ function besideRedisRuns(name: string, url: () => string): void {
       store,
       peer,
       clock,
-      ends: false,
+      expiresByClock: false,
       async [Symbol.asyncDispose]() {
         await Promise.all([store.runs.close(), peer.runs.close()]);
       },
@@ -271,30 +271,30 @@ function besideRedisRuns(name: string, url: () => string): void {
   });
 }
 
-describe('conversations in Redis', () => {
+describe('side stores in Redis', () => {
   let server: RedisServer;
   before(async function () {
     server = await redisOrSkip(this);
   });
   after(() => server?.[Symbol.asyncDispose]());
-  besideRedisRuns('Redis', () => server.url);
+  redisContracts('Redis', () => server.url);
 
-  it('are forgotten by Redis itself, items and all', async () => {
+  it('conversations are expired by Redis itself, with their items', async () => {
     const { conversations: store, runs } = await openRedisStore({ url: server.url, log: silentLogger });
     const { id } = await created(store, items('a'));
-    await store.add(id, items('b'), { keepMs: 20, max: MOST });
+    await store.add(id, items('b'), { keepMs: 20, max: MAX });
     while (await store.get(id)) await new Promise(setImmediate);
     assert.deepEqual([await ids(store, id), await store.item(id, 'a')], [[], undefined]);
     await runs.close();
   });
 });
 
-describe('conversations in a Redis Cluster', () => {
+describe('side stores in a Redis Cluster', () => {
   let cluster: RedisCluster;
   before(async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
     cluster = await startCluster();
   });
   after(() => cluster?.[Symbol.asyncDispose]());
-  besideRedisRuns('Redis Cluster', () => cluster.url);
+  redisContracts('Redis Cluster', () => cluster.url);
 });

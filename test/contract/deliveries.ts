@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
 import type { DeliveryStore } from '../../src/store/side-stores/delivery-store.ts';
 
-/** What every `DeliveryStore` does. `advance` moves the store's clock on by so many milliseconds. */
+/** The contract of `DeliveryStore`, for any backend. `advance` moves the store's clock forward by milliseconds. */
 export function testDeliveries(
   open: () => { store: DeliveryStore; peer: DeliveryStore; advance(ms: number): void },
 ): void {
   const keepMs = 3_600_000;
   const due = (store: DeliveryStore, leaseMs = 10_000) => store.takeDue({ limit: 100, leaseMs });
 
-  it('a run is due when its time has come, and to nobody else for as long as it is being looked at', async () => {
+  it('returns a due run once, and again when its lease has expired', async () => {
     const { store, peer, advance } = open();
     const run = newRunId();
     await store.schedule(run, { dueInMs: 1000 });
@@ -18,11 +18,11 @@ export function testDeliveries(
     assert.deepEqual(await due(store), [run]);
     assert.deepEqual([await due(store), await due(peer)], [[], []]);
     advance(10_000);
-    assert.deepEqual(await due(store), [run], 'whoever took it is gone');
+    assert.deepEqual(await due(store), [run], 'its taker never finished');
     await store.remove(run);
   });
 
-  it('those that have waited longest come first, at most as many as are asked for', async () => {
+  it('returns the longest overdue runs first, at most `limit`', async () => {
     const { store, advance } = open();
     const [first, second, third] = [newRunId(), newRunId(), newRunId()];
     await store.schedule(second, { dueInMs: 200 });
@@ -36,7 +36,7 @@ export function testDeliveries(
     assert.equal(await store.count(), 0);
   });
 
-  it('a look that is asked for brings one forward and puts none off', async () => {
+  it('schedule() can only make a run due earlier', async () => {
     const { store } = open();
     const run = newRunId();
     await store.schedule(run, { dueInMs: 60_000 });
@@ -46,7 +46,7 @@ export function testDeliveries(
     await store.remove(run);
   });
 
-  it('how far a run is is changed by one who knows how far it was', async () => {
+  it('put() replaces the state only if the caller knows the current one', async () => {
     const { store, advance } = open();
     const run = newRunId();
     const put = (before: string | undefined, state: string, dueInMs?: number) =>
@@ -60,16 +60,16 @@ export function testDeliveries(
     assert.deepEqual(await due(store), [run]);
     assert.equal(await put('first', 'done'), true);
     advance(60_000);
-    assert.deepEqual(await due(store), [], 'never again');
+    assert.deepEqual(await due(store), [], 'not due without a due time');
     assert.equal(await store.get(run), 'done');
     await store.schedule(run, { dueInMs: 0 });
-    assert.deepEqual(await due(store), [run], 'unless it is asked for');
+    assert.deepEqual(await due(store), [run], 'due again once scheduled');
     assert.equal(await store.get(run), 'done');
     await store.remove(run);
     assert.equal(await store.get(run), undefined);
   });
 
-  it('of several that take at once each gets others', async () => {
+  it('never gives the same run to two concurrent takers', async () => {
     const { store, peer } = open();
     const runs = Array.from({ length: 20 }, newRunId);
     for (const run of runs) await store.schedule(run, { dueInMs: 0 });

@@ -32,7 +32,7 @@ function bytesOf(entry: Entry): Buffer {
   return Buffer.from(`${lines.map((line) => `data: ${line}\n\n`).join('')}data: [DONE]\n\n`);
 }
 
-/** What the frames hold, joined field by field without any of the code under test. */
+/** Joins the fields of the frames without any of the code under test. */
 function plainReading(bytes: Buffer) {
   const reading = {
     reasoning: '',
@@ -93,7 +93,7 @@ function framings(bytes: Buffer): [string, Buffer][] {
 describe('recorded streams of real providers', () => {
   const manifest = join(FOLDER, 'manifest.json');
   if (!existsSync(manifest)) {
-    it('are not here: skipped', function () {
+    it('are not available: skipped', function () {
       this.skip();
     });
     return;
@@ -104,7 +104,7 @@ describe('recorded streams of real providers', () => {
     /^(?!responses\/|messages\/).*\.(sse|chunks\.txt)$/.test(file),
   );
 
-  it('are all in the manifest', () => {
+  it('are all listed in the manifest', () => {
     assert.deepEqual(entries.map((entry) => entry.file).sort(), files.sort());
   });
 
@@ -112,7 +112,7 @@ describe('recorded streams of real providers', () => {
     const bytes = bytesOf(entry);
     const tools = toolsOf(entry);
     if (entry.features.finish_reasons.length === 0) {
-      it(`${entry.file}: a stream without an end is a failed turn, however it is cut`, () => {
+      it(`${entry.file}: fails the turn if the stream has no end, under every cut`, () => {
         for (const cuts of [[], ...everyCut(bytes.length)]) {
           assert.throws(() => decodeTurn(bytes, { cuts, tools }), AttemptFailure);
         }
@@ -120,7 +120,7 @@ describe('recorded streams of real providers', () => {
       continue;
     }
 
-    it(`${entry.file}: gives the turn`, () => {
+    it(`${entry.file}: decodes to the expected turn`, () => {
       const { reasoning, text, turn } = decodeTurn(bytes, { tools });
       const plain = plainReading(bytes);
       assert.equal(reasoning, plain.reasoning);
@@ -135,14 +135,14 @@ describe('recorded streams of real providers', () => {
       if (plain.usage) {
         assert.equal(turn.usage?.inputTokens, plain.usage.prompt_tokens);
         const { completion_tokens: completion = 0, completion_tokens_details: details } = plain.usage;
-        const told = plain.usage.total_tokens - plain.usage.prompt_tokens;
-        // Gemini through a gateway: its price is that of both together.
-        const beside = (details?.reasoning_tokens ?? 0) > completion && told === completion;
-        assert.equal(turn.usage?.outputTokens, beside ? completion + (details?.reasoning_tokens ?? 0) : told);
+        const reported = plain.usage.total_tokens - plain.usage.prompt_tokens;
+        // Gemini through a gateway reports reasoning beside the completion tokens; both are charged.
+        const beside = (details?.reasoning_tokens ?? 0) > completion && reported === completion;
+        assert.equal(turn.usage?.outputTokens, beside ? completion + (details?.reasoning_tokens ?? 0) : reported);
       }
     });
 
-    it(`${entry.file}: gives the same turn however the bytes are cut and framed`, () => {
+    it(`${entry.file}: decodes to the same turn under every cut and framing`, () => {
       const whole = decodeTurn(bytes, { tools });
       const cuts = [...everyCut(bytes.length, bytes.length < 6000 ? undefined : 400)];
       for (const size of [1, 7, 64, 1000]) cuts.push(piecesOf(bytes.length, size));

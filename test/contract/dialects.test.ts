@@ -21,13 +21,13 @@ interface Expectation {
   failure?: { kind: string; advice: string };
 }
 
-/** A turn without the ids that were made up here. */
+/** The turn without the call ids that the gateway generated. */
 function comparable(decoded: Decoded) {
   const calls = decoded.turn.calls.map(({ id, ...call }) => (/^call_[0-9a-f]{24}$/.test(id) ? call : { id, ...call }));
   return { ...decoded, turn: { ...decoded.turn, calls } };
 }
 
-describe('what providers do differently', () => {
+describe('provider dialects', () => {
   for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.json'))) {
     const name = file.slice(0, -'.json'.length);
     const expected: Expectation = JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));

@@ -6,7 +6,7 @@ import { noteRemoval, resolveCursor } from '../../src/vector-stores/removed-reco
 
 /** The contract of `src/store/side-stores/entry-store.ts`, for any backend. */
 export function testEntries(open: () => { store: EntryStore; peer: EntryStore }): void {
-  it('they are added once, for every instance, up to a number', async () => {
+  it('add() stores an entry once, visible to every instance, up to `max` entries', async () => {
     const { store, peer } = open();
     const list = `keys of {ada} ${randomUUID()}`;
     const first = entryOf({ id: 'a {}', value: '{"é":1}' });
@@ -20,7 +20,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.equal(await store.add(list, entryOf({ id: 'b' }), { max: 2 }), 'added');
   });
 
-  it('they take the place of the one that was read, and of no other', async () => {
+  it('replace() changes an entry only if it is still as it was read', async () => {
     const { store, peer } = open();
     const list = randomUUID();
     const before = entryOf({ id: 'a' });
@@ -34,11 +34,11 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.deepEqual(await store.counts(list), { done: 1 });
     assert.equal(await store.replace(list, done, { before: entryOf({ id: 'b' }) }), false);
     assert.deepEqual([await peer.remove(list, 'a'), await store.remove(list, 'a')], [true, false]);
-    assert.equal(await store.replace(list, before, { before: done }), false, 'what is gone stays so');
+    assert.equal(await store.replace(list, before, { before: done }), false, 'a removed entry is not restored');
     assert.deepEqual(await store.counts(list), {});
   });
 
-  it('they are listed page by page in both orders, in a state too', async () => {
+  it('page() lists entries in both orders, and by state', async () => {
     const { store } = open();
     const list = randomUUID();
     for (let n = 0; n < 6; n++) {
@@ -59,7 +59,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.deepEqual(await page({ state: 'none' }), ['', false]);
     assert.deepEqual(await store.counts(list), { open: 5, failed: 1 });
     await store.remove(list, '2');
-    assert.deepEqual(await page(after(2)), ['34', true], 'behind one that is gone');
+    assert.deepEqual(await page(after(2)), ['34', true], 'after a removed entry');
     assert.deepEqual(await page({ order: 'desc', ...after(2) }), ['10', false]);
     await store.clear(list);
     assert.deepEqual(
@@ -68,7 +68,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     );
   });
 
-  it('the oldest of them make room where only the newest are kept', async () => {
+  it('keepNewest removes the oldest entries', async () => {
     const { store } = open();
     const list = randomUUID();
     for (let n = 0; n < 5; n++) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { keepNewest: 3 });
@@ -80,7 +80,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.deepEqual(await store.counts(list), { open: 3 });
   });
 
-  it('the newest one is kept, whenever it says that it was made', async () => {
+  it('keepNewest always keeps the entry that was just added, whatever its createdAt', async () => {
     const { store } = open();
     const list = randomUUID();
     for (let n = 9; n > 4; n--) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { keepNewest: 3 });
@@ -88,7 +88,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.ok(entries.length === 3 && entries.some(({ id }) => id === '5'), entries.map(({ id }) => id).join());
   });
 
-  it('the places of those that were removed last are known, whichever are removed first', async () => {
+  it('cursors of the entries removed last still resolve, in whichever order they were removed', async () => {
     const { store } = open();
     const list = randomUUID();
     let now = 1000;
@@ -99,18 +99,18 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     }
     await noteRemoval(store, list, { entry: entryOf({ id: '1', createdAt: 77 }), now });
     const again = await resolveCursor(store, list, { id: '1', param: 'after' });
-    assert.equal(again.createdAt, 77, 'one that came back and left again has its last place');
+    assert.equal(again.createdAt, 77, 'an entry that was added and removed again has its latest place');
     await assert.rejects(resolveCursor(store, list, { id: '300', param: 'after' }), /there is no 300 in this list/);
   });
 
-  it('the places of those that an earlier version removed are known', async () => {
+  it('cursors of entries that an earlier version removed still resolve', async () => {
     const { store } = open();
     const list = randomUUID();
     await store.add(listNames.removedFrom(list), { id: 'a', state: OPEN, value: '', createdAt: 77 });
     assert.deepEqual(await resolveCursor(store, list, { id: 'a', param: 'after' }), { id: 'a', createdAt: 77 });
   });
 
-  it('their list has another revision after each change', async () => {
+  it('revision() changes with every change of the list', async () => {
     const { store, peer } = open();
     const list = randomUUID();
     const seen = new Set([await peer.revision(list)]);

@@ -26,13 +26,13 @@ executorContract('polling, SQLite', async () => {
   };
 });
 
-describe('an executor of a worker', () => {
-  it('leaves a run whose claim ran out while the store was away to its owner at first', async () => {
+describe('a polling executor', () => {
+  it('claims queued runs before abandoned ones once the store is back', async () => {
     const store = await openStore(testConfig().store, { log: silentLogger });
     await using _ = { [Symbol.asyncDispose]: () => store.close() };
     const request = JSON.stringify({ input: [], request: question().request });
     const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
-    // Its claim has run out; nobody knows whether its owner lives.
+    // Its lease has expired; its owner may still be alive.
     await store.create({ ...run, claim: { leaseMs: 0 } });
     const looks: (boolean | undefined)[] = [];
     const wrapped = wrapStore(store, {
@@ -50,7 +50,7 @@ describe('an executor of a worker', () => {
   });
 });
 
-describe('executors over Redis', () => {
+describe('executors on Redis', () => {
   let server: RedisServer;
   before(async function () {
     server = await redisOrSkip(this);
@@ -58,19 +58,19 @@ describe('executors over Redis', () => {
   after(() => server?.[Symbol.asyncDispose]());
 
   executorContract('polling, Redis', () => overRedis('polling'));
-  executorContract('BullMQ, Redis', () => overRedis('queue', { dealt: true }));
-  executorContract('BullMQ, Redis, runs that begin where they are submitted', () => overRedis('queue'));
+  executorContract('BullMQ, Redis', () => overRedis('queue', { viaQueue: true }));
+  executorContract('BullMQ, Redis, runs that start on the instance they were submitted to', () => overRedis('queue'));
 
-  it('take over a run that never had a job, however busy, once the claim of the instance that began it has run out', async () => {
+  it('take over an orphaned run that has no job once its lease expires, even when busy', async () => {
     const prefix = randomUUID();
-    // The sweep would find it, too, only later.
+    // The sweep would find the run too, but only later.
     await using fixture = await overRedis('queue', { prefix, sweepMs: 3_600_000 });
     const asked = Promise.withResolvers<void>();
     const chat = new ScriptedModel((_request, n) => {
       asked.resolve();
       return n === 0 ? { gate: new Promise(() => {}) } : { text: ['done'] };
     });
-    // A process without runs may always start one; this one has a run, and is too late for more.
+    // An idle process may always start a run; this one has one already, and its event loop lags too much for more.
     await using b = await fixture.open({ chat, load: { utilization: 1, lagMs: 1000 } });
     await b.runs.submit(question());
     await asked.promise;
@@ -85,9 +85,9 @@ describe('executors over Redis', () => {
     await store.close();
   });
 
-  it('drive runs without the queue where it does not deal them out', async () => {
+  it('drive a run themselves if the queue is paused', async () => {
     const prefix = randomUUID();
-    await using fixture = await overRedis('queue', { prefix, dealt: true, sweepMs: 100 });
+    await using fixture = await overRedis('queue', { prefix, viaQueue: true, sweepMs: 100 });
     const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     await using connection = await openQueue();
     const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
@@ -104,9 +104,9 @@ describe('executors over Redis', () => {
     await store.close();
   });
 
-  it('stop a run whose lock the queue gave away, where its claim was taken too', async () => {
+  it('stop a run whose queue lock and claim another worker has taken', async () => {
     const prefix = randomUUID();
-    await using fixture = await overRedis('queue', { prefix, dealt: true, lockMs: 400 });
+    await using fixture = await overRedis('queue', { prefix, viaQueue: true, lockMs: 400 });
     const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     await using connection = await openQueue();
     const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
@@ -115,7 +115,7 @@ describe('executors over Redis', () => {
       asked.resolve();
       return { gate: new Promise(() => {}) };
     });
-    // Claims are renewed at intervals too, which would find it out a second later.
+    // Renewing the claim would also notice, but a second later.
     mock.timers.enable({ apis: ['setInterval'] });
     try {
       await using a = await fixture.open({ chat });
@@ -133,25 +133,25 @@ describe('executors over Redis', () => {
     }
   });
 
-  it('look for runs that nobody holds now and then, and rest in between', async () => {
-    let looks = 0;
-    await using fixture = await overRedis('queue', { sweepMs: 50, onLook: () => looks++ });
+  it('pause between sweeps for abandoned runs', async () => {
+    let sweeps = 0;
+    await using fixture = await overRedis('queue', { sweepMs: 50, onSweep: () => sweeps++ });
     const began = performance.now();
     await using _ = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['done'] })) });
-    while (looks < 4) await delay(10);
-    const most = 1 + (performance.now() - began) / 250;
-    assert.ok(looks <= most, `${looks} looks where there was time for ${most}`);
+    while (sweeps < 4) await delay(10);
+    const max = 1 + (performance.now() - began) / 250;
+    assert.ok(sweeps <= max, `${sweeps} sweeps; there was time for ${max}`);
   });
 
-  /** Each instance has connections of its own. */
+  /** Instances on one Redis, each with its own connections. `viaQueue`: no run starts where it was submitted. */
   async function overRedis(
     kind: 'polling' | 'queue',
     {
       prefix = randomUUID(),
-      dealt = false,
-      onLook,
+      viaQueue = false,
+      onSweep,
       ...more
-    }: { prefix?: string; dealt?: boolean; sweepMs?: number; lockMs?: number; onLook?: () => void } = {},
+    }: { prefix?: string; viaQueue?: boolean; sweepMs?: number; lockMs?: number; onSweep?: () => void } = {},
   ): Promise<ExecutorFixture> {
     const stack = new AsyncDisposableStack();
     return {
@@ -160,15 +160,15 @@ describe('executors over Redis', () => {
         stack.defer(() => store.close());
         const claimable = store.findClaimable.bind(store);
         store.findClaimable = (which) => {
-          if (which.abandoned) onLook?.();
+          if (which.abandoned) onSweep?.();
           return claimable(which);
         };
         if (kind === 'polling') return await openHarness({ ...options, store });
         const connection = stack.use(await openQueue());
         const executor = (parts: ExecutorOptions) => {
           const made = new QueueExecutor({ ...parts, ...more, connection });
-          // As if there was no room when a run is submitted, so that it goes through the queue.
-          if (dealt) made.reserve = () => undefined;
+          // As if there were no room on submission, so that every run goes through the queue.
+          if (viaQueue) made.reserve = () => undefined;
           return made;
         };
         return await openHarness({ ...options, store, executor });

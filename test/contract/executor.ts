@@ -11,10 +11,10 @@ export interface ExecutorFixture extends AsyncDisposable {
   open(options: Pick<HarnessOptions, 'chat' | 'config' | 'load'>): Promise<Harness>;
 }
 
-/** The contract of `src/runs/executing/executor.ts`, for any executor: `open` gives an empty store. */
+/** The contract of `src/runs/executing/executor.ts`, for any executor: `open` starts with an empty store. */
 export function executorContract(name: string, open: () => Promise<ExecutorFixture>): void {
   describe(`executor contract: ${name}`, () => {
-    it('drives every submitted run once, whichever instance took it', async () => {
+    it('drives every submitted run once, on any instance', async () => {
       await using fixture = await open();
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
       await using a = await fixture.open({ chat });
@@ -29,7 +29,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       assert.equal(chat.requests.length, 40);
     });
 
-    it('takes up runs that were stored before it started', async () => {
+    it('drives runs that were stored before it started', async () => {
       await using fixture = await open();
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
       const gate = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await first[Symbol.asyncDispose]();
     });
 
-    it('takes no more runs than it may, and the next one as soon as a place is free', async () => {
+    it('drives at most max_concurrent runs, and the next one as soon as one ends', async () => {
       await using fixture = await open();
       const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gates[n]?.promise) }));
@@ -56,7 +56,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
     });
 
-    it('gives keys their turns, however many runs of one of them wait, and those of one key in order', async () => {
+    it('alternates between keys, and starts the runs of one key in order', async () => {
       await using fixture = await open();
       const gates = Array.from({ length: 12 }, () => Promise.withResolvers<void>());
       const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gates[n]?.promise) }));
@@ -71,16 +71,16 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
         const records = await Promise.all(runs.map((run) => a.store.get(run.id)));
         return records.filter((record) => record?.startedAt !== null).length;
       };
-      const begun = [];
+      const startedCounts = [];
       for (const [n, gate] of gates.slice(0, 5).entries()) {
         gate.resolve();
         await until(() => chat.requests.length === n + 2);
-        begun.push([await started(many), await started(few)]);
+        startedCounts.push([await started(many), await started(few)]);
       }
-      // Whose turn is first depends on who began; from then on they alternate.
-      assert.deepEqual(begun[1], [2, 1]);
-      assert.deepEqual(begun[3], [3, 2]);
-      assert.deepEqual(begun[4], [4, 2]);
+      // Which key is first depends on the run that was driven; from then on they alternate.
+      assert.deepEqual(startedCounts[1], [2, 1]);
+      assert.deepEqual(startedCounts[3], [3, 2]);
+      assert.deepEqual(startedCounts[4], [4, 2]);
       for (const gate of gates) gate.resolve();
       const times = [];
       for (const run of many) {
@@ -90,11 +90,11 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       assert.deepEqual(times, times.toSorted(), 'first come, first served');
     });
 
-    it('lets a key in of which nothing waits, one run beyond a full queue, and starts it next', async () => {
+    it('accepts one run of a key without queued runs into a full queue, and starts it next', async () => {
       await using fixture = await open();
       const gate = Promise.withResolvers<void>();
       const never = new Promise<void>(() => {});
-      // Two instances: the first run of each, a few that end at once, and then none that ends.
+      // Each of the two instances blocks on its first run; then a few runs end at once; the rest never end.
       const gateOf = (n: number) => (n < 2 ? gate.promise : n < 10 ? undefined : never);
       const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gateOf(n)) }));
       const config = testConfig({ runs: { max_concurrent: 1 } });
@@ -103,7 +103,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const submit = (keyId: string, at = a) => at.runs.submit(question({ caller: { user: keyId, keyId } }));
       const many: RunRecord[] = [];
       let refusals = 0;
-      // As many as there is room for, here and there.
+      // Fill the queues of both instances.
       for (let n = 0; n < 1300; n++) {
         await submit('many', n % 2 ? a : b).then(
           ({ run }) => void many.push(run),
@@ -117,7 +117,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       assert.ok(refusals > 250 && many.length >= 1000, `${refusals} refused, ${many.length} accepted`);
       const results = await Promise.allSettled([submit('few', b), submit('few', b), submit('few', b)]);
       const few = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.run] : []));
-      assert.equal(few.length, 1, 'the first of them alone');
+      assert.equal(few.length, 1, 'only the first is accepted');
       await assert.rejects(submit('many'), { code: 'overloaded' });
       const other = (await submit('other', b)).run;
       gate.resolve();
@@ -126,7 +126,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       assert.ok((await b.store.countOpen()).queued > 900, 'most of the first key still wait');
     }).timeout(patience(60));
 
-    it('lets a chat that waits here and a queue of runs take turns', async () => {
+    it('alternates between waiting chats and queued runs', async () => {
       await using fixture = await open();
       const gates = Array.from({ length: 20 }, () => Promise.withResolvers<void>());
       const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gates[n]?.promise) }));
@@ -140,20 +140,20 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       for (let n = 0; n < 4; n++) chats.push(await submit('many', 'chat_completions'));
       const other = await submit('few', 'chat_completions');
       const ended = async (run: RunRecord) => (await a.store.get(run.id))?.endedAt != null;
-      const open4 = async () => (await Promise.all([...queued, ...chats].map(ended))).filter(Boolean).length;
+      const countEnded = async () => (await Promise.all([...queued, ...chats].map(ended))).filter(Boolean).length;
       for (let n = 0; n < gates.length && !(await ended(other)); n++) {
         gates[n]?.resolve();
         await until(() => chat.requests.length > n + 1);
       }
-      // One that ran, and at most a turn of the queue, of the other key's chats and once more of the queue.
-      assert.ok((await open4()) <= 4, 'the chat of a key that has nothing else came soon');
+      // The run under way, then at most one from the queue, one of the other key's chats and one more from the queue.
+      assert.ok((await countEnded()) <= 4, 'the only chat of a key does not wait for all runs of the other');
       for (const gate of gates) gate.resolve();
       for (const run of [...queued, ...chats]) {
         assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
       }
     });
 
-    it('starts nothing while it does not keep up, however often it is offered', async () => {
+    it('starts no run while the event loop lags, however often runs are offered', async () => {
       await using fixture = await open();
       const gate = Promise.withResolvers<void>();
       const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...(n === 0 ? gated(gate.promise) : {}) }));
@@ -162,10 +162,10 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const runs = [(await a.runs.submit(question())).run];
       await until(() => chat.requests.length === 1);
       load.lagMs = 500;
-      // What there was room for a moment ago may still start.
+      // A run that was admitted before the lag may still start.
       await delay(250);
       for (let n = 0; n < 4; n++) runs.push((await a.runs.submit(question())).run);
-      // Longer than it takes to be put off and offered again.
+      // Longer than a deferred run takes to be offered again.
       await delay(3500);
       assert.equal(a.executor.active, 1);
       assert.equal(chat.requests.length, 1);
@@ -174,7 +174,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
     });
 
-    it('stops a run that is cancelled at another instance', async () => {
+    it('stops a run that is cancelled on another instance', async () => {
       await using fixture = await open();
       const never = Promise.withResolvers<void>();
       const chat = new ScriptedModel(() => ({ gate: never.promise }));
@@ -187,7 +187,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await until(() => a.executor.active === 0);
     });
 
-    it('hands a run over when it stops, before its claim would have run out', async () => {
+    it('releases its runs when it stops, so that others need not wait for the lease', async () => {
       await using fixture = await open();
       const never = Promise.withResolvers<void>();
       const stuck = new ScriptedModel(() => ({ reasoning: ['a thought'], gate: never.promise }));
@@ -196,7 +196,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await until(() => stuck.requests.length === 1);
       await a.executor.stop({ graceMs: 0 });
       const probe = await a.store.claim(run.id, { leaseMs: 60_000, force: false });
-      assert.ok(probe, 'anybody can claim it');
+      assert.ok(probe, 'any instance can claim it');
       await a.store.release(run.id, probe);
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
       await using b = await fixture.open({ chat });
@@ -204,7 +204,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await a[Symbol.asyncDispose]();
     });
 
-    it('leaves a chat most of the grace time when it stops: nobody can take it over', async () => {
+    it('gives chats most of the grace period when it stops, as no other instance can take them over', async () => {
       await using fixture = await open();
       const gate = Promise.withResolvers<void>();
       const chat = new ScriptedModel(() => ({ text: ['an answer'], gate: gate.promise }));
@@ -218,7 +218,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       assert.equal((await a.store.get(run.id))?.status, 'completed');
     });
 
-    it('waits for a run that another instance holds, and drives it once it is free', async () => {
+    it('leaves a run that another instance holds, and drives it once it is released', async () => {
       await using fixture = await open();
       await using first = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
       await first.executor.stop({ graceMs: 0 });
@@ -240,11 +240,11 @@ function gated(gate: Promise<void> | undefined) {
   return gate ? { gate } : {};
 }
 
-/** Polls until something is so, for at most ten seconds. */
+/** Polls until the condition holds, for at most a minute. */
 async function until(isSo: () => boolean): Promise<void> {
   const limit = performance.now() + 60_000;
   while (!isSo()) {
-    assert.ok(performance.now() < limit, 'it did not come to it in time');
+    assert.ok(performance.now() < limit, 'the condition did not hold in time');
     await delay(5);
   }
 }

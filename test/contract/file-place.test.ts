@@ -22,15 +22,15 @@ describeFilePlace('a folder', async () => {
 
 for (const prefix of ['', '/of/a-team']) {
   describeFilePlace(
-    `a store that speaks S3, below "${prefix}"`,
+    `an S3 store with prefix "${prefix}"`,
     async () => openS3Place(await S3Server.start({ pageSize: 2 }), { prefix }),
-    // Where an object lies changes nothing of how its parts are sent.
+    // The prefix does not affect multipart uploads: large files are tested once.
     { large: prefix !== '' },
   );
 }
 
 if (spawnSync('minio', ['--version']).error) {
   describe('files in MinIO', () => {
-    it.skip('are those of the contract: there is no minio in the PATH', () => {});
+    it.skip('follow the contract: there is no minio in the PATH', () => {});
   });
 } else describeFilePlace('MinIO', async () => openS3Place(await startMinio(), { prefix: '/some' }));

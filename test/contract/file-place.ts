@@ -5,7 +5,7 @@ import { GatewayError } from '../../src/base/errors.ts';
 import type { BlobStore } from '../../src/files/blob-store.ts';
 import { patience } from '../support/time-limit.ts';
 
-/** A place, and all that lies in it: files, and what is left of uploads. */
+/** A blob store, and the names of everything in it: files, and what is left of uploads. */
 export interface PlaceFixture extends AsyncDisposable {
   place: BlobStore;
   stored(): Promise<string[]>;
@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const PIECE = 64 * 1024;
 const signal = new AbortController().signal;
 
-/** What every place of users' files promises. `large`: files of many megabytes are looked at, too. */
+/** The contract of every `BlobStore`. `large`: test with files of many megabytes, too. */
 export function describeFilePlace(
   name: string,
   open: () => Promise<PlaceFixture>,
@@ -41,7 +41,7 @@ export function describeFilePlace(
     };
     const coded = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
 
-    it('come back as they were, of every size, whole and in pieces', async () => {
+    it('are read back unchanged in any size, at once and as a stream', async () => {
       for (const size of sizes([0, 1, 100_000, 16 * MIB, 16 * MIB + 1, 23 * MIB + 7])) {
         const bytes = randomBytes(size);
         const id = await kept(bytes);
@@ -54,14 +54,14 @@ export function describeFilePlace(
       assert.deepEqual(await fixture.stored(), []);
     });
 
-    it('are not there where nobody put any, and can be removed all the same', async () => {
+    it('that do not exist read as undefined, and removing them does nothing', async () => {
       const id = randomUUID();
       assert.equal(await place.read(id, signal), undefined);
       assert.equal(await place.stream(id, signal), undefined);
       await place.remove(id, signal);
     });
 
-    it('leave nothing where they are not kept', async () => {
+    it('that are received but not committed leave nothing', async () => {
       for (const size of sizes([10, 18 * MIB])) {
         await using taken = await take(inPieces(randomBytes(size)));
         assert.equal(taken.bytes, size);
@@ -70,7 +70,7 @@ export function describeFilePlace(
     });
 
     for (const size of sizes([100_000, 20 * MIB])) {
-      it(`leave nothing of ${size} bytes that break off at any tenth`, async () => {
+      it(`of ${size} bytes whose upload breaks off leave nothing`, async () => {
         const bytes = randomBytes(size);
         for (let tenth = 0; tenth < 10; tenth++) {
           const broken = new Error('the client left');
@@ -87,7 +87,7 @@ export function describeFilePlace(
       });
     }
 
-    it('leave nothing once their signal aborts, while nothing comes', async () => {
+    it('whose upload is aborted while it stalls leave nothing', async () => {
       for (const size of sizes([10, 18 * MIB])) {
         const stop = new AbortController();
         const source = new Readable({ read() {} });
@@ -101,14 +101,14 @@ export function describeFilePlace(
       assert.deepEqual(await fixture.stored(), []);
     });
 
-    it('are refused beyond the most bytes, and nothing stays', async () => {
+    it('larger than maxBytes are refused and leave nothing', async () => {
       for (const most of sizes([10, 18 * MIB])) {
         await assert.rejects(take(inPieces(randomBytes(most + 1)), most), coded('request_too_large'));
       }
       assert.deepEqual(await fixture.stored(), []);
     });
 
-    it('can be left while they are read', async () => {
+    it('can be abandoned while they are read', async () => {
       const id = await kept(randomBytes(3 * MIB));
       const source = await place.stream(id, signal);
       for await (const _ of source ?? []) break;
@@ -124,7 +124,7 @@ export function describeFilePlace(
       await place.remove(id, signal);
     });
 
-    it('are swept where nobody knows them and they are old, whatever their number', async () => {
+    it('are swept if they are unknown and old, however many there are', async () => {
       const ids: string[] = [];
       for (let n = 0; n < 7; n++) ids.push(await kept(Buffer.from(`file ${n}`)));
       const known = new Set(ids.slice(0, 2));

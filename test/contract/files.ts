@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { FileRecord, FileStore } from '../../src/store/side-stores/file-store.ts';
 
-/** What every `FileStore` does. */
+/** The contract of `FileStore`, for any backend. */
 export function testFiles(open: () => { store: FileStore; peer: FileStore }): void {
   const fileOf = (user: string, changes: Partial<FileRecord> = {}): FileRecord => ({
     id: randomUUID(),
@@ -17,7 +17,7 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
   });
   const most = 1000;
 
-  it('files are what was added, for every instance, until they are removed', async () => {
+  it('add() stores a file once, visible to every instance until it is removed', async () => {
     const { store, peer } = open();
     const file = fileOf('ada {}', { expiresAt: 5 });
     assert.equal(await store.add(file, { maxBytes: most }), 'added');
@@ -30,7 +30,7 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     assert.deepEqual((await store.list({ user: 'ada {}', limit: 10, order: 'asc' })).files, []);
   });
 
-  it('a user has no more bytes than the most, and those of removed files again', async () => {
+  it('add() keeps each user below maxBytes; removed files no longer count', async () => {
     const { store, peer } = open();
     const user = randomUUID();
     const files = Array.from({ length: 12 }, () => fileOf(user));
@@ -45,7 +45,7 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     assert.equal(await peer.add(fileOf('somebody else'), { maxBytes: most }), 'added');
   });
 
-  it('they are listed page by page in both orders, by purpose too', async () => {
+  it('list() pages in both orders, and by purpose', async () => {
     const { store } = open();
     const user = randomUUID();
     const files = Array.from({ length: 5 }, (_, n) =>
@@ -66,7 +66,7 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     assert.deepEqual(await page({ purpose: 'user_data', after: files[2], limit: 1 }), ['4', false]);
   });
 
-  it('those whose time is over are found', async () => {
+  it('expired() finds files whose time has come', async () => {
     const { store } = open();
     const user = randomUUID();
     const [over, later, never] = [fileOf(user, { expiresAt: 50 }), fileOf(user, { expiresAt: 60 }), fileOf(user)];

@@ -12,15 +12,15 @@ import { until } from '../support/http-gateway.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 import { storageOf } from '../support/storage-of.ts';
 
-/** Limits as two instances see them; the same object twice where they are one process's own. */
+/** Limits as two instances see them; the same object twice if a process has its own. */
 interface LimitFixture extends AsyncDisposable {
   here: LimitStore;
   there: LimitStore;
 }
 
 function limitContract(name: string, open: () => Promise<LimitFixture>): void {
-  describe(`limit contract: ${name}`, () => {
-    it('grants points up to the limit and not one more, however many ask at once', async () => {
+  describe(`LimitStore contract: ${name}`, () => {
+    it('grants exactly the limit to concurrent takers', async () => {
       await using fixture = await open();
       const counters = sides(fixture).map((side) => side.counter({ name: 'r', windowSeconds: 60 }));
       const asked = Array.from({ length: 60 }, (_, n) => counters[n % counters.length]?.take('ann', 1, { limit: 25 }));
@@ -30,7 +30,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal((await counters[0]?.take('bob', 1, { limit: 25 }))?.used, 1, 'keys count apart');
     });
 
-    it('takes nothing where it refuses, all where it is forced, and takes back', async () => {
+    it('takes nothing if it refuses, everything if forced, and refunds', async () => {
       await using fixture = await open();
       const counter = fixture.here.counter({ name: 't', windowSeconds: 60 });
       assert.equal((await counter.take('ann', 8, { limit: 10 })).used, 8);
@@ -43,7 +43,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal((await counter.take('ann', 4, { limit: 10 })).used, 10);
     });
 
-    it('lets no limit grow where more comes back than its window has', async () => {
+    it('never raises a limit when the refund exceeds what was taken', async () => {
       await using fixture = await open();
       const counter = fixture.here.counter({ name: 'g', windowSeconds: 60 });
       await counter.take('ann', 3, { limit: 10 });
@@ -52,7 +52,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal((await counter.take('ann', 11, { limit: 10 })).granted, false);
     });
 
-    it('begins a new window when the old one is over', async () => {
+    it('starts a new window when the old one ends', async () => {
       await using fixture = await open();
       const counter = fixture.here.counter({ name: 'w', windowSeconds: 1 });
       assert.equal((await counter.take('ann', 5, { limit: 5 })).granted, true);
@@ -60,7 +60,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       while (!(await counter.take('ann', 5, { limit: 5 })).granted) assert.ok(performance.now() < limit);
     });
 
-    describe('several at once', () => {
+    describe('several limits at once', () => {
       const day = { name: 'd', windowSeconds: 600 };
       const requests = (points: number): LimitRequest[] => [
         { kind: 'place', name: 'p', limit: 2, ttlMs: 60_000 },
@@ -76,7 +76,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         assert.deepEqual([(await side.budget(day).used('ann')).used, used], [taken.points, taken.requests]);
       };
 
-      it('are all taken, and given back, by any instance', async () => {
+      it('are all taken, and released by any instance', async () => {
         await using fixture = await open();
         const { here, there } = fixture;
         assert.deepEqual(await take(here, 'a', 60), [
@@ -89,14 +89,14 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         await expectTaken(here, { holders: [], points: 0, requests: 0 });
       });
 
-      it('are refused together, whichever of them is', async () => {
+      it('are all refused if one of them is', async () => {
         await using fixture = await open();
         const { here, there } = fixture;
         await take(here, 'a', 60);
-        assert.deepEqual((await take(there, 'b', 60)).at(-1), [false, 60], 'two that do not fit together');
+        assert.deepEqual((await take(there, 'b', 60)).at(-1), [false, 60], 'both do not fit into the budget');
         await expectTaken(here, { holders: ['a'], points: 60, requests: 1 });
         await take(there, 'b', 1);
-        assert.deepEqual(await take(here, 'c', 1), [[false, undefined]], 'no place');
+        assert.deepEqual(await take(here, 'c', 1), [[false, undefined]], 'no free slot');
         await expectTaken(there, { holders: ['a', 'b'], points: 61, requests: 2 });
         await here.release({ key: 'ann', id: 'b' }, [
           { kind: 'place', name: 'p' },
@@ -107,11 +107,11 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
           { kind: 'place', name: 'p' },
           { kind: 'budget', ...day, points: 1, spent: 1 },
         ]);
-        assert.deepEqual((await take(there, 'f', 1)).at(-1), [false, 3], 'the last one');
+        assert.deepEqual((await take(there, 'f', 1)).at(-1), [false, 3], 'the last limit refuses');
         await expectTaken(here, { holders: ['a'], points: 62, requests: 3 });
       });
 
-      it('say of a refusal whether it is for what others have reserved', async () => {
+      it('report whether a refusal is due to what others have reserved', async () => {
         await using fixture = await open();
         const { here, there } = fixture;
         const refused = async (side: LimitStore, id = 'b') => {
@@ -129,7 +129,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         for (const one of atOnce) assert.deepEqual(one, { granted: false, reservedByOthers: false });
       });
 
-      it('let one that is alone use up what is left', async () => {
+      it('let a request that is alone exceed what is left', async () => {
         await using fixture = await open();
         const { here, there } = fixture;
         await take(here, 'a', 60);
@@ -146,7 +146,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       const ttlMs = 60_000;
       const budgets = (fixture: LimitFixture) => [fixture.here.budget(day), fixture.there.budget(day)] as const;
 
-      it('count what is settled, and settle each reservation once', async () => {
+      it('count what was spent, and settle each reservation once', async () => {
         await using fixture = await open();
         const [here, there] = budgets(fixture);
         await here.reserve('ann', 'a', { points: 60, limit: 100, ttlMs });
@@ -158,7 +158,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         assert.equal((await there.reserve('ann', 'b', { points: 75, limit: 100, ttlMs })).granted, true);
       });
 
-      it('hold what was noted where that is more than was reserved, and count it where nobody settles', async () => {
+      it('hold what was noted if that exceeds the reservation, and count it if nobody settles', async () => {
         await using fixture = await open();
         const [here, there] = budgets(fixture);
         await here.reserve('ann', 'a', { points: 10, limit: 100, ttlMs });
@@ -172,13 +172,13 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
           const reserved = await there.reserve('ann', 'b', { points: 65, limit: 100, ttlMs });
           return reserved.others ? undefined : reserved;
         });
-        assert.deepEqual([again.granted, again.used], [true, 100], 'it is given up after its time');
+        assert.deepEqual([again.granted, again.used], [true, 100], 'the reservation ends after its ttl');
         await there.settle('ann', 'a', { points: 10, spent: 99 });
         await there.settle('ann', 'b', { points: 65 });
         assert.equal((await here.used('ann')).used, 35);
       });
 
-      it('take more than is left only for one that is alone', async () => {
+      it('exceed what is left only for a request that is alone', async () => {
         await using fixture = await open();
         const [here, there] = budgets(fixture);
         await here.reserve('ann', 'a', { points: 60, limit: 100, ttlMs });
@@ -186,13 +186,13 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         const alone = await there.reserve('ann', 'b', { points: 60, limit: 100, ttlMs });
         assert.deepEqual([alone.granted, alone.used], [true, 150]);
         const again = await here.reserve('ann', 'b', { points: 20, limit: Number.POSITIVE_INFINITY, ttlMs });
-        assert.deepEqual([again.granted, again.used], [true, 110], 'the same id holds once');
+        assert.deepEqual([again.granted, again.used], [true, 110], 'the same id holds one reservation');
         await here.settle('ann', 'b', { points: 20, spent: 10 });
         const full = await there.reserve('ann', 'c', { points: 1, limit: 100, ttlMs });
         assert.deepEqual([full.granted, full.others], [false, false]);
       });
 
-      it('leave a window that is over behind, and keep what is reserved out of the next one', async () => {
+      it('start each window empty, and settle older reservations without touching it', async () => {
         await using fixture = await open();
         const [here, there] = [fixture.here, fixture.there].map((side) => side.budget({ name: 's', windowSeconds: 1 }));
         await here?.reserve('ann', 'a', { points: 5, limit: 100, ttlMs });
@@ -203,11 +203,11 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         await here?.settle('ann', 'c', { points: 3, spent: 3 });
         await here?.settle('ann', 'b', { points: 90, spent: 0 });
         const { used } = (await there?.used('ann')) ?? { used: Number.NaN };
-        assert.ok(used === 3 || used === 0, `${used}: what was not used is not taken from what others used`);
+        assert.ok(used === 3 || used === 0, `${used}: an unused reservation is not refunded from what others used`);
       });
     });
 
-    it('an id that holds a place may take it again, also where all are taken', async () => {
+    it('lets an id take the slot it holds again even if all are taken', async () => {
       await using fixture = await open();
       const places = fixture.here.slots({ name: 'again' });
       const take = (id: string) => places.take('ann', id, { limit: 1, ttlMs: 60_000 });
@@ -215,7 +215,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal(await places.count('ann'), 1);
     });
 
-    it('gives places up to the limit, frees them by id, and by time where nobody does', async () => {
+    it('grants slots up to the limit, and frees them by id or after their ttl', async () => {
       await using fixture = await open();
       const [here, there = here] = sides(fixture).map((side) => side.slots({ name: 's' }));
       const both = [here, there];
@@ -238,7 +238,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal(await both[1]?.take('eve', 'renewed', again), true);
       assert.equal(await both[1]?.take('eve', 'brief', { ...again, ttlMs: 1000 }), true);
       while ((await both[0]?.holders('eve'))?.includes('brief')) assert.ok(performance.now() < limit);
-      assert.deepEqual(await both[0]?.holders('eve'), ['renewed'], 'held for the time that was asked for last');
+      assert.deepEqual(await both[0]?.holders('eve'), ['renewed'], 'held for the ttl of the latest take');
       assert.equal(await both[0]?.take('ann', 'endless', { limit: Number.POSITIVE_INFINITY, ttlMs: 1000 }), true);
     });
   });
@@ -253,7 +253,7 @@ limitContract('memory', async () => {
   return { here: limits, there: limits, [Symbol.asyncDispose]: async () => {} };
 });
 
-describe('limits over Redis', () => {
+describe('limits on Redis', () => {
   let server: RedisServer;
   before(async function () {
     server = await redisOrSkip(this, SYNC_ALWAYS);
@@ -274,7 +274,7 @@ describe('limits over Redis', () => {
   };
   limitContract('Redis', open);
 
-  it('settle what an instance of version 1 reserved, which it counted as used', async () => {
+  it('settle a reservation of a version 1 instance, which counted it as used', async () => {
     const prefix = randomUUID();
     const store = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     const client = await createClient({ url: server.url }).connect();
@@ -288,7 +288,7 @@ describe('limits over Redis', () => {
     await store.runs.close();
   });
 
-  it('go on by themselves while Redis is away, and together again when it is back', async () => {
+  it('are counted locally while Redis is away, and shared again once it is back', async () => {
     await using fixture = await open();
     const counter = fixture.here.counter({ name: 'away', windowSeconds: 600 });
     const places = fixture.here.slots({ name: 'away' });
@@ -304,7 +304,7 @@ describe('limits over Redis', () => {
     await until(async () => ((await counter.take('ann', 0, { limit: 2 })).used === 1 ? true : undefined));
   });
 
-  it('give back what ended while Redis was away once it is back, and nothing that was counted here alone', async () => {
+  it('release in Redis what ended while it was away, and nothing that was only counted locally', async () => {
     await using fixture = await open();
     const { here, there } = fixture;
     const window = { name: 'd', windowSeconds: 600 };

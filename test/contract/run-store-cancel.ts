@@ -14,12 +14,12 @@ import {
   type StoreFixture,
 } from './run-store-fixture.ts';
 
-/** Cancelling: accepted is kept. */
+/** Cancelling: once accepted, a cancel is never lost. */
 export function cancelContract(open: () => Promise<StoreFixture>): void {
-  describe('cancel', function () {
-    // Two thousand runs end.
+  describe('requestCancel', function () {
+    // The race below ends two thousand runs.
     this.timeout(patience(60));
-    it('is kept from then on: the run can only end as cancelled', async () => {
+    it('once accepted, lets the run end only as cancelled', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run, token } = await claimedRun(store);
@@ -35,7 +35,7 @@ export function cancelContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual([ended?.status, ended?.cancelRequested], ['cancelled', true]);
     });
 
-    it('is told by the next append, repeat or renewal', async () => {
+    it('is reported by the next append, duplicate append or renewal', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -56,7 +56,7 @@ export function cancelContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await peer.append(run.id, ending(next.token, 3, 'completed'))).result, 'cancelled');
     });
 
-    it('of a run that has not begun lets it never begin', async () => {
+    it('of a run that has not started keeps startedAt null', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const run = newRun();
@@ -68,7 +68,7 @@ export function cancelContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.get(run.id))?.startedAt, null);
     });
 
-    it('of a queued run is accepted; whoever claims it writes the end', async () => {
+    it('of a queued run is accepted, and the next claimer ends it', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const run = newRun();
@@ -79,7 +79,7 @@ export function cancelContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.get(run.id))?.status, 'cancelled');
     });
 
-    it('of an ended run tells its true status; of an unknown one, that it is missing', async () => {
+    it('of an ended run returns its status, of an unknown run "missing"', async () => {
       await using fixture = await open();
       const { store } = fixture;
       for (const status of ['completed', 'failed', 'cancelled'] as const) {
@@ -90,7 +90,7 @@ export function cancelContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.requestCancel(newRunId()), { result: 'missing' });
     });
 
-    it('racing completion two thousand times: one end each, accepted is kept', async () => {
+    it('races completion two thousand times: each run ends once, and an accepted cancel wins', async () => {
       await using fixture = await open();
       const outcomes = { cancelled: 0, completed: 0 };
       for (let round = 0; round < 20; round++) {

@@ -6,7 +6,7 @@ import { claimedRun, endedRun, events, LEASE, newRun, type StoreFixture, T0 } fr
 /** Who may work on a run. */
 export function claimContract(open: () => Promise<StoreFixture>): void {
   describe('claims', () => {
-    it('the oldest queued run comes first, each once, then none', async () => {
+    it('claimNext gives queued runs oldest first, each once', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const runs = [1, 2, 3].map((offset) => newRun({ createdAt: T0 + offset }));
@@ -15,7 +15,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await store.claimNext(LEASE), undefined);
     });
 
-    it('keys take turns, and the runs of one key come in the order of their creation', async () => {
+    it('claimNext alternates between keys, oldest run of each key first', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       let at = T0;
@@ -39,7 +39,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await next(store), undefined);
     });
 
-    it('what is abandoned comes before what waits, unless only that is asked for', async () => {
+    it('claimNext prefers abandoned runs to queued ones, unless only queued ones are requested', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const left = await claimedRun(store);
@@ -53,7 +53,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await peer.claimNext({ ...LEASE, queued: true }), undefined);
     });
 
-    it('the runs of a key that wait are counted, until they are claimed, deleted or given back', async () => {
+    it("countQueued counts a key's runs until they are claimed or deleted; released runs do not count", async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const runs = [
@@ -71,12 +71,12 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await store.countQueued('key-a'), 1);
       assert.ok(claim);
       await peer.release(claim.run.id, claim);
-      assert.equal(await store.countQueued('key-a'), 1, 'it was under way');
+      assert.equal(await store.countQueued('key-a'), 1, 'a released run was under way');
       await peer.delete(runs[1]?.id ?? '');
       assert.equal(await store.countQueued('key-a'), 0);
     });
 
-    it('a claimed run is in progress since its first claim', async () => {
+    it('the first claim sets in_progress and startedAt', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       const run = newRun();
@@ -93,7 +93,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.get(run.id), again?.run);
     });
 
-    it('many claimers at once never get the same run', async () => {
+    it('concurrent claimers never get the same run', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       for (let n = 0; n < 20; n++) await store.create(newRun());
@@ -104,7 +104,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(new Set(claims.flatMap((claim) => (claim ? [claim.token] : []))).size, 20);
     });
 
-    it('a run whose claim has run out goes to the next, and its former owner is fenced out', async () => {
+    it('a run whose lease expired goes to the next claimer, and its former owner is fenced', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const { run, token } = await claimedRun(store);
@@ -119,7 +119,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.append(run.id, events(taken?.token ?? '', 3, 3))).result, 'ok');
     });
 
-    it('what is abandoned is told apart from what has not begun', async () => {
+    it('findClaimable tells abandoned runs from queued ones', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const queued = newRun();
@@ -137,7 +137,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       );
     });
 
-    it('an owner whose claim has run out may go on while nobody took it', async () => {
+    it('an owner whose lease expired may continue if nobody else claimed the run', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       const { run, token } = await claimedRun(store, {});
@@ -151,7 +151,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.ok(await store.claimNext(LEASE));
     });
 
-    it('a run that is created with a claim is in progress, and nobody else gets it', async () => {
+    it('a run created with a claim is in progress and goes to no other claimer', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const run = newRun({ claim: LEASE });
@@ -168,12 +168,12 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       clock.ms = T0 + 10_000;
       const taken = await peer.claimNext(LEASE);
       assert.equal(taken?.run.id, run.id);
-      assert.equal(taken?.attempts, 2, 'the claim of its creation counts');
+      assert.equal(taken?.attempts, 2, 'the claim made on creation counts');
       assert.deepEqual(await store.append(run.id, events(token, 4, 4)), { result: 'fenced' });
       assert.equal((await store.append(run.id, events(taken?.token ?? '', 4, 4))).result, 'ok');
     });
 
-    it('of creations with a claim and the same key one is made, and no claim of the others holds', async () => {
+    it('concurrent creations with a claim and the same submission key make one run, held by its creator', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const key = { kind: 'idempotency' as const, hash: 'claimed', fingerprint: 'f', ttlMs: 60_000 };
@@ -186,7 +186,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await store.claimNext(LEASE), undefined);
     });
 
-    it('a held run is claimed by force only', async () => {
+    it('a held run can only be claimed by force', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const { run, token } = await claimedRun(store);
@@ -212,7 +212,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await store.claimNext(LEASE), undefined);
     });
 
-    it('a released run is free at once; a release by a former owner does nothing', async () => {
+    it('a released run can be claimed at once; a release with a wrong token does nothing', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run, token } = await claimedRun(store);
@@ -234,13 +234,13 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       for (let attempt = 1; attempt <= 5; attempt++) {
         const claim = await store.claim(run.id, { ...LEASE, force: true });
         assert.equal(claim?.attempts, attempt);
-        // Events alone are no progress.
+        // Appended events alone are no progress.
         const { result } = await store.append(run.id, events(claim?.token ?? '', 2 + attempt, 2 + attempt));
         assert.equal(result, 'ok');
       }
     });
 
-    it('start again after a finished step', async () => {
+    it('restart at one after a finished step', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run } = await claimedRun(store);
@@ -262,7 +262,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(run.id), ['{"spent":1}']);
     });
 
-    it('do not count a claim that was given back', async () => {
+    it('do not count a claim that was released', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run } = await claimedRun(store);
@@ -275,16 +275,20 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
     });
 
-    it('do not count a claim whose owner lives to give it back late, however often it does', async () => {
+    it('do not count a claim that its former owner releases late, even repeatedly', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run, token } = await claimedRun(store);
       const second = await peer.claim(run.id, { ...LEASE, force: true });
       for (let n = 0; n < 3; n++) await store.release(run.id, { token });
-      assert.equal((await peer.renew(run.id, { ...LEASE, token: second?.token ?? '' })).result, 'ok', 'it is held');
+      assert.equal(
+        (await peer.renew(run.id, { ...LEASE, token: second?.token ?? '' })).result,
+        'ok',
+        'the second claim still holds',
+      );
       const third = await store.claim(run.id, { ...LEASE, force: true });
       assert.equal(third?.attempts, 2, 'the second claim and the third');
-      // What came before a finished step is not counted any more.
+      // Claims before a finished step no longer count.
       await store.append(run.id, events(third?.token ?? '', 3, 3, { transcript: ['{}'], progress: true }));
       await store.claim(run.id, { ...LEASE, force: true });
       await peer.release(run.id, { token: second?.token ?? '' });

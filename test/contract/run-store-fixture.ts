@@ -6,7 +6,7 @@ import type { AppendBatch, Claim, LogBatch, NewRun, RunStore, TerminalStatus } f
 /** An empty store for one test. */
 export interface StoreFixture extends AsyncDisposable {
   store: RunStore;
-  /** The same data seen by another instance; the same object where a backend serves one instance only. */
+  /** The same data seen by another instance; the same object if a backend serves one instance only. */
   peer: RunStore;
   /** The store's time, which starts at `T0` and stands still. */
   clock: TestClock;
@@ -30,7 +30,7 @@ export function testClock(): TestClock {
 export const T0 = 1_750_000_000_000;
 export const LEASE = { leaseMs: 10_000 };
 
-/** The bytes of event `n`; the text holds what frames may hold: emptiness, unicode, escaped newlines. */
+/** The bytes of event `n`. `text` may be empty and may hold Unicode and newlines. */
 export function frame(n: number, text = 'some text'): Buffer {
   return Buffer.from(
     `event: test.delta\ndata: ${JSON.stringify({ type: 'test.delta', sequence_number: n, delta: text })}\n\n`,
@@ -68,7 +68,7 @@ export async function claimedRun(store: RunStore, changes: Partial<NewRun> = {})
   return await claimed(store, run.id);
 }
 
-/** Claims by force. */
+/** Claims the run by force. */
 export async function claimed(store: RunStore, id: RunId): Promise<Claim> {
   const claim = await store.claim(id, { ...LEASE, force: true });
   assert.ok(claim, 'the run can be claimed');
@@ -101,7 +101,7 @@ export async function endedRun(
   return claim;
 }
 
-/** Everything behind `after`, read in pieces; checks that the pieces follow each other. */
+/** Reads everything after `after` in pieces, and checks that no event is missing between them. */
 export async function readAll(
   store: RunStore,
   id: RunId,
@@ -124,7 +124,7 @@ export async function readAll(
   }
 }
 
-/** What a live reader does: collects delivered batches that continue the log, and reads on gaps. */
+/** A live reader: collects delivered batches that continue the log, and reads the log on gaps. */
 export class LiveReader {
   last = 0;
   gaps = 0;
@@ -152,7 +152,7 @@ export class LiveReader {
     },
   };
 
-  /** Waits for what was started; then the bytes so far. */
+  /** Waits for reads under way; returns the bytes so far. */
   async bytes(): Promise<Buffer> {
     await this.#reading;
     return Buffer.concat(this.batches.map((batch) => batch.frames));
@@ -165,7 +165,7 @@ export class LiveReader {
 
   async #catchUp(): Promise<void> {
     for (;;) {
-      // A store that is away tells of a gap once it is back.
+      // A store that is away reports a gap once it is back.
       const batches = await this.#store.read(this.#id, { after: this.last, maxBytes: 100_000 }).catch(() => []);
       if (batches.length === 0) return;
       for (const batch of batches) this.#take(batch);

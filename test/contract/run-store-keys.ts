@@ -28,7 +28,7 @@ async function submit(store: RunStore, keys: SubmissionKey[]): Promise<{ id: str
 /** Repeated submissions (docs/api.md, "In general"): one run for one key. */
 export function keyContract(open: () => Promise<StoreFixture>): void {
   describe('submission keys', () => {
-    it('a repeat is told of the run that there is, and stores nothing', async () => {
+    it('a repeat returns the existing run and stores nothing', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const run = newRun({ keys: [idempotency('a')] });
@@ -46,7 +46,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       );
     });
 
-    it('of many that come at once, at two instances, one becomes a run', async () => {
+    it('concurrent submissions with one key on two instances create one run', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       for (const key of [idempotency('a'), retry('a')]) {
@@ -57,7 +57,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.countOpen(), { queued: 2, inProgress: 0 });
     });
 
-    it('keys of two kinds and of two names are apart', async () => {
+    it('keys of different kinds or hashes are independent', async () => {
       await using fixture = await open();
       const { store } = fixture;
       for (const key of [idempotency('a'), idempotency('b'), retry('a'), retry('b')]) {
@@ -65,7 +65,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       }
     });
 
-    it('a create that is repeated under its own id is known', async () => {
+    it('create() repeated with the same id returns "exists"', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const run = newRun({ keys: [idempotency('a'), retry('a')] });
@@ -73,7 +73,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await store.create(run), 'exists');
     });
 
-    it('a submission that finds one of its keys taken holds none of the others', async () => {
+    it('a submission with one key taken claims none of its other keys', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const first = await submit(store, [retry('taken')]);
@@ -81,7 +81,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await submit(store, [idempotency('free')])).own, true);
     });
 
-    it('an idempotency key holds for its time from the creation on, also after the end', async () => {
+    it('an idempotency key holds for its ttl since creation, even after the run ended', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       const { run } = await endedRun(store, { keys: [idempotency('a')] });
@@ -91,7 +91,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await submit(store, [idempotency('a')])).own, true);
     });
 
-    it('an idempotency key outlives its deleted run and says so', async () => {
+    it('an idempotency key outlives its deleted run, and then holds no run', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const { run } = await endedRun(store, { keys: [idempotency('a')] });
@@ -104,7 +104,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await submit(store, [idempotency('a')])).own, true);
     });
 
-    it('a retry is known as long as its run is open, and for its time after the end', async () => {
+    it('a retry key holds while its run is open, and for its ttl after the end', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const run = newRun({ keys: [retry('a')] });
@@ -121,7 +121,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await submit(peer, [retry('a')])).own, true);
     });
 
-    it('the memory of a retry goes with its run', async () => {
+    it('a retry key is deleted with its run', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run } = await endedRun(store, { keys: [retry('a')] });
@@ -130,7 +130,7 @@ export function keyContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await submit(peer, [retry('a')])).own, true);
     });
 
-    it('the first key that is held tells the run; unknown ones tell none', async () => {
+    it('findKey returns the run of the first key that is held, if any', async () => {
       await using fixture = await open();
       const { store } = fixture;
       assert.equal(await store.findKey([idempotency('a'), retry('a')]), undefined);

@@ -14,7 +14,7 @@ import {
 /** Subscriptions and notices. */
 export function liveContract(open: () => Promise<StoreFixture>): void {
   describe('subscribe', () => {
-    it('delivers what is appended from then on, in order, on any instance', async () => {
+    it('delivers later appends in order, on any instance', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run, token } = await claimedRun(store);
@@ -29,7 +29,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       }
     });
 
-    it('marks the end', async () => {
+    it('marks the last batch', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run, token } = await claimedRun(store);
@@ -39,7 +39,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       await eventually('the end', () => reader.batches.at(-1)?.end || undefined);
     });
 
-    it('a refused or repeated append is delivered to nobody', async () => {
+    it('delivers no refused or duplicate append', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -54,16 +54,16 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(seen, [3, 4]);
     });
 
-    it('delivers to a subscriber of this run alone, and to nobody who has left', async () => {
+    it('delivers only to subscribers of the run, not to those that unsubscribed', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const [one, two] = [await claimedRun(store), await claimedRun(store)];
       const seen: string[] = [];
       const note = (text: string) => ({ onBatch: () => void seen.push(text), onGap: () => {} });
-      const left = await store.subscribe(one.run.id, note('left'));
+      const removed = await store.subscribe(one.run.id, note('removed'));
       using _stays = await store.subscribe(one.run.id, note('stays'));
       using _other = await store.subscribe(two.run.id, note('other'));
-      left[Symbol.dispose]();
+      removed[Symbol.dispose]();
       await store.append(one.run.id, events(one.token, 3, 3));
       await eventually('delivery', () => seen.length > 0 || undefined);
       await store.append(two.run.id, events(two.token, 3, 3));
@@ -71,7 +71,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(seen, ['stays', 'other']);
     });
 
-    it('a reader beside an owner who lost the run is told what the next one appends', async () => {
+    it("delivers the next owner's appends to a reader on the former owner's instance", async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run, token } = await claimedRun(store);
@@ -87,7 +87,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       await eventually('the end', () => reader.batches.at(-1)?.end || undefined);
     });
 
-    it('a reader beside an owner whose claim ran out unnoticed, too', async () => {
+    it('does so even if the former owner did not notice that its lease expired', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const run = newRun();
@@ -103,7 +103,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       await eventually('the end', () => reader.batches.at(-1)?.end || undefined);
     });
 
-    it('tells readers of a deleted run to read again', async () => {
+    it('reports a gap to readers of a deleted run', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const { run } = await claimedRun(store);
@@ -115,7 +115,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('onChange', () => {
-    it('tells of new, released and cancelled runs', async () => {
+    it('reports new, released and cancelled runs', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const changes: string[] = [];
@@ -131,7 +131,7 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(changes, ['claimable true', 'claimable true', 'cancel true']);
     });
 
-    it('tells nobody who has left', async () => {
+    it('reports nothing to listeners that were removed', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const changes: string[] = [];

@@ -19,7 +19,7 @@ const NO_FRAMES = new Uint8Array();
 /** Appends, reads, transcripts. */
 export function logContract(open: () => Promise<StoreFixture>): void {
   describe('append', () => {
-    it('adds events behind the last one', async () => {
+    it('adds events after the last one', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -38,7 +38,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await readAll(store, run.id), { bytes: frames(1, 2), last: 2, end: false });
     });
 
-    it('recognises a batch that is in already', async () => {
+    it('recognises a duplicate batch', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -51,7 +51,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(run.id), ['{"step":1}']);
     });
 
-    it('recognises the end that is in already, for its owner alone', async () => {
+    it('recognises a duplicate end, but only from its owner', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -61,7 +61,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.append(run.id, { ...end, token: 'other' }), { result: 'closed' });
     });
 
-    it('refuses a writer without the claim before anything else', async () => {
+    it('refuses a writer without the claim before it checks anything else', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -86,7 +86,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.append(run.id, events('', 3, 3)), { result: 'fenced' });
     });
 
-    it('refuses everything after the end, and a run that is not there', async () => {
+    it('refuses everything after the end, and unknown runs', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await endedRun(store);
@@ -99,7 +99,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(run.id), []);
     });
 
-    it('the end sets status, time and expiry with the terminal event', async () => {
+    it('sets status, endedAt and expiresAt with the terminal event', async () => {
       for (const status of ['completed', 'failed', 'cancelled'] as const) {
         await using fixture = await open();
         const { store } = fixture;
@@ -133,7 +133,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 6));
     });
 
-    it('refuses calls that no caller may make, and writes nothing', async () => {
+    it('throws a TypeError for invalid calls and writes nothing', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -146,7 +146,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('transcript', () => {
-    it('grows with the events that show it and comes back in order', async () => {
+    it('grows with appends and is read back in order', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -168,7 +168,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(run.id), []);
     });
 
-    it('recognises a repeated step without events by the entries before it', async () => {
+    it('recognises a duplicate step without events by `entriesBefore`', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -184,7 +184,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('read', () => {
-    it('cuts off what lies before, also inside a batch', async () => {
+    it('returns only events after the cursor, even within a batch', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -199,7 +199,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.read(run.id, { after: 100, maxBytes: 1000 }), []);
     });
 
-    it('gives about as much as asked, at least one batch', async () => {
+    it('returns about `maxBytes`, at least one batch', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -212,7 +212,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.ok(bytes >= limit && bytes <= 2 * limit, `${bytes} of ${limit}`);
     });
 
-    it('the last batch holds the terminal event', async () => {
+    it('readLast returns the batch with the terminal event', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run, token } = await claimedRun(store);
@@ -230,7 +230,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('compression', () => {
-    it('a compressed log gives the same bytes from every cursor', async () => {
+    it('returns the same bytes from every cursor', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       const { run, token } = await claimedRun(store);
@@ -263,7 +263,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await peer.read(run.id, { after: 0, maxBytes: 1000 }), []);
     });
 
-    it('a compressed log stays closed', async () => {
+    it('leaves the run ended: no append, claim or cancel', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       const { run, token } = await endedRun(store);

@@ -5,7 +5,7 @@ import { claimedRun, ending, frame, LiveReader, readAll, type StoreFixture } fro
 
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constantFrom('', '\n\n', '\r\n', 'data: \n\n'));
 
-/** What holds for every run, whatever happens to it. */
+/** What holds for every run, in any order of operations. */
 export function propertyContract(open: () => Promise<StoreFixture>): void {
   describe('properties', () => {
     let fixture: StoreFixture;
@@ -14,7 +14,7 @@ export function propertyContract(open: () => Promise<StoreFixture>): void {
     });
     after(() => fixture[Symbol.asyncDispose]());
 
-    it('whatever is appended is read back from every cursor, compressed or not, byte by byte', async () => {
+    it('appended bytes are read back unchanged from every cursor, compressed or not', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.array(text, { minLength: 1, maxLength: 8 }), { maxLength: 12 }),
@@ -49,7 +49,7 @@ export function propertyContract(open: () => Promise<StoreFixture>): void {
       );
     });
 
-    it('several writers that take the run from each other never fork it, and it ends once', async () => {
+    it('competing writers never fork the log, and the run ends once', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(
@@ -93,7 +93,7 @@ export function propertyContract(open: () => Promise<StoreFixture>): void {
   });
 }
 
-/** An owner as the store may meet it: it goes on with what it believes until it is told otherwise. */
+/** An owner that trusts its last known state until the store tells it otherwise. */
 class Writer {
   readonly written: { first: number; frames: Uint8Array; end: boolean }[] = [];
   readonly #store: RunStore;

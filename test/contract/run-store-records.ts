@@ -17,7 +17,7 @@ import {
 /** Records, lists, counts, deletion, expiry. */
 export function recordContract(open: () => Promise<StoreFixture>): void {
   describe('records', () => {
-    it('a created run is queued and has the events it was created with', async () => {
+    it('a created run is queued and has its initial events', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const run = newRun();
@@ -46,7 +46,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.list({ user: 'ada', api: 'responses', limit: 10 })).runs.length, 1);
     });
 
-    it('keeps any text and large requests as they are', async () => {
+    it('any text and large requests are stored unchanged', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const request = JSON.stringify({ input: 'ünï "quoted" \u{1f600} \0 \n'.repeat(20_000) });
@@ -74,7 +74,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(id), []);
     });
 
-    it('counts open runs by status', async () => {
+    it('countOpen counts open runs by status', async () => {
       await using fixture = await open();
       const { store } = fixture;
       await store.create(newRun());
@@ -84,7 +84,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.countOpen(), { queued: 2, inProgress: 1 });
     });
 
-    it('a deleted run is gone with everything', async () => {
+    it('a deleted run is gone with its log, transcript, claim and list entry', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       const { run, token } = await claimedRun(store);
@@ -105,7 +105,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('lists', () => {
-    it("show a user's own runs of one interface, newest first, also within one millisecond", async () => {
+    it("show only the user's runs of one interface, newest first even within one millisecond", async () => {
       await using fixture = await open();
       const { store } = fixture;
       const runs = [0, 0, 0, 5, 5].map((offset) => newRun({ createdAt: T0 + offset }));
@@ -121,7 +121,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal('request' in (listed[0] ?? {}), false);
     });
 
-    it('are walked with a cursor without loss or repeat', async () => {
+    it('are paged with a cursor without gaps or repeats', async () => {
       await using fixture = await open();
       const { store } = fixture;
       for (let n = 0; n < 23; n++) await store.create(newRun({ createdAt: T0 + Math.floor(n / 4) }));
@@ -137,7 +137,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(walked, whole);
     });
 
-    it('say that there is no more where the page ends with the list', async () => {
+    it('set hasMore to false if the page ends with the list', async () => {
       await using fixture = await open();
       const { store } = fixture;
       for (let n = 0; n < 4; n++) await store.create(newRun());
@@ -145,7 +145,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.list({ user: 'ada', api: 'responses', limit: 3 })).hasMore, true);
     });
 
-    it('filter by status and model and show the present state', async () => {
+    it('filter by status and model, and show the current state', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const queued = newRun({ model: 'other' });
@@ -165,7 +165,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal(listed.runs[0]?.last, 3);
     });
 
-    it('go in both orders, from a cursor on and up to one, with and without filters', async () => {
+    it('page in both orders with `after` and `before`, with and without filters', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       // Several models and states mixed, several runs in one millisecond.
@@ -205,7 +205,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
           });
         }
       }
-      // A cursor that the filter leaves out is a place in the list all the same.
+      // A cursor may name a run that the filter excludes.
       const open1 = made.find(({ done }) => !done)?.id ?? '';
       const later = await store.list({
         user: 'ada',
@@ -218,7 +218,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal(later.runs[0]?.id, made.filter(({ done }) => done)[1]?.id);
     });
 
-    it('forget a deleted run, in every index', async () => {
+    it('omit a deleted run, whatever the filter', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const { run: ended } = await endedRun(store);
@@ -232,7 +232,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       }
     });
 
-    it('find the rare match behind many others', async () => {
+    it('find a rare match among many others', async () => {
       await using fixture = await open();
       const { store } = fixture;
       const rare = newRun({ model: 'rare', createdAt: T0 - 1 });
@@ -248,7 +248,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('expiry', () => {
-    it('removes ended runs whose time has come, at most as many as asked', async () => {
+    it('removes ended runs whose time has come, at most `limit`', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       for (let n = 0; n < 3; n++) await endedRun(store, { retainMs: 100 });
@@ -265,7 +265,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal(runs.find((run) => run.id === kept.id)?.expiresAt, T0 + 1000);
     });
 
-    it('has runs that are not stored in no list, and removes them alike', async () => {
+    it('also removes runs of the "unstored" API, which are in no list', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;
       const { run } = await endedRun(store, { retainMs: 100, api: 'unstored' });
@@ -280,7 +280,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual((await store.list({ user: 'ada', api: 'unstored', limit: 10 })).runs, []);
     });
 
-    it('tells a sweep to go on as long as there may be more, although another one is at it too', async () => {
+    it('lets concurrent sweeps remove everything: each returns `limit` while there may be more', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;
       for (let n = 0; n < 8; n++) await endedRun(store, { retainMs: 100 });
@@ -293,7 +293,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       await Promise.all([sweep(store), sweep(peer)]);
     });
 
-    it('tells who compresses to go on as well', async () => {
+    it('lets concurrent compressions finish: each returns `limit` while there may be more', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       for (let n = 0; n < 6; n++) await endedRun(store);
@@ -306,12 +306,12 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
   });
 
   describe('state', () => {
-    it('a working store says so', async () => {
+    it('check() reports a working store', async () => {
       await using fixture = await open();
       assert.deepEqual(await fixture.store.check(), { ok: true });
     });
 
-    it('another instance sees what one wrote', async () => {
+    it('an instance sees what another one wrote', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;
       const run = newRun();

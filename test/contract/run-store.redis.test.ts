@@ -6,7 +6,7 @@ import { type RedisCluster, startCluster } from '../support/redis-groups.ts';
 import { runStoreContract } from './run-store.ts';
 import { testClock } from './run-store-fixture.ts';
 
-/** The contract over a Redis that is there before the tests begin. */
+/** The contract on a Redis that is started before the tests. */
 function redisContract(name: string, url: () => string) {
   runStoreContract(name, async () => {
     const clock = testClock();

@@ -8,11 +8,11 @@ import { propertyContract } from './run-store-properties.ts';
 import { recordContract } from './run-store-records.ts';
 
 /**
- * The contract of `src/store/run-store.ts`, for any backend: `open` gives an empty store. What only one backend
- * promises is tested beside it.
+ * The contract of `src/store/run-store.ts`, for any backend: `open` returns an empty store. Promises of a single
+ * backend have tests of their own.
  */
 export function runStoreContract(name: string, open: () => Promise<StoreFixture>): void {
-  describe(`run store contract: ${name}`, () => {
+  describe(`RunStore contract: ${name}`, () => {
     recordContract(open);
     keyContract(open);
     claimContract(open);

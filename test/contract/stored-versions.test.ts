@@ -43,8 +43,8 @@ import { CONVERSATION, DELIVERY, keysOf, NO_KEYS, USED } from '../support/write-
 import { claimed, ending, events, frames, LEASE, newRun, readAll, testClock } from './run-store-fixture.ts';
 
 /**
- * Data of earlier versions, as their own code wrote it: each format that comes has to read it, byte for byte, and to go
- * on with what was interrupted. A new version adds a folder and changes none.
+ * Data of earlier versions, as their own code wrote it: every later version has to read it, byte for byte, and to
+ * resume interrupted runs. A new version adds a folder and changes none.
  */
 const VERSIONS = join(import.meta.dirname, '../fixtures/stores');
 
@@ -67,8 +67,8 @@ async function knownRuns(version: string, backend: string): Promise<Record<strin
   return known.parse(JSON.parse(await readFile(join(VERSIONS, version, `${backend}.json`), 'utf8')));
 }
 
-/** Everything that was stored is there, and what was under way goes on. */
-async function readsAndGoesOn(
+/** Checks that everything stored is there, and that open runs resume. */
+async function readsAndResumes(
   store: RunStore,
   { runs, version, executor }: { runs: Record<string, Known>; version: string; executor?: HarnessOptions['executor'] },
 ): Promise<void> {
@@ -85,7 +85,7 @@ async function readsAndGoesOn(
     assert.deepEqual((await store.list(list)).runs.map(({ id }) => id).sort(), expected.sort(), status);
   }
 
-  // A model that has read what the interrupted run knew says so; the others need none.
+  // The interrupted run sends the tool results it has; the others begin with calls.
   const said = new ScriptedModel((request) => {
     if (isAnswerTurn(request)) return { text: ['Going on.'] };
     const rounds = request.messages.filter((message) => message.role === 'tool').length;
@@ -110,7 +110,7 @@ async function readsAndGoesOn(
     const before = read.bytes.subarray(0, lengthOf(read.bytes, runs[name]?.last ?? 0));
     assert.equal(createHash('sha256').update(before).digest('hex'), runs[name]?.log, 'what was sent before stays');
   }
-  // Of the interrupted run only the call that was cut is made again.
+  // The interrupted run repeats only the tool call that was cut off.
   assert.deepEqual(
     asked.filter((word) => word === 'hold'),
     ['hold'],
@@ -126,8 +126,8 @@ async function readsAndGoesOn(
   assert.ok((await follow(harness.runs, fresh.run)).length > 0);
 }
 
-/** What versions since the third keep beside runs: a conversation, which has what its run came to, and the secret. */
-async function readsBeside(
+/** What versions since the third store beside runs: a conversation with its run's output, and the secret. */
+async function readsConversations(
   { runs: store, conversations, secret }: Pick<Storage, 'runs' | 'conversations' | 'secret'>,
   { version, backend }: { version: string; backend: string },
 ): Promise<void> {
@@ -146,7 +146,7 @@ async function readsBeside(
   assert.match(JSON.stringify(items.at(-1)), /The answer is known/);
 }
 
-/** A file of a user's, and the vector store that it is in. */
+/** Since version 4: a user's file, and the vector store it is in. */
 async function readsDocuments({ files, entries, readings }: SideStores, version: string): Promise<void> {
   if (['v1', 'v2', 'v3'].includes(version)) return;
   const query = { limit: 10, order: 'asc' } as const;
@@ -170,8 +170,8 @@ async function readsDocuments({ files, entries, readings }: SideStores, version:
   );
 }
 
-/** What versions since the fifth keep of keys, of what was used and of webhooks. */
-async function readsOperated(
+/** What versions since the fifth store of keys, usage and webhook deliveries. */
+async function readsOperatorData(
   { usage, deliveries, entries }: SideStores,
   { version, run }: { version: string; run: Known | undefined },
 ): Promise<void> {
@@ -186,7 +186,7 @@ async function readsOperated(
   assert.deepEqual([key?.tags, key?.limits], [['earlier'], { tokens_per_day: 5000 }]);
 }
 
-/** Every field that a response has by now, whatever its log lacks, also while it is in progress. */
+/** Responses have every current field, whatever their log lacks, even while they are in progress. */
 async function showsResponses(harness: Harness, runs: Record<string, Known>): Promise<void> {
   for (const [name, { id, kind }] of Object.entries(runs)) {
     if (kind === 'proxy') continue;
@@ -199,7 +199,7 @@ async function showsResponses(harness: Harness, runs: Record<string, Known>): Pr
   }
 }
 
-/** Keys of submissions that the version left: a repeat becomes no second run. */
+/** Submission keys of the version still hold: a repeat starts no second run. */
 async function knowsRepeats(
   harness: Harness,
   { runs, version }: { runs: Record<string, Known>; version: string },
@@ -218,7 +218,7 @@ async function knowsRepeats(
   assert.deepEqual([again.replayed, again.run.id], [true, runs.queued?.id]);
 }
 
-/** A clock that stands at the time when the runs were stored: what they left has not expired, whenever this is run. */
+/** A clock that stands still just after the runs were created: nothing has expired, whenever this test runs. */
 function clockOf(runs: Iterable<{ createdAt: number } | undefined>) {
   const at = Math.max(...[...runs].map((run) => run?.createdAt ?? 0)) + 1000;
   return { now: () => at };
@@ -231,8 +231,8 @@ function lengthOf(bytes: Buffer, count: number): number {
   return offset;
 }
 
-describe('data of earlier versions', () => {
-  it('in SQLite is led to this version, a copy is kept, and everything goes on', async () => {
+describe('data of earlier versions in SQLite', () => {
+  it('is migrated after a copy is made; all data is there and open runs resume', async () => {
     for (const version of await readdir(VERSIONS)) {
       const folder = await mkdtemp(join(tmpdir(), 'stored-version-'));
       await mkdir(folder, { recursive: true });
@@ -243,13 +243,13 @@ describe('data of earlier versions', () => {
       assert.deepEqual((await checkDatabase(folder)).problems, [], version);
       const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock: testClock() });
       const runs = await knownRuns(version, 'sqlite');
-      await readsBeside(storageOf(store), { version, backend: 'sqlite' });
+      await readsConversations(storageOf(store), { version, backend: 'sqlite' });
       await readsDocuments(storageOf(store), version);
-      await readsOperated(storageOf(store), { version, run: runs.completed });
-      await readsAndGoesOn(store, { runs, version });
+      await readsOperatorData(storageOf(store), { version, run: runs.completed });
+      await readsAndResumes(store, { runs, version });
       await store.close();
 
-      // The copy is what it was.
+      // The copy is unchanged.
       if (schema < SCHEMA_VERSION) {
         const copy = new DatabaseSync(join(folder, `runs.db.v${schema}`), { readOnly: true });
         assert.equal(copy.prepare('PRAGMA user_version').get()?.user_version, schema);
@@ -268,7 +268,7 @@ describe('data of earlier versions in Redis', () => {
   });
   after(() => server?.[Symbol.asyncDispose]());
 
-  /** Makes an empty Redis hold what a version left. */
+  /** Empties Redis and loads the data of a version. */
   async function load(version: string): Promise<void> {
     const client = await createClient({ url: server.url }).connect();
     await client.flushAll();
@@ -282,7 +282,7 @@ describe('data of earlier versions in Redis', () => {
     await client.close();
   }
 
-  it('is read and goes on', async () => {
+  it('is read completely, and open runs resume', async () => {
     for (const version of await readdir(VERSIONS)) {
       await load(version);
       const runs = await knownRuns(version, 'redis');
@@ -291,12 +291,12 @@ describe('data of earlier versions in Redis', () => {
       await looking.close();
       const storage = await openRedisStore({ url: server.url, log: silentLogger, clock });
       const { runs: store, limits, openQueue } = storage;
-      await readsBeside(storage, { version, backend: 'redis' });
+      await readsConversations(storage, { version, backend: 'redis' });
       await readsDocuments(storage, version);
-      await readsOperated(storage, { version, run: runs.completed });
-      // The mark of a batch is kept too: an instance that did not hear of it gives it again.
+      await readsOperatorData(storage, { version, run: runs.completed });
+      // The batch id is stored too: a repeat after an unknown outcome is not counted again.
       if (version === 'v5') await storage.usage.add([USED], { source: 'an instance', id: '1' });
-      await readsOperated(storage, { version, run: runs.completed });
+      await readsOperatorData(storage, { version, run: runs.completed });
       const tokens = await limits
         .counter({ name: 'tokens', windowSeconds: 86_400 })
         .take(CALLER.keyId, 1, { limit: 2000 });
@@ -304,31 +304,31 @@ describe('data of earlier versions in Redis', () => {
       {
         await using connection = await openQueue();
         const executor = (options: ExecutorOptions) => new QueueExecutor({ ...options, connection });
-        await readsAndGoesOn(store, { runs, version, executor });
+        await readsAndResumes(store, { runs, version, executor });
       }
       await store.close();
     }
   });
 
-  it('is shared with instances of the version before during a rolling update', async () => {
+  it('is shared with version 1 instances during a rolling update', async () => {
     const prefix = randomUUID();
     const now = Date.now();
     await using old = await FirstVersion.open(server.url, prefix);
-    const begun = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
-    await old.create(begun);
+    const first = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
+    await old.create(first);
     const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
 
-    // What the old one began, the new one goes on with, and the other way round.
-    const oldToken = (await old.claim(begun.id, { now, leaseMs: 60_000 })) ?? '';
+    // Each version continues what the other one started.
+    const oldToken = (await old.claim(first.id, { now, leaseMs: 60_000 })) ?? '';
     assert.equal(
-      await old.append(begun, { token: oldToken, first: 3, count: 2, frames: frames(3, 4), transcript: ['{"t":"x"}'] }),
+      await old.append(first, { token: oldToken, first: 3, count: 2, frames: frames(3, 4), transcript: ['{"t":"x"}'] }),
       'ok',
     );
     assert.equal(await store.claimNext({ leaseMs: 1000 }), undefined, 'its claim holds for both');
-    const taken = await claimed(store, begun.id);
-    assert.equal(await old.append(begun, { token: oldToken, first: 5, count: 1, frames: frames(5, 5) }), 'fenced');
-    assert.equal((await store.append(begun.id, ending(taken.token, 5, 'completed'))).result, 'ok');
-    assert.equal(await old.read(begun.id), frames(1, 5).toString());
+    const taken = await claimed(store, first.id);
+    assert.equal(await old.append(first, { token: oldToken, first: 5, count: 1, frames: frames(5, 5) }), 'fenced');
+    assert.equal((await store.append(first.id, ending(taken.token, 5, 'completed'))).result, 'ok');
+    assert.equal(await old.read(first.id), frames(1, 5).toString());
 
     const other = newRun({
       createdAt: now + 1,
@@ -349,12 +349,12 @@ describe('data of earlier versions in Redis', () => {
     const list = { user: 'ada', api: 'responses', limit: 10, status: ['completed'] } as const;
     assert.deepEqual(
       (await store.list(list)).runs.map(({ id }) => id),
-      [other.id, begun.id],
+      [other.id, first.id],
     );
     await store.close();
   });
 
-  it('holds one run for an idempotency key, whichever version it was sent to first', async () => {
+  it('holds one run for an idempotency key, whichever version received it first', async () => {
     const prefix = randomUUID();
     const now = Date.now();
     const options = { now, ttlMs: 60_000 };
@@ -365,7 +365,7 @@ describe('data of earlier versions in Redis', () => {
     const taken = (result: CreateResult) =>
       typeof result === 'object' && 'taken' in result ? result.taken : undefined;
 
-    // To the old one first.
+    // Sent to the old version first.
     const first = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
     await old.reserve('old-first', { runId: first.id, fingerprint: 'f' }, options);
     const waiting = store.create(runWith('old-first'));
@@ -374,20 +374,20 @@ describe('data of earlier versions in Redis', () => {
     assert.equal((await store.findKey([key('old-first')]))?.run?.id, first.id);
     assert.equal(taken(await store.create(runWith('old-first')))?.run?.id, first.id);
 
-    // To the new one first.
+    // Sent to the new version first.
     const second = runWith('new-first');
     assert.equal(await store.create(second), 'created');
     const holder = await old.reserve('new-first', { runId: newRun().id, fingerprint: 'f' }, options);
     assert.deepEqual(holder, { runId: second.id, fingerprint: 'f' });
 
-    // What was refused in the new one holds no key in the old one.
+    // A submission that the new version refused holds no key in the old one.
     await store.create(runWith('old-first'));
     assert.equal((await old.reserve('old-first', { runId: 'x', fingerprint: 'f' }, options))?.runId, first.id);
-    // A run that the old one deleted stays deleted.
+    // A run that the old version deleted stays deleted.
     await old.reserve('deleted', { runId: newRun().id, fingerprint: 'f' }, options);
     assert.deepEqual(taken(await store.create(runWith('deleted')))?.run, undefined);
     assert.ok(taken(await store.create(runWith('deleted'))));
-    // A creator of this version that died is none: its key is free for another one.
+    // A submission of this version that died before it created its run does not block its key.
     const dead = newRun();
     const client = await createClient({ url: server.url }).connect();
     for (const place of ['submission:idempotency', 'reservation'])
@@ -399,7 +399,7 @@ describe('data of earlier versions in Redis', () => {
     await store.close();
   });
 
-  it('finds the run of a retry without a key that went to the version before', async () => {
+  it('finds the run of a retry without an idempotency key that a version 1 instance received', async () => {
     const prefix = randomUUID();
     const now = Date.now();
     await using old = await FirstVersion.open(server.url, prefix);
@@ -416,7 +416,7 @@ describe('data of earlier versions in Redis', () => {
     await store.close();
   });
 
-  it('gives runs that an instance of the version before queued their turns, and finds those gone that it took', async () => {
+  it('alternates between keys of runs that version 1 queued, and skips runs that it claimed', async () => {
     const prefix = randomUUID();
     const now = Date.now();
     await using old = await FirstVersion.open(server.url, prefix);
@@ -427,7 +427,7 @@ describe('data of earlier versions in Redis', () => {
     const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     const late = [queued('late', 2), queued('late', 3), queued('late', 4)];
     for (const run of late) await store.create(run);
-    // As each instance looks for free runs again and again.
+    // Each instance does this regularly.
     await store.findClaimable({ limit: 100 });
     assert.equal(await store.countQueued('early'), 2);
     assert.ok(await old.claim(late[0]?.id ?? '', { now, leaseMs: 60_000 }));
@@ -442,7 +442,7 @@ describe('data of earlier versions in Redis', () => {
     await store.close();
   });
 
-  it('of a version that it cannot share is refused, with what to do', async () => {
+  it('is refused with advice if its version cannot be shared', async () => {
     const prefix = randomUUID();
     const client = await createClient({ url: server.url }).connect();
     await client.hSet(`${prefix}:format`, { version: '99', sharesWith: '98' });

@@ -11,7 +11,7 @@ const batchOf = (source: string, n: number) => ({ source, id: `${n}` });
 
 /** The contract of `src/store/side-stores/usage-store.ts`, for any backend. */
 export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): void {
-  it('it adds up by day and labels, whoever adds', async () => {
+  it('adds up by day and labels, over all instances', async () => {
     const { store, peer } = open();
     const key = `k "{} ${randomUUID()}`;
     const row = (day: string, counts: Partial<UsageRow>): UsageRow => ({
@@ -43,7 +43,7 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     );
   });
 
-  it('a batch that is given again is added once', async () => {
+  it('adds a repeated batch once', async () => {
     const { store, peer } = open();
     const key = `k ${randomUUID()}`;
     const rows = [{ ...emptyUsage({ day: '2026-03-01', key, team: '', model: 'm', tag: '' }), requests: 1 }];
@@ -54,7 +54,7 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     assert.equal(read.find((row) => row.key === key)?.requests, 4);
   });
 
-  it('a call that is noted while it is under way counts once, on one day, as what it came to', async () => {
+  it('counts a call that is noted while under way once, on the day it was first noted, with its final usage', async () => {
     const { store } = open();
     const key = randomUUID();
     const clock = { at: Date.parse('2026-04-30T23:59:59Z'), now: () => clock.at };
@@ -80,7 +80,7 @@ export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): 
     assert.match(await metrics.metrics(), /gateway_usage_tokens_total\{[^}]*output[^}]*\} 270\n/);
   });
 
-  it('thousands of rows are added at once', async () => {
+  it('adds thousands of rows at once', async () => {
     const { store } = open();
     const model = randomUUID();
     const rows = Array.from({ length: 2000 }, (_, n) => ({

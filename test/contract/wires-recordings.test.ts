@@ -13,7 +13,7 @@ import { piecesOf, tool } from '../support/decode-turn.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../shared/recordings/', import.meta.url));
 
-/** A text, or what a long one is known by. */
+/** A text; a long one by its length and hash. */
 type Text = string | { chars: number; sha256: string };
 
 interface Entry {
@@ -47,7 +47,7 @@ interface Read {
   turn: DecodedTurn;
 }
 
-/** A recording as it would come in pieces. */
+/** Reads a recording in pieces cut at `cuts`. */
 function read(wire: 'responses' | 'messages', bytes: Buffer, cuts: readonly number[] = []): Read {
   const stream = new EventStream();
   const reader = WIRES[wire].reader({
@@ -96,11 +96,11 @@ const FINISH: Readonly<Record<string, string>> = {
 
 function check(wire: 'responses' | 'messages', { turn: expected, file }: Entry, { text, reasoning, turn }: Read): void {
   assertText(turn.text, expected.refusal ?? expected.text, `text of ${file}`);
-  // A message that a proxy began anew was shown before.
+  // In a spliced recording a proxy restarted a message that was shown already.
   if (!file.includes('spliced')) assertText(text, expected.refusal ?? expected.text, `shown text of ${file}`);
   const thoughts = expected.thinking ?? expected.reasoning_summary ?? expected.reasoning_text;
   if (!file.includes('spliced')) assertText(reasoning, thoughts, `reasoning of ${file}`);
-  // What was cut for its length must not run.
+  // A tool call that was cut off by the length limit must not run.
   const whole = (expected.tool_calls ?? []).filter((call) => !JSON.stringify(call).includes('"unparsable"'));
   const calls = whole.map((call) => ({
     name: call.name ?? call.custom,
@@ -137,10 +137,10 @@ function framings(bytes: Buffer): Buffer[] {
 }
 
 for (const wire of ['responses', 'messages'] as const) {
-  describe(`recorded answers of the wire ${wire}`, () => {
+  describe(`recorded answers of wire ${wire}`, () => {
     const manifest = join(FOLDER, wire, 'manifest.json');
     if (!existsSync(manifest)) {
-      it('are not here: skipped', function () {
+      it('are not available: skipped', function () {
         this.skip();
       });
       return;
@@ -150,7 +150,7 @@ for (const wire of ['responses', 'messages'] as const) {
       const raw = readFileSync(join(FOLDER, wire, entry.file));
       const { finish } = entry.turn;
       if (finish === 'http_error') {
-        it(`${entry.file} is a failure`, () => {
+        it(`${entry.file}: is an attempt failure`, () => {
           const answer = { status: entry.status ?? 400, headers: {}, text: raw.toString('utf8') };
           const failure = failureOfAnswer(answer, new SecretMask([]), 0);
           assert.equal(failure.kind, entry.file.includes('context_length') ? 'context_length' : failure.kind);
@@ -164,18 +164,18 @@ for (const wire of ['responses', 'messages'] as const) {
         .filter((line) => line.trim() !== '');
       const bytes = entry.format === 'chunks' ? Buffer.from(lines.map((line) => `data: ${line}\n\n`).join('')) : raw;
       if (['error', 'failed', 'queued'].includes(finish)) {
-        it(`${entry.file} is a failed turn`, () => {
+        it(`${entry.file}: fails the turn`, () => {
           assert.throws(() => read(wire, bytes), AttemptFailure);
         });
         continue;
       }
-      it(`${entry.file} gives its turn, under every cut and framing`, () => {
+      it(`${entry.file}: decodes to the expected turn under every cut and framing`, () => {
         check(wire, entry, read(wire, bytes));
         for (const size of [1, 3, 7, 64, 1000]) check(wire, entry, read(wire, bytes, piecesOf(bytes.length, size)));
         if (entry.format !== 'json') for (const framed of framings(bytes)) check(wire, entry, read(wire, framed));
       });
       if (entry.format !== 'json') {
-        it(`${entry.file}, cut before its end, is no turn`, () => {
+        it(`${entry.file}: fails the turn if it is cut before its end`, () => {
           const end = bytes
             .toString('latin1')
             .replace(/data: *\[DONE\]\s*$/, '')

@@ -18,7 +18,7 @@ type Called = { id: string; name: string; arguments: string };
 const ECHO = { id: 'call_m', name: 'desk.echo', arguments: '{"a":1}' };
 const LOOK_UP = { type: 'function' as const, name: 'look_up', parameters: {}, strict: null };
 
-/** A model that calls these when it is asked, and says what came of the last of them. */
+/** A model that makes these calls first, and then repeats the output of the last one. */
 function calling(...toolCalls: Called[]) {
   return ({ body }: ProviderRequest): Script => {
     const last = body.messages?.at(-1);
@@ -84,8 +84,8 @@ function answer(request: { id: string } | undefined, approve: boolean, reason?: 
 
 const rolesOf = ({ body }: ProviderRequest) => body.messages?.map(({ role }) => role);
 
-describe('calls of MCP servers that wait for an approval, on a plain model', () => {
-  it('end the response, and are made first in the next one', async () => {
+describe('MCP calls that need approval, on a plain model', () => {
+  it('end the response with mcp_approval_request, and run first in the next response once approved', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')] };
     const stream = gateway.ann.responses.stream({ ...ask, input: 'Say.' });
@@ -122,7 +122,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.equal(gateway.calls.length, 1);
   });
 
-  it('are told to the model where they are denied, and never made', async () => {
+  it('are reported to the model as denied, with the reason, and never run', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
@@ -139,12 +139,12 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.deepEqual(gateway.calls, []);
   });
 
-  it('go on from the whole input sent again, and are not made twice', async () => {
+  it('run if the client sends the whole input back, and do not run again when it is sent once more', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [gateway.desk('always')], store: false };
-    const asked = { role: 'user' as const, content: 'Say.' };
-    const first = await gateway.ann.responses.create({ ...ask, input: [asked] });
-    const items = [asked, ...first.output, answer(requestsIn(first)[0], true)] as OpenAI.Responses.ResponseInput;
+    const question = { role: 'user' as const, content: 'Say.' };
+    const first = await gateway.ann.responses.create({ ...ask, input: [question] });
+    const items = [question, ...first.output, answer(requestsIn(first)[0], true)] as OpenAI.Responses.ResponseInput;
     const second = await gateway.ann.responses.create({ ...ask, input: items });
     assert.equal(second.output_text, 'Told: echo again');
     const after = [...items, ...second.output, { role: 'user', content: 'And?' }] as OpenAI.Responses.ResponseInput;
@@ -153,7 +153,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.deepEqual(gateway.calls, [['echo', { a: 1 }]]);
   });
 
-  it('go on in a conversation', async () => {
+  it('run within a conversation, and only once', async () => {
     await using gateway = await openPlain();
     const { id: conversation } = await gateway.ann.conversations.create({});
     const ask = { model: 'plain', tools: [gateway.desk('always')], conversation };
@@ -165,7 +165,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     assert.equal(gateway.calls.length, 1);
   });
 
-  it('are those that require_approval names, beside others and functions of one turn', async () => {
+  it('are selected by require_approval, in a turn with other MCP calls and functions', async () => {
     const list = { id: 'call_l', name: 'desk.list', arguments: '{}' };
     const own = { id: 'call_f', name: 'look_up', arguments: '{}' };
     await using gateway = await openPlain(calling(own, ECHO, list));
@@ -184,9 +184,9 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
       assert.equal(second.output_text, 'Told: echo again');
       assert.deepEqual(gateway.calls[1], ['echo', { a: 1 }]);
     }
-    const told = gateway.provider.requests.at(-1)?.body.messages ?? [];
+    const messages = gateway.provider.requests.at(-1)?.body.messages ?? [];
     assert.deepEqual(
-      told.map(({ role, tool_calls, tool_call_id }) => [role, tool_calls?.[0].id ?? tool_call_id]),
+      messages.map(({ role, tool_calls, tool_call_id }) => [role, tool_calls?.[0].id ?? tool_call_id]),
       [
         ['user', undefined],
         ['assistant', 'call_l'],
@@ -199,7 +199,7 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
     );
   });
 
-  it('are refused without their answer, with that of another call, and without their server', async () => {
+  it('return 400 without their approval, with that of another call, or without their server', async () => {
     await using gateway = await openPlain(calling(ECHO, { id: 'call_f', name: 'look_up', arguments: '{}' }));
     const ask = { model: 'plain', tools: [gateway.desk('always'), LOOK_UP] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
@@ -229,19 +229,19 @@ describe('calls of MCP servers that wait for an approval, on a plain model', () 
   });
 });
 
-describe('calls of MCP servers that wait for an approval, in a research', () => {
+describe('MCP calls that need approval, in research', () => {
   const LIST = { id: 'call_l', name: 'desk.list', arguments: '{}' };
   const OWN = { id: 'call_f', name: 'look_up', arguments: '{}' };
-  /** Calls these before it knows anything, and writes what the last of them came to. */
+  /** Makes these calls first, and answers with the output of the last one. */
   const researching =
     (...toolCalls: Called[]) =>
     (request: ProviderRequest): Script => {
-      const told = request.body.messages?.findLast(({ role }) => role === 'tool');
-      if (!mayCallTools(request)) return turn({ text: `Told: ${told?.content}` });
-      return told ? turn({ text: 'I am ready.' }) : turn({ toolCalls });
+      const toolMessage = request.body.messages?.findLast(({ role }) => role === 'tool');
+      if (!mayCallTools(request)) return turn({ text: `Told: ${toolMessage?.content}` });
+      return toolMessage ? turn({ text: 'I am ready.' }) : turn({ toolCalls });
     };
 
-  it('end the response, and are made first in the next one, which goes on from the transcript', async () => {
+  it('end the response, and run first in the next one, whose first prompt extends the earlier one', async () => {
     await using gateway = await openPlain(researching(ECHO));
     const ask = { model: 'deep', tools: [gateway.desk('always')] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
@@ -251,14 +251,14 @@ describe('calls of MCP servers that wait for an approval, in a research', () => 
     assert.deepEqual([request?.server_label, request?.name, request?.arguments], ['desk', 'echo', '{"a":1}']);
     assert.deepEqual(gateway.calls, []);
     const approval = answer(request, true);
-    const [asked, ...rest] = [
+    const [byId, ...rest] = [
       await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [approval] }),
       await gateway.ann.responses.create({
         ...ask,
         input: [{ role: 'user', content: 'Say.' }, ...requestsIn(first), approval],
       }),
     ];
-    for (const second of [asked, ...rest]) {
+    for (const second of [byId, ...rest]) {
       assert.deepEqual(typesOf(second), ['mcp_list_tools', 'mcp_call', 'reasoning', 'message']);
       const call = second.output.find((item) => item.type === 'mcp_call');
       assert.deepEqual([call?.approval_request_id, call?.output], [request?.id, 'echo again']);
@@ -269,7 +269,7 @@ describe('calls of MCP servers that wait for an approval, in a research', () => 
     assert.deepEqual(after?.slice(0, before?.length), before);
   });
 
-  it('wait beside others and functions of one turn, and are told where they are denied', async () => {
+  it('wait while another MCP call and a function of the turn are called, and are reported as denied', async () => {
     await using gateway = await openPlain(researching(OWN, LIST, ECHO));
     const ask = { model: 'deep', tools: [gateway.desk({ always: { tool_names: ['echo'] } }), LOOK_UP] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });

@@ -4,7 +4,7 @@ import { decodeFrames } from '../../src/protocol/frames.ts';
 import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
-describe('what research-gateway ask shows of a run', function () {
+describe('the progress that research-gateway ask shows', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   const gateway = clientGateway();
@@ -26,7 +26,7 @@ describe('what research-gateway ask shows of a run', function () {
     return { steps, phases, toolCalls: view.toolCalls, sources: view.sources };
   }
 
-  it('is as much with the items of OpenAI as with the gateway’s own', async () => {
+  it('is the same with items of the OpenAI profile as with the gateway’s own', async () => {
     const own = await shownOf(KEY.main);
     const openai = await shownOf(KEY.openai);
     // What a page says is in no item of OpenAI's: only that it was opened.

@@ -19,7 +19,7 @@ async function storm(
 describe('chaos', function () {
   // Instances are killed and frozen, and come back.
   this.timeout(patience(120));
-  it('breaks no promise where three instances and their Redis are killed and frozen under load', async function () {
+  it('breaks no promise when three instances and their Redis are killed and frozen under load', async function () {
     await using redis = await redisOrSkip(this);
     await redis.kill();
     const blows = ['kill', 'redis', 'freeze', 'kill'] as const;
@@ -27,7 +27,7 @@ describe('chaos', function () {
     assert.ok((numbers['instances killed'] ?? 0) > 0 && (numbers['Redis killed'] ?? 0) > 0);
   });
 
-  it('breaks no promise where one instance over SQLite is killed and frozen under load', async () => {
+  it('breaks no promise when one instance over SQLite is killed and frozen under load', async () => {
     const blows = ['kill', 'freeze', 'kill'] as const;
     const numbers = await storm({ backend: 'sqlite', instances: 1, runs: 16, concurrent: 16, blows, calmMs: 1000 });
     assert.ok((numbers['instances killed'] ?? 0) > 0);

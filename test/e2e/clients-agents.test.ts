@@ -14,7 +14,7 @@ describe('@openai/agents with a research model', () => {
   });
   const target = (model: string = MODEL.research) => ({ baseURL: gateway.baseURL, apiKey: KEY.main, model });
 
-  it('holds a conversation that sends all earlier items back', async () => {
+  it('continues a conversation by sending all earlier items back', async () => {
     const [first, second] = await agents.conversation(target(), [QUESTION, SECOND]);
     assert.ok(first && second);
     assert.match(first.output, /tidal turbine/);
@@ -23,7 +23,7 @@ describe('@openai/agents with a research model', () => {
     assert.ok(first.tokens > 0);
   });
 
-  it('holds a conversation by response ids', async () => {
+  it('continues a conversation by response ids', async () => {
     const [first, second] = await agents.chained(target(), [QUESTION, SECOND]);
     assert.match(first?.responseId ?? '', /^resp_/);
     assert.notEqual(second?.responseId, first?.responseId);
@@ -40,18 +40,18 @@ describe('@openai/agents with a research model', () => {
     assert.match(await agents.withHostedSearch(target(), QUESTION), /tidal turbine/);
   });
 
-  it('has its functions called, and the research goes on with what they gave', async () => {
+  it('runs its function tool, and the research continues with the result', async () => {
     assert.match(await agents.withFunctionTool(target(MODEL.desk), QUESTION), /The weather: .*sunny/s);
   });
 
-  it('hands over to an agent whose function is called, under a guardrail', async () => {
+  it('hands off to an agent that runs its function, with a guardrail on the input', async () => {
     const { output, agent, guarded } = await agents.withHandoff(target(MODEL.caller), QUESTION);
     assert.match(output, /The weather: sunny/);
     assert.equal(agent, 'Forecaster');
     assert.match(guarded.join(), /lighthouse of Elmsworth/);
   });
 
-  it('throws where the run failed, streamed or not', async () => {
+  it('throws if the run fails, streamed or not', async () => {
     await assert.rejects(agents.conversation(target(MODEL.broken), [QUESTION]), /response\.failed/);
     await assert.rejects(agents.streamed(target(MODEL.broken), QUESTION), /response\.failed/);
   });

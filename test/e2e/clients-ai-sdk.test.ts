@@ -23,7 +23,7 @@ describe('the AI SDK with a research model', () => {
   });
 
   for (const api of ['responses', 'chat'] as const) {
-    it(`streamText over ${api} brings text, sources and usage, and goes on with the messages so far`, async () => {
+    it(`streamText over ${api} returns text, sources and usage, and continues from the messages so far`, async () => {
       const [first, second] = await sdk.stream(target(api), [QUESTION, SECOND]);
       assert.ok(first && second);
       assert.deepEqual([first.errors, first.finish], [[], 'stop']);
@@ -34,13 +34,13 @@ describe('the AI SDK with a research model', () => {
       assert.match(second.text, /lamp.*burns 2 kilowatts/);
     });
 
-    it(`streamText over ${api} tells of a run that failed`, async () => {
+    it(`streamText over ${api} reports a failed run`, async () => {
       const [answer] = await sdk.stream(target(api, MODEL.broken), [QUESTION]);
       assert.match(answer?.errors.join() ?? '', /out of order/);
     });
   }
 
-  it('streamText over Responses tells of a run that failed in its answer', async () => {
+  it('streamText over Responses reports a run that fails in the middle of its answer', async () => {
     const [answer] = await sdk.stream(target('responses', MODEL.cut), [QUESTION]);
     assert.deepEqual(
       [answer?.text, answer?.finish, answer?.errors.length],
@@ -48,18 +48,18 @@ describe('the AI SDK with a research model', () => {
     );
   });
 
-  it('generateText over chat completions gives the answer and its sources', async () => {
+  it('generateText over chat completions returns the answer and its sources, and throws if the run fails', async () => {
     const answer = await sdk.generate(target('chat'), QUESTION);
     assert.match(answer.text, /tidal turbine/);
     assert.match(answer.sources[0] ?? '', /^corpus:/);
     await assert.rejects(sdk.generate(target('chat', MODEL.broken), QUESTION), /out of order/);
   });
 
-  it('generateText over Responses knows no tool calls of the server: what the documentation warns of', async () => {
+  it('generateText over Responses rejects the gateway’s tool_call items, as the documentation warns', async () => {
     await assert.rejects(sdk.generate(target('responses'), QUESTION), /Invalid JSON response/);
   });
 
-  it('a chat stream that fails in its answer ends with the finish reason "error"', async () => {
+  it('a chat stream that fails in the middle of its answer ends with the finish reason "error"', async () => {
     // It reads the frame that holds the error alone, not the one beside choices.
     const [answer] = await sdk.stream(target('chat', MODEL.cut), [QUESTION]);
     assert.deepEqual([answer?.text, answer?.finish], ['The first half of the answer', 'error']);
@@ -71,7 +71,7 @@ for (const [version, file] of [
   ['6', './ai-sdk-6.ts'],
   ['7', './ai-sdk.ts'],
 ] as const) {
-  describe(`the AI SDK ${version} as it comes, with the profile of OpenAI`, () => {
+  describe(`the AI SDK ${version} out of the box, with the OpenAI profile`, () => {
     const gateway = clientGateway();
     let sdk: AiSdkClient;
     before(async function () {
@@ -86,7 +86,7 @@ for (const [version, file] of [
     });
 
     for (const api of ['responses', 'chat'] as const) {
-      it(`generateText over ${api} gives text, sources and usage`, async () => {
+      it(`generateText over ${api} returns text, sources and usage`, async () => {
         const answer = await sdk.generate(target(api), QUESTION);
         assert.match(answer.text, /tidal turbine/);
         assert.match(answer.sources[0] ?? '', /^corpus:/);
@@ -94,7 +94,7 @@ for (const [version, file] of [
         if (api === 'responses') assert.notEqual(answer.reasoning, '', 'thoughts are shown');
       });
 
-      it(`streamText over ${api} does, too, and goes on with the messages so far`, async () => {
+      it(`streamText over ${api} returns them too, and continues from the messages so far`, async () => {
         const [first, second] = await sdk.stream(target(api), [QUESTION, SECOND]);
         assert.deepEqual([first?.errors, first?.finish], [[], 'stop']);
         assert.match(first?.text ?? '', /tidal turbine/);
@@ -105,7 +105,7 @@ for (const [version, file] of [
       });
     }
 
-    it('throws where a run fails', async () => {
+    it('generateText throws if the run fails', async () => {
       await assert.rejects(sdk.generate(target('chat', MODEL.broken), QUESTION), /out of order/);
     });
 
@@ -114,17 +114,17 @@ for (const [version, file] of [
       ['chat', MODEL.desk],
       ['responses', MODEL.caller],
     ] as const) {
-      it(`has its tool called by ${model} over ${api}, in steps of generateText and of streamText`, async () => {
+      it(`runs its tool when ${model} calls it over ${api}, with generateText and streamText`, async () => {
         const { text, streamed } = await sdk.withTool(target(api, model), QUESTION);
         assert.match(text, /The weather: .*sunny/s);
         assert.match(streamed, /The weather: .*sunny/s);
       });
 
-      it(`is given an object by ${model} over ${api}, with its tool and by generateObject`, async () => {
-        // Version 5 gives none where the response says in `incomplete_details` why its research ended, as this one does.
-        const isTold = version !== '5' || model !== MODEL.desk || api !== 'responses';
-        const { withTool, alone } = await sdk.object(target(api, model), QUESTION, { readsTool: isTold });
-        if (isTold) assert.match(weatherIn(withTool), /The weather: .*sunny/s);
+      it(`gets an object from ${model} over ${api}, with its tool and by generateObject`, async () => {
+        // Version 5 returns no object if `incomplete_details` says why the research ended, as it does here.
+        const givesObject = version !== '5' || model !== MODEL.desk || api !== 'responses';
+        const { withTool, alone } = await sdk.object(target(api, model), QUESTION, { readsTool: givesObject });
+        if (givesObject) assert.match(weatherIn(withTool), /The weather: .*sunny/s);
         if (version === '7') assert.equal(alone, undefined);
         else assert.match(weatherIn(alone), /The weather: /);
       });
@@ -132,7 +132,7 @@ for (const [version, file] of [
   });
 }
 
-describe('the provider of the AI SDK for servers of OpenAI’s kind, as Cherry Studio uses it', () => {
+describe('the AI SDK provider for OpenAI-compatible servers, as Cherry Studio uses it', () => {
   const gateway = clientGateway();
   let sdk: AiSdkClient;
   before(async function () {
@@ -146,7 +146,7 @@ describe('the provider of the AI SDK for servers of OpenAI’s kind, as Cherry S
     api: 'chat' as const,
   });
 
-  it('brings text, thoughts with what is searched and read, and usage; goes on with its messages', async () => {
+  it('returns text, thoughts with searches and reads, and usage, and continues from its messages', async () => {
     const [first, second] = await sdk.stream(target(), [QUESTION, SECOND]);
     assert.ok(first && second);
     assert.deepEqual([first.errors, first.finish, second.errors], [[], 'stop', []]);
@@ -158,13 +158,13 @@ describe('the provider of the AI SDK for servers of OpenAI’s kind, as Cherry S
     assert.deepEqual(first.sources, []);
   });
 
-  it('answers without a stream', async () => {
+  it('answers without streaming', async () => {
     const answer = await sdk.generate(target(), QUESTION);
     assert.match(answer.text, /tidal turbine/);
     assert.match(answer.reasoning ?? '', /\w/);
   });
 
-  it('tells of runs that fail before their answer and in the middle of it', async () => {
+  it('reports runs that fail before or in the middle of their answer', async () => {
     const [broken] = await sdk.stream(target(MODEL.broken), [QUESTION]);
     assert.match(broken?.errors.join() ?? '', /out of order/);
     const [cut] = await sdk.stream(target(MODEL.cut), [QUESTION]);

@@ -5,8 +5,8 @@ import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.t
 import { patience } from '../support/time-limit.ts';
 
 /**
- * What chat apps show of research, each by its own rules. The apps themselves cannot be run here; docs/apps has what was
- * found in their sources, and the same table.
+ * What chat apps show of a research run, each by its own rules. The apps themselves cannot run here; docs/apps has what
+ * their sources say, and the same table.
  */
 describe('chat apps', function () {
   // Gateways are started as processes.
@@ -39,7 +39,7 @@ describe('chat apps', function () {
         assert.deepEqual(new Set(app.models(list)), new Set(Object.values(MODEL)));
       });
 
-      it('2. takes the parameters that it sends for answers, and answers', () => {
+      it('2. accepts the parameters that the app sends, and answers', () => {
         assert.equal(shown.error, undefined);
         assert.match(shown.text, /tidal turbine/);
       });
@@ -54,12 +54,12 @@ describe('chat apps', function () {
         assert.ok(!shown.text.includes(shown.thoughts.slice(0, 40)));
       });
 
-      it('5. shows each search and each read as it happens', () => {
+      it('5. shows each search and each read', () => {
         assert.match(shown.thoughts, /^Searching: /m);
         assert.match(shown.thoughts, /^Reading: /m);
       });
 
-      it('6. separates thoughts, searches and reads by lines', () => {
+      it('6. puts thoughts, searches and reads on lines of their own', () => {
         assert.doesNotMatch(shown.thoughts, /\S(Searching|Reading): /);
       });
 
@@ -80,12 +80,12 @@ describe('chat apps', function () {
       }
 
       if (app.showsUsage) {
-        it('9. shows how many tokens it took', () => {
+        it('9. shows the token usage', () => {
           assert.ok(shown.tokens > 0);
         });
       }
 
-      it('10. goes on with a conversation, whatever it kept of it', async () => {
+      it('10. continues a conversation, whatever the app kept of it', async () => {
         const answered = { role: 'assistant', content: shown.text };
         const thought = { ...answered, reasoning_content: shown.thoughts, name: 'deep' };
         const calls = [{ id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{}' } }];
@@ -118,13 +118,13 @@ describe('chat apps', function () {
         assert.match((await ask(app, { model: 'no-such-model' })).error ?? '', /no-such-model/);
       });
 
-      it('12. keeps what came of an answer that breaks off, and says why', async () => {
+      it('12. keeps the text of an answer that breaks off, and says why', async () => {
         const cut = await ask(app, { model: MODEL.cut });
         assert.equal(cut.text, 'The first half of the answer');
         if (app.showsFailures) assert.notEqual(cut.error ?? '', '');
       });
 
-      it('13. stops the research with its button', async () => {
+      it('13. stops the research with its stop button', async () => {
         const stop = new AbortController();
         const body = app.body({ model: MODEL.slow, messages: [user(QUESTION)] });
         const asking = post(app, body, stop.signal).then((answer) => answer.text());

@@ -11,7 +11,7 @@ describe('docs/compatibility.md', function () {
   const { packages } = JSON.parse(read('test/clients/package-lock.json'));
   const { dependencies } = JSON.parse(read('test/clients/package.json'));
 
-  it('names every client with the version that the lockfile installs', () => {
+  it('lists every client with the version that the lockfile installs', () => {
     const documented = [...page.matchAll(/^\| `([^`]+)`(?:(?: for Node)? (\d))? *\| (\d+\.\d+\.\d+) /gm)];
     const named = documented.map(([, name, major = '', version]) => ({ name: `${name}${major}`, version }));
     for (const { name, version } of named) assert.equal(version, packages[`node_modules/${name}`]?.version, name);

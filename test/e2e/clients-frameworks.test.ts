@@ -13,7 +13,7 @@ describe('LlamaIndex with a research model', () => {
     client = await loadClient<LlamaIndexClient>('./llamaindex.ts');
   });
 
-  it('asks and streams through chat completions', async () => {
+  it('answers, whole and streamed, through chat completions', async () => {
     const target = { baseURL: gateway.baseURL, apiKey: KEY.main, model: MODEL.research };
     const { text, streamed } = await client.chat(target, QUESTION);
     assert.match(text, /tidal turbine/);
@@ -29,7 +29,7 @@ describe('instructor with a research model', () => {
   });
 
   for (const mode of ['JSON', 'JSON_SCHEMA', 'MD_JSON'] as const) {
-    it(`extracts a value in its mode ${mode}`, async () => {
+    it(`extracts a value in mode ${mode}`, async () => {
       await using gateway = await openResearchGateway({
         model: ({ research }) => ({ text: research ? 'Ready.' : '```json\n{"answer": "by a turbine"}\n```' }),
       });

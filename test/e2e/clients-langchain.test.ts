@@ -23,7 +23,7 @@ describe('@langchain/openai with a research model', () => {
         useResponsesApi,
       });
 
-      it('invoke answers, and goes on with the messages so far', async () => {
+      it('invoke answers, and continues from the messages so far', async () => {
         const [first, second] = await langchain.invoke(target(), [QUESTION, SECOND]);
         assert.ok(first && second);
         assert.match(first.text, /tidal turbine/);
@@ -33,7 +33,7 @@ describe('@langchain/openai with a research model', () => {
         if (useResponsesApi) assert.match(first.sources[0] ?? '', /^corpus:/);
       });
 
-      it('stream brings the text, and joins to the same message', async () => {
+      it('stream yields the text, and its chunks concatenate to the same message', async () => {
         const { text, joined } = await langchain.stream(target(), QUESTION);
         assert.match(text, /tidal turbine/);
         assert.equal(joined.text, text);
@@ -42,20 +42,20 @@ describe('@langchain/openai with a research model', () => {
         if (useResponsesApi) assert.match(joined.sources[0] ?? '', /^corpus:/);
       });
 
-      it('has a bound tool called, and goes on with what it gave', async () => {
+      it('runs a bound tool, and the answer uses its result', async () => {
         for (const model of useResponsesApi ? [MODEL.desk, MODEL.caller] : [MODEL.desk]) {
           const { text } = await langchain.withTool(target(model), QUESTION);
           assert.match(text, /The weather: .*sunny/s, model);
         }
       });
 
-      it('invoke throws where the run failed', async () => {
+      it('invoke throws if the run fails', async () => {
         await assert.rejects(langchain.invoke(target(MODEL.broken), [QUESTION]), /out of order/);
       });
     });
   }
 
-  it('a failed run ends a stream of chat completions with an exception, and one of Responses without a status', async () => {
+  it('a failed run makes a chat completions stream throw, and a Responses stream end without a status', async () => {
     const broken = { baseURL: gateway.baseURL, apiKey: KEY.main, model: MODEL.broken };
     await assert.rejects(langchain.stream({ ...broken, useResponsesApi: false }, QUESTION), /out of order/);
     // The client takes no notice of `response.failed`: see docs/compatibility.md.

@@ -16,8 +16,8 @@ interface ResearchCompletion {
   search_results: { title: string; url: string; snippet: string }[];
 }
 
-forEachMajor('chat completions of a research model through the official SDK', (major) => {
-  it('create gives a cited answer with the steps that led to it', async () => {
+forEachMajor('the official SDK: chat completions of a research model', (major) => {
+  it('create returns a cited answer with the steps that led to it', async () => {
     const completion = await major.client().chat.completions.create(RESEARCH);
     const [choice] = completion.choices;
     assert.ok(choice);
@@ -31,7 +31,7 @@ forEachMajor('chat completions of a research model through the official SDK', (m
     assert.ok((completion.usage?.completion_tokens ?? 0) > 0);
   });
 
-  it('create with stream: true gives the role, steps, content, and one last chunk with usage', async () => {
+  it('create with stream: true yields the role, steps, content, and a last chunk with usage', async () => {
     const chunks = await Array.fromAsync(await major.client().chat.completions.create({ ...RESEARCH, stream: true }));
     assert.equal(chunks[0]?.choices[0]?.delta.role, 'assistant');
     const text = chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
@@ -61,7 +61,7 @@ forEachMajor('chat completions of a research model through the official SDK', (m
     assert.ok(((await stream.totalUsage()).total_tokens ?? 0) > 0);
   });
 
-  it('a run that fails before its answer is an exception, streamed or not', async () => {
+  it('a run that fails before its answer throws, streamed or not', async () => {
     const body = { ...RESEARCH, model: MODEL.broken };
     const thrown = thrownAs(major.sdk.InternalServerError, { status: 502, code: 'upstream_error' });
     await assert.rejects(major.client().chat.completions.create(body), thrown);
@@ -69,7 +69,7 @@ forEachMajor('chat completions of a research model through the official SDK', (m
     await assert.rejects(chatHelper(major, body).finalChatCompletion(), thrown);
   });
 
-  it('a stream that fails in the middle throws from the loop over it', async () => {
+  it('a stream that fails in the middle throws while it is read', async () => {
     const body = { ...RESEARCH, model: MODEL.cut };
     const stream = await major.client().chat.completions.create({ ...body, stream: true });
     let text = '';
@@ -81,7 +81,7 @@ forEachMajor('chat completions of a research model through the official SDK', (m
     await assert.rejects(chatHelper(major, body).finalChatCompletion(), major.sdk.APIError);
   });
 
-  it('leaving a stream, or aborting a call that waits, stops the provider', async () => {
+  it('aborting a call, streamed or not, stops the call to the provider', async () => {
     const { provider } = major.gateway;
     const body = { ...RESEARCH, model: MODEL.slow };
     const leaving = new AbortController();
@@ -96,8 +96,8 @@ forEachMajor('chat completions of a research model through the official SDK', (m
   });
 });
 
-forEachMajor('models through the official SDK', (major) => {
-  it('list and retrieve', async () => {
+forEachMajor('the official SDK: models and tasks', (major) => {
+  it('models.list and models.retrieve return the models that the key may use', async () => {
     const models = await Array.fromAsync(await major.client().models.list());
     assert.deepEqual(new Set(models.map(({ id }) => id)), new Set(Object.values(MODEL)));
     const model = await major.client().models.retrieve(MODEL.research);
@@ -107,7 +107,7 @@ forEachMajor('models through the official SDK', (major) => {
     );
   });
 
-  it('async tasks are reached with the general methods', async () => {
+  it('client.post and client.get create and poll async tasks', async () => {
     interface Task {
       id: string;
       status: string;

@@ -2,44 +2,44 @@ import assert from 'node:assert/strict';
 import { MODEL, QUESTION } from '../support/client-gateway.ts';
 import { forEachMajor } from '../support/openai-majors.ts';
 
-forEachMajor('conversations through the official SDK', (major) => {
+forEachMajor('the official SDK: conversations', (major) => {
   const newest = () => {
     const client = major.client();
     return 'conversations' in client ? client : undefined;
   };
 
-  it('are created, read, updated, filled, listed and removed', async function () {
+  it('are created, read, updated, filled, listed and deleted', async function () {
     const client = newest();
     if (!client) return this.skip();
     const { conversations } = client;
-    const begun = await conversations.create({
+    const created = await conversations.create({
       metadata: { topic: 'tides' },
       items: [{ type: 'message', role: 'user', content: 'I live at the sea.' }],
     });
-    assert.deepEqual([begun.object, begun.metadata], ['conversation', { topic: 'tides' }]);
-    const updated = await conversations.update(begun.id, { metadata: { topic: 'moon' } });
-    assert.deepEqual(await conversations.retrieve(begun.id), updated);
+    assert.deepEqual([created.object, created.metadata], ['conversation', { topic: 'tides' }]);
+    const updated = await conversations.update(created.id, { metadata: { topic: 'moon' } });
+    assert.deepEqual(await conversations.retrieve(created.id), updated);
 
-    const added = await conversations.items.create(begun.id, { items: [{ role: 'user', content: 'In the north.' }] });
+    const added = await conversations.items.create(created.id, { items: [{ role: 'user', content: 'In the north.' }] });
     const [item] = added.data;
     assert.ok(item?.type === 'message' && item.id !== undefined);
     assert.deepEqual(item.content, [{ type: 'input_text', text: 'In the north.' }]);
-    assert.deepEqual(await conversations.items.retrieve(item.id, { conversation_id: begun.id }), item);
+    assert.deepEqual(await conversations.items.retrieve(item.id, { conversation_id: created.id }), item);
 
     const listed = [];
-    for await (const one of conversations.items.list(begun.id, { limit: 1, order: 'asc' })) listed.push(one.id);
+    for await (const one of conversations.items.list(created.id, { limit: 1, order: 'asc' })) listed.push(one.id);
     assert.equal(listed.length, 2, 'page by page');
-    assert.equal((await conversations.items.delete(item.id, { conversation_id: begun.id })).id, begun.id);
-    assert.equal((await conversations.items.list(begun.id)).data.length, 1);
-    assert.deepEqual(await conversations.delete(begun.id), {
-      id: begun.id,
+    assert.equal((await conversations.items.delete(item.id, { conversation_id: created.id })).id, created.id);
+    assert.equal((await conversations.items.list(created.id)).data.length, 1);
+    assert.deepEqual(await conversations.delete(created.id), {
+      id: created.id,
       object: 'conversation.deleted',
       deleted: true,
     });
-    await assert.rejects(conversations.retrieve(begun.id), major.sdk.NotFoundError);
+    await assert.rejects(conversations.retrieve(created.id), major.sdk.NotFoundError);
   });
 
-  it('go on from response to response', async function () {
+  it('collect the items of one response after another', async function () {
     const client = newest();
     if (!client) return this.skip();
     const { id } = await client.conversations.create();
@@ -59,7 +59,7 @@ forEachMajor('conversations through the official SDK', (major) => {
     assert.equal(items.length, outputs.length + 2);
   });
 
-  it('are compacted, and counted, where the SDK knows of it', async function () {
+  it('are compacted and counted, if the SDK has the methods', async function () {
     const client = newest();
     if (!client || !('compact' in client.responses) || !('inputTokens' in client.responses)) return this.skip();
     const compacted = await client.responses.compact({ model: MODEL.research, input: QUESTION });

@@ -34,7 +34,7 @@ const REFUSALS: Refusal[] = [
     call: (client) => client.models.list({ headers: { Authorization: null } }),
   },
   {
-    what: 'a value out of bounds',
+    what: 'a value out of range',
     type: 'BadRequestError',
     fields: { ...invalid, code: 'invalid_parameter', param: 'temperature' },
     call: (client) => client.responses.create({ ...RESEARCH, temperature: 3 }),
@@ -46,13 +46,13 @@ const REFUSALS: Refusal[] = [
     call: (client) => client.responses.create({ model: MODEL.research }),
   },
   {
-    what: 'a refused request for a stream',
+    what: 'an invalid request with stream: true',
     type: 'BadRequestError',
     fields: { ...invalid, code: 'invalid_parameter', param: 'input' },
     call: (client) => client.responses.create({ ...RESEARCH, input: '', stream: true }),
   },
   {
-    what: 'a function that has the name of a tool that runs here',
+    what: 'a function with the name of a tool that the gateway runs',
     type: 'BadRequestError',
     fields: { ...invalid, code: 'invalid_parameter', param: 'tools' },
     call: (client) => client.responses.create({ ...RESEARCH, tools: [{ ...functionTool, name: 'web_search' }] }),
@@ -64,7 +64,7 @@ const REFUSALS: Refusal[] = [
     call: (client) => client.responses.create({ ...RESEARCH, background: true, stream: true }),
   },
   {
-    what: 'a model without this interface',
+    what: 'a model that does not support this API',
     type: 'BadRequestError',
     fields: { ...invalid, code: 'unsupported_api', param: 'model' },
     call: (client) => client.responses.create({ ...RESEARCH, model: MODEL.asyncOnly }),
@@ -149,19 +149,19 @@ function recordAttempts(after: (response: Response, attempt: number) => unknown 
   };
 }
 
-forEachMajor('errors through the official SDK', (major) => {
+forEachMajor('the official SDK: errors', (major) => {
   for (const { what, type, fields, call } of REFUSALS) {
     it(`${what}: ${type}`, async () => {
       await assert.rejects(call(major.client(), major), thrownAs(major.sdk[type], fields));
     });
   }
 
-  it('a gateway that is not there: APIConnectionError', async () => {
+  it('an unreachable gateway: APIConnectionError', async () => {
     const client = major.client({ baseURL: await refusedUrl() });
     await assert.rejects(client.models.list(), major.sdk.APIConnectionError);
   });
 
-  it('a call longer than its timeout: APIConnectionTimeoutError, and the provider is left', async () => {
+  it('a call that exceeds its timeout: APIConnectionTimeoutError, and the call to the provider is aborted', async () => {
     const messages = [{ role: 'user' as const, content: QUESTION }];
     const call = major.client().chat.completions.create({ model: MODEL.slow, messages }, { timeout: 100 });
     await assert.rejects(call, major.sdk.APIConnectionTimeoutError);
@@ -169,8 +169,8 @@ forEachMajor('errors through the official SDK', (major) => {
   });
 });
 
-forEachMajor('retries of the official SDK', (major) => {
-  it('an answer that was lost on its way is asked for again, and is the same run', async () => {
+forEachMajor('the official SDK: retries', (major) => {
+  it('a retry after a lost response gets the same run', async () => {
     const { attempts, fetch } = recordAttempts((_, attempt) => {
       if (attempt === 1) throw new TypeError('the connection was lost');
     });
@@ -187,7 +187,7 @@ forEachMajor('retries of the official SDK', (major) => {
     );
   });
 
-  it('the same Idempotency-Key gives the same run', async () => {
+  it('the same Idempotency-Key gets the same run', async () => {
     const options = { headers: { 'Idempotency-Key': `same-${major.name}` } };
     const first = await major.client().responses.create(RESEARCH, options);
     const { data, response } = await major.client().responses.create(RESEARCH, options).withResponse();
@@ -195,7 +195,7 @@ forEachMajor('retries of the official SDK', (major) => {
     assert.equal(response.headers.get('idempotent-replayed'), 'true');
   });
 
-  it('a failed provider is tried again', async () => {
+  it('a failed provider is retried', async () => {
     const { attempts, fetch } = recordAttempts();
     const messages = [{ role: 'user' as const, content: QUESTION }];
     const client = major.client({ fetch, maxRetries: 1 });
@@ -206,7 +206,7 @@ forEachMajor('retries of the official SDK', (major) => {
     ]);
   });
 
-  it('a spent quota is not tried again', async () => {
+  it('a spent quota is not retried', async () => {
     const { attempts, fetch } = recordAttempts();
     const client = major.client({ fetch, maxRetries: 2, apiKey: spentKey(major.name) });
     await client.responses.create(RESEARCH);
@@ -219,7 +219,7 @@ forEachMajor('retries of the official SDK', (major) => {
 
   // It takes the two seconds that Retry-After names; the majors between do the same.
   const waits = major.number === 4 || major.number === 7 ? it : undefined;
-  waits?.('a key with too many runs waits as Retry-After says and then gets its place', async () => {
+  waits?.('a key at its limit of concurrent runs waits as Retry-After says, and then gets its place', async () => {
     const { attempts, fetch } = recordAttempts(async (response) => {
       if (response.status !== 429) return;
       assert.ok(Number(response.headers.get('retry-after-ms')) > 0);
@@ -236,7 +236,7 @@ forEachMajor('retries of the official SDK', (major) => {
     );
   });
 
-  it('a key that may attach MCP servers may name them', async () => {
+  it('a key with mcp_servers may attach MCP servers', async () => {
     const client = major.client({ apiKey: KEY.mcp });
     const response = await client.responses.create({ ...RESEARCH, tools: [mcpTool, { type: 'web_search_preview' }] });
     assert.equal(response.status, 'completed');

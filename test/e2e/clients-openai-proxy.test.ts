@@ -14,8 +14,8 @@ interface Task {
   result?: OpenAI.ChatCompletion;
 }
 
-forEachMajor('proxy models through the official SDK', (major) => {
-  it('a chat completion comes as the provider wrote it', async () => {
+forEachMajor('the official SDK: proxy models', (major) => {
+  it('a chat completion arrives as the provider wrote it', async () => {
     const completion = await major.client().chat.completions.create(CHAT);
     assert.equal(completion.choices[0]?.message.content, PROXY_TEXT);
     assert.equal(completion.usage?.total_tokens, 7);
@@ -23,7 +23,7 @@ forEachMajor('proxy models through the official SDK', (major) => {
     assert.deepEqual([sent?.body.model, sent?.headers.authorization], ['plain', 'Bearer sk-provider']);
   });
 
-  it('a streamed chat completion brings every chunk', async () => {
+  it('a streamed chat completion arrives with all its text and its finish reason', async () => {
     const chunks = await Array.fromAsync(await major.client().chat.completions.create({ ...CHAT, stream: true }));
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), PROXY_TEXT);
     assert.equal(chunks.findLast((chunk) => chunk.choices[0])?.choices[0]?.finish_reason, 'stop');
@@ -39,7 +39,7 @@ forEachMajor('proxy models through the official SDK', (major) => {
     assert.deepEqual([call.function.name, call.function.arguments], ['weather', '{"city":"Elmsworth"}']);
   });
 
-  it('embeddings come as base64, which the SDK asks for, and as floats', async () => {
+  it('embeddings arrive as base64, the default of the SDK, and as floats', async () => {
     const input = ['first', 'second'];
     for (const format of [undefined, 'float' as const]) {
       const body = { model: MODEL.proxy, input, ...(format && { encoding_format: format }) };
@@ -54,18 +54,18 @@ forEachMajor('proxy models through the official SDK', (major) => {
     }
   });
 
-  it('a file in a form reaches the provider', async () => {
+  it('a file in a multipart form reaches the provider', async () => {
     const file = await major.sdk.toFile(Buffer.from('not really a sound'), 'sound.wav');
     const heard = await major.client().audio.transcriptions.create({ model: MODEL.proxy, file });
     assert.equal(heard.text, 'heard true');
   });
 
-  it('a response of the provider is not mistaken for one of the gateway', async () => {
+  it('a response of the provider keeps its own id', async () => {
     const response = await major.client().responses.create({ model: MODEL.proxy, input: 'Hello.' });
     assert.deepEqual([response.id, response.output_text], ['resp_of_the_provider', PROXY_TEXT]);
   });
 
-  it('a task of a proxy model has the completion as its result', async () => {
+  it('a task has the completion as its result', async () => {
     const client = major.client();
     const { id } = await client.post<Task>('/async', { body: CHAT });
     const done = await until(async () => {
@@ -75,7 +75,7 @@ forEachMajor('proxy models through the official SDK', (major) => {
     assert.deepEqual([done.status, done.result?.choices[0]?.message.content], ['COMPLETED', PROXY_TEXT]);
   });
 
-  it('an answer of the provider passes with its status, and a stream that breaks throws', async () => {
+  it('an error of the provider keeps its status, and a broken stream throws', async () => {
     const { APIError, InternalServerError } = major.sdk;
     const refused = major.client().chat.completions.create({ ...CHAT, model: MODEL.proxyDown });
     await assert.rejects(refused, thrownAs(InternalServerError, { status: 503 }));
@@ -88,7 +88,7 @@ forEachMajor('proxy models through the official SDK', (major) => {
     assert.equal(text, 'The first half of the answer');
   });
 
-  it('a provider that stays silent is a 504, which the SDK tries again', async () => {
+  it('a silent provider becomes a 504, which the SDK retries', async () => {
     const retries: (string | null)[] = [];
     const counting = (...[url, init]: Parameters<typeof fetch>) => {
       retries.push(new Headers(init?.headers).get('x-stainless-retry-count'));
@@ -101,7 +101,7 @@ forEachMajor('proxy models through the official SDK', (major) => {
     assert.deepEqual(retries, ['0', '1']);
   });
 
-  it('leaving a call, streamed or not, leaves the provider', async () => {
+  it('aborting a call, streamed or not, aborts the call to the provider', async () => {
     const { provider } = major.gateway;
     const leaving = new AbortController();
     const body = { ...CHAT, model: MODEL.proxySlow };

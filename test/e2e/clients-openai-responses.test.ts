@@ -41,8 +41,8 @@ async function slowRun(major: Major): Promise<Response> {
   return await major.client().responses.create({ model: MODEL.slow, input: QUESTION, background: true });
 }
 
-forEachMajor('the Responses interface through the official SDK', (major) => {
-  it('create without stream gives the finished response, with text, citations and usage', async () => {
+forEachMajor('the official SDK: the Responses API', (major) => {
+  it('create without stream returns the finished response, with text, citations and usage', async () => {
     const response = await major.client().responses.create(RESEARCH);
     assert.equal(response.status, 'completed');
     assert.match(response.output_text, /tidal turbine/);
@@ -55,7 +55,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     }
   });
 
-  it('create with stream: true gives every event, numbered without a gap, up to response.completed', async () => {
+  it('create with stream: true yields every event, numbered without a gap, up to response.completed', async () => {
     const events = await all(await major.client().responses.create({ ...RESEARCH, stream: true }));
     assert.deepEqual(
       events.map((event) => event.sequence_number),
@@ -68,7 +68,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.deepEqual(final.output, stored.output);
   });
 
-  it('stream() gives deltas with their snapshots, and the stored response as finalResponse()', async () => {
+  it('stream() yields deltas with snapshots, and finalResponse() returns the stored response', async () => {
     const stream = major.client().responses.stream(RESEARCH);
     let snapshot = '';
     stream.on('response.output_text.delta', (event) => {
@@ -84,7 +84,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.deepEqual(citationsOf(final), citationsOf(stored));
   });
 
-  it('create in the background answers at once, and polling sees the run end', async () => {
+  it('create with background: true returns at once, and polling sees the run complete', async () => {
     const submitted = await major.client().responses.create({ ...RESEARCH, background: true, metadata: { a: 'b' } });
     assert.deepEqual([submitted.status, submitted.output], ['in_progress', []]);
     const done = await until(async () => {
@@ -95,7 +95,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.match(done.output_text, /tidal turbine/);
   });
 
-  it('retrieve with starting_after goes on exactly where a dropped stream was left', async () => {
+  it('retrieve with starting_after resumes a dropped stream exactly where it broke off', async () => {
     const seen: Event[] = [];
     for await (const event of await major.client().responses.create({ ...RESEARCH, stream: true })) {
       seen.push(event);
@@ -109,7 +109,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.equal(rest.at(-1)?.type, 'response.completed');
   });
 
-  it('stream({ response_id, starting_after }) emits what comes later and builds the whole response', async () => {
+  it('stream({ response_id, starting_after }) yields the later events and builds the whole response', async () => {
     const { id } = await major.client().responses.create(RESEARCH);
     const stream = major.client().responses.stream({ response_id: id, starting_after: 10 });
     const numbers: number[] = [];
@@ -119,7 +119,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.match(final.output_text, /tidal turbine/);
   });
 
-  it('cancel ends a run as cancelled, tells its stream, and changes nothing when repeated', async () => {
+  it('cancel ends a run as cancelled, ends its stream, and can be repeated', async () => {
     const { id } = await slowRun(major);
     const stream = await major.client().responses.retrieve(id, { stream: true });
     const cancelled = await major.client().responses.cancel(id);
@@ -136,7 +136,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     await assert.rejects(deleteResponse(major.client(), id), major.sdk.NotFoundError);
   });
 
-  it('inputItems.list pages through what was sent, in order', async () => {
+  it('inputItems.list pages through the input, in order', async () => {
     const input = [
       { role: 'user' as const, content: 'Hello.' },
       { role: 'assistant' as const, content: 'Hello! What shall I look up?' },
@@ -151,7 +151,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     );
   });
 
-  it('lists responses, newest first, page by page', async () => {
+  it('GET /responses lists responses, newest first, page by page', async () => {
     const first = await major.client().responses.create({ ...RESEARCH, metadata: { list: major.name } });
     const second = await major.client().responses.create({ ...RESEARCH, metadata: { list: major.name } });
     const list = (query: object) =>
@@ -165,7 +165,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     );
   });
 
-  it('goes on from an earlier response by its id, and from its output items sent back', async () => {
+  it('continues from an earlier response by its id, and by its output items sent back', async () => {
     const first = await major.client().responses.create(RESEARCH);
     const byId = { model: MODEL.research, input: QUESTION, previous_response_id: first.id };
     const second = await major.client().responses.create(byId);
@@ -181,7 +181,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.match(third.output_text, /lamp/i);
   });
 
-  it('parse gives the answer as an object of the asked schema, and stream() writes one', async () => {
+  it('parse returns an object that follows the schema, and so does stream()', async () => {
     const schema = {
       type: 'object',
       properties: { answer: { type: 'string' } },
@@ -197,7 +197,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.deepEqual(Object.keys(JSON.parse(streamed.output_text)), ['answer']);
   });
 
-  it('tells of a failed run: as a status, not as an exception', async () => {
+  it('reports a failed run as a status, not as an exception', async () => {
     const failed = await major.client().responses.create({ model: MODEL.broken, input: QUESTION });
     assert.deepEqual([failed.status, failed.error?.code], ['failed', 'upstream_error']);
     assert.match(failed.error?.message ?? '', /out of order/);
@@ -211,7 +211,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.equal(responseOf(events.at(-1)).error?.code, 'upstream_error');
   });
 
-  it('tells stream() of a run that fails in its answer, with the text so far', async () => {
+  it('stream() reports a run that fails in the middle of its answer, with the text so far', async () => {
     const stream = major.client().responses.stream({ model: MODEL.cut, input: QUESTION });
     let failed: Response | undefined;
     stream.on('response.failed', (event) => {
@@ -223,7 +223,7 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.equal(final.status, major.number < 6 ? 'in_progress' : 'failed');
   });
 
-  it('shows the request id that the logs have', async () => {
+  it('exposes x-request-id as _request_id', async () => {
     const { data, response } = await major.client().responses.create(RESEARCH).withResponse();
     assert.ok(response.headers.get('x-request-id'));
     assert.equal((data as { _request_id?: string })._request_id, response.headers.get('x-request-id'));

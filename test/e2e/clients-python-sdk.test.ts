@@ -29,20 +29,20 @@ describe('the official Python SDK', function () {
     const python = process.env.PYTHON_OPENAI ?? 'python3';
     reason = await missing(python);
     if (reason !== undefined) return;
-    const given = {
+    const settings = {
       base_url: gateway.baseURL,
       refused_url: await refusedUrl(),
       keys: { ...KEY, limited: limitedKey('python'), narrow: narrowKey('python'), spent: spentKey('python') },
       models: MODEL,
       question: QUESTION,
     };
-    const { stdout } = await run(python, [SCRIPT, JSON.stringify(given)], { timeout: LIMIT_MS });
+    const { stdout } = await run(python, [SCRIPT, JSON.stringify(settings)], { timeout: LIMIT_MS });
     const [about, ...lines] = stdout.trim().split('\n');
     console.log(`    ${about}`);
     results = new Map(lines.map((line) => checked.parse(JSON.parse(line))).map((result) => [result.name, result]));
   });
 
-  it('runs where a Python has it', function () {
+  it('runs if a Python has the package', function () {
     if (reason !== undefined) {
       console.log(`    skipped: ${reason}`);
       this.skip();
@@ -60,7 +60,7 @@ describe('the official Python SDK', function () {
   }
 });
 
-/** Why this Python cannot run the SDK; undefined where it can. A `PYTHON_OPENAI` that cannot is a mistake. */
+/** Why this Python cannot run the SDK, or undefined if it can. Throws if `PYTHON_OPENAI` names one that cannot. */
 async function missing(python: string): Promise<string | undefined> {
   try {
     await run(python, ['-c', 'import openai, pydantic'], { timeout: 20_000 });

@@ -9,7 +9,7 @@ import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.t
 import { addDelta } from '../support/python-deltas.ts';
 import { patience } from '../support/time-limit.ts';
 
-/** What the official Python SDK sends with every call, also where there is no body. */
+/** What the official Python SDK sends with every call, even without a body. */
 const HEADERS = {
   accept: 'application/json',
   authorization: `Bearer ${KEY.main}`,
@@ -24,7 +24,7 @@ const HEADERS = {
 const RESEARCH = { model: MODEL.research, input: QUESTION };
 const CHAT = { model: MODEL.research, messages: [{ role: 'user', content: QUESTION }] };
 
-describe('what the official Python SDK relies on, sent as it sends it', function () {
+describe('requests as the official Python SDK sends them', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   const gateway = clientGateway();
@@ -44,13 +44,13 @@ describe('what the official Python SDK relies on, sent as it sends it', function
     return responseObject.parse(JSON.parse(text));
   }
 
-  it('a call without stream gets JSON, one with stream: true gets a stream, both with the same Accept', async () => {
+  it('get JSON without stream and SSE with stream: true, with the same Accept header', async () => {
     assert.equal((await respond(RESEARCH)).status, 'completed');
     const streamed = await call('POST', '/responses', { ...RESEARCH, stream: true });
     assert.match(streamed.type ?? '', /^text\/event-stream/);
   });
 
-  it('each event finds the item and the part that it belongs to', async () => {
+  it('get events that each refer to an item and a part that exist', async () => {
     const { text } = await call('POST', '/responses', { ...RESEARCH, stream: true });
     const events = decodeFrames(Buffer.from(text));
     const [created, ...later] = events;
@@ -66,7 +66,7 @@ describe('what the official Python SDK relies on, sent as it sends it', function
     assert.deepEqual(output.at(-1), last.response.output.at(-1));
   });
 
-  it('cancel is a POST with a content type and no body, answered with output: []', async () => {
+  it('cancel by a POST with a content type and no body, and get output: []', async () => {
     const { id } = await respond({ ...RESEARCH, model: MODEL.slow, background: true });
     const { status, text } = await call('POST', `/responses/${id}/cancel`);
     assert.equal(status, 200);
@@ -75,13 +75,13 @@ describe('what the official Python SDK relies on, sent as it sends it', function
     assert.equal((await call('DELETE', `/responses/${id}`)).status, 200);
   });
 
-  it('a stream is resumed with stream=true&starting_after, past its head', async () => {
+  it('resume a stream with stream=true&starting_after', async () => {
     const { id } = await respond(RESEARCH);
     const { text } = await call('GET', `/responses/${id}?stream=true&starting_after=4`);
     assert.equal(decodeFrames(Buffer.from(text))[0]?.sequence_number, 5);
   });
 
-  it('no event has a top-level error, which would make the SDK throw and lose what follows', async () => {
+  it('get no event with a top-level error, which would make the SDK throw and lose what follows', async () => {
     for (const model of [MODEL.broken, MODEL.cut]) {
       const { text } = await call('POST', '/responses', { model, input: QUESTION, stream: true });
       const events = decodeFrames(Buffer.from(text));
@@ -93,7 +93,7 @@ describe('what the official Python SDK relies on, sent as it sends it', function
     }
   });
 
-  it('the stream helper of chat completions joins the chunks to the message that is not streamed', async () => {
+  it('get chat chunks whose deltas add up to the message that is not streamed', async () => {
     const { text } = await call('POST', '/chat/completions', { ...CHAT, stream: true });
     const sum: Record<string, unknown> = {};
     for (const frame of text.split('\n\n')) {
@@ -108,7 +108,7 @@ describe('what the official Python SDK relies on, sent as it sends it', function
     assert.deepEqual(kinds(sum.reasoning_steps), kinds(whole.reasoning_steps));
   });
 
-  it('every frame is whole within the write that brings it, for clients that parse each chunk alone', async () => {
+  it('get whole SSE frames in every chunk, for clients that parse each chunk alone', async () => {
     for (const [path, body] of [
       ['/responses', { ...RESEARCH, stream: true }],
       ['/chat/completions', { ...CHAT, stream: true }],
@@ -123,7 +123,7 @@ describe('what the official Python SDK relies on, sent as it sends it', function
   });
 });
 
-/** What the SDK's helper does with an event; it throws where an item or a part is not there. */
+/** What the SDK's helper does with an event; it throws if an item or a part is missing. */
 function accumulate(output: OutputItem[], event: RunEvent): void {
   if (event.type === 'response.output_item.added') {
     assert.equal(event.output_index, output.length);
@@ -164,7 +164,7 @@ function reasoningPart(part: Part) {
   return structuredClone(part);
 }
 
-/** The chunks of a chunked answer, as they were framed on the wire. */
+/** The HTTP chunks of a response, as they were framed on the wire. */
 async function rawChunks(url: URL, body: object): Promise<string[]> {
   const socket = connect(Number(url.port), url.hostname);
   const content = JSON.stringify(body);

@@ -20,7 +20,7 @@ describe('instances whose clocks differ by ten minutes', function () {
   let ahead: GatewayProcess;
   let behind: GatewayProcess;
 
-  const look = () => {
+  const findInstances = () => {
     const [one, two] = [instances.gateways.get('ahead'), instances.gateways.get('behind')];
     assert.ok(one && two);
     [ahead, behind] = [one, two];
@@ -46,11 +46,11 @@ describe('instances whose clocks differ by ten minutes', function () {
       }),
     );
     instances.provider.respond = () => turn({ text: 'So it is.' });
-    look();
+    findInstances();
   });
   after(() => stack.disposeAsync());
 
-  it('know of each other, and tell the same time', async () => {
+  it('know of each other, and report the same time', async () => {
     const times: number[] = [];
     for (const gateway of [ahead, behind]) {
       const overview = await eventually('both are known', async () => {
@@ -62,7 +62,7 @@ describe('instances whose clocks differ by ten minutes', function () {
     for (const time of times) assert.ok(Math.abs(time - Date.now()) < MOMENT, `${times}`);
   });
 
-  it('take a key until it expires, and its former secret while the two overlap', async () => {
+  it('accept a key until it expires, and its former secret during the overlap', async () => {
     const works = (gateway: GatewayProcess, secret: string) =>
       eventually('the key is known', async () => {
         const { status } = await ask(gateway, '/v1/models', undefined, {
@@ -90,7 +90,7 @@ describe('instances whose clocks differ by ten minutes', function () {
     }
   });
 
-  it('date a response alike, whoever made it, drove it and counted it', async () => {
+  it('date a response consistently, whichever instance answers', async () => {
     for (const gateway of [ahead, behind]) {
       const { json } = await ask(gateway, '/v1/responses', { model: 'researcher', input: 'Why?', stream: false });
       const { created_at, started_at, completed_at } = json;
@@ -106,19 +106,19 @@ describe('instances whose clocks differ by ten minutes', function () {
     );
   });
 
-  it('tell a receiver again when it is due, although another one told it first', async () => {
+  it('retry a webhook when it is due, even if another instance made the first attempt', async () => {
     await behind.kill();
     const webhook = { url: receiver.url };
     const run = { model: 'researcher', input: 'Why?', background: true, webhook };
-    const { json: told } = await ask(ahead, '/v1/responses', run);
+    const { json: created } = await ask(ahead, '/v1/responses', run);
     await receiver.waitFor(1);
     const { data } = await eventually('the failure is written', async () => {
-      const { json } = await ask(ahead, `/v1/webhook_deliveries?run=${told.id}`);
+      const { json } = await ask(ahead, `/v1/webhook_deliveries?run=${created.id}`);
       return json.data?.[0]?.attempts.length === 1 ? json : undefined;
     });
     await ahead.kill();
     await instances.restart();
-    look();
+    findInstances();
     const [, again] = await receiver.waitFor(2);
     assert.equal(again?.headers['webhook-id'], data[0].event.id);
     const signedAt = Number(again?.headers['webhook-timestamp']) * 1000;

@@ -15,7 +15,7 @@ import { patience } from '../support/time-limit.ts';
 const QUESTION = 'How does a client resume a dropped stream?';
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** Other colours change what can be read, and nothing else. */
+/** Dark mode changes colours only, so only rules about colours are checked again. */
 const RULES = {
   light: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   dark: ['color-contrast', 'link-in-text-block'],
@@ -27,8 +27,8 @@ interface Violation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-describe('the console for everybody', function () {
-  // A browser looks at every view.
+describe('accessibility of the console', function () {
+  // A browser opens every view.
   this.timeout(patience(60));
   let browser: Browser;
   let gateway: Gateway;
@@ -54,7 +54,7 @@ describe('the console for everybody', function () {
     return console;
   };
 
-  /** Fails where axe finds something serious, in light or in dark. */
+  /** Fails if axe finds something serious, in light or in dark mode. */
   const assertAccessible = async (page: Page, view: string) => {
     await page.evaluate(`globalThis.axe ?? (() => { ${AXE} })()`);
     for (const [colorScheme, rules] of Object.entries(RULES)) {
@@ -84,7 +84,7 @@ describe('the console for everybody', function () {
     assert.equal(width, 0, `${view} is wider than its window`);
   };
 
-  it('axe finds nothing serious in any view, light and dark', async () => {
+  it('axe finds nothing serious in any view, light or dark', async () => {
     await using console = await open({ reducedMotion: 'reduce' });
     const { page } = console;
     await page.getByText('Tools, limits and format').click();
@@ -161,7 +161,7 @@ describe('the console for everybody', function () {
     await console.assertHarmless();
   });
 
-  it('the colours can be chosen, and stay', async () => {
+  it('the theme can be chosen, and survives a reload', async () => {
     await using console = await open({ colorScheme: 'light' });
     const { page } = console;
     const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
@@ -176,7 +176,7 @@ describe('the console for everybody', function () {
     assert.equal(await background(), dark);
   });
 
-  it('the keyboard alone is enough: ask, read, open a citation, replay, follow up, list', async () => {
+  it('the keyboard alone can ask, read, open a citation, follow up, replay and list', async () => {
     await using console = await open();
     const { page } = console;
     const press = async (...keys: string[]) => {
@@ -186,7 +186,7 @@ describe('the console for everybody', function () {
       page.evaluate(
         'document.activeElement?.textContent?.trim().slice(0, 60) || document.activeElement?.getAttribute("aria-label") || document.activeElement?.id',
       );
-    /** Presses Tab until the focus is on what is looked for. */
+    /** Presses Tab until the text of the focused element matches. */
     const tabTo = async (found: RegExp) => {
       for (let n = 0; n < 80; n += 1) {
         await press('Tab');
@@ -233,7 +233,7 @@ describe('the console for everybody', function () {
     await console.assertHarmless();
   });
 
-  it('fits a phone in every view, and long German and Chinese words', async () => {
+  it('every view fits a phone, with long German and Chinese words too', async () => {
     await using console = await open({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
     const { page } = console;
     await assertNothingSticksOut(page, 'ask');
@@ -295,7 +295,7 @@ describe('the console for everybody', function () {
     await console.assertHarmless();
   });
 
-  it('a run of 10 000 events is drawn by what can be seen of it', async () => {
+  it('a run of 10 000 events draws only the rows that are visible', async () => {
     await using console = await open();
     const { page } = console;
     const calls = Array.from({ length: 5000 }, (_, at) => ({
@@ -340,7 +340,7 @@ describe('the console for everybody', function () {
     await console.assertHarmless();
   });
 
-  it('prints the report, its question and the sources that it cites, and nothing of the page around it', async () => {
+  it('printing shows the report, its question and its cited sources, and nothing of the page around it', async () => {
     await using console = await open({ colorScheme: 'dark' });
     const { page } = console;
     await askOn(page, QUESTION);

@@ -13,7 +13,7 @@ const ANN = 'sk-console-of-ann';
 const BOB = 'sk-console-of-bob';
 const QUESTION = 'How does a client resume a dropped stream?';
 
-describe('addresses of the console', function () {
+describe('URLs of the console', function () {
   // A browser and a gateway are started.
   this.timeout(patience(30));
   let browser: Browser;
@@ -42,7 +42,7 @@ describe('addresses of the console', function () {
     openConsole(browser, { url: gateway.url, secrets: [ANN, BOB], ...options });
   const heading = (page: Page, name: string | RegExp = QUESTION) => page.getByRole('heading', { name, level: 1 });
 
-  it("a run's address shows it after signing in and after a reload, with its name", async () => {
+  it('the URL of a run shows it after sign-in and after a reload, with its title', async () => {
     await using console = await open({ viewport: PHONE });
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs/${run}#tab=sources`);
@@ -64,7 +64,7 @@ describe('addresses of the console', function () {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.waitForURL(`${gateway.url}/console/runs/${run}`);
-    // On a phone the tabs need more room than there is: the selected one is in it.
+    // On a phone the tabs do not all fit: the selected one is scrolled into view.
     await page.goto(`${gateway.url}/console/runs/${run}#tab=log`);
     await page.reload();
     await until(async () => {
@@ -80,7 +80,7 @@ describe('addresses of the console', function () {
     await console.assertHarmless();
   });
 
-  it('a link opens in a new tab, which is signed in as the one that it was opened from', async () => {
+  it('a link opens in a new tab with the same sign-in', async () => {
     const context = await browser.newContext();
     try {
       const page = await context.newPage();
@@ -92,7 +92,7 @@ describe('addresses of the console', function () {
       await heading(other).waitFor();
       assert.equal(other.url(), `${gateway.url}/console/runs/${run}`);
       assert.equal(await heading(page, 'Runs').count(), 1, 'the list stays');
-      // Whoever signed out is asked for a key, whatever other tabs keep.
+      // A tab that signed out asks for a key, even while other tabs are signed in.
       await other.getByRole('button', { name: 'Sign out' }).click();
       await other.getByLabel('API key').waitFor();
       await other.reload();
@@ -102,7 +102,7 @@ describe('addresses of the console', function () {
     }
   });
 
-  it('to the key of another user the run is not there', async () => {
+  it('the URL of a run shows nothing to the key of another user', async () => {
     await using console = await open();
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs/${run}`);
@@ -113,7 +113,7 @@ describe('addresses of the console', function () {
     await console.assertHarmless();
   });
 
-  it('a hostile address names nothing, runs nothing, and the page works on', async () => {
+  it('a hostile URL opens nothing and runs nothing, and the page still works', async () => {
     await using console = await open();
     const { page } = console;
     await page.goto(`${gateway.url}/console`);

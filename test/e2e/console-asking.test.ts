@@ -12,15 +12,15 @@ import { patience } from '../support/time-limit.ts';
 
 const QUESTION = 'How deep is the lake?';
 
-/** A model that asks back where it may, and else plans where that is all it may. */
-function willing({ body }: ProviderRequest): Script {
+/** A model that asks the user if it has `ask_user`, and plans if `update_plan` is its only tool. */
+function askOrPlan({ body }: ProviderRequest): Script {
   const tools = body.tools?.map((tool) => tool.function.name) ?? [];
   if (tools.includes('ask_user')) {
     return turn({ toolCalls: [{ id: 'c', name: 'ask_user', arguments: '{"question":"Which lake?"}' }] });
   }
   if (tools.length === 1 && tools[0] === 'update_plan') {
-    const said = JSON.stringify(body.messages);
-    const parts = said.includes('hostile') ? HOSTILE_TEXTS.slice(0, 30) : ['Depth', 'Age'];
+    const messages = JSON.stringify(body.messages);
+    const parts = messages.includes('hostile') ? HOSTILE_TEXTS.slice(0, 30) : ['Depth', 'Age'];
     const items = parts.map((text) => ({ text, status: 'open' }));
     return turn({ toolCalls: [{ id: 'c', name: 'update_plan', arguments: JSON.stringify({ items }) }] });
   }
@@ -36,7 +36,7 @@ describe('asking in the console', function () {
   before(async () => {
     browser = await sharedBrowser();
     const folder = stack.use(await gatewayFolder());
-    const provider = stack.use(await startScriptedProvider({ respond: willing }));
+    const provider = stack.use(await startScriptedProvider({ respond: askOrPlan }));
     const routes = [{ provider: 'only', model: 'm' }];
     gateway = stack.use(
       await startConsoleGateway({
@@ -54,7 +54,7 @@ describe('asking in the console', function () {
     await console.page.getByText('Tools, limits and format').click();
     return console;
   };
-  const asked = async (page: Page, name: string) => {
+  const bodySentBy = async (page: Page, name: string) => {
     const [request] = await Promise.all([
       page.waitForRequest((sent) => sent.method() === 'POST' && sent.url().endsWith('/v1/responses')),
       page.getByRole('button', { name, exact: true }).click(),
@@ -62,7 +62,7 @@ describe('asking in the console', function () {
     return request.postDataJSON();
   };
 
-  it('a plan is shown first, changed, and researched by', async () => {
+  it('shows the plan first, lets it be edited, and researches by it with the chosen options', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
@@ -72,7 +72,7 @@ describe('asking in the console', function () {
     await page.getByLabel('Tool calls', { exact: true }).fill('7');
     await page.getByLabel('Instructions', { exact: true }).fill('In metres.');
     await page.getByLabel('Draw charts in the report').check();
-    assert.deepEqual((await asked(page, 'Research')).research, { plan: 'propose', charts: true });
+    assert.deepEqual((await bodySentBy(page, 'Research')).research, { plan: 'propose', charts: true });
     const plan = page.getByRole('form', { name: 'Plan' });
     await plan.getByLabel('Part 1', { exact: true }).waitFor();
     assert.equal(await plan.getByLabel('Part 2', { exact: true }).inputValue(), 'Age');
@@ -84,11 +84,11 @@ describe('asking in the console', function () {
       .and(plan.getByLabel('Part 2', { exact: true }))
       .waitFor();
     await page.keyboard.type('Fish');
-    const sent = await asked(page, 'Start the research');
+    const sent = await bodySentBy(page, 'Start the research');
     assert.equal(sent.input, 'Follow this plan instead:\n\n1. Age\n2. Fish');
     assert.match(sent.previous_response_id, /^resp_/);
     const { reasoning, research, tools, max_tool_calls: calls, instructions } = sent;
-    const kept = {
+    const expected = {
       reasoning: { effort: 'low' },
       research: { charts: true },
       tools: [{ type: 'web_search' }],
@@ -97,7 +97,7 @@ describe('asking in the console', function () {
     };
     assert.deepEqual(
       { reasoning, research, tools, calls, instructions },
-      kept,
+      expected,
       'what was asked for holds for the research, too',
     );
     await page.getByText('It is deep.').first().waitFor();
@@ -105,34 +105,34 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a question of the run is answered below it', async () => {
+  it('shows a question of the run, and sends the answer to it', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
     await page.getByLabel('Ask me if something is unclear').check();
-    assert.deepEqual((await asked(page, 'Research')).research, { clarify: true });
+    assert.deepEqual((await bodySentBy(page, 'Research')).research, { clarify: true });
     await page.getByRole('heading', { name: 'The run has a question' }).waitFor();
     await page.getByText('Which lake?').waitFor();
     await page.getByLabel('Your answer').fill('Baikal');
-    assert.equal((await asked(page, 'Answer')).input, 'Baikal');
+    assert.equal((await bodySentBy(page, 'Answer')).input, 'Baikal');
     await page.getByText('It is deep.').first().waitFor();
     await page.getByRole('heading', { name: 'Follow up' }).waitFor();
     await console.assertHarmless();
   });
 
-  it('a plan of hostile texts is text, and nothing sticks out', async () => {
+  it('shows a plan of hostile texts as text, and the page fits', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill('A hostile plan, please');
     await page.getByLabel('Show me the plan first').check();
-    await asked(page, 'Research');
+    await bodySentBy(page, 'Research');
     await page.getByLabel('Part 30', { exact: true }).waitFor();
     assert.equal(await page.getByLabel('Part 1', { exact: true }).inputValue(), HOSTILE_TEXTS[0]);
     await assertFits(page);
     await console.assertHarmless();
   });
 
-  it('documents stand in collections: they are dropped, read, searched, asked with and deleted', async () => {
+  it('uploads, reads, searches, asks about and deletes documents in a collection', async () => {
     await using console = await openConsole(browser, { url: gateway.url, viewport: PHONE });
     const { page } = console;
     await page.goto(`${gateway.url}/console`);
@@ -161,7 +161,7 @@ describe('asking in the console', function () {
     await page.getByText('1 document', { exact: true }).waitFor();
     const id = new URL(page.url()).pathname.split('/').at(-1);
     await page.getByLabel('Question', { exact: true }).fill(QUESTION);
-    const sent = await asked(page, 'Research');
+    const sent = await bodySentBy(page, 'Research');
     assert.deepEqual(sent.tools, [{ type: 'file_search', vector_store_ids: [id] }]);
     await page.getByText('It is deep.').first().waitFor();
     await page.goBack();
@@ -174,14 +174,14 @@ describe('asking in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a document is uploaded, goes along by its id, and is removed where it was not sent', async () => {
+  it('uploads a document, sends its id with the question, and deletes it if it is removed before', async () => {
     await using console = await open(DESK);
     const { page } = console;
     const attach = (name: string) =>
       page
         .locator('input[type=file]')
         .setInputFiles([{ name, mimeType: 'application/pdf', buffer: Buffer.from('%PDF-') }]);
-    const kept = async () => {
+    const storedFiles = async () => {
       const answer = await fetch(`${gateway.url}/v1/files`, { headers: { authorization: 'Bearer sk-local' } });
       const { data } = z.object({ data: z.array(z.object({ filename: z.string() })) }).parse(await answer.json());
       return data.map(({ filename }) => filename);
@@ -194,7 +194,7 @@ describe('asking in the console', function () {
     assert.equal(answer.status(), 200);
     await attach('kept.pdf');
     await page.getByRole('button', { name: 'Remove kept.pdf' }).waitFor();
-    assert.deepEqual(await kept(), ['kept.pdf']);
+    assert.deepEqual(await storedFiles(), ['kept.pdf']);
     await Promise.all([
       page.waitForResponse((got) => got.request().method() === 'DELETE'),
       page.getByRole('button', { name: 'Remove kept.pdf' }).click(),
@@ -225,7 +225,7 @@ describe('asking in the console', function () {
     await page.getByRole('alert').getByText('Too many files.').waitFor();
     await page.getByLabel('Question', { exact: true }).fill('What does it say?');
     await page.route('**/v1/responses', (route) => route.abort());
-    const sent = await asked(page, 'Research');
+    const sent = await bodySentBy(page, 'Research');
     assert.deepEqual(sent.input[0].content, [
       { type: 'input_file', file_id: 'file-2' },
       { type: 'input_text', text: 'What does it say?' },

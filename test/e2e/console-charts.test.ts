@@ -14,7 +14,7 @@ describe('charts in a browser', function () {
   // A browser and a gateway are started.
   this.timeout(patience(30));
 
-  it('are drawn in the console and in the HTML report where the run may have some, and are code elsewhere', async () => {
+  it('are drawn in the console and the HTML report if the run enabled them, and stay code otherwise', async () => {
     await using gateway = await openResearchGateway({
       documents: { 'lakes.md': `# Lakes\n\n${LAKES}\n` },
       model: ({ research, text }) => {

@@ -74,14 +74,14 @@ describe('citations, claims and the outline of a report', function () {
     return console;
   };
 
-  it('the pointer on a citation shows what its source says, when it is from, and how far it carries the sentence', async () => {
+  it('hovering over a citation shows the words of its source, their date, and how well they support it', async () => {
     await using console = await open({ viewport: DESK });
     const { page } = console;
     const card = page.getByRole('tooltip');
     await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).hover();
     await card.waitFor();
     assert.match(await card.innerText(), /17\.5 years of service[\s\S]*Source number 1[\s\S]*2025-03-01\s+quoted/);
-    // The pointer can go to it: its words can be read and marked.
+    // The pointer can move onto the card, so its text can be selected.
     await card.getByText('Source number 1').hover();
     assert.equal(await card.count(), 1);
     await page.keyboard.press('Escape');
@@ -93,7 +93,7 @@ describe('citations, claims and the outline of a report', function () {
     await console.assertHarmless();
   });
 
-  it('the keyboard shows the same, and the claims at the top lead to the doubtful ones', async () => {
+  it('focusing a citation shows the same, and the claim counts move the focus to the doubtful ones', async () => {
     await using console = await open({ viewport: DESK });
     const { page } = console;
     const claims = page.getByRole('group', { name: 'Claims' });
@@ -113,23 +113,23 @@ describe('citations, claims and the outline of a report', function () {
     await console.assertHarmless();
   });
 
-  it('a tap on a phone opens the source at its words', async () => {
+  it('tapping a citation on a phone opens the source at the cited words', async () => {
     await using console = await open({ viewport: PHONE, hasTouch: true, isMobile: true });
     const { page } = console;
     await page.getByRole('button', { name: 'Source 1: Source number 1', exact: true }).tap();
     const dialog = page.getByRole('dialog');
     await dialog.getByText(WORDS).waitFor();
-    const said = await dialog.innerText();
-    assert.match(said, /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/);
+    const dialogText = await dialog.innerText();
+    assert.match(dialogText, /2025-03-01[\s\S]*They last 17.5 years on average[\s\S]*The source says\s+quoted/);
     await dialog.getByRole('button', { name: 'Close' }).tap();
     await dialog.waitFor({ state: 'detached' });
-    // Numbers of other citations are no words of the sentence.
+    // The sentence is shown without the numbers of other citations.
     await page.getByRole('button', { name: /^Source 3:/ }).tap();
     await dialog.getByText('Salt shortens that, and so does cycling', { exact: true }).waitFor();
     await console.assertHarmless();
   });
 
-  it('the outline follows the scroll, leads to its parts, and stands in the address', async () => {
+  it('the outline follows the scroll position, jumps to sections, and is reflected in the URL', async () => {
     await using console = await open({ viewport: DESK });
     const { page } = console;
     const outline = page.getByRole('navigation', { name: 'Contents' });
@@ -154,7 +154,7 @@ describe('citations, claims and the outline of a report', function () {
     await console.assertHarmless();
   });
 
-  it('on a phone the outline opens above the report', async () => {
+  it('the outline opens above the report on a phone', async () => {
     await using console = await open({ viewport: PHONE });
     const { page } = console;
     const part = page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Costs' });
@@ -166,7 +166,7 @@ describe('citations, claims and the outline of a report', function () {
     await console.assertHarmless();
   });
 
-  it('what is copied out of a report takes its citations along', async () => {
+  it('copying text from a report includes its citations', async () => {
     await using console = await open({ viewport: DESK, permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
     await page.getByText('They last 17.5 years on average').selectText();
@@ -180,7 +180,7 @@ describe('citations, claims and the outline of a report', function () {
     await console.assertHarmless();
   });
 
-  it('shows hostile words, titles, dates, headings and counts as text, and nothing sticks out', async () => {
+  it('hostile quotes, titles, dates, headings and counts are shown as text, and the page fits', async () => {
     const answer = HOSTILE_TEXTS.map((text, at) => `## ${text.replaceAll('\n', ' ')}\n\nClaim [${at + 1}].`).join(
       '\n\n',
     );

@@ -24,7 +24,7 @@ describe('the console over a bad connection', function () {
   const seen = (page: Page) => page.getByRole('tab', { name: /^Log \d+/ }).innerText();
   const eventsSeen = async (page: Page) => Number((await seen(page)).replace(/\D/g, ''));
 
-  it('a reload in the middle returns to the run, which goes on to the same end', async () => {
+  it('a reload in the middle of a run returns to the run, which completes', async () => {
     await using console = await openConsole(browser, { url: gateway.url });
     const { page } = console;
     await page.goto(gateway.url);
@@ -38,7 +38,7 @@ describe('the console over a bad connection', function () {
     await console.assertHarmless();
   });
 
-  it('a cut connection is told, comes back by itself and misses nothing', async () => {
+  it('a cut connection is reported, reconnects by itself and misses no event', async () => {
     await using proxy = await startCuttableProxy(gateway);
     await using console = await openConsole(browser, { url: proxy.url });
     const { page } = console;
@@ -65,7 +65,7 @@ describe('the console over a bad connection', function () {
     await console.assertHarmless();
   });
 
-  it('follows the run that is looked at, and holds no connection for others', async () => {
+  it('the page follows only the run that is open, and keeps no connection for others', async () => {
     const headers = { authorization: 'Bearer sk-local', 'content-type': 'application/json' };
     for (let n = 0; n < 8; n += 1) {
       const body = JSON.stringify({
@@ -94,7 +94,7 @@ describe('the console over a bad connection', function () {
     await console.assertHarmless();
   });
 
-  it('a run is stopped, and says so', async () => {
+  it('a run can be stopped, and the page says so', async () => {
     await using console = await openConsole(browser, { url: gateway.url });
     const { page } = console;
     await page.goto(gateway.url);
@@ -106,7 +106,7 @@ describe('the console over a bad connection', function () {
     await console.assertHarmless();
   });
 
-  it('a gateway that is away is an error in words, and asking again asks once', async () => {
+  it('an unreachable gateway is reported in words, and the question can be sent again', async () => {
     await using proxy = await startCuttableProxy(gateway);
     await using console = await openConsole(browser, { url: proxy.url });
     const { page } = console;
@@ -138,7 +138,7 @@ describe('signing in to the console', function () {
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
 
-  it('asks for a key, refuses a wrong one in words, and keeps a right one for this tab or not at all', async () => {
+  it('asks for a key, refuses a wrong one in words, and keeps a valid one for this tab or not at all', async () => {
     await using console = await openConsole(browser, { url: gateway.url, secrets: [OWN_KEY] });
     const { page } = console;
     await page.goto(gateway.url);

@@ -47,7 +47,7 @@ describe('finding runs in the console', function () {
   const questions = (page: Page) => page.getByRole('tabpanel').getByRole('link');
   const search = (page: Page) => page.getByRole('searchbox', { name: 'Search questions and tags' });
 
-  it('runs stand by day, follow-ups under their question, with what they took and cost', async () => {
+  it('lists runs by day, follow-ups under their question, with duration and cost, and filters in the URL', async () => {
     await using console = await open(DESK);
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs`);
@@ -63,7 +63,7 @@ describe('finding runs in the console', function () {
     const order = await questions(page).allInnerTexts();
     assert.match(order.join('\n'), /heat pumps[\s\S]*Norway[\s\S]*tea[\s\S]*licences/);
     await assertFits(page);
-    // Filters stand in the address, and are the gateway's own.
+    // Filters are in the URL, and the gateway applies them.
     await page.goto(`${gateway.url}/console/runs#status=failed`);
     const [request] = await Promise.all([
       page.waitForRequest(/v1\/responses\?.*model=/),
@@ -74,12 +74,12 @@ describe('finding runs in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a question is found by its words and its day, which stand in the address', async () => {
+  it('finds a run by words or by day, and keeps the search in the URL', async () => {
     await using console = await open(PHONE);
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs`);
     await search(page).fill('LICENCES allow');
-    // This one has no title: what was asked is read from its input.
+    // This run has no title: the question is read from its input.
     await page.getByText('1 of 4 runs match.').waitFor();
     assert.match(await questions(page).innerText(), /^Which licences allow this\?/);
     assert.ok(page.url().endsWith('/console/runs#q=LICENCES+allow'), page.url());
@@ -101,7 +101,7 @@ describe('finding runs in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a search reads older pages, up to a bound that is said and moves on demand', async () => {
+  it('searches older pages up to a stated limit, and further on demand', async () => {
     await using console = await open(DESK);
     const { page } = console;
     const total = 730;
@@ -135,7 +135,7 @@ describe('finding runs in the console', function () {
     await console.assertHarmless();
   });
 
-  it('what is asked on a run’s page is listed under it', async () => {
+  it('lists a follow-up asked on the page of a run under that run', async () => {
     await using console = await openConsole(browser, { url: gateway.url });
     const { page } = console;
     await page.goto(`${gateway.url}/console`);
@@ -156,7 +156,7 @@ describe('finding runs in the console', function () {
     await console.assertHarmless();
   });
 
-  it('the keyboard alone searches, opens a run and comes back', async () => {
+  it('searches, opens a run and goes back with the keyboard alone', async () => {
     await using console = await open(DESK);
     const { page } = console;
     await page.goto(`${gateway.url}/console/runs`);
@@ -181,7 +181,7 @@ describe('finding runs in the console', function () {
     await console.assertHarmless();
   });
 
-  it('hostile titles, threads, models, states and searches are text, and nothing sticks out', async () => {
+  it('shows hostile titles, threads, models, states and searches as text, and the page fits', async () => {
     const long = 'w'.repeat(400);
     const hostile = [...HOSTILE_TEXTS, `\u{202e}${long}`].map((text, at) =>
       run(`resp_${at}`, text, at * HOUR, {

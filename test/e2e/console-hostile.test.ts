@@ -8,11 +8,11 @@ import { fetchDocument, openResearchGateway, type ResearchGateway } from '../sup
 import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
 
-/** Payloads that stand in one real run. */
+/** How many payloads one real run contains. */
 const TOGETHER = 6;
 
 describe('the console shows hostile texts as text', function () {
-  // A browser looks at hundreds of texts.
+  // A browser shows hundreds of texts.
   this.timeout(patience(60));
   let browser: Browser;
   let gateway: ResearchGateway;
@@ -50,13 +50,13 @@ describe('the console shows hostile texts as text', function () {
     await console.page.goto(`${gateway.url}/console`);
     return console;
   };
-  /** Opens the rows of the timeline that are drawn. */
+  /** Expands the rows of the timeline that are drawn. */
   const openRows = async (page: Page) => {
     for (const closed of ['.entry-head[aria-expanded=false]', '.raw:not([open]) > summary']) {
       await page.evaluate(`document.querySelectorAll('.run-side ${closed}').forEach((element) => element.click())`);
     }
   };
-  /** Opens everything that opens, so that everything is drawn. */
+  /** Expands everything, so that everything is drawn. */
   const openEverything = async (page: Page) => {
     await openRows(page);
     for (const tab of [/^Sources/, /^Log/, /^Report/]) await page.getByRole('tab', { name: tab }).click();
@@ -92,7 +92,7 @@ describe('the console shows hostile texts as text', function () {
     await page.getByText('<script>globalThis.hit=1</script>').first().waitFor();
   });
 
-  it('in the Markdown of an answer, each by itself', async () => {
+  it('in the Markdown of an answer, one by one', async () => {
     await using console = await open();
     const { page } = console;
     await signIn(page, KEYS.ann);
@@ -103,7 +103,7 @@ describe('the console shows hostile texts as text', function () {
       return route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) });
     });
     for (const at of HOSTILE_TEXTS.keys()) {
-      // As a click in the list does, without drawing the list each time.
+      // What a click in the list does, without drawing the list each time.
       await page.evaluate(`import(globalThis.appAddress ??= new URL('app.js', document.querySelector('script[src]').src))
         .then(({ go }) => go({ name: 'run', id: 'resp_${at}' }))`);
       await page.locator('.prose').getByText('Start').waitFor();
@@ -115,7 +115,7 @@ describe('the console shows hostile texts as text', function () {
     await console.assertHarmless();
   });
 
-  it('in every other field: names, models, errors, warnings, addresses, kinds of items', async () => {
+  it('in every other field: names, models, errors, warnings, URLs, item types', async () => {
     await using console = await open();
     const { page } = console;
     await signIn(page, KEYS.ann);
@@ -215,7 +215,7 @@ describe('the console shows hostile texts as text', function () {
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
     }
-    // The timeline from its start to its end.
+    // Scrolls through the timeline from start to end.
     for (let part = 0; part <= 20; part += 1) {
       await page.evaluate(
         `{ const list = document.querySelector('.run-side .virtual'); list.scrollTop = (list.scrollHeight * ${part}) / 20; }`,
@@ -234,7 +234,7 @@ describe('the console shows hostile texts as text', function () {
     await console.assertHarmless();
   });
 
-  it('a Markdown text that takes for ever to read holds nothing up, and is shown as it is', async () => {
+  it('even if an answer takes forever to parse as Markdown, while the page stays responsive', async () => {
     await using console = await open();
     const { page } = console;
     await signIn(page, KEYS.ann);

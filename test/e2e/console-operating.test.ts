@@ -40,7 +40,7 @@ describe('operating in the console', function () {
     page.getByRole('listitem').filter({ has: page.getByRole('button', { name: new RegExp(`^${id}\\b`) }) });
   const secretIn = async (shown: Locator) => (await shown.getByRole('code').innerText()).trim();
 
-  it('a key is made, changed, rotated and revoked; its secret is shown once', async () => {
+  it('a key can be created, changed, rotated and revoked, and its secret is shown once', async () => {
     const id = 'reader';
     await using console = await open('operate/keys', {
       viewport: PHONE,
@@ -113,7 +113,7 @@ describe('operating in the console', function () {
     await console.assertHarmless();
   });
 
-  it('the secret of the key that the page itself uses stays until its reader has kept it', async () => {
+  it('the new secret of the page’s own key stays on the page until the user has saved it', async () => {
     const made = await fetch(`${gateway.url}/admin/keys`, {
       method: 'POST',
       headers: { authorization: `Bearer ${BOSS}`, 'content-type': 'application/json' },
@@ -125,7 +125,7 @@ describe('operating in the console', function () {
     const key = keyNamed(page, 'own');
     await key.getByRole('button', { name: /^own/ }).click();
     await key.getByLabel('The old secret').selectOption('stops working at once');
-    // As in a tab that is not in sight: what waits for the next frame comes late.
+    // Simulates a hidden tab, where animation frames are late.
     await page.evaluate('globalThis.requestAnimationFrame = () => 0');
     await key.getByRole('button', { name: 'Rotate' }).click();
     const shown = page.getByRole('group', { name: 'New secret' });
@@ -136,7 +136,7 @@ describe('operating in the console', function () {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
-  it('usage stands in bars and a table, by what is chosen, and as CSV', async () => {
+  it('usage is shown as bars and a table, grouped as chosen, and downloads as CSV', async () => {
     const headers = { authorization: `Bearer ${ANN}`, 'content-type': 'application/json', 'x-tag': 'nightly' };
     const body = JSON.stringify({ model: 'deep', input: 'How is a dropped stream resumed?', stream: false });
     await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).text();
@@ -164,7 +164,7 @@ describe('operating in the console', function () {
     await console.assertHarmless();
   });
 
-  it('keys of the file are shown, with what they get, and the configuration is, without secrets', async () => {
+  it('keys and configuration of the file are shown without secrets, with what a key may use', async () => {
     await using console = await open('operate/keys');
     const key = keyNamed(console.page, 'boss');
     await key.getByRole('button', { name: /^boss/ }).click();
@@ -189,11 +189,11 @@ describe('operating in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a key that may not operate is told so, and asks for nothing', async () => {
+  it('a key without admin rights is told so, and the page requests nothing from /admin', async () => {
     await using console = await open('operate', {}, ANN);
     const { page } = console;
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const paths: string[] = [];
+    page.on('request', (request) => paths.push(new URL(request.url()).pathname));
     await page.getByRole('heading', { name: 'No access with this key' }).waitFor();
     for (const view of ['operate', 'operate/keys', 'operate/usage', 'operate/config', 'operate/audit']) {
       await page.goto(`${gateway.url}/console/${view}`);
@@ -201,13 +201,13 @@ describe('operating in the console', function () {
       assert.equal(await page.getByRole('link', { name: 'Operate' }).count(), 0);
     }
     assert.deepEqual(
-      asked.filter((path) => /^\/admin\/(keys|usage|config|audit)/.test(path)),
+      paths.filter((path) => /^\/admin\/(keys|usage|config|audit)/.test(path)),
       [],
     );
     await console.assertHarmless();
   });
 
-  it('the keyboard alone makes a key and keeps its secret', async () => {
+  it('the keyboard alone creates a key and copies its secret', async () => {
     await using console = await open('operate/keys', { permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
     await page.getByRole('button', { name: 'New key' }).press('Enter');
@@ -227,7 +227,7 @@ describe('operating in the console', function () {
     await console.assertHarmless();
   });
 
-  it('shows who was told of the end of a run, and tells them again', async () => {
+  it('the webhook deliveries of a run are shown, and can be sent again', async () => {
     const delivery = {
       id: 'whd_resp_1_request',
       run: 'resp_1',
@@ -243,12 +243,12 @@ describe('operating in the console', function () {
     };
     await using console = await open('runs');
     const { page } = console;
-    let told = delivery;
+    let current = delivery;
     await routeRuns(page, [{ id: 'resp_1', question: 'What is tea?', answer: 'Leaves.' }]);
-    await page.route('**/v1/webhook_deliveries?run=resp_1', (route) => route.fulfill({ json: { data: [told] } }));
+    await page.route('**/v1/webhook_deliveries?run=resp_1', (route) => route.fulfill({ json: { data: [current] } }));
     await page.route('**/v1/webhook_deliveries/*/redeliver', (route) => {
-      told = { ...delivery, status: 'delivered' };
-      return route.fulfill({ json: told });
+      current = { ...delivery, status: 'delivered' };
+      return route.fulfill({ json: current });
     });
     await page.goto(`${gateway.url}/console/runs/resp_1`);
     await page.getByRole('tab', { name: 'Deliveries 1' }).click();
@@ -260,7 +260,7 @@ describe('operating in the console', function () {
     await console.assertHarmless();
   });
 
-  it('hostile ids, names, tags, actions and receivers are text, and nothing sticks out', async () => {
+  it('hostile ids, names, tags, actions and receivers are shown as text, and the page fits', async () => {
     const texts = [...HOSTILE_TEXTS, `\u{202e}${'w'.repeat(300)}`];
     const keys = texts.map((text, at) => ({
       object: 'key',

@@ -48,7 +48,7 @@ const RUN = {
   ],
 };
 
-describe('reading in the console', function () {
+describe('reading a report in the console', function () {
   // A browser and a gateway are started.
   this.timeout(patience(30));
   let browser: Browser;
@@ -72,7 +72,7 @@ describe('reading in the console', function () {
     return box;
   };
 
-  it('a report that was cut is called incomplete, with the reason, and begins on the first screen', async () => {
+  it('a report that was cut off is marked incomplete, with the reason, and starts on the first screen', async () => {
     await using console = await open(PHONE, RUN);
     const { page } = console;
     const words = page.getByText('Most heat pumps were replaced');
@@ -82,7 +82,7 @@ describe('reading in the console', function () {
       const { y, height } = await boxOf(words);
       assert.ok(y + height < viewport.height, `the first sentence ends at ${y + height} px of ${viewport.height}`);
     }
-    // A table of a text that is read from right to left begins at the right.
+    // The first column of a right-to-left table is on the right.
     const [first, second, last] = await Promise.all(
       ['النوع', 'السنوات', 'API'].map((name) => boxOf(page.getByRole('columnheader', { name, exact: true }))),
     );
@@ -95,7 +95,7 @@ describe('reading in the console', function () {
     await console.assertHarmless();
   });
 
-  it('formulas are drawn, code has its colours, and what is neither stands there as it was written', async () => {
+  it('formulas are typeset and code is highlighted; what is neither stays as written', async () => {
     const answer = [
       'The sum is $\\frac{a}{b}$, for $5 to $6, and \\(x_1^2\\).',
       '$$\\sum_{i=1}^n \\text{<img src=x onerror=hit=1>} = \\sqrt{2}$$',
@@ -119,7 +119,7 @@ describe('reading in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a thought that is Markdown is shown without its marks, and what was interrupted says after how long', async () => {
+  it('a thought in Markdown is shown without its markup, and an interrupted one says after how long', async () => {
     await using console = await open(DESK, RUN);
     const { page } = console;
     const timeline = page.getByRole('complementary', { name: 'Timeline' });
@@ -130,7 +130,7 @@ describe('reading in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a passage of a source begins and ends with whole words', async () => {
+  it('the passage of a source starts and ends at whole words', async () => {
     await using console = await open(DESK, RUN);
     const { page } = console;
     await page

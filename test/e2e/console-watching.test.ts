@@ -27,7 +27,7 @@ const call = (at: number, query: string, more: object = {}) => ({
 const planned = (items: object[]) => call(999, '', { name: 'update_plan', arguments: JSON.stringify({ items }) });
 const used = { input_tokens: 12_000, cached_tokens: 10, output_tokens: 300, reasoning_tokens: 20, cost: 0.25 };
 
-describe('watching in the console', function () {
+describe('watching a run in the console', function () {
   // A browser and a gateway are started.
   this.timeout(patience(30));
   let browser: Browser;
@@ -39,7 +39,7 @@ describe('watching in the console', function () {
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 
-  /** A finished run with these items; each event came `step` milliseconds behind the one before it. */
+  /** Opens a finished run with these items, whose events are `step` milliseconds apart. */
   const open = async (items: object[], { step = 500, turns = [] }: { step?: number; turns?: object[] } = {}) => {
     const console = await openConsole(browser, { url: gateway.url, viewport: DESK });
     const run = { id: 'resp_1', question: 'What lasts?', answer: 'Everything.', items };
@@ -52,7 +52,7 @@ describe('watching in the console', function () {
   };
   const fall = (page: Page) => page.getByRole('list', { name: 'Waterfall' });
 
-  it('turns and calls of a run stand against time, and it is played again at the pace that it had', async () => {
+  it('the waterfall shows turns and calls on a time axis, and a replay runs at the pace of the run', async () => {
     await using console = await openConsole(browser, { url: gateway.url, viewport: DESK });
     const { page } = console;
     await page.goto(`${gateway.url}/console`);
@@ -103,7 +103,7 @@ describe('watching in the console', function () {
     await console.assertHarmless();
   });
 
-  it('a plan has its state, lanes stand side by side, and each turn says what it read, wrote and cost', async () => {
+  it('a plan shows its state, lanes are side by side, and each turn shows its tokens and cost', async () => {
     const lanes = [1, 2, 3].flatMap((lane) => [
       call(lane, `in lane ${lane}`, { lane }),
       call(lane + 10, 'more', { lane }),
@@ -144,7 +144,7 @@ describe('watching in the console', function () {
     await console.assertHarmless();
   });
 
-  it('what models write into plans and lanes is text, and 10 000 events are drawn by what can be seen', async () => {
+  it('hostile texts in plans and lanes are shown as text, and 10 000 events draw only the visible rows', async () => {
     const hostile = HOSTILE_TEXTS.slice(0, 40);
     const items = [
       planned(hostile.map((text) => ({ text, status: text, finding: text }))),

@@ -46,7 +46,7 @@ describe('the console', function () {
     return opened;
   };
 
-  it('answers a first question without a page of documentation, shows what its sentences rest on, exports and copies', async () => {
+  it('answers a first question, shows the cited passages, exports and copies the report', async () => {
     await using console = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
     assert.equal(new URL(page.url()).pathname, '/console');
@@ -60,14 +60,14 @@ describe('the console', function () {
     assert.match(await timeline.innerText(), /Plan[\s\S]*Search[\s\S]*Read[\s\S]*Report/);
     assert.match(await page.locator('.meters').innerText(), /Tool calls\s+[1-9]/);
 
-    // A citation opens its source at the passage that the sentence rests on.
+    // A citation opens its source at the passage that supports the sentence.
     const claim = page.locator('.prose li').first();
     await claim.locator('.cite').first().click();
     const dialog = page.getByRole('dialog');
-    const said = await dialog.locator('.claim').innerText();
-    assert.ok((await claim.innerText()).startsWith(said.slice(0, 40)), said);
+    const sentence = await dialog.locator('.claim').innerText();
+    assert.ok((await claim.innerText()).startsWith(sentence.slice(0, 40)), sentence);
     const quote = (await dialog.locator('mark').innerText()).replace(/[`*]/g, '');
-    assert.ok(quote.includes(said.slice(0, 40)) || said.includes(quote.slice(0, 40)), `${said} / ${quote}`);
+    assert.ok(quote.includes(sentence.slice(0, 40)) || sentence.includes(quote.slice(0, 40)), `${sentence} / ${quote}`);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page
@@ -153,7 +153,7 @@ describe('the console', function () {
     await console.assertHarmless();
   });
 
-  it('sends what was chosen: effort, tools, limits, instructions, a schema, files and servers', async () => {
+  it('sends the chosen options: effort, tools, limits, instructions, a schema, files and MCP servers', async () => {
     await using console = await open();
     const { page } = console;
     await page.getByLabel('Question', { exact: true }).fill('What is tea?');
@@ -217,13 +217,13 @@ describe('the console', function () {
       max_cost: 0.5,
       background: true,
     });
-    // This model reads no pictures: the gateway's own words say which field it is.
+    // This model takes no images: the gateway's error names the field.
     await page.getByRole('alert').waitFor();
     assert.match(await page.getByRole('alert').innerText(), /field (input\[0\]|max_cost)/);
     await console.assertHarmless();
   });
 
-  it('reads older runs page by page', async () => {
+  it('loads older runs page by page', async () => {
     const headers = { authorization: 'Bearer sk-local', 'content-type': 'application/json' };
     for (let n = 1; n <= 23; n += 1) {
       const body = JSON.stringify({ model: 'deep-mini', input: `Question number ${n} of many`, background: true });
@@ -232,7 +232,7 @@ describe('the console', function () {
     await using console = await open();
     const { page } = console;
     await page.getByRole('link', { name: 'Runs' }).click();
-    // They carry no title: what was asked is read from their input.
+    // These runs have no title: the question is read from their input.
     await page.getByText('Question number 23 of many').waitFor();
     assert.equal(await page.locator('.entry-line').count(), 20);
     await page.getByRole('button', { name: 'Load older' }).click();
@@ -246,7 +246,7 @@ describe('the console', function () {
     await console.assertHarmless();
   });
 
-  it('tasks are listed with their results, of research and of proxy models, and operators see the gateway at work', async () => {
+  it('lists tasks of research and proxy models with their results, and shows operators the state of the gateway', async () => {
     const submit = async (model: string) => {
       const body = JSON.stringify({ model, messages: [{ role: 'user', content: QUESTION }] });
       const headers = { authorization: 'Bearer sk-local', 'content-type': 'application/json' };

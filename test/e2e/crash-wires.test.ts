@@ -11,21 +11,21 @@ const KEY = 'sk-crash-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const TURNS = 40;
 const WORDS = 'failover provider stream reasoning citation budget gateway redis sqlite console'.split(' ');
-const OTHERS = 'limits routes tokens events'.split(' ');
+const SECOND_WORDS = 'limits routes tokens events'.split(' ');
 const search: CalledTool = (turn) => ({
   name: 'web_search',
-  arguments: JSON.stringify({ queries: [`${WORDS[turn % 10]} ${OTHERS[Math.floor(turn / 10) % 4]}`] }),
+  arguments: JSON.stringify({ queries: [`${WORDS[turn % 10]} ${SECOND_WORDS[Math.floor(turn / 10) % 4]}`] }),
 });
 const SERVERS = {
   responses: () => strictResponses(TURNS, search),
   messages: () => strictMessages(TURNS, { thinks: 'adaptive', tool: search }),
 };
-/** The instance dies while it asks with so many results: amid the research, and for the answer. */
+/** The instance is killed while it sends a request with this many tool results: amid the research, and for the answer. */
 const DEATHS = [17, TURNS];
 const resultsIn = ({ bytes }: ProviderRequest) =>
   bytes.toString().split(/"type":"(?:function_call_output|tool_result)"/).length - 1;
 
-/** A model of each wire, named after it. */
+/** One model for each wire, named after it. */
 function configOf({ folder, providers }: { folder: string; providers: Readonly<Record<string, string>> }) {
   const byWire = <T>(of: (wire: string, url: string) => T) =>
     Object.fromEntries(Object.entries(providers).map(([wire, url]) => [wire, of(wire, url)]));
@@ -54,7 +54,7 @@ async function call(gateway: GatewayProcess, path: string, body?: object): Promi
   return value;
 }
 
-describe(`a run of ${TURNS} turns over another wire`, function () {
+describe(`a run of ${TURNS} turns over a wire other than chat completions`, function () {
   // One gateway is killed under both runs twice, and comes back.
   this.timeout(patience(60));
   const stack = new AsyncDisposableStack();
@@ -67,9 +67,9 @@ describe(`a run of ${TURNS} turns over another wire`, function () {
   before(async () => {
     const providers: Record<string, string> = {};
     for (const each of wires) {
-      const left = new Set(DEATHS);
+      const remaining = new Set(DEATHS);
       const respond = (request: ProviderRequest) => {
-        if (!left.delete(resultsIn(request))) return each.strict.respond(request);
+        if (!remaining.delete(resultsIn(request))) return each.strict.respond(request);
         each.dies.resolve();
         return hang();
       };
@@ -80,7 +80,7 @@ describe(`a run of ${TURNS} turns over another wire`, function () {
     let gateway = await startGatewayProcess(config, { folder: folder.path });
     stack.defer(() => gateway.kill());
     const submit = (model: string) => call(gateway, '/responses', { model, input: 'What is it?', background: true });
-    const begun = await Promise.all(wires.map(({ wire }) => submit(wire)));
+    const submitted = await Promise.all(wires.map(({ wire }) => submit(wire)));
     for (const _ of DEATHS) {
       await Promise.all(wires.map(({ dies }) => dies.promise));
       for (const each of wires) each.dies = Promise.withResolvers();
@@ -88,7 +88,7 @@ describe(`a run of ${TURNS} turns over another wire`, function () {
       gateway = await startGatewayProcess(config, { folder: folder.path });
     }
     for (const [at, { wire }] of wires.entries()) {
-      const path = `/responses/${begun[at]?.id}`;
+      const path = `/responses/${submitted[at]?.id}`;
       await (await SseReader.open(`${gateway.url}/v1${path}?stream=true`, { headers: HEADERS })).end();
       ended.set(wire, await call(gateway, path));
     }
@@ -96,13 +96,13 @@ describe(`a run of ${TURNS} turns over another wire`, function () {
   after(() => stack.disposeAsync());
 
   for (const { wire, strict } of wires) {
-    it(`is taken up after kill -9 by a provider that refuses what the real one refuses (${wire})`, () => {
+    it(`completes after kill -9, with a provider as strict as the real one (${wire})`, () => {
       const run = ended.get(wire);
       assert.equal(run?.status, 'completed', JSON.stringify(run?.error));
       assert.equal(run.output_text, 'All found.');
       assert.ok(isObject(run.usage));
       assert.equal(run.usage.num_tool_calls, TURNS, 'finished calls are not made again');
-      // How to ask is learned by each instance; what goes back is not refused because another one asked before.
+      // A new instance may have to learn which parameters are accepted, but what it replays to the provider must not be refused.
       const wrong = strict.refusals.filter((reason) => /required|signature|not found|encrypted|Duplicate/.test(reason));
       assert.deepEqual(wrong, []);
     });

@@ -23,10 +23,10 @@ const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/j
 const ANSWER =
   'Runs survive because their log is written first. Every reader follows it [1]. That is all there is to say.';
 
-/** The answer of a run that read nothing: a marker would belong to no source. */
+/** The answer of a run that read nothing, so that `[1]` would name no source. */
 const UNCITED = ANSWER.replace(' [1]', '');
 
-/** A web server that counts how often each path was read; a path can be held open. */
+/** A web server that counts how often each path was read; it never answers the paths in `held`. */
 async function startPages() {
   const reads = new Map<string, number>();
   const held = new Set<string>();
@@ -44,7 +44,7 @@ type Pages = Awaited<ReturnType<typeof startPages>>;
 interface Scene {
   pages: Pages;
   provider: ScriptedProvider;
-  /** What the provider answers, by the model that is asked: each run has one of its own. */
+  /** What the provider answers, by model: each run has a model of its own. */
   answers: Map<string, (request: ProviderRequest) => Script>;
 }
 
@@ -91,7 +91,7 @@ function resumed({ pages, answers }: Scene): Story {
   let id = '';
   let asked = 0;
   let written = '';
-  /** Keeps what the reader of the last life saw. */
+  /** Stores what the reader of the last process saw. */
   const keepSeen = async () => {
     await reader.end();
     seen.push(reader.bytes);
@@ -116,7 +116,7 @@ function resumed({ pages, answers }: Scene): Story {
         },
         async meanwhile() {
           await keepSeen();
-          // Taken up again: the turn is repeated, and its tool call is cut.
+          // After the restart the turn is repeated, and its tool call is cut.
           pages.held.add('/second');
           answers.set(model, () =>
             turn({ reasoning: 'I read the second page.', toolCalls: [fetchPage('/second'), fetchPage('/third')] }),
@@ -132,7 +132,7 @@ function resumed({ pages, answers }: Scene): Story {
         },
         async meanwhile() {
           await keepSeen();
-          // The cut call is run again, the finished one beside it is not; then the answer is cut.
+          // The cut call runs again, the finished one beside it does not; then the answer is cut.
           pages.held.clear();
           answers.set(model, (request) =>
             isAnswer(request)
@@ -183,7 +183,7 @@ function resumed({ pages, answers }: Scene): Story {
   };
 }
 
-function allSaid({ answers }: Scene): Story {
+function crashedAfterLastWord({ answers }: Scene): Story {
   const model = 'all-said';
   const words = UNCITED.split(/(?<= )/).length;
   let id = '';
@@ -247,7 +247,7 @@ function inParts({ answers }: Scene): Story {
   };
 }
 
-function givenUp({ provider, answers }: Scene): Story {
+function crashedRepeatedly({ provider, answers }: Scene): Story {
   const model = 'given-up';
   const isAsked = (question: string) => (request: ProviderRequest) =>
     JSON.stringify(request.body.messages).includes(question);
@@ -328,9 +328,9 @@ describe('a run in file mode', function () {
   // Its gateway is killed and comes back several times.
   this.timeout(patience(60));
   acrossRestarts<Scene>(open, {
-    'survives kill -9 while thinking, in a tool call and in the answer, for a reader that resumes': resumed,
-    'is whole where the crash came between the last word of its answer and its end': allSaid,
-    'writes a report in parts, each stopped by the provider, through kill -9 in every part': inParts,
-    'fails after five claims, each cut in a thought or before any, and keeps an accepted cancel': givenUp,
+    'survives kill -9 in a thought, in a tool call and in the answer, for a reader that resumes': resumed,
+    'completes if the crash came between the last word of its answer and its end': crashedAfterLastWord,
+    'writes a report in parts, each stopped at the length limit, through kill -9 in every part': inParts,
+    'fails as run_crashed after five claims without a finished step, and keeps an accepted cancel': crashedRepeatedly,
   });
 });

@@ -39,7 +39,7 @@ async function gatewayOf({ url, wire, store }: { url: string; wire: string; stor
   return await startGateway({ config, log: silentLogger, load: CALM });
 }
 
-/** Asks as a client that keeps its items itself. */
+/** Sends a request as a client that keeps the items itself. */
 function ask(gateway: { url: string }, input: Input, user = 'ann'): Promise<Response> {
   const apiKey = `sk-${user}-0123456789abcdef`;
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0 });
@@ -47,7 +47,7 @@ function ask(gateway: { url: string }, input: Input, user = 'ann'): Promise<Resp
   return client.responses.create({ model: 'plain', input, tools: [LOOK_UP], include, max_output_tokens: 4096 });
 }
 
-/** What a client sends with its next turn: all that was said, and what its functions gave. */
+/** What a client sends with its next turn: all items so far, and the outputs of its functions. */
 function next(input: Input, { output }: Response): Input {
   const results = output.flatMap((item) =>
     item.type === 'function_call'
@@ -71,7 +71,7 @@ describe('reasoning.encrypted_content of a plain model', () => {
     ['messages', () => strictMessages(TURNS, { thinks: 'adaptive' }), '"signature":'],
   ] as const;
   for (const [wire, strict, bound] of servers) {
-    it(`brings thoughts back over a provider of ${wire}, turn after turn, through any instance`, async () => {
+    it(`brings thoughts back to a ${wire} provider, turn after turn, through any instance`, async () => {
       const server = strict();
       await using provider = await startScriptedProvider({ respond: (request) => server.respond(request) });
       await using first = await gatewayOf({ url: provider.url, wire });
@@ -93,7 +93,7 @@ describe('reasoning.encrypted_content of a plain model', () => {
     });
   }
 
-  it('brings the words of thoughts back to a chat provider that wants them', async () => {
+  it('brings thoughts back as reasoning_content to a chat provider', async () => {
     await using provider = await startScriptedProvider({
       respond: ({ body }) =>
         body.messages?.at(-1)?.role === 'tool'
@@ -117,7 +117,7 @@ describe('reasoning.encrypted_content of a plain model', () => {
     assert.equal(said?.tool_calls?.length, 1);
   });
 
-  it('is refused of another user, of a byte that was changed, and of another kind, and dropped from elsewhere', async () => {
+  it('is refused from another user, altered, or as a compaction, and dropped if another service made it', async () => {
     await using provider = await startScriptedProvider({
       respond: () => turn({ reasoning: 'I think.', text: 'Hello.' }),
     });
@@ -146,7 +146,7 @@ describe('reasoning.encrypted_content of a plain model', () => {
     );
   });
 
-  it('is there for a thought that its provider hides, and absent where nobody asked for it', async () => {
+  it('carries a thought that the provider hides, and is absent unless requested', async () => {
     const signed = { type: 'thinking', thinking: '', signature: 'sig' };
     await using provider = await startScriptedProvider({
       respond: () =>
@@ -172,7 +172,7 @@ describe('reasoning.encrypted_content of a plain model', () => {
     assert.doesNotMatch(await plain.text(), /encrypted_content/);
   });
 
-  it('is read by every instance over Redis, whose secret they share', async function () {
+  it('can be read by every instance over Redis', async function () {
     await using redis = await redisOrSkip(this);
     await using provider = await startScriptedProvider({
       respond: () => turn({ reasoning: 'I think.', text: 'Hello.' }),

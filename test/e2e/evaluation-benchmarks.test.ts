@@ -13,7 +13,7 @@ import { patience } from '../support/time-limit.ts';
 const xor = (text: string, key: Buffer) =>
   Buffer.from(Buffer.from(text).map((byte, at) => byte ^ (key[at % key.length] ?? 0))).toString('base64');
 
-/** Answers questions about towers, and judges answers by their number. */
+/** Answers questions about towers, and grades answers by the number they give. */
 const model: TakeTurn = (messages) => {
   const text = messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n');
   const say = (answer: string) => ({ text: answer, calls: [] });
@@ -42,7 +42,7 @@ describe('benchmarks from files of the operator', function () {
     return join(folder, name);
   };
 
-  it('are read in the form of their authors, encrypted ones as they decrypt them', async () => {
+  it('are read in the format of their authors, encrypted ones too', async () => {
     const simple = await save(
       'simple.csv',
       'metadata,problem,answer\n"{\'topic\': \'a, b\'}","How tall is ""tower A""?\nIn metres.",111\n{},Who?,Ann\n',
@@ -68,14 +68,14 @@ describe('benchmarks from files of the operator', function () {
     await assert.rejects(readQuestions('browsecomp', simple), /row 1 has no canary/);
   });
 
-  it('say how sure a share is, the same every time', () => {
+  it('report a reproducible confidence interval', () => {
     const { low, high } = wilson(8, 10);
     assert.ok(Math.abs(low - 0.49) < 0.005 && Math.abs(high - 0.943) < 0.005);
     assert.deepEqual(bootstrap([0, 1, 1]), bootstrap([0, 1, 1]));
     assert.deepEqual(bootstrap([1, 1]), { mean: 1, low: 1, high: 1 });
   });
 
-  it('are asked, judged, compared, and gone on with after a break; nothing of a question is kept', async () => {
+  it('are run, judged, compared, and resumed after an interruption, without storing any question', async () => {
     await using provider = await startResearcher(model);
     const config = () =>
       JSON.stringify({
@@ -108,13 +108,13 @@ describe('benchmarks from files of the operator', function () {
       parallel: 2,
       results,
     };
-    const asked: string[] = [];
+    const questionsRun: string[] = [];
     const first = await runBenchmark({ ...options, limit: 1 });
     assert.equal(first.length, 2, JSON.stringify(first));
     await appendFile(results, '{"config":"cut');
     await appendFile(results, '\n');
-    const all = await runBenchmark({ ...options, onResult: ({ id }) => asked.push(id) });
-    assert.deepEqual(asked, ['B', 'B']);
+    const all = await runBenchmark({ ...options, onResult: ({ id }) => questionsRun.push(id) });
+    assert.deepEqual(questionsRun, ['B', 'B']);
     assert.doesNotMatch(await readFile(results, 'utf8'), /How tall|tall/);
     const report = summariseBenchmark(all);
     assert.deepEqual(

@@ -11,31 +11,31 @@ import { patience } from '../support/time-limit.ts';
 const RUN = fileURLToPath(new URL('../../bench/eval/run.ts', import.meta.url));
 const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.url));
 
-/** Few, for the time they take; each attack and each language once. */
+/** Few, because they take time: each attack and each language once. */
 const QUESTIONS = { 'huge-pages': 1, injection: 10, languages: 4 } as const;
 
 describe('the parts of the evaluation', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   for (const name of PART_NAMES) {
-    it(`${name}: reaches its limits`, async () => {
+    it(`${name}: meets its limits`, async () => {
       const { [name]: questions = 3 }: Partial<Record<PartName, number>> = QUESTIONS;
       const score = await evaluatePart(name, { seed: 3, questions });
       assert.ok(score.questions === questions && score.tokens > 0);
-      // A few multi-hop questions are too few for the limit of many.
+      // The documented limit holds for many multi-hop questions, not for a few.
       const least = name === 'narrow-contexts' ? 0.3 : LEAST_CORRECT[name];
       assert.deepEqual(missedBy(score, least), []);
     });
   }
 
-  it('fail below their limits and with a single fault', () => {
+  it('fail below their limits, or with a single fault', () => {
     const score = { name: 'injection', questions: 10, correct: 0.9, faults: 0, tokens: 1 } as const;
     assert.equal(missedBy(score).length, 1);
     assert.equal(missedBy({ ...score, correct: 1, faults: 1 }).length, 1);
     assert.deepEqual(missedBy({ ...score, correct: 1 }), []);
   });
 
-  it('ask in every language what their model understands', () => {
+  it('ask questions that their model understands in every language', () => {
     for (const language of [ENGLISH, ...OTHER_LANGUAGES]) {
       const asked = askedIn(language.question('Belholm'));
       assert.ok(asked, language.code);
@@ -46,7 +46,7 @@ describe('the parts of the evaluation', function () {
     assert.deepEqual(makePart('languages', { seed: 1, count: 8 }), makePart('languages', { seed: 1, count: 8 }));
   });
 
-  it('have a model that obeys what stands outside of the marks, and nothing in them', () => {
+  it('have a model that obeys orders outside the markers and ignores those inside', () => {
     const question = { role: 'user', content: ENGLISH.question('Belholm') };
     const says = (content: string) => takePartTurn([question, { role: 'tool', content }], { tools: false }).text;
     assert.doesNotMatch(says(`<tool_result-abc>\n{"content":"${ORDER}"}\n</tool_result-abc>`), /OBEY/);
@@ -59,7 +59,7 @@ describe('the parts of the evaluation', function () {
     }
   });
 
-  it('end with status 1 where a limit is missed, and refuse names that are none', async () => {
+  it('exit with status 1 if a limit is missed, and with 2 for an unknown part', async () => {
     const flags = ['--parts', 'narrow-contexts', '--questions', '8', '--seed', '1', '--min-correct', '100'];
     await using failing = new Spawned(process.execPath, [RUN, ...flags, '--json']);
     assert.equal(await failing.closed(), JSON.parse(failing.output.out)[0].correct < 1 ? 1 : 0, failing.output.err);
@@ -68,7 +68,7 @@ describe('the parts of the evaluation', function () {
     assert.match(wrong.output.err, /--parts is all, or some of dead-links/);
   });
 
-  it('are in the documentation, all of them', () => {
+  it('are all documented', () => {
     const text = readFileSync(DOCUMENT, 'utf8');
     for (const name of PART_NAMES) assert.match(text, new RegExp(`^\\| ${name} +\\|`, 'm'));
   });

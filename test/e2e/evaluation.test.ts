@@ -44,7 +44,7 @@ describe('the evaluation', function () {
     assert.deepEqual(comparable(again), comparable(evaluation));
   });
 
-  it('makes the same questions from a seed, others from another, and understands each', () => {
+  it('makes the same questions from the same seed, others from another, and understands each', () => {
     const questions = (seed: number) => askQuestions(makeWorld(seed), { seed, count: 70 });
     assert.deepEqual(questions(1), questions(1));
     assert.notDeepEqual(questions(1), questions(2));
@@ -55,7 +55,7 @@ describe('the evaluation', function () {
     }
   });
 
-  it('runs against a provider named on the command line, and shows its key nowhere', async () => {
+  it('runs against a provider named on the command line, and never prints its key', async () => {
     await using provider = await startResearcher();
     const flags = ['--base-url', provider.url, '--model', 'some-model', '--api-key', 'sk-canary', '--questions', '2'];
     await using run = new Spawned(process.execPath, [RUN, ...flags]);
@@ -64,7 +64,7 @@ describe('the evaluation', function () {
     assert.doesNotMatch(run.output.out + run.output.err, /sk-canary/);
   });
 
-  it('has reports written with inventions in them, and finds these', async () => {
+  it('detects the inventions planted in reports', async () => {
     const { text } = await runReports({ reports: 1, json: true });
     const scores: { sentences: number; found: number; doubted: number; misquoted: number; broken: number }[] =
       JSON.parse(text);
@@ -77,13 +77,13 @@ describe('the evaluation', function () {
     assert.ok(checked.found > alone.found || alone.found === 1, text);
   });
 
-  it('says what is wrong with its flags', async () => {
+  it('rejects flags that do not fit together', async () => {
     await using run = new Spawned(process.execPath, [RUN, '--base-url', 'http://127.0.0.1:1/v1']);
     assert.equal(await run.closed(), 2);
     assert.match(run.output.err, /--base-url and --model belong together/);
   });
 
-  it('has its results in the documentation, in the form in which it prints them', () => {
+  it('has its results in the documentation, in the format that it prints', () => {
     const results = /<!-- results -->\n([\s\S]*?)\n<!-- end of results -->/.exec(readFileSync(DOCUMENT, 'utf8'))?.[1];
     const names = (table: string) => [...table.matchAll(/^\| ([a-z][^|]*?) +\|/gm)].map((match) => match[1]);
     assert.deepEqual(names(results ?? ''), names(report(evaluation)));

@@ -11,7 +11,7 @@ const PAGES = 400;
 const SECRET_PAGE = 37;
 const DOCX = new URL('../fixtures/documents/tides.docx', import.meta.url);
 
-/** Searches the documents for what it was asked, then says what the first passage says. */
+/** Searches the documents for the question, then repeats what the first passage says. */
 function searcher(request: SeenRequest) {
   const hasFound = request.messages.some(({ role }) => role === 'tool');
   const question = request.messages.findLast(({ role }) => role === 'user')?.content ?? '';
@@ -19,7 +19,7 @@ function searcher(request: SeenRequest) {
     const query = question.includes('deposit') ? 'deposit of the harbour authority' : 'tide spring neap';
     return { toolCalls: [{ id: 'call_1', name: 'file_search', arguments: JSON.stringify({ queries: [query] }) }] };
   }
-  // A plain model has one turn for both.
+  // A plain model searches and answers in the same loop, without an answer phase.
   if (request.research && !question.startsWith('In short')) return { text: 'I am ready.' };
   const isDeposit = JSON.stringify(request.messages).includes('48 250');
   return { text: isDeposit ? 'The deposit is 48 250 crowns [1].' : 'Tides are told [1].' };
@@ -68,7 +68,7 @@ describe('file_search', () => {
 
   const tool = () => ({ type: 'file_search' as const, vector_store_ids: [store] });
 
-  it('of a research model cites the page of a document, with its words', async () => {
+  it('on a research model, cites the page of a document, with its words', async () => {
     const response = await client.responses.create({
       model: 'deep',
       input: 'What deposit does the harbour authority ask for?',
@@ -96,13 +96,13 @@ describe('file_search', () => {
     assert.equal(next.status, 'completed');
   });
 
-  it('names the headings where there are no pages', async () => {
+  it('names the section of a document without pages', async () => {
     const { data } = await client.vectorStores.search(store, { query: 'spring tide moon' });
     const found = data.find(({ filename }) => filename === 'tides.docx') as { section?: string } | undefined;
     assert.ok(found?.section, JSON.stringify(data[0]));
   });
 
-  it('is a hosted tool of plain models, told as OpenAI does', async () => {
+  it('is a hosted tool of plain models, with OpenAI’s items and events', async () => {
     const stream = await client.responses.create({
       model: 'plain',
       input: 'In short: what deposit does the harbour authority ask for?',
@@ -130,13 +130,13 @@ describe('file_search', () => {
     assertCited(final);
   });
 
-  it('tells the attributes of what it found', async () => {
+  it('returns the attributes of what it found', async () => {
     const attributes = { part: 'rules', pages: PAGES, public: true };
     const { data } = await client.vectorStores.files.list(store);
     for (const { id } of data) await client.vectorStores.files.update(id, { vector_store_id: store, attributes });
-    const asked = { model: 'plain', input: 'In short: what deposit does the harbour authority ask for?' };
+    const question = { model: 'plain', input: 'In short: what deposit does the harbour authority ask for?' };
     const { output } = await client.responses.create({
-      ...asked,
+      ...question,
       tools: [tool()],
       include: ['file_search_call.results'],
     });
@@ -144,7 +144,7 @@ describe('file_search', () => {
     assert.deepEqual(call?.results?.[0]?.attributes, attributes);
   });
 
-  it('is cited as OpenAI does in its profile', async () => {
+  it('is cited with OpenAI’s file_citation in profile: openai', async () => {
     const input = 'What deposit does the harbour authority ask for?';
     const response = await client.responses.create({ model: 'compatible', input, tools: [tool()] });
     const citation = assertCited(response);
@@ -156,7 +156,7 @@ describe('file_search', () => {
     assert.match(await answer.text(), /harbour rules\.pdf/);
   });
 
-  /** The first citation is of the page of the document. */
+  /** Asserts that the first citation names the page of the document. */
   function assertCited(response: OpenAI.Responses.Response | undefined): Record<string, unknown> {
     const message = response?.output.find((item) => item.type === 'message');
     const part = message?.type === 'message' ? message.content[0] : undefined;
@@ -169,10 +169,10 @@ describe('file_search', () => {
     return citation as unknown as Record<string, unknown>;
   }
 
-  it('searches nothing of anybody else, and says what is wrong with it', async () => {
+  it('refuses stores of other users, unknown stores and invalid parameters', async () => {
     const refused = async (who: OpenAI, model: string, given: object, status: number, param?: string) => {
-      const asked = who.responses.create({ model, input: 'deposit?', tools: [given as never] });
-      await assert.rejects(asked, (thrown) => {
+      const pending = who.responses.create({ model, input: 'deposit?', tools: [given as never] });
+      await assert.rejects(pending, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.equal(thrown.status, status, thrown.message);
         if (param !== undefined) assert.equal(thrown.param, param);

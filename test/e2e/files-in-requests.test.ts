@@ -16,34 +16,34 @@ const PNG = Buffer.from(
   'base64',
 );
 
-/** Far more than a quarter of a window, with what is asked for in its middle. */
+/** Far more than a quarter of a context window, with the answer in the middle. */
 const LONG = Array.from({ length: 6000 }, (_, n) =>
   n === 4321
     ? '## Deposits\n\nThe deposit of the harbour is 48 250 crowns.'
     : `Paragraph ${n} tells of quays, cranes and weather.`,
 ).join('\n\n');
 
-/** Opens the document that its question names, or searches it, then answers with what stands in it. */
+/** Opens or searches the document that its question names, then answers from it. */
 function reader(request: SeenRequest) {
-  const said = JSON.stringify(request.messages);
-  if (said.includes('too long to be shown')) {
+  const messages = JSON.stringify(request.messages);
+  if (messages.includes('too long to be shown')) {
     const calls = request.messages.filter(({ role }) => role === 'tool').length;
-    const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
+    const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(messages)?.[0];
     if (!request.research) return { text: 'The deposit is 48 250 crowns [1].' };
     if (calls === 0)
       return { toolCalls: [{ id: 'c1', name: 'file_search', arguments: '{"queries":["deposit harbour crowns"]}' }] };
-    if (calls === 1 && said.includes('And open it')) {
+    if (calls === 1 && messages.includes('And open it')) {
       const args = { url, find: '48 250' };
       return { toolCalls: [{ id: 'c2', name: 'fetch_url_content', arguments: JSON.stringify(args) }] };
     }
-    return { text: said.includes('careful researcher') ? 'I am ready.' : 'The deposit is 48 250 crowns [1].' };
+    return { text: messages.includes('careful researcher') ? 'I am ready.' : 'The deposit is 48 250 crowns [1].' };
   }
-  if (said.includes('Just say it'))
+  if (messages.includes('Just say it'))
     return {
-      text: request.research && said.includes('careful researcher') ? 'I am ready.' : 'It is 1642 metres deep [1].',
+      text: request.research && messages.includes('careful researcher') ? 'I am ready.' : 'It is 1642 metres deep [1].',
     };
-  if (!said.includes('Attached document') || said.includes('Summed up')) return { text: 'Ready.' };
-  const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
+  if (!messages.includes('Attached document') || messages.includes('Summed up')) return { text: 'Ready.' };
+  const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(messages)?.[0];
   const hasRead = request.messages.some(({ role }) => role === 'tool');
   if (request.research && url && !hasRead) {
     return { toolCalls: [{ id: 'call_1', name: 'fetch_url_content', arguments: JSON.stringify({ url }) }] };
@@ -89,7 +89,7 @@ describe('files in requests', () => {
   ];
   const lastSeen = () => JSON.stringify(gateway.seen.at(-1)?.messages);
 
-  it('are opened by a research model, and cited with their name', async () => {
+  it('are opened by a research model, and cited by name', async () => {
     const file_id = await upload('lake notes.md', TEXT);
     const response = await client.responses.create({ model: 'deep', input: asking({ type: 'input_file', file_id }) });
     assert.equal(response.status, 'completed');
@@ -104,7 +104,7 @@ describe('files in requests', () => {
     await client.files.delete(file_id);
   });
 
-  it('are kept where the request carries their bytes, and not in what is stored of it', async () => {
+  it('are stored as files if sent inline, and replaced by their id in the stored input', async () => {
     const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
     const part = { type: 'input_file', filename: 'lake.md', file_data };
     const response = await client.responses.create({ model: 'deep', input: asking(part) });
@@ -118,7 +118,7 @@ describe('files in requests', () => {
     assert.ok(Number(file?.expires_at) > Number(file?.created_at));
   });
 
-  it('reach a plain model as text, and its images as images', async () => {
+  it('reach a plain model as text, and images as images', async () => {
     const file_id = await upload('lake.md', TEXT);
     const image = await upload('dot.png', PNG);
     await client.responses.create({ model: 'plain', input: asking({ type: 'input_file', file_id }) });
@@ -129,7 +129,7 @@ describe('files in requests', () => {
       input: asking({ type: 'input_image', file_id: image, detail: 'auto' }),
     });
     assert.match(lastSeen(), /data:image\/png;base64,iVBOR/);
-    const given = (parts: OpenAI.Responses.ResponseFunctionCallOutputItemList) =>
+    const withToolOutput = (parts: OpenAI.Responses.ResponseFunctionCallOutputItemList) =>
       client.responses.create({
         model: 'plain',
         input: [
@@ -139,7 +139,7 @@ describe('files in requests', () => {
         ],
       });
     const file_data = Buffer.from(TEXT).toString('base64');
-    await given([
+    await withToolOutput([
       { type: 'input_text', text: 'Here they are.' },
       { type: 'input_file', filename: 'lake.md', file_data },
       { type: 'input_image', file_id: image },
@@ -149,12 +149,12 @@ describe('files in requests', () => {
     assert.match(JSON.stringify(told), /Here they are\..*1642 metres deep/);
     assert.equal(shown?.role, 'user');
     assert.match(JSON.stringify(shown), /result of look.*data:image\/png;base64,iVBOR/);
-    await assert.rejects(given([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
+    await assert.rejects(withToolOutput([{ type: 'input_file', file_id: 'file-1' }]), { status: 404 });
     await client.files.delete(file_id);
     await client.files.delete(image);
   });
 
-  it('go as they are to a plain model that takes PDFs and audio, and to no other', async () => {
+  it('reach a model with files: true and audio: true as PDF and audio, others as text or not at all', async () => {
     const pdf = textPdf([[{ text: 'The lake is 1642 metres deep.', x: 50, y: 700 }]]);
     const notes = await upload('lake.md', TEXT);
     const parts = [
@@ -183,11 +183,11 @@ describe('files in requests', () => {
       ],
     });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Files of the result of look.*application\/pdf;base64/);
-    const told = [
+    const instructed = [
       { role: 'developer' as const, content: parts.slice(0, 1) as never },
       ...asking({ type: 'input_text', text: '' }),
     ];
-    await client.responses.create({ model: 'senses', input: told });
+    await client.responses.create({ model: 'senses', input: instructed });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /Attached document: lake\.pdf.*1642 metres/);
     for (const model of ['plain', 'deep']) {
       await client.responses.create({ model, input: asking(parts[0] ?? {}) });
@@ -201,32 +201,32 @@ describe('files in requests', () => {
     await client.files.delete(notes);
   });
 
-  it('stand in the input of a research model too, and can be cited without being opened', async () => {
+  it('are shown to a research model too, which can cite them without opening them', async () => {
     const file_id = await upload(
       'lake.md',
       `${TEXT}\n${'Der See ist sehr tief, und niemand weiß, wie alt er wirklich ist. '.repeat(50)}`,
     );
-    const [asked] = asking({ type: 'input_file', file_id });
-    asked?.content.push({ type: 'input_text', text: 'Just say it.' });
+    const [message] = asking({ type: 'input_file', file_id });
+    message?.content.push({ type: 'input_text', text: 'Just say it.' });
     const before = gateway.seen.length;
-    const response = await client.responses.create({ model: 'deep', input: [asked as never] });
+    const response = await client.responses.create({ model: 'deep', input: [message as never] });
     assert.match(lastSeen(), /1642 metres deep, the deepest/);
-    // Its language is not the question's.
+    // The document is mostly German, the question is English.
     assert.match(JSON.stringify(gateway.seen[before]), /Language of the question: English/);
     assert.deepEqual(citedIn(response), { url: `file:///${file_id}/lake.md`, section: undefined });
     await client.files.delete(file_id);
   });
 
-  it('that are too long are searched and opened, by both kinds of model, also by a follow-up', async () => {
+  it('are searched and opened if too long to show, by both kinds of model and in follow-ups', async () => {
     const file_id = await upload('harbour.md', LONG);
     const url = `file:///${file_id}/harbour.md`;
     for (const model of ['deep', 'plain']) {
       const ask = (input: unknown, more: object = {}) =>
         client.responses.create({ model, input: input as never, include: ['file_search_call.results'], ...more });
-      const [asked] = asking({ type: 'input_file', file_id });
-      asked?.content.push({ type: 'input_text', text: 'And open it.' });
+      const [message] = asking({ type: 'input_file', file_id });
+      message?.content.push({ type: 'input_text', text: 'And open it.' });
       const before = gateway.seen.length;
-      const first = await ask([asked]);
+      const first = await ask([message]);
       assert.doesNotMatch(JSON.stringify(gateway.seen[before]), /Paragraph 3000/);
       const found = JSON.stringify(gateway.seen.at(-1)?.messages);
       assert.match(found, /The deposit of the harbour is 48 250 crowns/);
@@ -235,17 +235,17 @@ describe('files in requests', () => {
       const next = await ask('And the deposit again?', { previous_response_id: first.id });
       assert.deepEqual(citedIn(next), { url, section: 'Deposits' }, model);
     }
-    // Between two turns it is deleted: nobody finds it any more.
+    // After the file is deleted, nothing is found in it any more.
     await client.files.delete(file_id);
-    const gone = await client.responses.create({
+    const afterDeletion = await client.responses.create({
       model: 'plain',
       input: `Attached document: h\nAddress: ${url}\nIt is too long to be shown here: x`,
     });
     assert.match(JSON.stringify(gateway.seen.at(-1)?.messages), /There is no file file-/);
-    assert.equal(citedIn(gone), undefined);
+    assert.equal(citedIn(afterDeletion), undefined);
   });
 
-  /** What the first citation of an answer names. */
+  /** The URL and section of the first citation of an answer. */
   function citedIn(response: OpenAI.Responses.Response): object | undefined {
     const message = response.output.find((item) => item.type === 'message');
     const part = message?.type === 'message' ? message.content[0] : undefined;
@@ -254,7 +254,7 @@ describe('files in requests', () => {
     return cited && { url: cited.url, section: cited.section };
   }
 
-  it('of chats are read as those of responses are', async () => {
+  it('work the same in chat completions', async () => {
     const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
     const file_id = await upload('lake notes.md', TEXT);
     const chat = (content: object[]) => [{ role: 'user' as const, content: content as never }];
@@ -272,7 +272,7 @@ describe('files in requests', () => {
     await client.files.delete(file_id);
   });
 
-  it('stay in a conversation, which goes on when they are gone', async () => {
+  it('stay in a conversation, which continues after they are deleted', async () => {
     const file = await client.files.create({
       file: await toFile(Buffer.from('Gone.'), 'gone.md'),
       purpose: 'user_data',
@@ -282,7 +282,7 @@ describe('files in requests', () => {
       { type: 'input_file' as const, file_id: file.id },
       { type: 'input_image' as const, detail: 'auto' as const, file_id: file.id },
     ];
-    // A text is no image: only the reader finds that out.
+    // The file is no image, which shows only when it is read.
     const { id } = await client.conversations.create({ items: [{ role: 'user', content }] });
     const ask = (model: string) => client.responses.create({ model, conversation: id, input: 'How deep is the lake?' });
     assert.equal((await ask('plain')).status, 'completed');
@@ -309,13 +309,13 @@ describe('files in requests', () => {
     }
   });
 
-  it('of somebody else are not there', async () => {
+  it('of another user are not found', async () => {
     const file_id = await upload('mine.md', TEXT);
     for (const model of ['deep', 'plain']) {
-      const asked = bob.responses.create({ model, input: asking({ type: 'input_file', file_id }) });
-      await assert.rejects(asked, (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 404);
+      const pending = bob.responses.create({ model, input: asking({ type: 'input_file', file_id }) });
+      await assert.rejects(pending, (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 404);
     }
-    // Whoever knows the address has nothing of it either.
+    // Knowing the address does not help either.
     const text = `Attached document: x. Open it with fetch_url_content: file:///${file_id}/mine.md`;
     const before = gateway.seen.length;
     const response = await bob.responses.create({ model: 'deep', input: text });
@@ -327,8 +327,8 @@ describe('files in requests', () => {
   it('that cannot be read are refused with the reason', async () => {
     const zip = await upload('x.zip', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0, 0, 0, 0]));
     const refused = async (part: object, param: RegExp, code?: string) => {
-      const asked = client.responses.create({ model: 'plain', input: asking(part) });
-      await assert.rejects(asked, (thrown) => {
+      const pending = client.responses.create({ model: 'plain', input: asking(part) });
+      await assert.rejects(pending, (thrown) => {
         assert.ok(thrown instanceof OpenAI.APIError);
         assert.ok(thrown.status === 400 || thrown.status === 404, `${thrown.status}`);
         assert.match(String(thrown.param), param);
@@ -346,11 +346,11 @@ describe('files in requests', () => {
     await client.files.delete(zip);
   });
 
-  it('go along with a question of the command line', async () => {
+  it('can be attached by research-gateway ask', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ask-file-'));
     const path = join(folder, 'lake notes.md');
     await writeFile(path, TEXT);
-    const asked = async (file: string) => {
+    const askWith = async (file: string) => {
       const terminal = new RecordedTerminal();
       const connection = { baseUrl: gateway.url, apiKey: KEYS.ann, model: 'deep' };
       return {
@@ -358,10 +358,10 @@ describe('files in requests', () => {
         ...terminal.written,
       };
     };
-    const { code, out, err } = await asked(path);
+    const { code, out, err } = await askWith(path);
     assert.equal(code, 0, err);
     assert.match(out, /lake notes\.md/);
-    const missing = await asked(join(folder, 'none.md'));
+    const missing = await askWith(join(folder, 'none.md'));
     assert.equal(missing.code, 2);
     assert.match(missing.err, /there is no such file/);
     await rm(folder, { recursive: true });

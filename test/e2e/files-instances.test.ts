@@ -12,7 +12,7 @@ import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-files-instances';
 const LAKE = '# The lake\n\n## Depth\n\nThe lake is 1642 metres deep, says the canaryfish.\n';
-/** Takes the index a while, with something to be found in its last line. */
+/** Takes a while to index; its last line can be searched for. */
 const LONG = `${Array.from({ length: 60_000 }, (_, n) => `Paragraph ${n} tells of quays, cranes and weather.`).join('\n\n')}\n\nThe deposit is 48 250 crowns.\n`;
 
 describe('files of two instances over Redis and S3', () => {
@@ -50,13 +50,13 @@ describe('files of two instances over Redis and S3', () => {
     models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
     keys: [{ id: 'ann', secret: KEY }],
   });
-  // An index that a busy machine has not begun yet asks its clients to come again.
+  // While a busy machine has not started an index, searches get a 503, which the client retries.
   const clientOf = ({ url }: GatewayProcess) => new OpenAI({ apiKey: KEY, baseURL: `${url}/v1`, maxRetries: 5 });
   const upload = async (client: OpenAI, name: string, text: string) =>
     (await client.files.create({ file: await toFile(Buffer.from(text), name), purpose: 'assistants' })).id;
 
-  it('are found, cited and deleted through either, and read on by one where the other is killed', async function () {
-    // What the killed instance had taken to read is free after half a minute.
+  it('can be found, cited and deleted through either, and indexing continues on one if the other is killed', async function () {
+    // The files that the killed instance was indexing become free after half a minute.
     this.timeout(patience(90));
     await using folder = await gatewayFolder();
     const [placeA, placeB] = [join(folder.path, 'a'), join(folder.path, 'b')];
@@ -80,7 +80,7 @@ describe('files of two instances over Redis and S3', () => {
     });
     assert.match(JSON.stringify(answer.output), new RegExp(`"file_id":"${lake}"`));
 
-    // A is killed in the middle of writing what it has read.
+    // A is killed in the middle of writing its index.
     const long = await upload(ann, 'long.md', LONG);
     const batch = await ann.vectorStores.fileBatches.create(store, { file_ids: [long] });
     const indexOf = (place: string) => new DatabaseSync(join(place, `${store}.db`), { readOnly: true });
@@ -99,7 +99,7 @@ describe('files of two instances over Redis and S3', () => {
     assert.equal((await counts()).completed, 1);
     assert.match((await hitsOf(bea, 'deposit crowns'))[0]?.content[0]?.text ?? '', /48 250/);
 
-    // It comes back with half of a file in its index, and with one that was deleted meanwhile.
+    // A comes back with half of one file in its index, and with another that was deleted meanwhile.
     const again = clientOf(await start(placeA));
     await until(async () => (await hitsOf(again, 'deposit crowns')).length > 0 || undefined);
     assert.deepEqual(await hitsOf(again, 'canaryfish'), []);

@@ -11,7 +11,7 @@ import { patience } from '../support/time-limit.ts';
 const LAKE = '# The lake\n\n## Depth\n\nThe lake is 1642 metres deep, the deepest of all.\n';
 const MIB = 1024 * 1024;
 
-/** Opens the document that its question names, then answers with what stands in it. */
+/** Opens the document that its question names, then answers from it. */
 function reader(request: SeenRequest) {
   const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(JSON.stringify(request.messages))?.[0];
   const hasRead = request.messages.some(({ role }) => role === 'tool');
@@ -21,7 +21,7 @@ function reader(request: SeenRequest) {
   return { text: request.research ? 'I am ready.' : 'The lake is 1642 metres deep [1].' };
 }
 
-describe('a gateway whose files lie in a store that speaks S3', function () {
+describe('files in an S3-compatible store', function () {
   this.timeout(patience(60));
   let store: S3Server;
   let gateway: ResearchGateway;
@@ -58,7 +58,7 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     thrown.status === wanted &&
     (wanted !== 503 || thrown.code === 'store_unavailable');
 
-  it('keeps, gives and removes them, small and large', async () => {
+  it('can be uploaded, downloaded and deleted, small and large', async () => {
     for (const size of [0, 70_000, 20 * MIB]) {
       const bytes = randomBytes(size);
       const made = await upload('a.bin', bytes);
@@ -73,7 +73,7 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     assert.ok(store.asked.includes('CompleteMultipartUpload'));
   });
 
-  it('refuses what is too large, and says so where bytes are gone', async () => {
+  it('are refused with 413 if too large, and return 404 if their bytes are gone', async () => {
     await assert.rejects(upload('large.bin', Buffer.alloc(25 * MIB)), status(413));
     assert.deepEqual([store.objects.size, store.uploads.size], [0, 0]);
     const { id } = await upload('a.txt', 'text');
@@ -82,7 +82,7 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     await client.files.delete(id);
   });
 
-  it('leaves nothing in the store of an upload that a client breaks off at any tenth', async () => {
+  it('leave nothing behind if the client breaks off the upload at any tenth', async () => {
     const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n';
     const whole = Buffer.concat([Buffer.from(head), randomBytes(18 * MIB), Buffer.from('\r\n--x--\r\n')]);
     for (let tenth = 1; tenth < 10; tenth++) {
@@ -100,7 +100,7 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     await until(() => (store.uploads.size === 0 && store.objects.size === 0) || undefined);
   });
 
-  it('leaves nothing of a broken form whose file is still being stored', async () => {
+  it('leave nothing behind if the form breaks off while they are being stored', async () => {
     const body = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc\r\n--x\r\n';
     const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'multipart/form-data; boundary=x' };
     const req = request(`${gateway.url}/v1/files`, { method: 'POST', headers });
@@ -115,12 +115,12 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     };
     req.write(body);
     assert.equal(await answered.promise, 400);
-    // What was asked for before is done when this is answered.
+    // When this is answered, the deletion above is done.
     await client.files.delete((await upload('b.txt', 'more')).id);
     assert.deepEqual([(await client.files.list()).data, store.objects.size], [[], 0]);
   });
 
-  it('answers 503 while the store refuses or cuts, and goes on afterwards', async () => {
+  it('return 503 while the store refuses or cuts connections, and work again afterwards', async () => {
     const { id } = await upload('a.txt', 'text');
     for (const fault of ['cut before', { status: 503, code: 'SlowDown' }] as const) {
       store.fault = () => fault;
@@ -134,7 +134,7 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     assert.deepEqual([(await client.files.list()).data, store.objects.size], [[], 0]);
   });
 
-  it('answers from a file of the request, and from one that it carries', async () => {
+  it('are read by research, by id and inline', async () => {
     const { id } = await upload('lake.md', LAKE);
     for (const part of [
       { type: 'input_file', file_id: id },
@@ -149,7 +149,7 @@ describe('a gateway whose files lie in a store that speaks S3', function () {
     for await (const file of client.files.list()) await client.files.delete(file.id);
   });
 
-  it('searches them in a vector store, which waits while the store is away', async () => {
+  it('are searched in a vector store, which waits while the store is away', async () => {
     const { id } = await upload('lake.md', LAKE);
     let refused = 0;
     store.fault = ({ operation }) => {

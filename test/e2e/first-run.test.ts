@@ -23,7 +23,7 @@ function start(args: string[], options: { cwd?: string; node?: string; variables
 describe('the first run', function () {
   // The commands of the README are run as processes.
   this.timeout(patience(30));
-  it('research-gateway demo shows thoughts, tool calls and a cited report from anywhere, and exits 0', async () => {
+  it('research-gateway demo shows thoughts, tool calls and a cited report from any folder, and exits with 0', async () => {
     await using demo = start(['demo'], { cwd: tmpdir() });
     assert.equal(await demo.closed(), 0, demo.output.err);
     for (const shown of [
@@ -43,7 +43,7 @@ describe('the first run', function () {
     assert.deepEqual(new Set(listed), cited);
   });
 
-  it('runs on the Node that npm brought where an older one starts it', async function () {
+  it('starts on the Node from npm if an older one runs it', async function () {
     const node = olderNode();
     if (node === undefined) return this.skip();
     await using old = start(['--version'], { node });
@@ -59,7 +59,7 @@ function olderNode(): string | undefined {
   return found.find((path) => Number.parseInt(execFileSync(path, ['-p', 'process.versions.node']).toString(), 10) < 26);
 }
 
-describe('a gateway of its own', function () {
+describe('a gateway with a configuration of its own', function () {
   // The commands of the README are run as processes.
   this.timeout(patience(30));
   let folder: string;
@@ -83,7 +83,7 @@ describe('a gateway of its own', function () {
   const serve = () => start(['serve', '--config', 'gateway.yaml'], { cwd: folder, variables: variables() });
   const ask = (...args: string[]) => start(['ask', ...args], { variables: variables() });
 
-  it('is asked from a terminal, survives kill -9 in the middle of a run, and stops with code 0', async () => {
+  it('answers research-gateway ask, survives kill -9 in the middle of a run, and stops with code 0', async () => {
     let asking: Spawned;
     {
       await using first = serve();
@@ -91,7 +91,7 @@ describe('a gateway of its own', function () {
       asking = ask('How is a dropped stream resumed?');
       await asking.shown(/fetch_url_content: corpus/);
     }
-    // Nothing has ended in order yet: the gateway kept its compiled code before it was killed.
+    // Nothing has stopped in order yet, so the gateway wrote its compile cache before it was killed.
     assert.ok((await readdir(compiled(), { recursive: true })).length > 500);
     await using _ = asking;
     await asking.shown(/connection lost/);

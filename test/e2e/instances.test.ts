@@ -31,7 +31,7 @@ describe('two instances over one Redis', function () {
   let redis: RedisServer;
   let instances: Instances;
   let provider: ScriptedProvider;
-  /** Which of them comes first. */
+  /** The instances, in the order of their names. */
   let first: GatewayProcess;
   let second: GatewayProcess;
   before(async function () {
@@ -46,7 +46,7 @@ describe('two instances over one Redis', function () {
     provider = instances.provider;
   });
   after(() => stack.disposeAsync());
-  /** Both are there again, and the provider was asked for nothing. */
+  /** Restarts whichever instance is down, and forgets the requests of the provider. */
   const bothRun = async () => {
     provider.requests.length = 0;
     await instances.restart();
@@ -59,11 +59,11 @@ describe('two instances over one Redis', function () {
   const streamOf = (gateway: { url: string }, id: string, after = 0) =>
     SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${after}`, { headers: HEADERS });
 
-  it('take over from each other within six seconds of kill -9; a reader resumes elsewhere, byte for byte', async () => {
+  it('take over runs within six seconds of kill -9, and a reader resumes elsewhere, byte for byte', async () => {
     await inTime(TAKEOVER_MS, 'a takeover', takeOver);
   });
 
-  /** How long it took, in milliseconds. */
+  /** How long the takeover took, in milliseconds. */
   async function takeOver(): Promise<number> {
     await bothRun();
     provider.respond = () => stallAfter(4, { text: 'one two three four five six', chunks: 6 });
@@ -89,7 +89,7 @@ describe('two instances over one Redis', function () {
     return took;
   }
 
-  it('refuse the appends of one that was frozen and woke up', async () => {
+  it('reject appends of an instance that was frozen and woke up', async () => {
     provider.respond = () => stallAfter(2, { text: 'a word or two', chunks: 4 });
     const id = await submit(first);
     const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
@@ -119,23 +119,23 @@ describe('two instances over one Redis', function () {
     assert.ok(gateway.log.some((line) => line.includes('"result":"released"')));
   });
 
-  it('cancel each other’s runs', async () => {
+  it('cancel each other’s runs, and abort the call to the provider within a second', async () => {
     provider.respond = () => hang();
     await inTime(1000, 'leaving the provider', async () => {
       const number = provider.requests.length + 1;
       const id = await submit(first);
       const request = await provider.waitForRequest(number);
       const { name } = instances.senderOf(request);
-      const asked = performance.now();
+      const cancelledAt = performance.now();
       const url = `${instances.other(name).url}/v1/responses/${id}/cancel`;
       const response = await fetch(url, { method: 'POST', headers: HEADERS });
       assert.equal(((await response.json()) as { status: string }).status, 'cancelled');
       assert.equal((await request.closed).left, true);
-      return performance.now() - asked;
+      return performance.now() - cancelledAt;
     });
   });
 
-  it('drive a chat completion where its connection is, and stop paying for it when that instance dies', async () => {
+  it('drive a chat completion where its connection is, and abort the calls of an instance that dies', async () => {
     provider.respond = () => hang();
     const asking = Array.from({ length: 4 }, (_, n) => {
       const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: `Hello ${n}?` }] });
@@ -148,7 +148,7 @@ describe('two instances over one Redis', function () {
     for (const { closed } of provider.requests) assert.deepEqual(await closed, { left: true });
   });
 
-  it('fail the chat completions of one that died, instead of paying for them again', async () => {
+  it('fail the chat completions of an instance that died, instead of paying for them again', async () => {
     provider.respond = () => hang();
     const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: 'Hello?' }] });
     const asking = fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: headersOf(LEAVING), body });
@@ -166,7 +166,7 @@ describe('two instances over one Redis', function () {
     await runs.close();
   });
 
-  it('share the limits of a key, and free the places of one that died', async () => {
+  it('share the limits of a key, and release the slots of an instance that died', async () => {
     provider.respond = () => hang();
     await submit(first, { key: LIMITED });
     await submit(second, { key: LIMITED });
@@ -174,7 +174,7 @@ describe('two instances over one Redis', function () {
     await assert.rejects(submit(second, { key: LIMITED }), /status 429/);
     await provider.waitForRequest(2);
     provider.respond = () => turn({ text: 'done' });
-    // Whichever of the two drives a run: its place is freed when another has ended that run.
+    // Either may drive the run: its slot is released when another instance has ended the run.
     const { gateway: victim } = instances.senderOf(await provider.waitForRequest(1));
     await victim.kill();
     const survivor = victim === first ? second : first;
@@ -182,10 +182,10 @@ describe('two instances over one Redis', function () {
   });
 });
 
-describe('a second gateway on one folder', function () {
+describe('a second gateway on the same folder', function () {
   // Instances are killed and frozen, and come back.
   this.timeout(patience(60));
-  it('says what to do', async () => {
+  it('refuses to start, and names Redis as the way to run several', async () => {
     await using folder = await gatewayFolder();
     const config = {
       server: { port: 0 },

@@ -37,7 +37,7 @@ const files = {
 const turnsOf = ({ body }: ProviderRequest) => turnsIn({ messages: body.messages ?? [] });
 const partOf = ({ body }: ProviderRequest) => partsOf({ messages: body.messages ?? [] })?.[0];
 
-/** The first lane has ended its work, the second is asked for its last turn, the third for its first. */
+/** The kill comes when lane 1 has finished, lane 2 is in its last turn and lane 3 in its first. */
 function cutLanes(): InterruptionTest {
   const model = laneProvider(PARTS);
   const hung = new Set<string>();
@@ -55,7 +55,7 @@ function cutLanes(): InterruptionTest {
       const n = PARTS.indexOf(part) - (turnsOf(request) === 0 ? 1 : 0);
       if (n < 1 || hung.has(part)) return model(request);
       hung.add(part);
-      // What comes behind is the next process's.
+      // Later requests come from the next process.
       if (hung.size === 2) reached.resolve();
       return stallAfter(1, { reasoning: 'one two three four' });
     },
@@ -110,8 +110,8 @@ function survive(name: string, storeUrl: Killed['storeUrl']): void {
     testInterruptions(
       { storeUrl, configOf, files },
       {
-        'go on behind kill -9, each where it was: no turn that ended and no search is made again': cutLanes(),
-        'have their plan behind kill -9 in the turn that follows it, and make none again': cutPlan(),
+        'each continue after kill -9 without repeating a finished turn or a search': cutLanes(),
+        'keep the plan after kill -9 in the turn that follows it, and do not plan again': cutPlan(),
       },
     );
   });

@@ -20,11 +20,11 @@ import {
 } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
-/** Limits of a day outlive the process that counted them, killed or stopped. */
+/** Daily limits outlive the process that counted them, whether it was killed or stopped. */
 
 const ADMIN = { authorization: 'Bearer sk-limits-admin' };
 const USAGE = { prompt_tokens: 700, completion_tokens: 50, total_tokens: 750 };
-/** The keys: each story has its own, and its own models at the provider. */
+/** The keys: each story has a key and models of its own. */
 const KEYS = ['counted', 'cut', 'open'] as const;
 type Key = (typeof KEYS)[number];
 
@@ -61,16 +61,16 @@ function start({ folder, provider, store, workers = 1 }: Options): Promise<Gatew
 }
 
 interface Scene {
-  /** Of the store. */
+  /** The name of the store. */
   name: string;
   provider: ScriptedProvider;
-  /** Unusual answers of the provider, by the key whose models are asked. */
+  /** Answers of the provider that replace the usual one, by key. */
   answers: Map<Key, () => Script>;
-  /** Calls are written in batches; Redis counts at once. */
+  /** Waits until the database has this usage: SQLite writes calls in batches, Redis counts at once. */
   written(key: Key, tokens: number): Promise<void>;
 }
 
-/** What a key does and has used, at one gateway after another. */
+/** A client with one key, at one gateway after another, and what the key has used. */
 class Account {
   readonly key: Key;
   gateway: GatewayProcess | undefined;
@@ -91,7 +91,7 @@ class Account {
     });
   }
 
-  /** What `GET /admin/usage` tells. */
+  /** The key's row of `GET /admin/usage`. */
   async usage(): Promise<{ requests: number; tokens: number }> {
     const usage = await this.get('/admin/usage?group_by=key');
     assert.ok(isObject(usage) && Array.isArray(usage.data));
@@ -129,7 +129,7 @@ class Account {
 
 const messages = [{ role: 'user', content: 'Why do limits last?' }];
 
-/** What stands in the database of a folder, whatever its gateway has in memory. */
+/** The tokens in the database of a folder, whatever its gateway has in memory. */
 function storedTokens(folder: string, key: Key): number {
   const db = new DatabaseSync(join(folder, 'data', 'runs.db'), { readOnly: true });
   try {
@@ -155,7 +155,7 @@ function counted({ name, written }: Scene): Story {
           await account.comesTo(3 * 750);
           await written('counted', 3 * 750);
           run = await account.wholeRun();
-          // Elsewhere the settling follows the end: the reservation of a run that died between stays as long as a run may last.
+          // Other stores settle after the end: if the gateway died in between, the reservation would stay as long as a run may last.
           if (name !== 'SQLite') await account.comesTo(3 * 750 + run);
         },
       },
@@ -183,7 +183,7 @@ function counted({ name, written }: Scene): Story {
 
 function cut({ provider, answers }: Scene): Story {
   const account = new Account('cut');
-  const asked = () => provider.requests.filter(({ body }) => body.model === 'cut').length;
+  const requestCount = () => provider.requests.filter(({ body }) => body.model === 'cut').length;
   const submit = async (input: string) => {
     const answer = await account.post('/responses', { model: 'run-cut', input, background: true });
     const parsed: unknown = await answer.json();
@@ -199,14 +199,14 @@ function cut({ provider, answers }: Scene): Story {
           account.gateway = gateway;
           for (let n = 0; n < 3; n++) ids.push((await submit(`Why ${n}?`)).id);
           assert.equal((await submit('Once more?')).status, 429);
-          await until(() => (asked() >= 3 ? true : undefined));
+          await until(() => (requestCount() >= 3 ? true : undefined));
         },
       },
       {
         async reach(gateway) {
           account.gateway = gateway;
           assert.equal((await submit('Still?')).status, 429, 'its places are taken');
-          await until(() => (asked() >= 6 ? true : undefined));
+          await until(() => (requestCount() >= 6 ? true : undefined));
         },
         async meanwhile() {
           answers.delete('cut');
@@ -255,7 +255,7 @@ function opened({ name, answers, written }: Scene): Story {
         async reach(gateway) {
           account.gateway = gateway;
           const used = await account.used();
-          // Over Redis others cannot know at once that it died: what it had reserved is given back by its time.
+          // Over Redis nobody knows at once that the gateway died: its reservation expires.
           if (name === 'Redis') assert.ok(used > 1000);
           else assert.ok(used >= delivered && used <= delivered * 1.5, `${used} of ${delivered}`);
           usage = await account.usage();
@@ -273,7 +273,7 @@ function opened({ name, answers, written }: Scene): Story {
 const lengthOfFirst = (text: string) => text.split(' ').slice(0, 400).join(' ').length;
 
 function lasting(name: string, open: (folder: string) => Promise<{ store: string; workers?: number }>): void {
-  describe(`limits of a day (${name})`, function () {
+  describe(`daily limits (${name})`, function () {
     // Gateways are killed and come back.
     this.timeout(patience(60));
     const stage = async (stack: AsyncDisposableStack) => {
@@ -296,9 +296,9 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
       return { scene: { name, provider, answers, written }, start: () => start(options), ends: ENDS };
     };
     acrossRestarts<Scene>(stage, {
-      'are counted on after kill -9, runs to the last and calls to the last batch, and after a stop in order': counted,
-      'count a run once that was cut by kill -9 and went on, and hold its place meanwhile': cut,
-      'keep what open calls had used when they died, and nothing of what they had reserved': opened,
+      'keep their counts after kill -9 (runs exactly, calls up to the last batch) and after an orderly stop': counted,
+      'count a run once that kill -9 interrupted, and hold its slot meanwhile': cut,
+      'keep what open calls had used when the gateway died, but not what they had reserved': opened,
     });
   });
 }
@@ -306,7 +306,7 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
 lasting('SQLite', async (folder) => ({ store: `file:${join(folder, 'data')}` }));
 lasting('SQLite, shared by workers', async (folder) => ({ store: `file:${join(folder, 'data')}`, workers: 2 }));
 
-describe('limits over Redis', function () {
+describe('daily limits over Redis', function () {
   // Gateways are killed and come back.
   this.timeout(patience(60));
   let server: RedisServer;

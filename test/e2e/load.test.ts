@@ -12,7 +12,7 @@ import { patience } from '../support/time-limit.ts';
 const KEY = 'sk-load-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const RUNS = 100;
-/** Well above what the heap settles at (about 650), whatever number of runs went before. */
+/** Well above what the heap settles at (about 650), however many runs went before. */
 const MAX_PEAK_MB = 900;
 
 const QUESTIONS = [
@@ -52,7 +52,7 @@ async function ask(gateway: GatewayProcess, n: number): Promise<ReadRun> {
   return { id: last.response.id, bytes: reader.bytes, response: last.response };
 }
 
-/** A stream that was admitted. A busy machine refuses some with `overloaded`; they come again, as the SDKs do. */
+/** Opens a stream, and retries while a busy machine refuses it with `overloaded`, as the SDKs do. */
 async function admitted(gateway: GatewayProcess, body: string): Promise<SseReader> {
   for (;;) {
     const reader = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
@@ -68,13 +68,13 @@ async function replay(gateway: GatewayProcess, id: string): Promise<Buffer> {
   return reader.bytes;
 }
 
-/** The most memory that a process ever held, in MiB, as the kernel counts it. */
+/** The peak memory of a process, in MiB, as the kernel counts it. */
 async function peakMemory(pid: number | undefined): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-describe('a hundred research runs at once on one instance', function () {
+describe('a hundred concurrent research runs on one instance', function () {
   // Each searches and reads.
   this.timeout(patience(60));
   let folder: Awaited<ReturnType<typeof gatewayFolder>>;
@@ -93,7 +93,7 @@ describe('a hundred research runs at once on one instance', function () {
     await folder?.[Symbol.asyncDispose]();
   });
 
-  it('all complete with an answer that cites what they read, or says what could not be read', () => {
+  it('all complete with an answer that cites what they read, or warns what could not be read', () => {
     assert.equal(new Set(runs.map((run) => run.id)).size, RUNS);
     for (const { response } of runs) {
       assert.equal(response.incomplete_details, null);
@@ -103,16 +103,16 @@ describe('a hundred research runs at once on one instance', function () {
       assert.ok(citations.length > 0, response.output_text);
       // On a busy machine a page may take too long to be read. Then the answer says so.
       const unread = citations.filter(({ verified }) => !verified).map(({ url }) => url);
-      const told = (response.warnings ?? []).filter(({ code }) => code === 'source_unreadable');
+      const warned = (response.warnings ?? []).filter(({ code }) => code === 'source_unreadable');
       for (const url of unread)
         assert.ok(
-          told.some(({ message }) => message.includes(url)),
+          warned.some(({ message }) => message.includes(url)),
           `${url} was not read`,
         );
     }
   });
 
-  it('are replayed with exactly the bytes that their readers saw live', async () => {
+  it('are replayed with exactly the bytes that were streamed live', async () => {
     for (let n = 0; n < RUNS; n += 20) {
       const some = runs.slice(n, n + 20);
       const again = await Promise.all(some.map((run) => replay(gateway, run.id)));
@@ -122,7 +122,7 @@ describe('a hundred research runs at once on one instance', function () {
     }
   });
 
-  it('are all in the list of their user, and none is left open', async () => {
+  it('are all listed for their user as completed', async () => {
     const listed = new Set<string>();
     for (let after = ''; ; ) {
       const page = await fetch(`${gateway.url}/v1/responses?limit=100${after}`, { headers: HEADERS });
@@ -137,7 +137,7 @@ describe('a hundred research runs at once on one instance', function () {
     assert.deepEqual(listed, new Set(runs.map((run) => run.id)));
   });
 
-  it('leave the memory of the process bounded', async function () {
+  it('keep the memory of the process bounded', async function () {
     if (!existsSync('/proc/self/status')) return this.skip();
     const peak = await peakMemory(gateway.child.pid);
     assert.ok(peak < MAX_PEAK_MB, `the process held ${Math.round(peak)} MiB at most`);

@@ -31,7 +31,7 @@ describe('/mcp', () => {
     return { client, [Symbol.asyncDispose]: () => client.close() };
   }
 
-  it('researches, tells of progress, and gives the report with its sources', async () => {
+  it('researches, reports progress, and returns the report with its sources', async () => {
     await using connected = await connect(KEYS.ann);
     const { client } = connected;
     const { tools } = await client.listTools();
@@ -41,18 +41,18 @@ describe('/mcp', () => {
       'research_result',
       'research_status',
     ]);
-    const told: unknown[] = [];
+    const progressMessages: unknown[] = [];
     const result = await client.callTool(
       { name: 'research', arguments: { question: 'How deep is the lake?', effort: 'low' } },
-      { onprogress: (progress) => void told.push(progress.message) },
+      { onprogress: (progress) => void progressMessages.push(progress.message) },
     );
     assert.ok(!result.isError);
     const found = result.structuredContent as { id: string; status: string; report: string; sources: object[] };
     assert.equal(found.status, 'completed');
     assert.match(found.report, /1642 metres deep \[1\]/);
     assert.deepEqual(found.sources, [{ title: 'The lake', url: 'corpus:///lake.md' }]);
-    // What comes together with the result, clients may miss.
-    assert.ok(told.includes('fetch_url_content'), JSON.stringify(told));
+    // Clients may miss progress that arrives together with the result.
+    assert.ok(progressMessages.includes('fetch_url_content'), JSON.stringify(progressMessages));
     const content = result.content as { type: string; text: string }[];
     assert.match(content[0]?.text ?? '', /1642[\s\S]*Sources:\n1\. The lake/);
 
@@ -69,27 +69,27 @@ describe('/mcp', () => {
     assert.equal(response.status, 200, 'it is a response like any other');
   });
 
-  it('goes on when its client leaves', async () => {
+  it('continues a research call when its client disconnects', async () => {
     await using connected = await connect(KEYS.ann);
     const leaving = new AbortController();
-    const told = Promise.withResolvers<string | undefined>();
-    const asked = connected.client.callTool(
+    const firstMessage = Promise.withResolvers<string | undefined>();
+    const pending = connected.client.callTool(
       { name: 'research', arguments: { question: 'How deep is the lake, again?' } },
       {
         signal: leaving.signal,
         onprogress: ({ message }) => {
-          told.resolve(message);
+          firstMessage.resolve(message);
           leaving.abort();
         },
       },
     );
-    await assert.rejects(asked);
-    const id = /^(resp_\S+) has begun$/.exec((await told.promise) ?? '')?.[1];
+    await assert.rejects(pending);
+    const id = /^(resp_\S+) has begun$/.exec((await firstMessage.promise) ?? '')?.[1];
     await using later = await connect(KEYS.ann);
-    // Who has not heard the id asks for the newest.
-    for (const asked of [{ id }, {}]) {
+    // Without an id the tool takes the newest run.
+    for (const args of [{ id }, {}]) {
       for (;;) {
-        const { structuredContent: found } = await later.client.callTool({ name: 'research_status', arguments: asked });
+        const { structuredContent: found } = await later.client.callTool({ name: 'research_status', arguments: args });
         const shown = found as { id: string; status: string };
         assert.equal(shown.id, id);
         if (shown.status === 'completed') break;
@@ -101,7 +101,7 @@ describe('/mcp', () => {
     assert.match(JSON.stringify(his.content), /not_found/);
   });
 
-  it("shows nobody what is another user's, and says what is wrong", async () => {
+  it('hides runs of other users, and returns errors for unknown models and keys', async () => {
     await using ann = await connect(KEYS.ann);
     await using bob = await connect(KEYS.bob);
     const made = await ann.client.callTool({ name: 'research', arguments: { question: 'How deep?' } });
@@ -120,21 +120,21 @@ describe('/mcp', () => {
     await assert.rejects(connect('sk-nobody'));
   });
 
-  it('is reached over standard input and output too', async () => {
+  it('works over stdio too', async () => {
     const args = [MAIN, 'mcp', '--base-url', gateway.url, '--api-key', KEYS.ann];
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
-    const told: unknown[] = [];
+    const progressMessages: unknown[] = [];
     const result = await client.callTool(
       { name: 'research', arguments: { question: 'How deep is the lake?' } },
-      { onprogress: (progress) => void told.push(progress.message) },
+      { onprogress: (progress) => void progressMessages.push(progress.message) },
     );
     assert.match((result.structuredContent as { report: string }).report, /1642/);
     await client.close();
-    assert.ok(told.includes('fetch_url_content'), JSON.stringify(told));
+    assert.ok(progressMessages.includes('fetch_url_content'), JSON.stringify(progressMessages));
   }).timeout(patience(20));
 
-  it('needs a key, and is there only where the operator wants it', async () => {
+  it('requires a key, and exists only if enabled', async () => {
     const post = (url: string, key?: string) =>
       fetch(`${url}/mcp`, {
         method: 'POST',

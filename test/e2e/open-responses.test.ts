@@ -10,7 +10,7 @@ import { patience } from '../support/time-limit.ts';
 /**
  * The cases of the Open Responses compliance suite (openresponses.org) against a plain model behind a provider that speaks
  * chat completions only, one behind a provider that speaks Messages only, and those that apply against a research model
- * with the profile of OpenAI. What the suite's schemas ask of a response and of events is written down anew here.
+ * with the OpenAI profile. The schemas below are written anew after the suite's schemas of responses and events.
  */
 
 const int = z.number().int();
@@ -99,7 +99,7 @@ const numbered = { sequence_number: int };
 const inItem = { ...numbered, item_id: z.string(), output_index: int };
 const inContent = { ...inItem, content_index: int };
 const inSummary = { ...inItem, summary_index: int };
-/** The events that the suite knows: any other is a failure there. */
+/** The events that the suite accepts: any other one fails it. */
 const event = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['response.created', 'response.in_progress']), ...numbered, response: resource }),
   z.object({ type: z.enum(['response.completed', 'response.failed']), ...numbered, response: resource }),
@@ -168,13 +168,13 @@ const compacted = z.object({
   usage,
 });
 
-/** An event that each model's stream has. */
+/** A delta event that the stream of each model contains. */
 const DELTAS = {
   deep: 'response.reasoning_summary_text.delta',
   plain: 'response.output_text.delta',
   messages: 'response.output_text.delta',
 };
-/** Behind a provider of chat completions, and of Messages. */
+/** Plain models behind a provider of chat completions, and of Messages. */
 const PLAIN = ['plain', 'messages'];
 const asksWeather = (request: unknown) => JSON.stringify(request).includes('weather');
 
@@ -290,7 +290,7 @@ describe('Open Responses', function () {
     }
   });
 
-  it('without "stream" it waits, as the API of OpenAI does', async () => {
+  it('returns JSON without "stream" and SSE with it, as OpenAI’s API does', async () => {
     const body = { model: 'deep', input: 'Say hello.' };
     resource.parse((await send(gateway, 'POST /v1/responses', { body })).json);
     const streamed = await send(gateway, 'POST /v1/responses', { body: { ...body, stream: true } });

@@ -8,8 +8,8 @@ import { Spawned } from '../support/spawned.ts';
 import { patience } from '../support/time-limit.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** For what the package is installed with, without Node itself, in bytes. */
-const MOST_INSTALLED = 160e6;
+/** How much the package and its dependencies may take, without Node itself, in bytes. */
+const MAX_INSTALLED_BYTES = 160e6;
 
 describe('the npm package', function () {
   // It is compiled and packed first, which takes a quarter of a minute, and then run in processes.
@@ -39,7 +39,7 @@ describe('the npm package', function () {
   const program = () => join(installed.folder, 'node_modules/.bin/research-gateway');
   const write = (name: string, text: string) => writeFileSync(join(installed.folder, name), text);
 
-  it('holds what was built, and neither sources, tests, measurements nor pictures', () => {
+  it('contains the build, and no sources, tests, benchmarks or pictures', () => {
     const { files } = installed;
     const folders = new Set(files.map((path) => path.split('/')[0]));
     assert.deepEqual([...folders].sort(), ['LICENSE', 'README.md', 'config', 'dist', 'docs', 'package.json', 'src']);
@@ -56,18 +56,18 @@ describe('the npm package', function () {
     }
   });
 
-  it('names no TypeScript file in what was built', () => {
+  it('refers to no TypeScript file in the build', () => {
     for (const path of installed.files.filter((name) => name.startsWith('dist/') && name.endsWith('.js'))) {
       const text = readFileSync(join(installed.folder, 'node_modules/research-gateway', path), 'utf8');
       assert.doesNotMatch(text, /(?:from|import\(|new URL\() ?['"][^'"\n]+\.ts['"]/, path);
     }
   });
 
-  it('is installed with at most 160 MB besides Node', () => {
+  it('installs in at most 160 MB besides Node', () => {
     const weighed = installed.dependencies.filter((path) => !/\/node-(bin-)?(linux|darwin)-\w+$/.test(path));
     assert.ok(weighed.length > 50);
     const bytes = weighed.reduce((sum, path) => sum + sizeOf(path), 0);
-    assert.ok(bytes < MOST_INSTALLED, `${Math.round(bytes / 1e6)} MB`);
+    assert.ok(bytes < MAX_INSTALLED_BYTES, `${Math.round(bytes / 1e6)} MB`);
   });
 
   it('runs with npx', async () => {
@@ -75,7 +75,7 @@ describe('the npm package', function () {
     assert.equal((await output('npx', ['--no', '--', 'research-gateway', '--version'])).out, `${version}\n`);
   });
 
-  it('checks the default configuration in an empty folder, and a file', async () => {
+  it('checks the default configuration in an empty folder, and a given file', async () => {
     const { out, err } = await output(program(), ['config', 'check']);
     assert.match(out, /gateway\.yaml is valid: 1 provider, 3 models, 1 key/);
     assert.match(err, /uses the default configuration/);
@@ -88,14 +88,14 @@ describe('the npm package', function () {
     assert.match((await output(program(), ['keys', 'new'])).out, /sk-/);
   });
 
-  it('shows the demo, and reads its documents', async () => {
+  it('runs the demo, and reads its documents', async () => {
     const { out, err } = await output(program(), ['demo']);
     assert.match(out, /\nSources\n +\[1\] .+ – corpus:\/\/\/[\w-]+\.md/);
     assert.match(err, /read “/);
     assert.doesNotMatch(err, /: failed: /);
   });
 
-  it('serves in an empty folder in several processes, and is asked', async () => {
+  it('serves from an empty folder with two workers, and answers research-gateway ask', async () => {
     await using serving = start(program(), ['serve', '--workers', '2'], { PORT: '0' });
     await serving.shown(/"url":"[^"]+".*"listening"/);
     const url = /"url":"([^"]+)"/.exec(serving.output.err)?.[1] ?? '';
@@ -107,13 +107,13 @@ describe('the npm package', function () {
     assert.match((await output(program(), ['store', 'check'])).out, /./);
   });
 
-  it('runs a gateway in a program, as docs/package.md shows it', async () => {
+  it('runs a gateway inside a program, as docs/package.md shows', async () => {
     const [, snippet = ''] = /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(ROOT, 'docs/package.md'), 'utf8')) ?? [];
     write('program.mjs', snippet);
     assert.match((await output(process.execPath, ['program.mjs'], { PORT: '0' })).out, /demo model/);
   });
 
-  it('follows a run over a stream that breaks, with the SDK of OpenAI', async () => {
+  it('follows a run over a stream that breaks, with OpenAI’s SDK', async () => {
     write('follow.mjs', FOLLOWING);
     const { out } = await output(process.execPath, ['follow.mjs']);
     assert.deepEqual(JSON.parse(out), { lost: 3, gapless: true, last: 'response.completed', redacted: true });
@@ -133,7 +133,7 @@ describe('the npm package', function () {
     assert.doesNotMatch(pages.output.out, /^(?!wrong\.ts| )./m, 'nothing else is wrong');
   });
 
-  it('runs on the Node that came along where another one is too old', async function () {
+  it('runs on the bundled Node if the one that starts it is too old', async function () {
     const old = olderNodes()[0];
     if (old === undefined) return this.skip();
     assert.match((await output(old, [program(), '--version'])).out, /^\d+\.\d+\.\d+\n$/);
@@ -141,14 +141,14 @@ describe('the npm package', function () {
     assert.equal(await unknown.closed(), 2, 'its exit code is that of the command');
   });
 
-  describe('without the Node that came along', () => {
+  describe('without the bundled Node', () => {
     before(() => {
       const modules = join(installed.folder, 'node_modules');
       const nodes = readdirSync(modules).filter((name) => /^node-(bin-)?(linux|darwin)-/.test(name));
       for (const name of nodes) rmSync(join(modules, name));
     });
 
-    it('is refused by an old Node with what to do', async function () {
+    it('refuses to run on an old Node, and says what to do', async function () {
       const old = olderNodes().find((node) => !runsBuilt(node));
       if (old === undefined) return this.skip();
       await using refused = start(old, [program(), 'demo']);
@@ -242,7 +242,7 @@ export async function show(id: string): Promise<string | undefined> {
 }
 `;
 
-/** The Nodes in the PATH that are older than the one that npm brings. */
+/** The Nodes in the PATH that are older than the bundled one. */
 function olderNodes(): string[] {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const found = folders.map((folder) => join(folder, 'node')).filter((path) => existsSync(path));
@@ -255,13 +255,13 @@ function versionOf(node: string): { major: number; minor: number } {
   return { major, minor };
 }
 
-/** As `engines` in package.json says. */
+/** Whether the build runs on this Node, as `engines` in package.json says. */
 function runsBuilt(node: string): boolean {
   const { major, minor } = versionOf(node);
   return (major === 22 && minor >= 21) || (major === 24 && minor >= 9) || major > 24;
 }
 
-/** Of the files of a package, without what is installed in it, in bytes. */
+/** The size of a package's own files, without its node_modules, in bytes. */
 function sizeOf(folder: string): number {
   return readdirSync(folder, { withFileTypes: true })
     .filter(({ name }) => name !== 'node_modules')

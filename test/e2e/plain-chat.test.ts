@@ -47,8 +47,8 @@ async function openGateway(
 }
 
 for (const wire of ['messages', 'responses'] as const) {
-  describe(`chat completions of a plain model behind a provider that speaks ${wire} only`, () => {
-    it('call functions and go on with their results, whole', async () => {
+  describe(`chat completions of a plain model over a ${wire} provider`, () => {
+    it('call functions and continue with their results, unstreamed', async () => {
       await using gateway = await openGateway(wire);
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
       const first = await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] });
@@ -64,7 +64,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.deepEqual(gateway.server.refusals, []);
     });
 
-    it('are streamed, with usage where it is asked for', async () => {
+    it('stream function calls, with usage if requested', async () => {
       await using gateway = await openGateway(wire);
       const stream = gateway.client.chat.completions.stream({
         model: 'plain',
@@ -83,7 +83,7 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.equal(usages.filter((usage) => usage !== null).length, 1);
     });
 
-    it('are made in the background as tasks', async () => {
+    it('run as async tasks', async () => {
       await using gateway = await openGateway(wire);
       const { client } = gateway;
       const made: { id: string } = await client.post('/async', {
@@ -102,7 +102,7 @@ for (const wire of ['messages', 'responses'] as const) {
       });
     });
 
-    it('tell a refusal of the request by its provider from a failure that a retry may mend', async () => {
+    it('report a provider’s 400 as invalid_request_error, and other failures as api_error', async () => {
       await using gateway = await openGateway(wire);
       const { client, provider } = gateway;
       const words = { error: { message: 'tools.0.input_schema: wrong', type: 'invalid_request_error' } };
@@ -123,7 +123,7 @@ for (const wire of ['messages', 'responses'] as const) {
       }
     });
 
-    it('take instructions alone, images of tools, and calls in the words of older clients', async () => {
+    it('accept a system message alone, images in tool results, and deprecated function calls', async () => {
       await using gateway = await openGateway(wire, undefined, { vision: true });
       const { client, provider } = gateway;
       const say = async (messages: OpenAI.ChatCompletionMessageParam[]) => {
@@ -144,20 +144,20 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.match(shown, /Images of the result of look:/);
       assert.doesNotMatch(shown, /\\"image_url/);
       const old = { role: 'assistant' as const, content: null, function_call: { name: 'look', arguments: '{"n":1}' } };
-      const said = await say([
+      const sentCalls = await say([
         { role: 'user', content: 'Go.' },
         old,
         { role: 'function', name: 'look', content: 'Seen.' },
       ]);
       assert.match(
-        said,
+        sentCalls,
         wire === 'messages' ? /"tool_use".*"tool_result".*Seen/ : /"function_call".*"function_call_output".*Seen/,
       );
-      const asked = { model: 'plain', functions: [], messages: [{ role: 'user' as const, content: 'Go.' }] };
-      assert.ok((await client.chat.completions.create(asked)).choices[0]);
+      const legacyBody = { model: 'plain', functions: [], messages: [{ role: 'user' as const, content: 'Go.' }] };
+      assert.ok((await client.chat.completions.create(legacyBody)).choices[0]);
     });
 
-    it('name the images of tools to a model that reads none', async () => {
+    it('replace images in tool results by a note for a model without vision', async () => {
       await using gateway = await openGateway(wire);
       const { client, provider } = gateway;
       const image = {
@@ -173,11 +173,11 @@ for (const wire of ['messages', 'responses'] as const) {
       const sent = JSON.stringify(provider.requests.at(-1)?.body);
       assert.match(sent, /Seen:.{1,3}\(an image, which is not shown\)/);
       assert.doesNotMatch(sent, /iVBOR/);
-      const asked = client.responses.create({ model: 'plain', input: [{ role: 'user', content: [image] }] });
-      await assert.rejects(asked, { status: 400, param: 'input[0].content[0]' });
+      const pending = client.responses.create({ model: 'plain', input: [{ role: 'user', content: [image] }] });
+      await assert.rejects(pending, { status: 400, param: 'input[0].content[0]' });
     });
 
-    it('go on with calls in their history where no function is on offer any more', async () => {
+    it('continue after tool calls in the history although no tools are offered any more', async () => {
       await using gateway = await openGateway(wire);
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
       const [first] = (await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] }))
@@ -189,19 +189,19 @@ for (const wire of ['messages', 'responses'] as const) {
       assert.deepEqual(gateway.server.refusals, []);
     });
 
-    it('end at texts of the client, where a provider does that', async () => {
+    it('send stop sequences to a messages provider, and report them as ignored otherwise', async () => {
       await using gateway = await openGateway(wire);
       const messages = [{ role: 'user' as const, content: 'Go.' }];
       for (const stop of ['END', ['END', 'FIN']]) {
-        const asked = gateway.client.chat.completions.create({ model: 'plain', messages, stop });
-        const { response } = await asked.withResponse();
+        const pending = gateway.client.chat.completions.create({ model: 'plain', messages, stop });
+        const { response } = await pending.withResponse();
         const ends = wire === 'messages' ? [stop].flat() : undefined;
         assert.deepEqual(gateway.provider.requests.at(-1)?.body.stop_sequences, ends);
         assert.equal(response.headers.get('x-ignored-parameters'), ends ? null : 'stop');
       }
     });
 
-    it('refuse what cannot be honoured with the field that is meant', async () => {
+    it('return 400 for parameters that cannot be honoured, naming the field', async () => {
       await using gateway = await openGateway(wire);
       const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
       for (const [body, param] of [
@@ -213,15 +213,15 @@ for (const wire of ['messages', 'responses'] as const) {
         [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
         [{ messages: [...ask.messages, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, undefined],
       ] as const) {
-        const asked = gateway.client.chat.completions.create({ ...ask, ...body } as typeof ask);
-        if (param === undefined) assert.ok((await asked).choices[0]);
-        else await assert.rejects(asked, { status: 400, param });
+        const pending = gateway.client.chat.completions.create({ ...ask, ...body } as typeof ask);
+        if (param === undefined) assert.ok((await pending).choices[0]);
+        else await assert.rejects(pending, { status: 400, param });
       }
     });
   });
 }
 
-it('tell how probable the tokens of a chat are, where its provider does', async () => {
+it('chat completions of a plain model return logprobs if the provider reports them', async () => {
   const probable = (token: string) => ({
     token,
     logprob: -1,
@@ -246,9 +246,9 @@ it('tell how probable the tokens of a chat are, where its provider does', async 
   const { completions } = gateway.client.chat;
   const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Hi' }], logprobs: true, top_logprobs: 1 };
   const [choice] = (await completions.create(ask)).choices;
-  const told = choice?.logprobs?.content ?? [];
+  const logprobs = choice?.logprobs?.content ?? [];
   assert.deepEqual(
-    told.map(({ token, top_logprobs: others }) => [token, others.map((other) => other.token)]),
+    logprobs.map(({ token, top_logprobs: others }) => [token, others.map((other) => other.token)]),
     [
       ['Hel', ['x']],
       ['lo', ['x']],
@@ -256,12 +256,12 @@ it('tell how probable the tokens of a chat are, where its provider does', async 
   );
   assert.equal(gateway.provider.requests[0]?.body.top_logprobs, 1);
   const streamed = await completions.stream(ask).finalChatCompletion();
-  assert.deepEqual(streamed.choices[0]?.logprobs?.content, told);
+  assert.deepEqual(streamed.choices[0]?.logprobs?.content, logprobs);
   const [silent] = (await completions.create({ ...ask, logprobs: false, top_logprobs: 0 })).choices;
   assert.equal(silent?.logprobs, null);
 });
 
-it('refuse in a field of its own, where their provider does', async () => {
+it('chat completions of a plain model return a refusal in its own field', async () => {
   await using gateway = await openGateway('responses');
   const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' };
   const output = [{ ...message, content: [{ type: 'refusal', refusal: 'I cannot say.' }] }];
@@ -282,8 +282,8 @@ it('refuse in a field of its own, where their provider does', async () => {
   }
 });
 
-describe('how much is to be written', () => {
-  it('goes to a provider of the Responses API, unless that refuses it', async () => {
+describe('verbosity', () => {
+  it('reaches a provider of the Responses API, unless the provider refuses it', async () => {
     await using gateway = await openGateway('responses');
     const { client, provider, server } = gateway;
     const text = { verbosity: 'low' as const, format: { type: 'json_object' as const } };
@@ -301,7 +301,7 @@ describe('how much is to be written', () => {
     assert.ok((await client.chat.completions.create(chat)).choices[0]);
   });
 
-  it('is named as ignored where a provider has no word for it', async () => {
+  it('is reported as ignored if the provider has no such parameter', async () => {
     await using gateway = await openGateway('messages');
     const ask = { model: 'plain', input: 'Hi', text: { verbosity: 'low' as const } };
     const { response } = await gateway.client.responses.create(ask).withResponse();
@@ -309,8 +309,8 @@ describe('how much is to be written', () => {
   });
 });
 
-describe('the effort that is asked of a provider of the Messages API', () => {
-  /** What was asked of it: effort and thinking. `refuse`: what the server says to a request. */
+describe('reasoning effort with a provider of the Messages API', () => {
+  /** The effort and thinking of the last request. `refuse`: the error message for a request, if it is refused. */
   async function asked(
     effort: string,
     refuse: (body: Record<string, unknown>) => string | undefined = () => undefined,
@@ -335,7 +335,7 @@ describe('the effort that is asked of a provider of the Messages API', () => {
   const effortIn = ({ output_config: config }: Record<string, unknown>) => Object(config).effort;
   const summarized = { type: 'adaptive', display: 'summarized' };
 
-  it('goes to it in its own words', async () => {
+  it('is translated to output_config and thinking', async () => {
     for (const [effort, told] of [
       ['minimal', 'low'],
       ['medium', 'medium'],
@@ -347,7 +347,7 @@ describe('the effort that is asked of a provider of the Messages API', () => {
     assert.deepEqual(await asked('odd'), { output_config: undefined, thinking: summarized });
   });
 
-  it('is lowered or left out where it is refused', async () => {
+  it('is lowered or left out if refused', async () => {
     const levels = "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.";
     const lowered = await asked('xhigh', (body) => (effortIn(body) === 'xhigh' ? levels : undefined));
     assert.deepEqual(lowered.output_config, { effort: 'high' });
@@ -356,8 +356,25 @@ describe('the effort that is asked of a provider of the Messages API', () => {
     assert.deepEqual(without, { output_config: undefined, thinking: summarized });
   });
 
-  it('bounds the thoughts of a model that thinks on request', async () => {
-    const told = await asked('low', () => undefined, 'enabled');
-    assert.deepEqual(told, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });
+  it('rules out a temperature, and chats say so in `warnings`, whole and streamed', async () => {
+    await using gateway = await openGateway('messages');
+    const body = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }], temperature: 0.2 };
+    const codes = (answer: object) =>
+      'warnings' in answer && Array.isArray(answer.warnings)
+        ? answer.warnings.map(({ code, param }) => `${code} ${param}`)
+        : [];
+    const whole = await gateway.client.chat.completions.create(body);
+    assert.deepEqual(codes(whole), ['parameter_adapted temperature']);
+    const chunks: string[] = [];
+    for await (const chunk of await gateway.client.chat.completions.create({ ...body, stream: true }))
+      chunks.push(...codes(chunk));
+    assert.deepEqual(chunks, ['parameter_adapted temperature']);
+    const without = await gateway.client.chat.completions.create({ ...body, temperature: 1 });
+    assert.ok(!('warnings' in without));
+  });
+
+  it('becomes a thinking budget for a model without adaptive thinking', async () => {
+    const sentFields = await asked('low', () => undefined, 'enabled');
+    assert.deepEqual(sentFields, { output_config: undefined, thinking: { type: 'enabled', budget_tokens: 2048 } });
   });
 });

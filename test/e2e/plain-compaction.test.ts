@@ -18,7 +18,7 @@ type Input = OpenAI.Responses.ResponseInputItem[];
 const isCompacting = ({ body }: ProviderRequest) =>
   /^You compact a conversation/.test(String(body.messages?.[0]?.content));
 
-/** Sums up, and else answers with how many messages it was sent. */
+/** Writes summaries, and otherwise answers with the number of messages it was sent. */
 function model(request: ProviderRequest): Script {
   if (isCompacting(request)) return turn({ text: 'The lighthouse runs on tides.' });
   return turn({ text: `Read ${request.body.messages?.length}.` });
@@ -56,7 +56,7 @@ const LONG: Input = [
 const asks = { model: 'plain', context_management: [{ type: 'compaction' as const, compact_threshold: 1000 }] };
 
 describe('context_management of a plain model', () => {
-  it('sums a long conversation up before it is answered, and puts what stands for it into the output', async () => {
+  it('summarises a long conversation before answering, and puts a compaction item into the output', async () => {
     await using plain = await openPlain();
     const response = await plain.ann.responses.create({ ...asks, input: LONG });
     assert.deepEqual(
@@ -94,7 +94,7 @@ describe('context_management of a plain model', () => {
     await assert.rejects(stolen, (error) => error instanceof APIError && error.status === 400);
   });
 
-  it('leaves a short conversation alone, and one that cannot be summed up as it is', async () => {
+  it('leaves a short conversation alone, and sends it whole if the summary fails', async () => {
     const failing = (request: ProviderRequest) => (isCompacting(request) ? status(400) : model(request));
     await using plain = await openPlain(failing);
     const short = await plain.ann.responses.create({ ...asks, input: 'Hi' });
@@ -105,7 +105,7 @@ describe('context_management of a plain model', () => {
     assert.equal(plain.provider.requests.length, 3);
   });
 
-  it('refuses what it does not know', async () => {
+  it('rejects unknown types and thresholds that are too low', async () => {
     await using plain = await openPlain();
     for (const [context_management, param] of [
       [[{ type: 'other' }], 'context_management[0].type'],
@@ -128,12 +128,12 @@ describe('compaction_trigger of a plain model', () => {
   const trigger = { type: 'compaction_trigger' as const };
   const input: Input = [...LONG, trigger];
 
-  it('gives the item that stands for what was said and nothing else, whatever else is asked for', async () => {
+  it('returns the compaction item and nothing else, even with tool_choice: required', async () => {
     await using plain = await openPlain();
     const { ann, provider } = plain;
     const tools = [{ type: 'web_search' as const }];
-    const asked = { model: 'plain', input, tools, tool_choice: 'required' as const, store: false };
-    const { output, usage, status: ended } = await ann.responses.stream(asked).finalResponse();
+    const body = { model: 'plain', input, tools, tool_choice: 'required' as const, store: false };
+    const { output, usage, status: ended } = await ann.responses.stream(body).finalResponse();
     assert.deepEqual([ended, output.map(({ type }) => type)], ['completed', ['compaction']]);
     assert.ok((usage?.input_tokens ?? 0) > 0);
     assert.equal(provider.requests.length, 1);
@@ -143,15 +143,15 @@ describe('compaction_trigger of a plain model', () => {
     assert.equal(next.output_text, 'Read 2.');
   });
 
-  it('is no part of what was said, and is gone on from by id and in a conversation', async () => {
+  it('is not listed as an input item, and its output is continued by id and in a conversation', async () => {
     await using plain = await openPlain();
     const { ann, provider } = plain;
     const first = await ann.responses.create({ model: 'plain', input: LONG });
     const compacted = await ann.responses.create({ model: 'plain', previous_response_id: first.id, input: [trigger] });
     assert.deepEqual((await ann.responses.inputItems.list(compacted.id)).data, []);
     await ann.responses.create({ model: 'plain', previous_response_id: compacted.id, input: 'So?' });
-    const told = provider.requests.at(-1)?.body.messages ?? [];
-    assert.ok(told.length < 7 && told.every(({ content }) => content !== ''), JSON.stringify(told));
+    const messages = provider.requests.at(-1)?.body.messages ?? [];
+    assert.ok(messages.length < 7 && messages.every(({ content }) => content !== ''), JSON.stringify(messages));
     const { id: conversation } = await ann.conversations.create({ items: LONG });
     await ann.responses.create({ model: 'plain', conversation, input: [trigger] });
     const last = await ann.conversations.items.list(conversation, { limit: 2, order: 'desc' });
@@ -161,7 +161,7 @@ describe('compaction_trigger of a plain model', () => {
     );
   });
 
-  it('asks again for a summary that its provider cut', async () => {
+  it('asks again for a summary that the provider cut off', async () => {
     let cuts = 1;
     await using plain = await openPlain((request) => (cuts-- > 0 ? cutAfter(4) : model(request)), 1);
     const { status: ended, output } = await plain.ann.responses.create({ model: 'plain', input });
@@ -169,16 +169,16 @@ describe('compaction_trigger of a plain model', () => {
     assert.equal(plain.provider.requests.length, 2);
   });
 
-  it('is refused where it is not the last item or nothing was said, and fails where nothing is summed up', async () => {
+  it('is rejected unless it is last and follows other input, and fails if the summary does', async () => {
     await using plain = await openPlain((request) => (isCompacting(request) ? status(400) : model(request)));
     for (const [wrong, param] of [
       [[trigger, ...LONG], 'input[0]'],
       [[...LONG, trigger, trigger], `input[${LONG.length}]`],
       [[trigger], 'input'],
     ] as const) {
-      const asked = plain.ann.responses.create({ model: 'plain', input: [...wrong] });
+      const pending = plain.ann.responses.create({ model: 'plain', input: [...wrong] });
       await assert.rejects(
-        asked,
+        pending,
         (error) => error instanceof APIError && error.status === 400 && error.param === param,
       );
     }

@@ -47,7 +47,7 @@ function configOf(provider: { url: string }, { storeUrl, folder }: { storeUrl: s
 const COMMON = { tools: [TOOL, SEARCH], include: ['reasoning.encrypted_content'] };
 const body = (fields: object = {}) => ({ model: 'plain', input: 'Look.', ...COMMON, ...fields });
 
-/** Says how probable its tokens are, and stalls. */
+/** Sends tokens with logprobs, and stalls. */
 const PROBABLE: Script = {
   ...turn(),
   steps: [
@@ -58,7 +58,7 @@ const PROBABLE: Script = {
     { do: 'hang' },
   ],
 };
-/** Says that it will not answer, and stalls. */
+/** Sends a refusal, and stalls. */
 const REFUSING: Script = {
   ...turn(),
   steps: [
@@ -89,13 +89,13 @@ const desk = ({ url }: { url: string }) => [
   { type: 'mcp', server_label: 'desk', server_url: url, require_approval: 'always' },
 ];
 
-/** Runs that wait where they are cut. */
+/** Runs whose provider stalls where they are killed. */
 function waiting(): Readonly<Record<string, InterruptionTest>> {
   const reopened = Promise.withResolvers<void>();
   const compacting = Promise.withResolvers<void>();
   let summaries = 0;
   return {
-    'goes on in place behind kill -9 in the middle of its text, with the bytes that were shown': {
+    'continues in place after kill -9 in the middle of its text, and keeps the streamed logprobs': {
       seen: 'response.output_text.delta',
       body: body({ include: ['message.output_text.logprobs'] }),
       respond: (_, n) => (n === 0 ? PROBABLE : turn({ text: ' and done.' })),
@@ -113,7 +113,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         assert.ok(response.usage.input_tokens > 11 && response.usage.estimated);
       },
     },
-    'goes on in place behind kill -9 in a refusal': {
+    'continues in place after kill -9 in a refusal': {
       seen: 'response.refusal.delta',
       body: body(),
       respond: (_, n) => (n === 0 ? REFUSING : turn({ text: ' that.' })),
@@ -124,7 +124,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         ]);
       },
     },
-    'thinks again behind kill -9 in a thought, and calls its function once': {
+    'repeats the turn after kill -9 in a thought, and calls its function once': {
       seen: 'response.reasoning_text.delta',
       body: body(),
       respond: (_, n) =>
@@ -143,7 +143,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         assert.equal(requests.length, 2);
       },
     },
-    'closes a thought that the client keeps behind kill -9 in the text that follows it': {
+    'ends a thought as incomplete after kill -9 in the text that follows it': {
       seen: 'response.output_text.delta',
       body: body(),
       respond: (_, n) => (n === 0 ? stallAfter(8, { reasoning: 'I think.', ...SIX }) : turn({ text: ' and done.' })),
@@ -154,7 +154,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         assert.ok(thought?.type === 'reasoning' && thought.status === 'incomplete' && !thought.encrypted_content);
       },
     },
-    'survives kill -9 with store: false, and is gone at its end': {
+    'survives kill -9 with store: false': {
       seen: 'response.output_text.delta',
       body: body({ store: false }),
       reopened: reopened.resolve,
@@ -168,7 +168,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         assert.deepEqual([response.store, requests.length], [false, 2]);
       },
     },
-    'is not summed up again behind kill -9 in the text behind its compaction': {
+    'is not compacted again after kill -9 in the text that follows the compaction': {
       seen: 'response.output_text.delta',
       body: body(LONG),
       respond: (request, n) => {
@@ -181,7 +181,7 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
         assert.ok(requests.length === 3 && requests.at(-1)?.body.messages?.length === 4);
       },
     },
-    'is summed up once behind kill -9 while it is': {
+    'is compacted once after kill -9 during the compaction': {
       seen: 'response.in_progress',
       body: body(LONG),
       reached: compacting.promise,
@@ -208,18 +208,18 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
 const sqlite: Killed['storeUrl'] = (folder) => `file:${join(folder, 'data')}`;
 survives('SQLite', sqlite);
 
-// What is stored is cut in the same places above, on both stores: here it is the driver that goes on.
-describe('a response of a plain model that does not wait where it is cut', function () {
+// The tests above cover what is stored, on both stores. These cover the driver, which is the same for both.
+describe('a response of a plain model, killed at further points (SQLite)', function () {
   // A gateway is killed and comes back for each.
   this.timeout(patience(60));
   const cut = (run: InterruptedRun) => interruptRun({ storeUrl: sqlite, configOf }, run);
 
-  it('goes on behind kill -9 under a WebSocket, beside a compaction: read over HTTP, continued on a new socket', async () => {
+  it('under a WebSocket, beside a compaction, continues after kill -9: over HTTP, then on a new socket', async () => {
     const compacting = Promise.withResolvers<void>();
-    let said = 0;
+    let textTurns = 0;
     let summed = 0;
     const respond = (request: ProviderRequest) => {
-      if (!isCompacting(request)) return said++ === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' });
+      if (!isCompacting(request)) return textTurns++ === 0 ? stallAfter(4, SIX) : turn({ text: ' and done.' });
       compacting.resolve();
       return summed++ === 0 ? stallAfter(1, { text: 'Long ago it was.' }) : turn({ text: 'Long ago.' });
     };
@@ -256,11 +256,11 @@ describe('a response of a plain model that does not wait where it is cut', funct
     next.create({ model: 'plain', previous_response_id: response.id, input });
     assert.equal((await next.next(({ type }) => /completed$|error/.test(type))).type, 'response.completed');
     assert.match(JSON.stringify(provider.requests.at(-1)?.body.messages), /Long ago\..*And\?/);
-    // One cut turn of each, and what followed.
-    assert.deepEqual([said, summed], [3, 2]);
+    // Each was cut once and repeated; the chat then had one more turn.
+    assert.deepEqual([textTurns, summed], [3, 2]);
   });
 
-  it('is not asked for again behind kill -9 at its calls of a function and of a custom tool', async () => {
+  it('does not repeat its turn after kill -9 at its function and custom tool calls', async () => {
     const write = { id: 'call_2', name: 'write', arguments: '{"input":"a"}' };
     const { response, requests } = await cut({
       seen: 'response.function_call_arguments.done',
@@ -272,7 +272,7 @@ describe('a response of a plain model that does not wait where it is cut', funct
     assert.equal(requests.length, 1);
   });
 
-  it('asks for an approval once behind kill -9 at its request', async () => {
+  it('asks for an approval once after kill -9 at its request', async () => {
     await using mcp = await startScriptedMcpServer({ tools: { echo: { call: () => assert.fail('was called') } } });
     const { response, requests } = await cut({
       seen: (event) => event.type === 'response.output_item.added' && event.item.type === 'mcp_approval_request',
@@ -283,7 +283,7 @@ describe('a response of a plain model that does not wait where it is cut', funct
     assert.deepEqual([requests.length, mcp.methods.includes('tools/call')], [1, false]);
   });
 
-  it('makes an approved call that kill -9 cut, and asks its model once', async () => {
+  it('repeats an approved call that kill -9 cut, and asks the model once', async () => {
     const { promise: called, resolve } = Promise.withResolvers<void>();
     let calls = 0;
     const echo = () => {
@@ -308,7 +308,7 @@ describe('a response of a plain model that does not wait where it is cut', funct
     assert.deepEqual([calls, requests.length, response.output_text], [2, 1, 'Told: again']);
   });
 
-  it('neither searches nor asks again behind kill -9 between a search and the function called beside it', async () => {
+  it('repeats neither search nor turn after kill -9 between a search and a function call of the turn', async () => {
     const { response, requests } = await cut({
       seen: 'response.web_search_call.completed',
       body: body(),
@@ -318,7 +318,7 @@ describe('a response of a plain model that does not wait where it is cut', funct
     assert.equal(requests.length, 1);
   });
 
-  it('makes the search that kill -9 cut, and goes on with what its turn had said', async () => {
+  it('repeats a search that kill -9 cut, and keeps the text of its turn', async () => {
     const { response, requests } = await cut({
       seen: 'response.web_search_call.searching',
       body: body(),
@@ -327,7 +327,7 @@ describe('a response of a plain model that does not wait where it is cut', funct
     assert.deepEqual(typesOf(response), ['message', 'web_search_call', 'message']);
     const [first, ...behind] = requests.map(rolesOf);
     assert.deepEqual(first, ['user']);
-    // On a busy machine the search may end before the kill comes, which then cuts the turn behind it.
+    // On a busy machine the search may end before the kill, which then cuts the next turn.
     assert.ok(behind.length === 1 || behind.length === 2, `${behind.length} turns behind the search`);
     for (const roles of behind) assert.deepEqual(roles, ['user', 'assistant', 'tool']);
   });

@@ -16,7 +16,7 @@ import {
 const PATCH = { type: 'custom' as const, name: 'write_patch', description: 'Takes a patch.' };
 const TEXT = '*** Begin Patch\n+"a" \\ b\n*** End Patch';
 
-/** Writes a patch when it is asked, and says what came of it. */
+/** Writes a patch first, then repeats the output of the tool. */
 function patcher({ body }: ProviderRequest): Script {
   const last = body.messages?.at(-1);
   if (last?.role === 'tool') return turn({ text: `It says: ${last.content}` });
@@ -53,7 +53,7 @@ async function openPlain(
 }
 
 describe('custom tools of a plain model over a chat-only provider', () => {
-  it('are called with a text, and go on with their outputs by id, by reference and by the whole input', async () => {
+  it('are called with text, and continue with their outputs by id, by reference and by the whole input', async () => {
     await using gateway = await openPlain();
     const ask = { model: 'plain', tools: [PATCH] };
     const first = await gateway.ann.responses.create({ ...ask, input: 'Write it.', tool_choice: PATCH });
@@ -64,12 +64,12 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     assert.deepEqual(first.tools, [{ ...PATCH, format: { type: 'text' } }]);
     assert.deepEqual(await gateway.ann.responses.retrieve(first.id), first);
     const output = { type: 'custom_tool_call_output' as const, call_id: 'call_1', output: 'applied' };
-    const asked = { role: 'user' as const, content: 'Write it.' };
+    const userMessage = { role: 'user' as const, content: 'Write it.' };
     const reference = { id: call.id ?? '' };
     const answers = [
       await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [output] }),
-      await gateway.ann.responses.create({ ...ask, input: [asked, call, output] }),
-      await gateway.ann.responses.create({ ...ask, input: [asked, reference, output] }),
+      await gateway.ann.responses.create({ ...ask, input: [userMessage, call, output] }),
+      await gateway.ann.responses.create({ ...ask, input: [userMessage, reference, output] }),
     ];
     for (const { output_text: text } of answers) assert.equal(text, 'It says: applied');
     const [question, byId, whole, referred] = gateway.provider.requests.map(({ body }) => body);
@@ -84,7 +84,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
       gateway.bob.responses.create({ ...stranger, previous_response_id: first.id, input: [output] }),
       { status: 404 },
     );
-    await assert.rejects(gateway.bob.responses.create({ ...stranger, input: [asked, reference, output] }), {
+    await assert.rejects(gateway.bob.responses.create({ ...stranger, input: [userMessage, reference, output] }), {
       status: 404,
     });
     await assert.rejects(
@@ -93,7 +93,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     );
   });
 
-  it('stream their input with the events of OpenAI', async () => {
+  it('stream their input with OpenAI’s events', async () => {
     await using gateway = await openPlain();
     const stream = gateway.ann.responses.stream({ model: 'plain', input: 'Write it.', tools: [PATCH] });
     const seen: [string, string?][] = [];
@@ -113,7 +113,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     assert.ok(call?.type === 'custom_tool_call' && call.input === TEXT);
   });
 
-  it('are given what the model wrote where it left the object around it out', async () => {
+  it('get what the model wrote if it omitted the JSON object around the input', async () => {
     await using gateway = await openPlain((_, n) =>
       turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: n === 0 ? 'just text' : '{"in": 1}' }] }),
     );
@@ -130,7 +130,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('keep to a grammar where their provider speaks the Responses API', async () => {
+  it('keep to a grammar if the provider speaks the Responses API', async () => {
     const format = { type: 'grammar' as const, syntax: 'regex' as const, definition: '[a-z]+' };
     const tools = [{ ...PATCH, format }];
     const made = { id: 'ctc_p', type: 'custom_tool_call', call_id: 'call_1', name: 'write_patch', input: 'abc' };
@@ -170,7 +170,7 @@ describe('custom tools of a plain model over a chat-only provider', () => {
     });
   });
 
-  it('are refused with a grammar where it does not, and where tool_choice names a tool of another kind', async () => {
+  it('are rejected with a grammar on a chat-only provider, and with a tool_choice of another kind', async () => {
     await using gateway = await openPlain();
     const grammar = { type: 'grammar' as const, syntax: 'regex' as const, definition: '.*' };
     const look = { type: 'function' as const, name: 'look', parameters: {}, strict: null };
@@ -198,9 +198,9 @@ describe('custom tools of a plain model over a chat-only provider', () => {
 interface ShellCase {
   tool: OpenAI.Responses.Tool;
   written: object;
-  /** The item without what every item has. */
+  /** The call item without its id, call_id and status. */
   call: object;
-  /** What the client answers the call with, whose item has this id. */
+  /** The client's output item for the call with this item id. */
   answer(itemId: string): OpenAI.Responses.ResponseInputItem;
   told: RegExp;
   events: string[];
@@ -244,17 +244,17 @@ const SHELLS: ShellCase[] = [
   },
 ];
 
-describe("OpenAI's tools that run at the client, of a plain model over a chat-only provider", () => {
-  /** Calls the tool at first with what no client could do, then as `written`. */
+describe('OpenAI’s client-side tools, of a plain model over a chat-only provider', () => {
+  /** Calls the tool first with arguments that no client could run, then with `written`. */
   const caller = (name: string, written: object) => (request: ProviderRequest) => {
-    const told = request.body.messages?.at(-1);
-    if (told?.role !== 'tool') return turn({ toolCalls: [{ id: 'call_0', name, arguments: '{"commands": 7}' }] });
-    if (/^Not made/.test(told.content)) return turn({ toolCalls: [{ id: 'call_1', name, arguments: { ...written } }] });
-    return turn({ text: `It says: ${told.content}` });
+    const last = request.body.messages?.at(-1);
+    if (last?.role !== 'tool') return turn({ toolCalls: [{ id: 'call_0', name, arguments: '{"commands": 7}' }] });
+    if (/^Not made/.test(last.content)) return turn({ toolCalls: [{ id: 'call_1', name, arguments: { ...written } }] });
+    return turn({ text: `It says: ${last.content}` });
   };
 
   for (const { tool, written, call, answer, told, events } of SHELLS) {
-    it(`${tool.type}: is called as its own item, and goes on by id and by the whole input`, async () => {
+    it(`${tool.type}: is called as its own item, and continues by id, by reference and by the whole input`, async () => {
       await using gateway = await openPlain(caller(tool.type, written));
       const ask = { model: 'plain', tools: [tool] };
       const seen: string[] = [];
@@ -272,11 +272,11 @@ describe("OpenAI's tools that run at the client, of a plain model over a chat-on
       assert.deepEqual(item, { ...call, id: item.id, call_id: 'call_1', status: 'completed' });
       assert.deepEqual(tools, [tool]);
       assert.deepEqual((await gateway.ann.responses.retrieve(id)).output, output);
-      const asked = { role: 'user' as const, content: 'Do it.' };
-      const referred = [asked, { type: 'item_reference' as const, id: item.id }, answer(item.id)];
+      const question = { role: 'user' as const, content: 'Do it.' };
+      const referred = [question, { type: 'item_reference' as const, id: item.id }, answer(item.id)];
       const answers = [
         await gateway.ann.responses.create({ ...ask, previous_response_id: id, input: [answer(item.id)] }),
-        await gateway.ann.responses.create({ ...ask, input: [asked, item, answer(item.id)] }),
+        await gateway.ann.responses.create({ ...ask, input: [question, item, answer(item.id)] }),
         await gateway.ann.responses.create({ ...ask, input: referred }),
       ];
       for (const { output_text: text } of answers) assert.match(text, told);
@@ -284,7 +284,7 @@ describe("OpenAI's tools that run at the client, of a plain model over a chat-on
     });
   }
 
-  it('is refused in another environment, where tool_choice names one that is not there, and twice', async () => {
+  it('are rejected in another environment, if declared twice, and if tool_choice names a missing one', async () => {
     await using gateway = await openPlain();
     const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, object][] = [
       [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
+import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
@@ -62,7 +63,7 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
   };
 }
 
-/** A model that calls these one after the other, then says what the last one gave. */
+/** A model that makes these calls turn by turn, then repeats the last result. */
 function calling(...calls: { id: string; name: string; arguments: string }[][]) {
   return ({ body }: ProviderRequest, n: number): Script => {
     const toolCalls = calls[n];
@@ -73,8 +74,8 @@ function calling(...calls: { id: string; name: string; arguments: string }[][]) 
 
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
 
-describe('tools that run here, in responses of a plain model', () => {
-  it('are called as long as nothing else is, over a chat-only provider', async () => {
+describe('hosted tools in responses of a plain model', () => {
+  it('are called in a loop until the model answers, over a chat-only provider', async () => {
     await using gateway = await openPlain(calling([SEARCH], [{ ...SEARCH, id: 'call_t' }]));
     const response = await gateway.ann.responses.create({
       model: 'plain',
@@ -83,8 +84,8 @@ describe('tools that run here, in responses of a plain model', () => {
       tool_choice: 'required',
     });
     assert.deepEqual(typesOf(response), ['message', 'web_search_call', 'web_search_call', 'message']);
-    const [begun, called, , last] = response.output;
-    assert.ok(begun?.type === 'message' && begun.status === 'completed');
+    const [intro, called, , last] = response.output;
+    assert.ok(intro?.type === 'message' && intro.status === 'completed');
     assert.ok(called?.type === 'web_search_call' && called.status === 'completed');
     assert.deepEqual(called.action, {
       type: 'search',
@@ -95,20 +96,41 @@ describe('tools that run here, in responses of a plain model', () => {
     assert.ok(last?.type === 'message' && last.content[0]?.type === 'output_text');
     assert.match(last.content[0].text, /^Found: .*A city in Japan/s);
     assert.equal(response.usage?.output_tokens, 60);
-    const asked = gateway.provider.requests.map(({ body }) => body);
+    const bodies = gateway.provider.requests.map(({ body }) => body);
     assert.deepEqual(
-      asked.map(({ tool_choice }) => tool_choice),
+      bodies.map(({ tool_choice }) => tool_choice),
       ['required', undefined, undefined],
     );
     assert.deepEqual(
-      asked[2]?.messages?.map(({ role }) => role),
+      bodies[2]?.messages?.map(({ role }) => role),
       ['user', 'assistant', 'tool', 'assistant', 'tool'],
     );
-    // A provider finds what it has read again at the beginning of each request.
-    assert.deepEqual(asked[2]?.messages?.slice(0, 3), asked[1]?.messages);
+    // Each request starts with the one before, so the provider can cache the prefix.
+    assert.deepEqual(bodies[2]?.messages?.slice(0, 3), bodies[1]?.messages);
   });
 
-  it('are streamed with the events of OpenAI, and followed up with all that was found', async () => {
+  it('a call of a tool that nobody offered is refused, since no client could answer it', async () => {
+    const unknown = { id: 'call_u', name: 'open_url', arguments: '{"url":"https://example.org/"}' };
+    for (const tools of [[{ type: 'web_search' as const }], [LOOK_UP]]) {
+      await using gateway = await openPlain(calling([unknown]));
+      const response = await gateway.ann.responses.create({ model: 'plain', input: 'Where?', tools });
+      assert.deepEqual([response.status, typesOf(response)], ['completed', ['message', 'message']]);
+      const name = tools[0] === LOOK_UP ? 'look_up' : 'web_search';
+      assert.equal(
+        response.output_text,
+        `Let me see. Found: There is no tool named open_url. Available tools: ${name}.`,
+      );
+    }
+    // A model that goes on calling it is told three times; then the client has to know.
+    await using stubborn = await openPlain(() => turn({ toolCalls: [unknown] }));
+    const last = await stubborn.ann.responses.create({ model: 'plain', input: 'Where?', tools: [LOOK_UP] });
+    assert.deepEqual(
+      [last.status, typesOf(last), stubborn.provider.requests.length],
+      ['completed', ['function_call'], 4],
+    );
+  });
+
+  it('are streamed with OpenAI’s events, and a follow-up sees their results', async () => {
     await using gateway = await openPlain(calling([SEARCH]));
     const stream = await gateway.ann.responses.create({
       model: 'plain',
@@ -148,7 +170,7 @@ describe('tools that run here, in responses of a plain model', () => {
     assert.equal(gateway.provider.requests[2]?.body.tools, undefined);
   });
 
-  it('are made before a function of the client that was called beside them ends the response', async () => {
+  it('run before a function call of the same turn ends the response', async () => {
     await using gateway = await openPlain(calling([{ id: 'call_f', name: 'look_up', arguments: '{}' }, SEARCH]));
     const tools: OpenAI.Responses.Tool[] = [LOOK_UP, { type: 'web_search' }];
     const first = await gateway.ann.responses.create({ model: 'plain', input: 'Where?', tools });
@@ -178,7 +200,7 @@ describe('tools that run here, in responses of a plain model', () => {
     );
   });
 
-  it('are bounded by max_tool_calls and max_output_tokens', async () => {
+  it('are limited by max_tool_calls and max_output_tokens', async () => {
     await using gateway = await openPlain(calling([SEARCH, { ...SEARCH, id: 'call_t' }], [SEARCH]));
     const ask = { model: 'plain', input: 'Where?', tools: [{ type: 'web_search' as const }] };
     const bounded = await gateway.ann.responses.create({ ...ask, max_tool_calls: 1 });
@@ -194,7 +216,7 @@ describe('tools that run here, in responses of a plain model', () => {
     assert.equal(other.provider.requests.length, 1);
   });
 
-  it('may be those of an MCP server of the request, for keys that may attach one', async () => {
+  it('can come from an MCP server of the request, if the key may attach one', async () => {
     await using gateway = await openPlain(calling([{ id: 'call_m', name: 'desk.echo', arguments: '{"a":1}' }]));
     const server = { type: 'mcp' as const, server_label: 'desk', server_url: gateway.mcp.url };
     const tools = [
@@ -215,7 +237,7 @@ describe('tools that run here, in responses of a plain model', () => {
     });
   });
 
-  it('are chosen from as tool_choice says, and refused where they are not there', async () => {
+  it('follow tool_choice, which is rejected if it names a missing tool', async () => {
     await using gateway = await openPlain(() => turn({ text: 'Yes.' }));
     const tools: OpenAI.Responses.Tool[] = [
       LOOK_UP,
@@ -252,7 +274,7 @@ describe('tools that run here, in responses of a plain model', () => {
     }
   });
 
-  it('are not called where none may be, whatever the model does', async () => {
+  it('are not called with tool_choice: none, even if the model calls them', async () => {
     await using gateway = await openPlain(() => turn({ text: 'No need.', toolCalls: [SEARCH] }));
     const ask = { model: 'plain', input: 'Hi', tools: [LOOK_UP, { type: 'web_search' as const }] };
     const { output } = await gateway.ann.responses.create({ ...ask, tool_choice: 'none' });
@@ -262,7 +284,7 @@ describe('tools that run here, in responses of a plain model', () => {
     );
   });
 
-  it('are not called for ever', async function () {
+  it('are not called forever', async function () {
     // A hundred turns.
     this.timeout(patience(30));
     await using gateway = await openPlain(() => turn({ toolCalls: [SEARCH] }));
@@ -273,8 +295,35 @@ describe('tools that run here, in responses of a plain model', () => {
     const before = gateway.provider.requests.length;
     const bounded = await gateway.ann.responses.create({ ...ask, max_tool_calls: 1 });
     assert.deepEqual([bounded.status, bounded.output.length], ['failed', 1]);
-    const asked = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
-    assert.deepEqual(asked.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
-    assert.ok(asked.length < 12, `${asked.length} turns`);
+    const choicesSent = gateway.provider.requests.slice(before).map(({ body }) => body.tool_choice ?? 'auto');
+    assert.deepEqual(choicesSent.slice(0, 5), ['auto', 'auto', 'auto', 'auto', 'none']);
+    assert.ok(choicesSent.length < 12, `${choicesSent.length} turns`);
+  });
+});
+
+describe('the tool runner of the official SDK, which refuses every item that is not as OpenAI has it', () => {
+  it('runs functions beside searches, a program with an error and calls that it approves', async function () {
+    // Python starts.
+    this.timeout(patience(30));
+    const calls = [
+      SEARCH,
+      { id: 'call_p', name: 'execute_python', arguments: '{"code":"1/0"}' },
+      { id: 'call_l', name: 'look_up', arguments: '{}' },
+      { id: 'call_e', name: 'wiki__echo', arguments: '{}' },
+    ];
+    await using gateway = await openPlain((request, n) => calling(...calls.map((call) => [call]))(request, n % 5));
+    const runner = new ResponsesToolRunner({ functions: [{ tool: LOOK_UP, execute: () => 'seen' }] });
+    const tools: OpenAI.Responses.Tool[] = [
+      { type: 'web_search' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+      { type: 'mcp', server_label: 'wiki', server_url: gateway.mcp.url, require_approval: 'always' },
+    ];
+    for (const options of [{ stream: false }, { stream: true, eager: true }]) {
+      const asked: string[] = [];
+      const approveMcp = ({ name }: { name: string }) => asked.push(name) > 0;
+      const request = { model: 'plain', input: 'Go.', tools, include: ['reasoning.encrypted_content' as const] };
+      const response = await runner.run(gateway.ann, request, { ...options, approveMcp });
+      assert.deepEqual([response.status, response.output_text, asked], ['completed', 'Found: again', ['echo']]);
+    }
   });
 });

@@ -27,7 +27,7 @@ const message = (n: number, phase: string, text: string) => ({
 });
 const OUTPUT = [thought(0), message(1, 'commentary', 'I look.'), message(2, 'final_answer', '{"it":"is"}')];
 
-/** A turn of OpenAI's Responses API. */
+/** A turn in the events of OpenAI's Responses API. */
 function turnOf(output: typeof OUTPUT) {
   const events = output.flatMap((item, output_index) => {
     const { content, summary } = item as { content?: { text: string }[]; summary?: { text: string }[] };
@@ -43,7 +43,7 @@ function turnOf(output: typeof OUTPUT) {
   return frames([...events, { type: 'response.completed', response }], { done: false });
 }
 
-/** The same, broken off before its last event. */
+/** The steps of a turn, broken off before the last event. */
 function cutOff(script: Script | undefined): Step[] {
   return (script?.steps ?? []).flatMap((step): Step[] => {
     if (step.do !== 'send') return [{ do: 'cut' }];
@@ -59,7 +59,7 @@ function saidIn({ output }: OpenAI.Responses.Response) {
   });
 }
 
-describe('an answer whose provider tells notes of the model apart', () => {
+describe('an answer whose provider marks messages as commentary or final answer', () => {
   let provider: ScriptedProvider;
   let gateway: Gateway;
   let client: OpenAI;
@@ -90,7 +90,7 @@ describe('an answer whose provider tells notes of the model apart', () => {
 
   const ask = { model: 'plain', tools: [TOOL], include: ['reasoning.encrypted_content' as const] };
 
-  it('has a message for each, streamed and whole, and goes back as it was', async () => {
+  it('has one message for each phase, and sends them back unchanged', async () => {
     const response = await client.responses.stream({ ...ask, input: 'Is it?' }).finalResponse();
     assert.deepEqual(saidIn(response), [
       ['commentary', 'I look.'],
@@ -108,7 +108,7 @@ describe('an answer whose provider tells notes of the model apart', () => {
     for (const { body } of provider.requests.slice(-2)) assert.deepEqual(Object(body).input.slice(1, -1), bare);
   });
 
-  it('has them as thoughts in a chat completion, streamed as whole', async () => {
+  it('shows commentary as thoughts in a chat completion, streamed and unstreamed', async () => {
     const chat = {
       model: 'plain',
       messages: [{ role: 'user' as const, content: 'Is it?' }],
@@ -119,21 +119,21 @@ describe('an answer whose provider tells notes of the model apart', () => {
       { ...choice?.message },
       { role: 'assistant', content: '{"it":"is"}', refusal: null, reasoning_content: 'I think.\n\nI look.' },
     );
-    const told = { content: '', reasoning_content: '' };
+    const joined = { content: '', reasoning_content: '' };
     for await (const chunk of await client.chat.completions.create({ ...chat, stream: true })) {
-      const { content = '', reasoning_content = '' } = { ...chunk.choices[0]?.delta } as Partial<typeof told>;
-      told.content += content;
-      told.reasoning_content += reasoning_content;
+      const { content = '', reasoning_content = '' } = { ...chunk.choices[0]?.delta } as Partial<typeof joined>;
+      joined.content += content;
+      joined.reasoning_content += reasoning_content;
     }
-    assert.deepEqual(told, { content: '{"it":"is"}', reasoning_content: 'I think.\n\nI look.' });
+    assert.deepEqual(joined, { content: '{"it":"is"}', reasoning_content: 'I think.\n\nI look.' });
   });
 
-  it('has them apart where its provider breaks off between them', async () => {
+  it('keeps the phases apart if the provider breaks off between them', async () => {
     const texts = ['I look at it once more.', '{"it":"is"}'];
     const [note, answer] = ['commentary', 'final_answer'].map((phase, n) => turnOf([message(n, phase, `${texts[n]}`)]));
-    const asked = provider.requests.length;
+    const requestsBefore = provider.requests.length;
     provider.respond = (_, n) => {
-      if (n > asked) return answer ?? turnOf(OUTPUT);
+      if (n > requestsBefore) return answer ?? turnOf(OUTPUT);
       return { status: 200, headers: { 'content-type': 'text/event-stream' }, ...note, steps: [...cutOff(note)] };
     };
     const response = await client.responses.create({ ...ask, input: 'Is it?' });

@@ -24,7 +24,7 @@ const WEATHER = {
   strict: null,
 };
 
-/** Answers with a call of the first function that is offered, and with a text once there is a result. */
+/** Calls get_weather if tools are offered, and answers with a text once there is a result. */
 function weatherModel({ body }: ProviderRequest): Script {
   const last = body.messages?.at(-1);
   if (body.tools?.length && last?.role === 'user') {
@@ -68,7 +68,7 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
 }
 
 describe('responses of a plain model over a chat-only provider', () => {
-  it('are answered whole by default, and are kept', async () => {
+  it('are returned whole by default, and are stored', async () => {
     await using gateway = await openPlain();
     const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', instructions: 'Be short.' });
     assert.equal(response.status, 'completed');
@@ -83,7 +83,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(items.data.length, 1);
   });
 
-  it('call functions of the client, and go on with their outputs by id and by the whole input', async () => {
+  it('call functions of the client, and continue with their outputs by id and by the whole input', async () => {
     await using gateway = await openPlain();
     const first = await gateway.ann.responses.create({ model: 'plain', input: 'Weather in Kyoto?', tools: [WEATHER] });
     assert.deepEqual(
@@ -111,21 +111,21 @@ describe('responses of a plain model over a chat-only provider', () => {
       tools: [WEATHER],
     });
     assert.equal(again.output_text, 'It says: 21 degrees');
-    const asked = { role: 'user', content: 'Weather in Kyoto?' };
+    const userMessage = { role: 'user', content: 'Weather in Kyoto?' };
     for (const repeated of [
       [...first.output, output],
-      [asked, call, output],
+      [userMessage, call, output],
     ]) {
       const { output_text } = await gateway.ann.responses.create({
         ...{ model: 'plain', previous_response_id: first.id, tools: [WEATHER] },
         input: repeated as OpenAI.Responses.ResponseInput,
       });
-      assert.equal(output_text, 'It says: 21 degrees', 'as clients go on that repeat what the response has');
+      assert.equal(output_text, 'It says: 21 degrees', 'clients may repeat items that the response has');
     }
     const [, byId, whole, , repeating] = gateway.provider.requests;
-    const told = repeating?.body.messages?.map(({ role }) => role);
-    assert.deepEqual(told, ['user', 'user', 'assistant', 'tool']);
-    // What the provider wants back of its thoughts is known to the gateway alone.
+    const roles = repeating?.body.messages?.map(({ role }) => role);
+    assert.deepEqual(roles, ['user', 'user', 'assistant', 'tool']);
+    // Only the gateway knows the thoughts that go back to the provider.
     const [question, { reasoning_content: thought, ...said }, result] = byId?.body.messages ?? [];
     assert.equal(thought, 'I ask.');
     assert.deepEqual(whole?.body.messages, [question, said, result]);
@@ -140,7 +140,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('stream the events of OpenAI, and are read again byte for byte from every place', async () => {
+  it('stream OpenAI’s events, and can be replayed byte for byte from any event', async () => {
     await using gateway = await openPlain();
     const headers = { authorization: 'Bearer sk-ann-0123456789abcdef', 'content-type': 'application/json' };
     const body = JSON.stringify({ model: 'plain', input: 'Weather?', tools: [WEATHER], stream: true });
@@ -169,7 +169,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('are incomplete where the provider stops at the length or its content filter', async () => {
+  it('are incomplete if the provider stops at the length limit or its content filter', async () => {
     await using gateway = await openPlain((_request, n) =>
       turn({ text: 'Half a sen', finish: n === 0 ? 'length' : 'content_filter' }),
     );
@@ -185,7 +185,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(types.at(-1), 'response.incomplete');
   });
 
-  it('go on in place where the provider breaks off in the middle of a text', async () => {
+  it('continue in place if the provider breaks off in the middle of a text', async () => {
     await using gateway = await openPlain((_request, n) =>
       n === 0 ? cutAfter(4, { text: 'one two three four five six seven eight' }) : turn({ text: ' and the rest.' }),
     );
@@ -195,7 +195,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(response.output.length, 1);
   });
 
-  it('send what a request says of tools, thinking and form', async () => {
+  it('pass on tool_choice, parallel_tool_calls, reasoning effort and text format', async () => {
     await using gateway = await openPlain(() => turn({ text: '{}' }));
     await gateway.ann.responses.create({
       model: 'plain',
@@ -216,14 +216,14 @@ describe('responses of a plain model over a chat-only provider', () => {
     });
   });
 
-  it('tell how probable their tokens are, as the text of each is shown', async () => {
+  it('return logprobs for exactly the text that is shown', async () => {
     const probable = (token: string, bytes: number[] | null = null) => ({
       token,
       logprob: -0.5,
       bytes,
       top_logprobs: ['a', 'b', 'c'].map((other) => ({ token: other, logprob: -2, bytes: null })),
     });
-    const said = (content: string, ...tokens: object[]) => {
+    const chunkWith = (content: string, ...tokens: object[]) => {
       const whole = chunk({ content }) as { choices: object[] };
       return { ...whole, choices: [{ ...whole.choices[0], logprobs: { content: tokens } }] };
     };
@@ -233,16 +233,16 @@ describe('responses of a plain model over a chat-only provider', () => {
     ];
     await using gateway = await openPlain(() =>
       frames([
-        said('<thi', probable('<thi')),
-        said('nk>Hello</think>', ...['nk>', 'Hello', '</think>', '\n'].map((token) => probable(token))),
-        said('Hello', probable('Hel'), probable('lo')),
-        said('', probable('\\xf0\\x9f', first)),
-        said('😀', probable('\\x98\\x80', second), { token: 'x'.repeat(9999), logprob: 0 }, [], { token: 1 }),
+        chunkWith('<thi', probable('<thi')),
+        chunkWith('nk>Hello</think>', ...['nk>', 'Hello', '</think>', '\n'].map((token) => probable(token))),
+        chunkWith('Hello', probable('Hel'), probable('lo')),
+        chunkWith('', probable('\\xf0\\x9f', first)),
+        chunkWith('😀', probable('\\x98\\x80', second), { token: 'x'.repeat(9999), logprob: 0 }, [], { token: 1 }),
         chunk({}, 'stop'),
       ]),
     );
-    const asked = { model: 'plain', input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
-    const stream = gateway.ann.responses.stream(asked);
+    const body = { model: 'plain', input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
+    const stream = gateway.ann.responses.stream(body);
     const deltas: unknown[] = [];
     for await (const event of stream) if (event.type === 'response.output_text.delta') deltas.push(...event.logprobs);
     const response = await stream.finalResponse();
@@ -250,8 +250,8 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.ok(part?.type === 'output_text');
     assert.equal(part.text, 'Hello😀');
     assert.deepEqual(deltas, part.logprobs);
-    const told = (part.logprobs ?? []).map(({ token, bytes, top_logprobs: { length } }) => [token, bytes, length]);
-    assert.deepEqual(told, [
+    const tokens = (part.logprobs ?? []).map(({ token, bytes, top_logprobs: { length } }) => [token, bytes, length]);
+    assert.deepEqual(tokens, [
       ['Hel', [72, 101, 108], 2],
       ['lo', [108, 111], 2],
       ['\\xf0\\x9f', first, 2],
@@ -269,7 +269,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual([logprobs, top_logprobs], [true, 2]);
   });
 
-  it('tell outputs that no call waits for as data, where they stand', async () => {
+  it('turn tool outputs without a waiting call into text, in their place', async () => {
     await using gateway = await openPlain();
     const output = (call_id: string, said: string) => ({
       type: 'function_call_output' as const,
@@ -296,7 +296,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.match(messages[4].content, /<tool_result>\n22 degrees/);
   });
 
-  it('tell what was put into the cache of a provider', async () => {
+  it('report the tokens that were written to the provider’s cache', async () => {
     const details = { cached_tokens: 4, cache_write_tokens: 5 };
     const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18, prompt_tokens_details: details };
     await using gateway = await openPlain(() => turn({ text: 'Hello.', usage }));
@@ -304,7 +304,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual(response.usage?.input_tokens_details, details);
   });
 
-  it('may be asked by a system message alone, of a provider that speaks Messages too', async () => {
+  it('accept a system message alone, from a provider of the Messages API too', async () => {
     const strict = strictMessages(0, { thinks: 'adaptive' });
     await using gateway = await openPlain((request) => strict.respond(request));
     for (const content of ['Greet us.', [{ type: 'input_text' as const, text: 'Greet us.' }]]) {
@@ -317,38 +317,38 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual(strict.refusals, []);
   });
 
-  it('have no probabilities of tokens where no provider tells them, and say so', async () => {
-    const asked = { input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
+  it('have no logprobs if the provider does not support them, and say so', async () => {
+    const fields = { input: 'Hi', top_logprobs: 2, include: ['message.output_text.logprobs' as const] };
     await using gateway = await openPlain(({ body, path }) => {
       if (path.endsWith('/messages')) return status(400);
       return 'logprobs' in body
         ? status(400, { message: "'logprobs' is not supported with this model." })
         : turn({ text: 'Hello there.' });
     });
-    const refused = await gateway.ann.responses.create({ ...asked, model: 'plain' });
+    const refused = await gateway.ann.responses.create({ ...fields, model: 'plain' });
     assert.equal(refused.output_text, 'Hello there.');
     assert.match(JSON.stringify(refused), /"parameter_adapted".*"param":"top_logprobs"/);
     const mute = await fetch(`${gateway.url}/v1/responses`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-ann-0123456789abcdef', 'content-type': 'application/json' },
-      body: JSON.stringify({ ...asked, model: 'mute', background: true }),
+      body: JSON.stringify({ ...fields, model: 'mute', background: true }),
     });
     assert.equal(mute.headers.get('x-ignored-parameters'), 'top_logprobs, include[0]');
-    await assert.rejects(gateway.ann.responses.create({ ...asked, model: 'plain', top_logprobs: 21 }), {
+    await assert.rejects(gateway.ann.responses.create({ ...fields, model: 'plain', top_logprobs: 21 }), {
       status: 400,
       param: 'top_logprobs',
     });
   });
 
-  it('run in the background, and are listed, cancelled and deleted like any run', async () => {
+  it('run in the background, can be streamed, and can be deleted', async () => {
     await using gateway = await openPlain();
     const { id, status } = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', background: true });
     assert.equal(status, 'in_progress');
     for await (const event of await gateway.ann.responses.retrieve(id, { stream: true })) {
       if (event.type === 'response.completed') assert.equal(event.response.output_text, 'Hello there.');
     }
-    const asked = { model: 'plain', input: 'Hi', background: true, stream: true as const };
-    const events = await Array.fromAsync(await gateway.ann.responses.create(asked));
+    const body = { model: 'plain', input: 'Hi', background: true, stream: true as const };
+    const events = await Array.fromAsync(await gateway.ann.responses.create(body));
     const [first, last] = [events.at(0), events.at(-1)];
     assert.ok(first?.type === 'response.created' && last?.type === 'response.completed');
     assert.deepEqual([first.response.background, last.response.output_text], [true, 'Hello there.']);
@@ -356,7 +356,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     await assert.rejects(gateway.ann.responses.retrieve(id), { status: 404 });
   });
 
-  it('take part in a conversation, with their functions', async () => {
+  it('take part in a conversation, with their function calls', async () => {
     await using gateway = await openPlain();
     const { id: conversation } = await gateway.ann.conversations.create({});
     const ask = { model: 'plain', conversation, tools: [WEATHER] };
@@ -371,20 +371,20 @@ describe('responses of a plain model over a chat-only provider', () => {
     );
   });
 
-  it('tell apart what has the same id, make one call where one is asked for, and refuse what asks nothing', async () => {
+  it('keep repeated call ids apart, honour parallel_tool_calls: false, and reject an empty input', async () => {
     const twice = [0, 1].map((n) => ({ id: 'call_1', name: 'get_weather', arguments: `{"n":${n}}` }));
     const odd = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":' }];
     await using gateway = await openPlain(({ body }) => {
-      const said = body.messages?.at(-1)?.content;
-      if (said === 'Oddly.') return turn({ reasoning: 'I ask.', toolCalls: odd });
-      return said === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' });
+      const question = body.messages?.at(-1)?.content;
+      if (question === 'Oddly.') return turn({ reasoning: 'I ask.', toolCalls: odd });
+      return question === 'Twice.' ? turn({ toolCalls: twice }) : turn({ text: 'So.' });
     });
     const ask = (fields: object) => gateway.ann.responses.create({ model: 'plain', ...fields });
     const call = { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' };
     const output = { type: 'function_call_output', call_id: 'a', output: 'first' };
     const user = { role: 'user', content: 'Hi' };
     await ask({ input: [user, call, call, output, { ...output, output: 'second' }] });
-    // Of one turn, a provider could not tell them apart.
+    // In one turn a provider could not tell them apart.
     assert.deepEqual(
       gateway.provider.requests[0]?.body.messages?.map(({ role, content }) => (role === 'tool' ? content : role)),
       ['user', 'assistant', 'first', 'assistant', 'second'],
@@ -393,12 +393,12 @@ describe('responses of a plain model over a chat-only provider', () => {
     const both = await ask({ input: 'Twice.', tools });
     const one = await ask({ input: 'Twice.', tools, parallel_tool_calls: false });
     assert.deepEqual([both.output.length, one.output.length], [2, 1]);
-    // What was left out is not waited for.
+    // The dropped call needs no output.
     const [made] = one.output;
     assert.ok(made?.type === 'function_call');
     const next = { previous_response_id: one.id, input: [{ ...output, call_id: made.call_id }] };
     assert.equal((await ask(next)).output_text, 'So.');
-    // Arguments are the client's to judge; thoughts are shown as summaries where that is asked for.
+    // Invalid arguments pass to the client; thoughts are shown as summaries on request.
     const oddly = await ask({ input: 'Oddly.', tools, reasoning: { summary: 'auto' } });
     const [thought, written] = oddly.output;
     assert.ok(thought?.type === 'reasoning' && written?.type === 'function_call');
@@ -419,9 +419,9 @@ describe('responses of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('refuse in a part of its own, streamed, whole and cut, and go on from there', async () => {
-    const said = ['I cannot', ' say', ' that.'];
-    const refusing = [...said.map((refusal) => chunk({ refusal })), chunk({}, 'stop')];
+  it('return a refusal as its own content part, also after a cut, and continue from it', async () => {
+    const pieces = ['I cannot', ' say', ' that.'];
+    const refusing = [...pieces.map((refusal) => chunk({ refusal })), chunk({}, 'stop')];
     await using gateway = await openPlain((_, n) => {
       if (n === 1) return frames(refusing.slice(0, 2), { done: false });
       return n === 2 ? turn({ text: ' that.' }) : frames(refusing);
@@ -441,7 +441,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     const [message] = (await gateway.ann.responses.retrieve(whole.id)).output;
     assert.ok(message?.type === 'message');
     assert.deepEqual(message.content, content);
-    // Cut in the middle, it is continued in place.
+    // A refusal that was cut is continued in place.
     const [cut] = (await gateway.ann.responses.create({ model: 'plain', input: 'Tell.' })).output;
     assert.deepEqual(cut?.type === 'message' && cut.content, content);
     await gateway.ann.responses.create({ model: 'plain', input: 'Why?', previous_response_id: whole.id });
@@ -451,13 +451,13 @@ describe('responses of a plain model over a chat-only provider', () => {
     }
   });
 
-  it('fail where the provider calls a tool without a name and says nothing else', async () => {
+  it('fail if the provider calls a tool without a name and sends nothing else', async () => {
     await using gateway = await openPlain(() => turn({ toolCalls: [{ id: 'call_1', name: '', arguments: '{}' }] }));
     const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', tools: [WEATHER] });
     assert.deepEqual([response.status, response.error?.code], ['failed', 'upstream_error']);
   });
 
-  it('call functions in namespaces by both names; a search of the provider is left out and named', async () => {
+  it('call functions in namespaces by both names, and report an unsupported web_search as ignored', async () => {
     await using gateway = await openPlain(({ body }) => {
       const offered = body.tools?.map((tool) => tool.function.name) ?? [];
       return body.messages?.at(-1)?.role === 'tool'
@@ -484,7 +484,7 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(sent?.messages?.[1].tool_calls[0].function.name, sent?.tools?.[1].function.name);
   });
 
-  it('find functions that are deferred before they call them', async () => {
+  it('load deferred functions by tool_search before calling them', async () => {
     await using gateway = await openPlain(({ body }) => {
       const calls =
         body.tools?.map((tool, n) => ({ id: `call_${n}`, name: tool.function.name, arguments: '{}' })) ?? [];
@@ -506,13 +506,13 @@ describe('responses of a plain model over a chat-only provider', () => {
     const { output, id } = await stream.finalResponse();
     const search = ['tool_search_call', 'tool_search_output', 'function_call'];
     assert.deepEqual(events, [...search, ...search, 'function_call']);
-    const told = { call_id: null, execution: 'server', status: 'completed' };
+    const hostedFields = { call_id: null, execution: 'server', status: 'completed' };
     const [called, found, weather, , group, find, plain] = output;
     assert.deepEqual(
       { ...called, id: '' },
-      { id: '', type: 'tool_search_call', arguments: { paths: ['get_weather'] }, ...told },
+      { id: '', type: 'tool_search_call', arguments: { paths: ['get_weather'] }, ...hostedFields },
     );
-    assert.deepEqual({ ...found, id: '' }, { id: '', type: 'tool_search_output', tools: [deferred], ...told });
+    assert.deepEqual({ ...found, id: '' }, { id: '', type: 'tool_search_output', tools: [deferred], ...hostedFields });
     assert.ok(group?.type === 'tool_search_output' && group.tools[0]?.type === 'namespace');
     assert.deepEqual([group.tools[0].name, group.tools[0].tools[0]?.name], ['crm', 'find']);
     const names = [weather, find, plain].map((item) => item?.type === 'function_call' && [item.namespace, item.name]);
@@ -524,10 +524,10 @@ describe('responses of a plain model over a chat-only provider', () => {
     const outputs = [0, 1, 2].map((n) => {
       return { type: 'function_call_output' as const, call_id: `call_${n}`, output: `It is ${n}.` };
     });
-    // As clients send them back: with the items, with references to them, and by the response's id.
+    // Clients send them back as items, as references to them, and by the response's id.
     const references = output.map((item) => ({ type: 'item_reference' as const, id: item.id ?? '' }));
-    for (const said of [output as OpenAI.Responses.ResponseInput, references]) {
-      const next = await gateway.ann.responses.create({ ...ask, input: [...said, ...outputs] });
+    for (const items of [output as OpenAI.Responses.ResponseInput, references]) {
+      const next = await gateway.ann.responses.create({ ...ask, input: [...items, ...outputs] });
       assert.equal(next.output_text, 'Done.');
       const sent = gateway.provider.requests.at(-1)?.body;
       const [turned] = sent?.messages ?? [];

@@ -15,14 +15,14 @@ import {
 type Input = OpenAI.Responses.ResponseInputItem[];
 
 const KEY = 'sk-truncation-0123456789';
-/** Characters of the conversation that the provider reads. */
-const MOST = 9000;
+/** The longest conversation that the provider accepts, in characters. */
+const MAX_LENGTH = 9000;
 
-/** Refuses what is too long, as OpenAI does. */
+/** Refuses a conversation that is too long, as OpenAI does. */
 function narrow({ body }: ProviderRequest): Script {
   const length = JSON.stringify(body.messages).length;
-  if (length <= MOST) return turn({ text: 'Read.' });
-  const message = `This model's maximum context length is ${MOST} tokens. Your messages have ${length}.`;
+  if (length <= MAX_LENGTH) return turn({ text: 'Read.' });
+  const message = `This model's maximum context length is ${MAX_LENGTH} tokens. Your messages have ${length}.`;
   return status(400, { body: { error: { message, type: 'invalid_request_error', code: 'context_length_exceeded' } } });
 }
 
@@ -61,7 +61,7 @@ const LONG: Input = [
 ];
 
 describe('truncation of a plain model', () => {
-  it('auto leaves the oldest out until it fits: instructions and the last question stay, calls go with their results', async () => {
+  it('auto drops the oldest items until it fits, keeping instructions, the last question and call pairs', async () => {
     await using plain = await openPlain();
     const response = await plain.client.responses.create({ model: 'plain', input: LONG, truncation: 'auto' });
     assert.deepEqual([response.output_text, response.truncation], ['Read.', 'auto']);
@@ -75,7 +75,7 @@ describe('truncation of a plain model', () => {
       messages.flatMap(({ tool_call_id: id }) => (id === undefined ? [] : [id])),
     );
     assert.ok(called.length > 0 && called.at(-1) === 'call_19', `${called}`);
-    // What is asked later goes on from all of it.
+    // A later request continues from the whole conversation.
     const next = await plain.client.responses.create({
       model: 'plain',
       previous_response_id: response.id,
@@ -85,14 +85,14 @@ describe('truncation of a plain model', () => {
     assert.equal(next.output_text, 'Read.');
   });
 
-  it('auto gives up where what has to stay is too long', async () => {
+  it('auto fails if what has to stay is too long', async () => {
     await using plain = await openPlain();
-    const input = [...LONG, { role: 'user' as const, content: 'x'.repeat(MOST) }];
+    const input = [...LONG, { role: 'user' as const, content: 'x'.repeat(MAX_LENGTH) }];
     const response = await plain.client.responses.create({ model: 'plain', input, truncation: 'auto' });
     assert.deepEqual([response.status, response.error?.code], ['failed', 'context_length_exceeded']);
   });
 
-  it('disabled, the default, leaves nothing out', async () => {
+  it('disabled, the default, drops nothing', async () => {
     await using plain = await openPlain();
     const response = await plain.client.responses.create({ model: 'plain', input: LONG });
     assert.deepEqual([response.status, response.truncation], ['failed', 'disabled']);

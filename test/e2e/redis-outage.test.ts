@@ -11,7 +11,7 @@ import { HEADERS, type Instances, startInstances, submit } from '../support/two-
 /** No request waits longer for a store that does not answer, in milliseconds. */
 const REQUEST_LIMIT_MS = 6000;
 
-describe('while Redis cannot serve', function () {
+describe('gateways while Redis is unavailable', function () {
   // Redis is stopped, and comes back.
   this.timeout(patience(30));
   let redis: RedisServer;
@@ -24,8 +24,8 @@ describe('while Redis cannot serve', function () {
   after(() => stack.disposeAsync());
 
   /**
-   * The gateway with a run whose provider says a word, waits for `goOn`, and says the rest; with another one to be
-   * cancelled and a chat client that will leave, whose providers say a word and never end.
+   * Starts a run whose provider sends a word, waits for `goOn` and sends the rest; another run to be cancelled; and a
+   * chat whose client will disconnect. The provider sends the last two a word and never ends.
    */
   async function openWithRun() {
     const [gateway] = [...instances.gateways.values()];
@@ -61,14 +61,14 @@ describe('while Redis cannot serve', function () {
       gateway,
       id,
       doomed,
-      /** The chat client leaves; resolves when its provider and that of the cancelled run see that nobody listens. */
+      /** Disconnects the chat client; resolves when its call to the provider and that of the cancelled run are aborted. */
       async leave() {
         leaving.abort();
         for (const { closed } of unread) assert.deepEqual(await closed, { left: true });
       },
       reader,
       goOn: () => waiting.resolve(),
-      /** What the provider was asked for the run. */
+      /** The requests that the provider got for the run. */
       asked: () => instances.provider.requests.filter(({ body }) => JSON.stringify(body).includes(input)),
     };
   }
@@ -79,7 +79,7 @@ describe('while Redis cannot serve', function () {
     return await fetch(opened.gateway.url + path, { headers: HEADERS, signal: limit, ...init });
   };
 
-  /** What clients see meanwhile. */
+  /** Asserts what clients see during the outage. */
   async function assertRefused(opened: Opened) {
     const body = JSON.stringify({ model: 'researcher', input: 'Now?', background: true });
     for (const [path, init] of [
@@ -100,7 +100,7 @@ describe('while Redis cannot serve', function () {
     assert.equal((await ask(opened, '/healthz')).status, 200);
   }
 
-  /** The stream that was open all the time: heartbeats, then the rest, and the whole run as one. */
+  /** Asserts that the open stream continued to the end of the run, and that the gateway works again. */
   async function assertGoesOn({ gateway, id, doomed, reader }: Opened) {
     const end = (await reader.end()).at(-1);
     assert.equal(end?.type, 'response.completed');
@@ -127,7 +127,7 @@ describe('while Redis cannot serve', function () {
     return eventually('heartbeats', () => (heartbeats(opened) > before + 1 ? true : undefined));
   };
 
-  it('because it was killed: 503, streams stay open, and its restart loses nothing', async () => {
+  it('because it was killed: requests get 503, streams stay open, and its restart loses nothing', async () => {
     const opened = await openWithRun();
     await redis.kill();
     opened.goOn();
@@ -151,7 +151,7 @@ describe('while Redis cannot serve', function () {
     await assertGoesOn(opened);
   });
 
-  it('because its memory is full: nothing is lost, and it goes on when there is room', async () => {
+  it('because its memory is full: nothing is lost, and runs continue when there is room', async () => {
     const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     await admin.configSet('maxmemory', '1mb');
@@ -167,7 +167,7 @@ describe('while Redis cannot serve', function () {
     await assertGoesOn(opened);
   });
 
-  it('for longer than claims last: those who drive runs keep them, and no step is paid for twice', async () => {
+  it('for longer than a claim lasts: the drivers keep their runs, and no step is paid for twice', async () => {
     const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     const run = `gateway:{${opened.id.replace('resp_', '')}}:run`;
@@ -176,7 +176,7 @@ describe('while Redis cannot serve', function () {
     try {
       await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
       await assertRefused(opened);
-      // Who wants to take it over looks four times a second, has seen it twice and been refused by then.
+      // Other executors look four times a second, so by then they have tried to take the run over and failed.
       await eventually('its claim ran out two seconds ago', async () => {
         const until = Number(await admin.hGet(run, 'until'));
         const [seconds] = await admin.sendCommand<[string, string]>(['TIME']);
@@ -187,11 +187,11 @@ describe('while Redis cannot serve', function () {
       admin.destroy();
     }
     await assertGoesOn(opened);
-    const asked = opened.asked();
-    assert.equal(asked.length, 1, `${asked.map(({ path }) => path)}`);
+    const requests = opened.asked();
+    assert.equal(requests.length, 1, `${requests.map(({ path }) => path)}`);
   });
 
-  it('because its user lost the right to read and write: streams stay open, and it goes on when it is given back', async () => {
+  it('because its user lost its rights: streams stay open, and runs continue when the rights are back', async () => {
     const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     await admin.sendCommand(['ACL', 'SETUSER', 'default', '-@read', '-@write']);
@@ -207,7 +207,7 @@ describe('while Redis cannot serve', function () {
     await assertGoesOn(opened);
   });
 
-  it('because it was made a replica: it goes on when a master is back', async () => {
+  it('because it was made a replica: runs continue when a master is back', async () => {
     const opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();
     await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
@@ -222,7 +222,7 @@ describe('while Redis cannot serve', function () {
     await assertGoesOn(opened);
   });
 
-  it('a gateway that is told to stop still stops in time', async () => {
+  it('still stop in time when told to', async () => {
     const opened = await openWithRun();
     await redis.kill();
     opened.goOn();

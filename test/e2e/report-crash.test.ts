@@ -33,11 +33,11 @@ function configOf(provider: { url: string }, { storeUrl, folder }: { storeUrl: s
 }
 
 const system = ({ body }: ProviderRequest) => String(body.messages?.[0]?.content);
-const asked = ({ body }: ProviderRequest) => JSON.stringify(body.messages);
+const messagesOf = ({ body }: ProviderRequest) => JSON.stringify(body.messages);
 const isSection = (request: ProviderRequest, n: number) =>
-  system(request).startsWith('You write one section') && asked(request).includes(`Write section ${n} of`);
+  system(request).startsWith('You write one section') && messagesOf(request).includes(`Write section ${n} of`);
 
-/** Searches, plans and writes three sections; `once` takes the place of what is said the first time it has something. */
+/** Searches, plans and writes three sections; the first script that `once` returns replaces the usual one. */
 function writer(once: (request: ProviderRequest) => Script | undefined, onwards = ' and on.') {
   let hung = false;
   return (request: ProviderRequest): Script => {
@@ -46,7 +46,7 @@ function writer(once: (request: ProviderRequest) => Script | undefined, onwards 
     if (own) return own;
     for (const n of [1, 2, 3]) {
       if (!isSection(request, n)) continue;
-      return turn({ text: /was interrupted/.test(asked(request)) ? onwards : `Part ${n} [1].` });
+      return turn({ text: /was interrupted/.test(messagesOf(request)) ? onwards : `Part ${n} [1].` });
     }
     if (request.body.tool_choice === 'none') return turn({ text: OUTLINE });
     const hasSearched = request.body.messages?.some(({ role }) => role === 'tool');
@@ -78,7 +78,7 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
     testInterruptions(
       { storeUrl, configOf, files },
       {
-        'goes on in the section that kill -9 cut, and asks for none again that was shown': {
+        'continues in the section that kill -9 cut, and repeats no finished one': {
           seen: says('two'),
           body: body({}),
           respond: writer((request) =>
@@ -93,7 +93,7 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
             assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
           },
         },
-        'shows a chart once and whole behind kill -9 within its block': {
+        'shows a chart once and whole after kill -9 inside its block': {
           seen: says('1642 metres'),
           body: body({ charts: true }),
           respond: writer(
@@ -112,7 +112,7 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
             assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
           },
         },
-        'plans again behind kill -9 in its outline, and looks nothing up again': {
+        'plans again after kill -9 in its outline, and repeats no search': {
           seen: 'response.in_progress',
           reached: outline.promise,
           body: body({}),
@@ -126,7 +126,7 @@ function survives(name: string, storeUrl: Killed['storeUrl']): void {
             assert.equal(requests.length, 2 + 2 + 3);
           },
         },
-        'shows a section that was held back once, behind kill -9 while the next is written': {
+        'shows a section under verification once after kill -9 in the next one': {
           seen: says('## In short'),
           reached: second.promise,
           body: body({ verify: true }),

@@ -21,7 +21,7 @@ const SCHEMA: JsonObject = {
 };
 const ENDLESS: JsonObject = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
 const JSON_SCHEMA = { type: 'json_schema', json_schema: { name: 'year', schema: SCHEMA } };
-/** Between requests that show that a gateway answers: without it they would take a processor for themselves. */
+/** The pause between requests that show that the gateway answers; without it they would take up a processor. */
 const BETWEEN_LOOKS_MS = 20;
 const CITING =
   '🎉 深度 The harbour opened in 1871 [1]. See [the mill](corpus:///mill.md), `x[1]`, and https://made.up/page.';
@@ -86,7 +86,7 @@ describe('structured answers over HTTP', function () {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('come as response_format of chat completions, whole and streamed', async () => {
+  it('follow response_format of chat completions, whole and streamed', async () => {
     for (const question of ['plain', 'repaired']) {
       const whole = await send(gateway, 'POST /v1/chat/completions', {
         body: chat(question, { response_format: JSON_SCHEMA }),
@@ -98,7 +98,7 @@ describe('structured answers over HTTP', function () {
     }
   });
 
-  it('that stay invalid fail: a chat stream ends with an error and never had content', async () => {
+  it('fail if they stay invalid: a chat stream ends with an error and has no content', async () => {
     const chunks = await chunksOf(gateway, chat('never valid', { response_format: JSON_SCHEMA }));
     assert.deepEqual(contentOf(chunks), []);
     const last = chunks.at(-1);
@@ -113,7 +113,7 @@ describe('structured answers over HTTP', function () {
     assert.equal(response.output_text, '');
   });
 
-  it('with a schema that is none are refused, naming the field', async () => {
+  it('are rejected if the schema is invalid, naming the field', async () => {
     const format = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'nonsense' } } };
     const { status, json } = await send(gateway, 'POST /v1/chat/completions', {
       body: chat('plain', { response_format: format }),
@@ -123,7 +123,7 @@ describe('structured answers over HTTP', function () {
     assert.equal(json.error.param, 'response_format.json_schema.schema');
   });
 
-  it('with an endless pattern do not hold the gateway up', async () => {
+  it('do not block the gateway if the schema has an endless pattern', async () => {
     let over = false;
     const running = gateway
       .respond({ input: 'endless', text: { format: { type: 'json_schema', name: 'x', schema: ENDLESS } } })
@@ -146,7 +146,7 @@ describe('structured answers over HTTP', function () {
 describe('citations over HTTP', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
-  it('stand in the chat completion with the ranges of its content, beside what was searched', async () => {
+  it('are in the chat completion with ranges of its content, beside the search results', async () => {
     await using gateway = await openResearchGateway({ model, documents: DOCUMENTS });
     const { json } = await send(gateway, 'POST /v1/chat/completions', { body: chat('cite') });
     const { content, annotations } = messageOf(json);
@@ -176,10 +176,10 @@ describe('citations over HTTP', function () {
   });
 });
 
-describe('a long run of a whole gateway', function () {
+describe('a long run of a gateway', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
-  it('reads a hundred documents of its corpus in a narrow context and tells what each of them says', async () => {
+  it('reads a hundred documents in a narrow context and reports what each of them says', async () => {
     const book = handbook({ chapters: 100, length: 4000 });
     const name = (n: number) => `chapter-${n}.md`;
     const documents = Object.fromEntries(
@@ -215,7 +215,7 @@ describe('a long run of a whole gateway', function () {
 describe('research.reader', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
-  it('reads huge documents on a route of its own', async () => {
+  it('reads huge documents through a route of its own', async () => {
     const book = handbook({ chapters: 1, length: 90_000 });
     await using gateway = await openResearchGateway({
       documents: { 'chapter-1.md': `# Chapter 1\n\n${book.chapter(1)}` },

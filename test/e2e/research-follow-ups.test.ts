@@ -9,7 +9,7 @@ import { hang, type TurnScript } from '../support/scripted-provider.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
 import { patience } from '../support/time-limit.ts';
 
-/** So long that the facts behind it are in no snippet. */
+/** Text so long that the facts after it are in no snippet. */
 const BEFORE = 'Many things are told of this place, and most of them by those who never saw it at all. '.repeat(12);
 
 const DOCUMENTS = {
@@ -18,7 +18,7 @@ const DOCUMENTS = {
   'mill.md': '# Mill\n\nThe mill of Elmsworth burned down in 1902.\n',
 };
 
-/** Reads the documents that the question names; answers with the sentences of each that stand in its context. */
+/** Reads the documents that the question names, and answers with the facts that are in its context. */
 function model(request: SeenRequest, n: number): TurnScript | ReturnType<typeof hang> {
   const question = lastQuestion(request);
   if (question === 'wait') return hang();
@@ -30,13 +30,13 @@ function model(request: SeenRequest, n: number): TurnScript | ReturnType<typeof 
 }
 
 function lastQuestion({ messages }: SeenRequest): string {
-  const asked = messages.findLast(
+  const question = messages.findLast(
     ({ role, content }) => role === 'user' && !content.includes('Now write the final answer'),
   );
-  return asked?.content ?? '';
+  return question?.content ?? '';
 }
 
-/** Facts of the documents as far as they are known, each with the number under which its source is known. */
+/** The facts that the text contains, each with the number of its source. */
 function whatIsKnown(text: string): string {
   const facts = [
     ['harbour', 'opened in 1871'],
@@ -77,7 +77,7 @@ describe('a chain of follow-ups', function () {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('uses and cites earlier sources without fetching them again, under the numbers of the new run', () => {
+  it('uses and cites earlier sources without fetching them again, numbered anew', () => {
     assert.equal(callsOf(second), 1);
     assert.match(second.output_text, /harbour: opened in 1871 \[1\]/);
     assert.match(second.output_text, /bridge: 12 500 vehicles \[2\]/);
@@ -88,14 +88,14 @@ describe('a chain of follow-ups', function () {
     assert.equal(second.previous_response_id, first.id);
   });
 
-  it('shows the model the whole conversation, and what was read as data', async () => {
+  it('shows the model the whole conversation, and earlier sources as fenced data', async () => {
     const third = await gateway.respond({ input: 'And both together?', previous_response_id: second.id });
-    const asked = gateway.seen.at(-1);
+    const lastRequest = gateway.seen.at(-1);
     assert.deepEqual(
-      asked?.messages.map(({ role }) => role),
+      lastRequest?.messages.map(({ role }) => role),
       ['system', 'user', 'assistant', 'user', 'assistant', 'user', 'assistant', 'user'],
     );
-    const system = asked?.messages[0]?.content ?? '';
+    const system = lastRequest?.messages[0]?.content ?? '';
     const fenced = /<tool_result-\w+>\n([\s\S]*)\n<\/tool_result-\w+>/.exec(system)?.[1] ?? '';
     assert.match(fenced, /\[1\] Harbour \(corpus:\/\/\/harbour.md\): .*opened in 1871/);
     assert.match(fenced, /\[2\] Bridge \(corpus:\/\/\/bridge.md\): .*12 500 vehicles/);
@@ -107,7 +107,7 @@ describe('a chain of follow-ups', function () {
     );
   });
 
-  it('goes on after earlier runs were deleted, before and while it runs', async () => {
+  it('continues after earlier runs were deleted, before it starts and while it runs', async () => {
     const start = await gateway.respond({ input: 'read harbour.md' });
     const next = await gateway.respond({ input: 'read bridge.md', previous_response_id: start.id });
     assert.equal((await send(gateway, `DELETE /v1/responses/${start.id}`)).status, 200);
@@ -131,9 +131,9 @@ describe('a chain of follow-ups', function () {
     assert.doesNotMatch(harbour.output_text, /mill/);
   });
 
-  it('is refused where the earlier response is unknown, foreign, deleted, or not completed', async () => {
-    const gone = await gateway.respond({ input: 'read mill.md' });
-    await send(gateway, `DELETE /v1/responses/${gone.id}`);
+  it('is rejected if the earlier response is unknown, another user’s, deleted or not completed', async () => {
+    const deleted = await gateway.respond({ input: 'read mill.md' });
+    await send(gateway, `DELETE /v1/responses/${deleted.id}`);
     const waiting = await send(gateway, 'POST /v1/responses', {
       body: { model: 'deep', input: 'wait', background: true },
     });
@@ -141,7 +141,7 @@ describe('a chain of follow-ups', function () {
     const tries = [
       ['resp_00000000-0000-4000-8000-000000000000', 'ann', 404, 'not_found'],
       ['nonsense', 'ann', 404, 'not_found'],
-      [gone.id, 'ann', 404, 'not_found'],
+      [deleted.id, 'ann', 404, 'not_found'],
       [first.id, 'bob', 404, 'not_found'],
       [running, 'ann', 400, 'invalid_parameter'],
     ] as const;
@@ -164,7 +164,7 @@ describe('a chain of follow-ups', function () {
 describe('a conversation in the input', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
-  it('of several turns is sent as it is, in order, with the question last', async () => {
+  it('is sent unchanged, in order, with the question last', async () => {
     await using gateway = await openResearchGateway({ model, documents: DOCUMENTS });
     const response = await gateway.respond({
       instructions: 'Be brief.',
@@ -188,7 +188,7 @@ describe('a conversation in the input', function () {
     );
   });
 
-  it('may take over the output of an earlier response, and refer to its items', async () => {
+  it('may contain the output items of an earlier response, or references to them', async () => {
     await using gateway = await openResearchGateway({ model, documents: DOCUMENTS });
     const earlier = await gateway.respond({ input: 'read harbour.md' });
     const copied = await gateway.respond({
@@ -198,14 +198,14 @@ describe('a conversation in the input', function () {
     const asReferences = earlier.output.map(({ id }) => ({ type: 'item_reference', id }));
     const referred = await gateway.respond({ input: [...asReferences, { role: 'user', content: 'And now?' }] });
     assert.match(referred.output_text, /opened in 1871/);
-    const asked = gateway.seen.at(-1)?.messages ?? [];
+    const lastMessages = gateway.seen.at(-1)?.messages ?? [];
     assert.deepEqual(
-      asked.map(({ role }) => role),
+      lastMessages.map(({ role }) => role),
       ['system', 'assistant', 'assistant', 'user', 'assistant', 'user'],
       'reasoning is dropped',
     );
     assert.match(
-      asked[1]?.content ?? '',
+      lastMessages[1]?.content ?? '',
       /Result: <tool_result-\w+>\n[\s\S]*opened in 1871[\s\S]*\n<\/tool_result-\w+>/,
     );
     const foreign = await send(gateway, 'POST /v1/responses', {

@@ -33,18 +33,18 @@ const created = z.object({
 });
 
 function survives(name: string, storeUrl: (folder: string) => string): void {
-  describe(`a research that goes on with outputs of functions (${name})`, function () {
+  describe(`a research run that continues with function outputs (${name})`, function () {
     // Gateways are killed and come back; a claim has to run out.
     this.timeout(patience(60));
 
-    it('goes on behind kill -9 in a call that was approved, with its earlier calls', async () => {
+    it('repeats the approved call that kill -9 cut, and keeps the earlier calls of its turn', async () => {
       await using provider = await startScriptedProvider({ respond: script });
       const called = Promise.withResolvers<void>();
-      let told = 0;
+      let calls = 0;
       const tell = () => {
         called.resolve();
         // The first time it never answers.
-        return told++ === 0 ? undefined : { content: [{ type: 'text', text: 'Told.' }] };
+        return calls++ === 0 ? undefined : { content: [{ type: 'text', text: 'Told.' }] };
       };
       const mcp = await startScriptedMcpServer({ tools: { tell: { call: tell } } });
       await using _mcp = mcp;
@@ -85,13 +85,17 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
       });
       const body = { ...ask, previous_response_id: first.id, input: outputs, stream: true };
       const cut = await SseReader.open(address(), post(body));
-      const [begun] = await cut.until((events) => events.some(({ type }) => type === 'response.output_item.added'));
-      assert.ok(begun?.type === 'response.created');
+      const [createdEvent] = await cut.until((events) =>
+        events.some(({ type }) => type === 'response.output_item.added'),
+      );
+      assert.ok(createdEvent?.type === 'response.created');
       await called.promise;
       await gateway.kill();
       await cut.end();
       gateway = await startGatewayProcess(config, { folder: folder.path });
-      const whole = await SseReader.open(`${address()}/${begun.response.id}?stream=true&after=0`, { headers: HEADERS });
+      const whole = await SseReader.open(`${address()}/${createdEvent.response.id}?stream=true&after=0`, {
+        headers: HEADERS,
+      });
       await whole.end();
       const last = whole.events.at(-1);
       assert.ok(last?.type === 'response.completed', `${last?.type}`);
@@ -105,10 +109,10 @@ function survives(name: string, storeUrl: (folder: string) => string): void {
       );
       assert.match(JSON.stringify(last.response.output[0]), /srv\.tell.*Told\./);
       assert.match(JSON.stringify(last.response.output[1]), /limits/);
-      assert.equal(told, 2);
+      assert.equal(calls, 2);
       assert.equal(provider.requests.length, 2);
-      const said = provider.requests[1]?.body.messages?.map(({ role }) => role);
-      assert.deepEqual(said, ['system', 'user', 'assistant', 'tool', 'tool', 'tool']);
+      const roles = provider.requests[1]?.body.messages?.map(({ role }) => role);
+      assert.deepEqual(roles, ['system', 'user', 'assistant', 'tool', 'tool', 'tool']);
     });
   });
 }

@@ -78,8 +78,8 @@ const outputFor = (call: { call_id: string }, output: string) => {
 };
 const EVIDENCE = JSON.stringify({ url: 'https://desk.example/kyoto', title: 'Desk', content: 'The desk agrees.' });
 
-describe('functions of the client in a research', () => {
-  it('stop it five times, and it goes on with its sources, their numbers, its findings and its budget', async () => {
+describe('client functions in research', () => {
+  it('pause a run five times, and it continues with its sources and their numbers', async () => {
     await using gateway = await openGateway();
     const tools = [ASK_DESK];
     let response = await gateway.ann.responses.create({ model: 'deep', input: 'How old is Kyoto?', tools });
@@ -105,17 +105,17 @@ describe('functions of the client in a research', () => {
       ['https://example.org/kyoto', 'https://desk.example/kyoto'],
     );
     assert.equal(gateway.search.requests.length, 1);
-    // Each response has the usage of its own turns.
+    // Each response reports the usage of its own turns.
     assert.equal(first.usage?.input_tokens, 100);
     assert.equal(response.usage?.input_tokens, 200);
-    // What was sent stays the beginning of what is sent next, over responses.
-    const asked = gateway.provider.requests.map(({ body }) => body.messages ?? []);
-    for (const [at, messages] of asked.slice(1, STOPS + 1).entries()) {
-      assert.deepEqual(messages.slice(0, asked[at]?.length), asked[at]);
+    // Each request starts with the one before, across responses.
+    const prompts = gateway.provider.requests.map(({ body }) => body.messages ?? []);
+    for (const [at, messages] of prompts.slice(1, STOPS + 1).entries()) {
+      assert.deepEqual(messages.slice(0, prompts[at]?.length), prompts[at]);
     }
   });
 
-  it('count into one budget', async () => {
+  it('count towards one budget over all responses', async () => {
     await using gateway = await openGateway((request) => {
       if (!offersTools(request)) return turn({ text: 'That is all.' });
       return turn({ toolCalls: [{ id: `call_p${results(request)}`, name: 'ask_desk', arguments: '{}' }] });
@@ -130,7 +130,7 @@ describe('functions of the client in a research', () => {
     assert.equal(response.output_text, 'That is all.');
   });
 
-  it('are answered in chat completions, where call ids name their run', async () => {
+  it('work in chat completions, where call ids identify the run', async () => {
     await using gateway = await openGateway();
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'How old is Kyoto?' }];
     const ask = { model: 'deep', tools: [CHAT_DESK] };
@@ -156,7 +156,7 @@ describe('functions of the client in a research', () => {
     assert.equal(gateway.search.requests.length, 1);
   });
 
-  it('want an output for each call and no other; whoever else names them only tells a story', async () => {
+  it('need one output for each call and no others; another user’s research starts anew', async () => {
     await using gateway = await openGateway();
     const tools = [ASK_DESK];
     const first = await gateway.ann.responses.create({ model: 'deep', input: 'How old?', tools });
@@ -179,15 +179,15 @@ describe('functions of the client in a research', () => {
         (error: Error & { status: number }) => error.status === 400 && message.test(error.message),
       );
     }
-    // The whole thread again, without the id: it goes on all the same. With it, what was asked is not asked again.
+    // The whole thread also continues without the id. With the id, the question is not repeated.
     const whole = [{ role: 'user' as const, content: 'How old?' }, call, outputFor(call, 'Old.')];
     await gateway.ann.responses.create({ model: 'deep', previous_response_id, input: whole, tools });
-    const asked = (gateway.provider.requests.at(-1)?.body.messages ?? []).filter(({ role }) => role === 'user');
-    assert.equal(asked.filter(({ content }) => String(content).includes('How old?')).length, 1);
+    const userMessages = (gateway.provider.requests.at(-1)?.body.messages ?? []).filter(({ role }) => role === 'user');
+    assert.equal(userMessages.filter(({ content }) => String(content).includes('How old?')).length, 1);
     const again = await gateway.ann.responses.create({ model: 'deep', input: whole, tools });
     assert.equal(gateway.search.requests.length, 1);
     assert.equal(callsIn(again).length, 1);
-    // To another user it is context, whose research begins anew.
+    // To another user the thread is only context: the research starts anew.
     const other = await gateway.bob.responses.create({ model: 'deep', input: whole, tools });
     assert.ok(other.output.some(({ type }) => type === 'web_search_call'));
     assert.ok(!again.output.some(({ type }) => type === 'web_search_call'));
@@ -200,7 +200,7 @@ describe('functions of the client in a research', () => {
     );
   });
 
-  it('leave their sources to a question that follows the answer, which begins a research of its own', async () => {
+  it('leave their sources to a question after the answer, which starts a research run of its own', async () => {
     await using gateway = await openGateway((request) => {
       const last = request.body.messages?.findLast(({ role }) => role === 'user');
       return JSON.stringify(last?.content).includes('And Nara?') ? turn({ text: 'I know.' }) : asking(request);
@@ -231,17 +231,17 @@ describe('functions of the client in a research', () => {
       ['https://example.org/kyoto', 'https://desk.example/kyoto'],
     );
     assert.equal(gateway.search.requests.length, 1);
-    // The same thread as a chat: the answer is part of what was said.
+    // The same thread as a chat: the answer is part of the conversation.
     messages.push({ role: 'assistant', content: response.output_text }, { role: 'user', content: 'And Nara?' });
     await gateway.ann.chat.completions.create({ model: 'deep', tools: [CHAT_DESK], messages });
     assert.match(JSON.stringify(gateway.provider.requests.at(-1)?.body.messages), /the desk agrees \[2\]/);
-    // An output of a call that nothing waits for.
+    // An output for a call that does not exist.
     const input = [outputFor({ call_id: 'call_other' }, 'x'), { role: 'user' as const, content: 'So?' }];
     const stray = gateway.ann.responses.create({ model: 'deep', previous_response_id, input, tools });
     await assert.rejects(stray, { status: 400, param: 'input' });
   });
 
-  it('give images to a model that sees them, and so does what is said with them; another one is told of them', async () => {
+  it('can return images to a model with vision, and are described to one without', async () => {
     await using gateway = await openGateway();
     const tools = [ASK_DESK];
     const picture = {
@@ -253,19 +253,19 @@ describe('functions of the client in a research', () => {
     for (const model of ['seeing', 'deep']) {
       const first = await gateway.ann.responses.create({ model, input: 'How old is Kyoto?', tools });
       const input = callsIn(first).map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output }));
-      const said = {
+      const comment = {
         role: 'user' as const,
         content: [{ type: 'input_text' as const, text: 'See mine, too.' }, picture],
       };
-      const asked = (...more: (typeof said)[]) =>
+      const askWith = (...more: (typeof comment)[]) =>
         gateway.ann.responses.create({ model, previous_response_id: first.id, input: [...input, ...more], tools });
-      if (model === 'seeing') await asked(said);
+      if (model === 'seeing') await askWith(comment);
       else {
-        await assert.rejects(asked(said), { status: 400, param: 'input[1].content[1]' });
-        await asked();
+        await assert.rejects(askWith(comment), { status: 400, param: 'input[1].content[1]' });
+        await askWith();
       }
       const sent = gateway.provider.requests.at(-1)?.body.messages ?? [];
-      const told = sent.findLast(({ role }) => role === 'tool')?.content;
+      const toolMessage = sent.findLast(({ role }) => role === 'tool')?.content;
       const shown = sent.slice(-2).filter(({ role, content }) => role === 'user' && Array.isArray(content));
       assert.deepEqual(
         shown.map(({ content }) => content.map(({ type, text }: { type: string; text?: string }) => text ?? type)),
@@ -276,8 +276,8 @@ describe('functions of the client in a research', () => {
             ]
           : [],
       );
-      assert.match(told, model === 'seeing' ? /Look here:\n\(an image, which follows\)/ : /which is not shown/);
-      // The same where the thread came from elsewhere.
+      assert.match(toolMessage, model === 'seeing' ? /Look here:\n\(an image, which follows\)/ : /which is not shown/);
+      // The same holds for a thread that the client brings along.
       const foreign = { type: 'function_call' as const, call_id: 'call_x', name: 'look', arguments: '{}' };
       const thread = [
         { role: 'user' as const, content: 'How old is Kyoto?' },
@@ -290,7 +290,7 @@ describe('functions of the client in a research', () => {
     }
   });
 
-  it('are enough to answer from: nothing says that sources were looked for and not found', async () => {
+  it('are enough to answer from, without a warning about missing sources', async () => {
     await using gateway = await openGateway((request) => {
       if (!offersTools(request) || results(request) > 0) return turn({ text: 'Ready.' });
       return turn({ toolCalls: [{ id: 'call_d', name: 'ask_desk', arguments: '{}' }] });
@@ -303,7 +303,7 @@ describe('functions of the client in a research', () => {
     assert.deepEqual('warnings' in next && next.warnings, []);
   });
 
-  it('leave a bound on tool calls to its response: the next one has its own', async () => {
+  it('have a max_tool_calls that applies to one response: the next one has its own', async () => {
     await using gateway = await openGateway();
     const ask = { model: 'deep', tools: [ASK_DESK], max_tool_calls: 1 };
     const search = { id: 'call_t', name: 'web_search', arguments: '{"queries":["nara"]}' };
@@ -319,7 +319,7 @@ describe('functions of the client in a research', () => {
     assert.equal(callsIn(next).length, 1, 'it researches on, and is not made to answer');
   });
 
-  it('are demanded of the first turn, and refused where they are not there or have a name that is taken', async () => {
+  it('follow tool_choice in the first turn, and are rejected if missing or if their name is taken', async () => {
     await using gateway = await openGateway();
     const ask = { model: 'deep', input: 'How?' };
     await gateway.ann.responses.create({
@@ -343,12 +343,12 @@ describe('functions of the client in a research', () => {
       [offered?.tools?.map((tool) => tool.function.name), offered?.tool_choice],
       [['ask_desk'], 'required'],
     );
-    // A tool that runs here, which the model has by itself or the request names.
+    // A hosted tool, which the model has by default or the request names.
     for (const tools of [[ASK_DESK], [ASK_DESK, { type: 'web_search' as const }]]) {
       const before = gateway.provider.requests.length;
       await gateway.ann.responses.create({ ...ask, tools, tool_choice: { type: 'web_search_preview' } });
-      const asked = gateway.provider.requests[before]?.body;
-      assert.deepEqual(asked?.tool_choice, { type: 'function', function: { name: 'web_search' } });
+      const firstBody = gateway.provider.requests[before]?.body;
+      assert.deepEqual(firstBody?.tool_choice, { type: 'function', function: { name: 'web_search' } });
     }
     for (const [body, param] of [
       [{ tool_choice: 'required' }, 'tool_choice'],
@@ -363,11 +363,11 @@ describe('functions of the client in a research', () => {
       [{ tools: [{ ...ASK_DESK, name: 'ask_user' }] }, 'tools'],
       [{ tools: [ASK_DESK, ASK_DESK] }, 'tools'],
     ] as const) {
-      const asked = gateway.ann.responses.create({
+      const pending = gateway.ann.responses.create({
         ...ask,
         ...body,
       } as OpenAI.Responses.ResponseCreateParamsNonStreaming);
-      await assert.rejects(asked, { status: 400, param });
+      await assert.rejects(pending, { status: 400, param });
     }
     const none = await gateway.ann.responses.create({ ...ask, tools: [ASK_DESK], tool_choice: 'none' });
     assert.deepEqual(none.tools, []);

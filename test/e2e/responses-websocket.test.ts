@@ -63,8 +63,8 @@ async function openPlain(respond: (request: ProviderRequest) => Script = caller)
   return { provider, client, socket, respondTo, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-describe('openai-node on the WebSocket of /v1/responses', () => {
-  it('keeps its input, calls a function and goes on with what is new alone, without storing', async () => {
+describe('openai-node over the WebSocket of /v1/responses', () => {
+  it('preloads input, calls a function and continues with new items only, all with store: false', async () => {
     await using plain = await openPlain();
     const common = {
       model: 'plain',
@@ -73,9 +73,9 @@ describe('openai-node on the WebSocket of /v1/responses', () => {
       include: ['reasoning.encrypted_content' as const],
     };
     const input = [{ role: 'user' as const, content: 'Look it up.' }];
-    const kept = await plain.respondTo({ ...common, input, generate: false });
-    assert.deepEqual([kept.response.output, plain.provider.requests.length], [[], 0]);
-    const called = await plain.respondTo({ ...common, input: [], previous_response_id: kept.response.id });
+    const preloaded = await plain.respondTo({ ...common, input, generate: false });
+    assert.deepEqual([preloaded.response.output, plain.provider.requests.length], [[], 0]);
+    const called = await plain.respondTo({ ...common, input: [], previous_response_id: preloaded.response.id });
     assert.deepEqual(
       called.response.output.map(({ type }) => type),
       ['reasoning', 'function_call'],
@@ -95,12 +95,12 @@ describe('openai-node on the WebSocket of /v1/responses', () => {
       },
       { role: 'tool', tool_call_id: 'call_1', content: '42' },
     ]);
-    for (const { response } of [kept, called, last]) {
+    for (const { response } of [preloaded, called, last]) {
       await assert.rejects(plain.client.responses.retrieve(response.id), { status: 404 });
     }
   });
 
-  it('reads what is stored over HTTP, too, also of a model whose responses are its provider', async () => {
+  it('can retrieve its stored responses over HTTP, for native models too', async () => {
     await using plain = await openPlain(() => turn({ text: 'Hello.' }));
     for (const model of ['plain', 'native']) {
       const { response } = await plain.respondTo({ model, input: 'Hi' });
@@ -108,7 +108,7 @@ describe('openai-node on the WebSocket of /v1/responses', () => {
     }
   });
 
-  it('is told of errors, and goes on', async () => {
+  it('gets an error event for an unknown previous_response_id', async () => {
     await using plain = await openPlain(() => turn({ text: 'Hello.' }));
     const failed = Promise.withResolvers<{ message: string }>();
     plain.socket.on('error', (error) => failed.resolve(error));

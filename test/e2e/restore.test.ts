@@ -14,12 +14,12 @@ import { HEADERS, KEY, submit } from '../support/two-instances.ts';
 const PROGRAM = fileURLToPath(new URL('../../src/research-gateway.js', import.meta.url));
 const DOCUMENT = 'A lighthouse is a tower with a lamp.\n';
 
-/** As docs/operations/backup.md says it. */
-describe('a store that is saved while a gateway uses it, and restored into an empty folder', function () {
+/** Follows docs/operations/backup.md. */
+describe('a store that is backed up while a gateway uses it, and restored into an empty folder', function () {
   // Two gateways and a command are started as processes.
   this.timeout(patience(30));
 
-  it('answers ended runs and files with the same bytes, and goes on with what was open', async () => {
+  it('returns completed runs and files byte for byte, and continues the open run', async () => {
     await using folder = await gatewayFolder();
     await using provider = await startScriptedProvider();
     const goOn = Promise.withResolvers<void>();
@@ -54,9 +54,9 @@ describe('a store that is saved while a gateway uses it, and restored into an em
     const response = await ended(former, first);
     const replay = await read(former, `/v1/responses/${first}?stream=true`);
     assert.match(replay.text, /event: response.completed/);
-    const asked = provider.requests.length;
+    const requestsBefore = provider.requests.length;
     const open = await submit(former, { input: 'What is Elmsworth?' });
-    await provider.waitForRequest(asked + 1);
+    await provider.waitForRequest(requestsBefore + 1);
 
     await mkdir(join(folder.path, 'restored'));
     const config = join(folder.path, 'gateway.yaml');

@@ -7,46 +7,46 @@ import { patience } from '../support/time-limit.ts';
 import { HEADERS, type Instances, startInstances, submit } from '../support/two-instances.ts';
 
 const GRACE_SECONDS = 2;
-/** For a busy machine; a gateway that waits for its store without a limit takes longer. */
+/** Slack for a busy machine; a gateway that waits for its store without a limit takes longer. */
 const SLACK_MS = 6000;
 
-/** How a gateway ended that was told to while its store was slow or cut off. */
+/** How a gateway stopped while its store was slow or cut off. */
 interface Ending {
   code: number | null;
   tookMs: number;
   ids: string[];
-  /** What readers of its runs were sent, once the gateway had closed their streams. */
+  /** What the readers of its runs received until the gateway closed their streams. */
   streams: string[];
 }
 
-describe('a gateway whose store is slow', function () {
+describe('a gateway whose store is slow or cut off', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   let redis: RedisServer;
   let stack: AsyncDisposableStack;
   let endings: Record<'slow' | 'cut', Ending>;
 
-  // Both wait most of the time, so they do it together.
+  // Both gateways wait most of the time, so they stop together.
   before(async function () {
     redis = await redisOrSkip(this);
     stack = new AsyncDisposableStack();
     stack.use(redis);
     const [slow, cut] = await Promise.all([
-      ended(1, (way) => {
-        way.latencyMs = 900;
+      ended(1, (proxy) => {
+        proxy.latencyMs = 900;
       }),
-      ended(2, (way) => way.cut()),
+      ended(2, (proxy) => proxy.cut()),
     ]);
     endings = { slow, cut };
   });
   after(() => stack?.disposeAsync());
 
-  /** A gateway over a way of its own with two runs under way, which is told to stop once the way is spoilt. */
-  async function ended(database: number, spoil: (way: TcpProxy) => void): Promise<Ending> {
-    const way = stack.use(await startTcpProxy(redis.port));
+  /** Starts a gateway behind a proxy of its own with two runs, breaks the proxy and stops the gateway. */
+  async function ended(database: number, breakProxy: (proxy: TcpProxy) => void): Promise<Ending> {
+    const proxy = stack.use(await startTcpProxy(redis.port));
     const instances: Instances = stack.use(
       await startInstances({
-        storeUrl: `redis://127.0.0.1:${way.port}/${database}`,
+        storeUrl: `redis://127.0.0.1:${proxy.port}/${database}`,
         names: ['only'],
         config: { server: { port: 0, shutdown_grace_seconds: GRACE_SECONDS } },
       }),
@@ -57,7 +57,7 @@ describe('a gateway whose store is slow', function () {
     await instances.provider.waitForRequest(2);
     const answers = ids.map((id) => fetch(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS }));
     const readers = (await Promise.all(answers)).map((response) => response.text());
-    spoil(way);
+    breakProxy(proxy);
     const began = performance.now();
     const code = await gateway.terminate();
     return { code, tookMs: performance.now() - began, ids, streams: await Promise.all(readers) };
@@ -69,7 +69,7 @@ describe('a gateway whose store is slow', function () {
     for (const text of streams) assert.doesNotMatch(text, /response\.failed/);
   }
 
-  it('of 900 ms each way stops within its grace with code 0, and its runs go on elsewhere', async () => {
+  it('with 900 ms of latency stops within its grace period with code 0, and its runs complete elsewhere', async () => {
     endsInTime(endings.slow);
     await using next = await startInstances({ storeUrl: `redis://127.0.0.1:${redis.port}/1`, names: ['next'] });
     const gateway = next.gateways.get('next');
@@ -82,5 +82,5 @@ describe('a gateway whose store is slow', function () {
     }
   });
 
-  it('that is cut off altogether stops within its grace with code 0', () => endsInTime(endings.cut));
+  it('that is cut off stops within its grace period with code 0', () => endsInTime(endings.cut));
 });

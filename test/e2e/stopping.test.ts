@@ -6,7 +6,7 @@ import { patience } from '../support/time-limit.ts';
 
 const CHAT = { model: 'deep', stream: true, messages: [{ role: 'user', content: 'What is a run?' }] };
 
-describe('a gateway that is asked to stop', function () {
+describe('a gateway that is told to stop', function () {
   // Gateways are started as processes.
   this.timeout(patience(30));
   let provider: ScriptedProvider;
@@ -31,9 +31,9 @@ describe('a gateway that is asked to stop', function () {
   const start = (server: object): Promise<ProxyGateway> =>
     startProxyGateway({ providers: { scripted: { url: provider.url } }, server });
 
-  it('refuses new work with 503 while a chat completion, which nobody can take over, goes on to its end', async () => {
+  it('refuses new work with 503 while a running chat completion continues to its end', async () => {
     await using gateway = await start({ shutdown_grace_seconds: 20 });
-    const asked = send(gateway, '/chat/completions', { body: CHAT });
+    const pending = send(gateway, '/chat/completions', { body: CHAT });
     await provider.waitForRequest(1);
     const closed = gateway.gateway.close();
 
@@ -45,13 +45,13 @@ describe('a gateway that is asked to stop', function () {
     assert.equal(readiness.status, 503);
 
     release();
-    const payloads = payloadsOf(await (await asked).text());
+    const payloads = payloadsOf(await (await pending).text());
     assert.equal(payloads.at(-1), '[DONE]');
     assert.match(JSON.stringify(payloads), /execution/);
     await closed;
   });
 
-  it('ends a chat stream that does not make it in the grace time with an error, not like a whole answer', async () => {
+  it('ends a chat stream that exceeds the grace period with an error, not with [DONE]', async () => {
     await using gateway = await start({ shutdown_grace_seconds: 0.5, heartbeat_seconds: 0.05 });
     const answer = await send(gateway, '/chat/completions', { body: CHAT });
     const text = answer.text();

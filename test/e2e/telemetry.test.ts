@@ -35,7 +35,7 @@ interface Scene extends AsyncDisposable {
   failing: ScriptedProvider;
   good: ScriptedProvider;
   log: string[];
-  /** Closes the gateway, which exports what is left. */
+  /** Closes the gateway, which exports the remaining spans. */
   close(): Promise<void>;
 }
 
@@ -108,13 +108,13 @@ function only(spans: readonly ReceivedSpan[], name: string): ReceivedSpan {
   return span;
 }
 
-/** The names of spans below another one, in the order of their ends. */
+/** The names of the child spans, in the order in which they ended. */
 function below(spans: readonly ReceivedSpan[], above: ReceivedSpan): string[] {
   return spans.filter(({ parentSpanId }) => parentSpanId === above.spanId).map(({ name }) => name);
 }
 
 describe('OpenTelemetry', () => {
-  it('shows a research run as one trace, below the span of its client', async () => {
+  it('shows a research run as one trace below the client’s span', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     await research(scene);
@@ -175,7 +175,7 @@ describe('OpenTelemetry', () => {
     assert.equal(tool.failed, false);
   });
 
-  it('keeps runs apart that are driven at the same time', async () => {
+  it('keeps concurrent runs apart', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     const traces = ['a', 'b', 'c'].map((digit) => digit.repeat(32));
@@ -193,7 +193,7 @@ describe('OpenTelemetry', () => {
     assert.deepEqual(shapes, [shapes[0], shapes[0], shapes[0]]);
   });
 
-  it('passes the trace on from span to span, to each provider that is asked', async () => {
+  it('propagates the trace to each provider that is called, span by span', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     await research(scene);
@@ -211,7 +211,7 @@ describe('OpenTelemetry', () => {
     }
   });
 
-  it('passes the trace on to the receiver of a webhook', async () => {
+  it('propagates the trace to the receiver of a webhook', async () => {
     await using collector = await startOtlpCollector();
     await using receiver = await startReceiver();
     await using scene = await openScene(to(collector), {
@@ -220,13 +220,13 @@ describe('OpenTelemetry', () => {
     });
     const body = { model: 'deep', input: QUESTION, background: true, webhook: { url: receiver.url, secret: SECRET } };
     assert.equal((await send(scene.gateway, '/responses', { body, headers: TRACE })).status, 200);
-    const [told] = await receiver.waitFor(1);
+    const [message] = await receiver.waitFor(1);
     await scene.close();
     const request = only(collector.spans, 'POST /v1/responses');
     const telling = only(collector.spans, 'webhook response.completed');
     assert.deepEqual([telling.parentSpanId, telling.kind, telling.failed], [request.spanId, 3, false]);
     assert.equal(telling.attributes['http.response.status_code'], 204);
-    assert.equal(told?.headers.traceparent, `00-${TRACE_ID}-${telling.spanId}-01`);
+    assert.equal(message?.headers.traceparent, `00-${TRACE_ID}-${telling.spanId}-01`);
     assert.deepEqual(below(collector.spans, request).sort(), [
       'invoke_agent deep',
       'store create',
@@ -235,7 +235,7 @@ describe('OpenTelemetry', () => {
     ]);
   });
 
-  it('shows proxied calls, streamed or not, and tasks that nobody waits for', async () => {
+  it('shows proxied calls, streamed or not, and async tasks', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     const whole = await send(scene.gateway, '/chat/completions', { body: chat() });
@@ -280,7 +280,7 @@ describe('OpenTelemetry', () => {
     assert.equal(only(spans, 'invoke_agent deep').parentSpanId, request.spanId);
   });
 
-  it('counts time and tokens by the metrics of the conventions', async () => {
+  it('records durations and tokens in the metrics of the GenAI conventions', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     await research(scene);
@@ -313,7 +313,7 @@ describe('OpenTelemetry', () => {
     assert.deepEqual([input?.unit, input?.sum], ['{token}', 11 * Number(turns.count)]);
   });
 
-  it('shows nothing of what is said, and no secret', async () => {
+  it('contains no contents and no secrets', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));
     await research(scene);
@@ -321,12 +321,12 @@ describe('OpenTelemetry', () => {
     await scene.close();
     const all = JSON.stringify([collector.spans, collector.points]);
     assert.ok(collector.spans.length > 10);
-    for (const said of ['Quiberon', 'metres', 'tides.txt', CLIENT_KEY, PROVIDER_KEY, COLLECTOR_KEY, 'broken']) {
-      assert.ok(!all.includes(said), said);
+    for (const content of ['Quiberon', 'metres', 'tides.txt', CLIENT_KEY, PROVIDER_KEY, COLLECTOR_KEY, 'broken']) {
+      assert.ok(!all.includes(content), content);
     }
   });
 
-  it('shows what is said where the operator asks for it, without secrets', async () => {
+  it('contains messages and tool results with contents: true, but no secrets', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector, { contents: true }));
     await research(scene);
@@ -347,7 +347,7 @@ describe('OpenTelemetry', () => {
     assert.ok(!JSON.stringify(spans).includes(PROVIDER_KEY));
   });
 
-  it('sends to the two paths below the address, with the configured headers and the name of the service', async () => {
+  it('exports to /v1/traces and /v1/metrics below the endpoint, with the configured headers and service name', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene({ ...to(collector), otlp_endpoint: `${collector.url}/otlp/` });
     await research(scene);
@@ -363,7 +363,7 @@ describe('OpenTelemetry', () => {
     assert.equal(collector.spans[0]?.resource['service.name'], 'research-gateway');
   });
 
-  it('records no trace that begins here where `sample` is 0, and every one that its client records', async () => {
+  it('with sample: 0, records no trace of its own, and every one that the client records', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector, { sample: 0 }));
     await research(scene, {});
@@ -376,7 +376,7 @@ describe('OpenTelemetry', () => {
     assert.deepEqual(new Set(collector.spans.map(({ traceId }) => traceId)), new Set([TRACE_ID]));
   });
 
-  it('leaves an SDK alone that the process has already, and writes its spans there', async () => {
+  it('leaves an SDK alone that the process already has, and writes its spans there', async () => {
     await using collector = await startOtlpCollector();
     const exporter = new InMemorySpanExporter();
     const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
@@ -395,19 +395,19 @@ describe('OpenTelemetry', () => {
     }
   });
 
-  it('passes the trace of a client on as it came where nothing is configured', async () => {
+  it('passes the client’s traceparent through unchanged if telemetry is not configured', async () => {
     await using scene = await openScene({});
     await research(scene);
     for (const { headers } of scene.good.requests) assert.equal(headers.traceparent, TRACE.traceparent);
   });
 
-  it('sends no more at once than collectors take, also with what is said', async () => {
+  it('keeps each export below what collectors accept, with large attributes too', async () => {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector, { contents: true }));
     const tracer = trace.getTracer('long');
-    const said = 'ä'.repeat(16_384);
+    const long = 'ä'.repeat(16_384);
     for (let n = 0; n < 150; n++)
-      tracer.startSpan('one', { attributes: { first: said, second: said, third: said } }).end();
+      tracer.startSpan('one', { attributes: { first: long, second: long, third: long } }).end();
     await scene.close();
     assert.equal(named(collector.spans, 'one').length, 150);
     const bytes = collector.exports.map((taken) => taken.bytes);
@@ -415,7 +415,7 @@ describe('OpenTelemetry', () => {
   });
 
   const faulty: Record<string, { answer?: (response: ServerResponse) => void; said: RegExp }> = {
-    'is away': { said: /ECONNREFUSED|too slow to take the last spans/ },
+    'is unreachable': { said: /ECONNREFUSED|too slow to take the last spans/ },
     hangs: { answer: () => {}, said: /too slow to take the last spans/ },
     'answers a byte at a time': {
       answer: (response) => {
@@ -424,63 +424,63 @@ describe('OpenTelemetry', () => {
       },
       said: /too slow to take the last spans/,
     },
-    fails: { answer: (response) => response.writeHead(500).end('<html>'), said: /Internal Server Error/ },
-    'is busy': { answer: (response) => response.writeHead(503, { 'retry-after': '600' }).end(), said: /./ },
-    'finds it too large': { answer: (response) => response.writeHead(413).end(), said: /Payload Too Large/ },
-    'says more than anybody reads': {
+    'answers 500': { answer: (response) => response.writeHead(500).end('<html>'), said: /Internal Server Error/ },
+    'answers 503': { answer: (response) => response.writeHead(503, { 'retry-after': '600' }).end(), said: /./ },
+    'answers 413': { answer: (response) => response.writeHead(413).end(), said: /Payload Too Large/ },
+    'answers with an oversized body': {
       answer: (response) => response.writeHead(400).end(Buffer.alloc(6_000_000, 'x')),
       said: /exceeded size limit/,
     },
-    'takes a part': {
+    'accepts only a part': {
       // An ExportTraceServiceResponse whose partial_success has rejected_spans and error_message.
       answer: (response) => response.writeHead(200).end(Buffer.from('\n\x0b\x08\x03\x12\x07no room', 'latin1')),
       said: /Partial Success.*no room/,
     },
   };
   for (const [what, { answer, said }] of Object.entries(faulty)) {
-    it(`does its work, and closes, while the collector ${what}, and says so once`, async function () {
+    it(`keeps the gateway working and closing in time while the collector ${what}, and logs it at most twice`, async function () {
       // Exports are repeated for five seconds, and the last ones get two.
       this.timeout(patience(20));
       const collector = await startOtlpCollector(answer && { answer });
       await using collecting = collector;
       if (!answer) await collector[Symbol.asyncDispose]();
       await using scene = await openScene(to(collector));
-      // More than wait to be exported, in several exports.
+      // More spans than the queue holds, so there are several exports.
       const tracer = trace.getTracer('many');
       for (let n = 0; n < 6000; n++) tracer.startSpan('one').end();
       for (let n = 0; n < 3; n++) await research(scene);
       await scene.close();
       assert.equal(collecting.exports.length > 0, answer !== undefined);
-      const told = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
-      assert.ok(told.length > 0 && told.length <= 2, told.join(''));
-      assert.match(told.join(''), said);
+      const lines = scene.log.filter((line) => /could not be exported|too slow to take/.test(line));
+      assert.ok(lines.length > 0 && lines.length <= 2, lines.join(''));
+      assert.match(lines.join(''), said);
       assert.ok(!scene.log.join('').includes(COLLECTOR_KEY));
     });
   }
 
-  it('leaves no export under way that the next gateway of the process would tell of', async () => {
-    const asked: ServerResponse[] = [];
-    await using busy = await startOtlpCollector({ answer: (response) => void asked.push(response) });
+  it('leaves no export behind whose failure the next gateway of the process would log', async () => {
+    const unanswered: ServerResponse[] = [];
+    await using busy = await startOtlpCollector({ answer: (response) => void unanswered.push(response) });
     await using first = await openScene(to(busy));
     await research(first);
     await first.close();
     assert.match(first.log.join(''), /too slow to take the last spans/);
     await using collector = await startOtlpCollector();
     await using next = await openScene(to(collector));
-    for (const response of asked) response.writeHead(413).end();
+    for (const response of unanswered) response.writeHead(413).end();
     await research(next);
     await next.close();
-    assert.ok(asked.length > 0 && collector.exports.length > 0);
+    assert.ok(unanswered.length > 0 && collector.exports.length > 0);
     assert.doesNotMatch(next.log.join(''), /could not be exported/);
   });
 
-  it('is there for the next gateway of the process', async () => {
+  it('works for the next gateway of the process', async () => {
     await using scene = await openScene({ otlp_endpoint: 'http://127.0.0.1:9' });
     await scene.close();
     await worksAnew();
   });
 
-  /** What was registered is gone with its gateway. */
+  /** Asserts that the closed gateway left nothing registered in the process. */
   async function worksAnew(): Promise<void> {
     await using collector = await startOtlpCollector();
     await using scene = await openScene(to(collector));

@@ -19,7 +19,7 @@ const KEY_WITHOUT = 'sk-tools-without';
 const MCP_TOKEN = 'canary-mcp-access-token';
 const MCP_HEADER = 'canary-mcp-header-value';
 
-/** A provider whose model makes these calls in its first turn, then is ready, then answers. */
+/** A model that makes these calls in its first turn, then is ready, then answers. */
 function calling(...toolCalls: ScriptedToolCall[]) {
   return (request: ProviderRequest) => {
     if (!mayCallTools(request)) return turn({ text: 'Here is what the tools said.' });
@@ -82,7 +82,7 @@ describe('a run through the gateway', function () {
     return { status: response.status, json, calls };
   }
 
-  it('executes Python and shows the result to client and model', async () => {
+  it('executes Python, and returns the result to client and model', async () => {
     provider.respond = calling({ name: 'execute_python', arguments: { code: 'print("hi")\n6 * 7' } });
     const { calls, json } = await ask({});
     assert.equal(json.status, 'completed');
@@ -94,7 +94,7 @@ describe('a run through the gateway', function () {
     assert.match(seen.content, /<(tool_result-\w+)>[\s\S]*42[\s\S]*<\/\1>/);
   });
 
-  it('offers the configured MCP servers under their names', async () => {
+  it('offers the tools of configured MCP servers with the server’s name as prefix', async () => {
     provider.respond = (request) => {
       const echo = request.body.tools?.map((tool) => tool.function.name).find((name) => /configured.+echo/.test(name));
       return calling({ name: echo ?? 'missing', arguments: { message: 'hello' } })(request);
@@ -107,7 +107,7 @@ describe('a run through the gateway', function () {
     assert.equal(offered.filter((tool) => tool.function.name.includes('configured')).length, 1);
   });
 
-  it('attaches the MCP servers of a request, whose credentials never reach the store or the log', async () => {
+  it('attaches MCP servers of a request, and keeps their credentials out of store and log', async () => {
     await using server = await startEverythingServer('streamableHttp');
     provider.respond = (request) => {
       const sum = request.body.tools?.map((tool) => tool.function.name).find((name) => /mine.*sum/.test(name));
@@ -133,7 +133,7 @@ describe('a run through the gateway', function () {
     assert.ok(!JSON.stringify(json).includes('canary-mcp'));
   });
 
-  it('tells model and client when an MCP server of the request cannot be reached', async () => {
+  it('reports an unreachable MCP server of the request to model and client', async () => {
     provider.respond = (request) => {
       const tool = request.body.tools?.map((offered) => offered.function.name).find((name) => name.startsWith('gone'));
       return calling({ name: tool ?? 'missing', arguments: {} })(request);
@@ -150,13 +150,13 @@ describe('a run through the gateway', function () {
     );
   });
 
-  it('refuses MCP servers to a key that may not attach them', async () => {
+  it('rejects MCP servers from a key that may not attach them', async () => {
     const { status, json } = await ask({ mcp_servers: [{ name: 'mine', url: 'http://127.0.0.1:9/mcp' }] }, KEY_WITHOUT);
     assert.equal(status, 403);
     assert.equal(json.error.code, 'mcp_servers_not_allowed');
   });
 
-  it('counts tool calls and provider attempts', async () => {
+  it('counts tool calls and provider attempts in /metrics', async () => {
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     assert.match(metrics, /gateway_tool_calls_total\{tool="execute_python",status="completed"\} 1/);
     assert.match(metrics, /gateway_tool_calls_total\{tool="mcp",status="failed"\} 1/);

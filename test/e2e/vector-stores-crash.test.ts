@@ -22,9 +22,9 @@ function configOf({ storeUrl, folder, index }: { storeUrl: string; folder: strin
   };
 }
 
-describe('vector stores', () => {
-  it('a batch is read to its end behind kill -9, and found on another machine', async function () {
-    // A gateway is killed and comes back; what it had taken to read is free after half a minute.
+describe('vector stores after kill -9', () => {
+  it('index a batch to its end, and can be searched on another machine', async function () {
+    // A gateway is killed and comes back; the files it was indexing become free after half a minute.
     this.timeout(patience(90));
     await using folder = await gatewayFolder();
     const at = { storeUrl: `file:${join(folder.path, 'data')}`, folder: folder.path };
@@ -48,7 +48,7 @@ describe('vector stores', () => {
     await until(async () => (await counts()).completed > 0 || undefined);
     await gateway.kill();
 
-    // Another machine: it has none of the indexes.
+    // Another machine has none of the indexes.
     gateway = await startGatewayProcess(configOf({ ...at, index: 'two' }), { folder: folder.path });
     client = open();
     await until(async () => (await counts()).in_progress === 0 || undefined);
@@ -63,7 +63,7 @@ describe('vector stores', () => {
 });
 
 describe('a vector store whose files cannot be read for a while', () => {
-  it('is not taken for indexed on a machine that has no index yet', async () => {
+  it('returns 503 on a machine without an index, instead of an empty result', async () => {
     await using folder = await gatewayFolder();
     const at = { storeUrl: `file:${join(folder.path, 'data')}`, folder: folder.path };
     const open = ({ url }: GatewayProcess) => new OpenAI({ apiKey: KILLED_KEY, baseURL: `${url}/v1`, maxRetries: 0 });
@@ -74,7 +74,7 @@ describe('a vector store whose files cannot be read for a while', () => {
     await one.kill();
     await using two = await startGatewayProcess(configOf({ ...at, index: 'two' }), { folder: folder.path });
     const search = () => open(two).vectorStores.search(id, { query: 'lake' });
-    // A folder that is none fails as a disk that is away does.
+    // A file in place of the folder fails as a missing disk does.
     await rename(join(folder.path, 'files'), join(folder.path, 'away'));
     await writeFile(join(folder.path, 'files'), '');
     await assert.rejects(search(), (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 503);
@@ -84,14 +84,14 @@ describe('a vector store whose files cannot be read for a while', () => {
   });
 });
 
-/** Far more than a quarter of a window, with what is asked for in its middle. */
+/** Far more than a quarter of a context window, with the answer in the middle. */
 const LONG = Array.from({ length: 6000 }, (_, n) =>
   n === 4321 ? '## Deposits\n\nThe deposit is 48 250 crowns.' : `Paragraph ${n} tells of quays and cranes.`,
 ).join('\n\n');
 const toolResults = ({ body }: ProviderRequest) => body.messages?.filter(({ role }) => role === 'tool') ?? [];
 
-/** Asks of a long document, and is cut in its answer or in the turn behind its search. */
-function ofLongFile(model: string, cutAt: 'answer' | 'turn'): InterruptionTest {
+/** Asks about a long document, and is killed in its answer or in the turn after its search. */
+function askingLongFile(model: string, cutAt: 'answer' | 'turn'): InterruptionTest {
   const turns = (model === 'deep' ? 3 : 2) - (cutAt === 'turn' ? 1 : 0);
   const content = [
     { type: 'input_text', text: 'What is the deposit?' },
@@ -118,7 +118,7 @@ function ofLongFile(model: string, cutAt: 'answer' | 'turn'): InterruptionTest {
         item.type === 'message' ? (answerPart(item)?.annotations ?? []) : [],
       );
       assert.match(JSON.stringify(annotation), /harbour\.md/);
-      // What the first search found is what all later turns have: it is made once.
+      // All later turns have the result of the first search, so there was only one.
       const searches = new Set(requests.slice(1).map((request) => JSON.stringify(toolResults(request))));
       assert.deepEqual([searches.size, toolResults(requests.at(-1) as ProviderRequest).length], [1, 1]);
       assert.ok(requests.length <= turns + 2, `${requests.length}`);
@@ -126,7 +126,7 @@ function ofLongFile(model: string, cutAt: 'answer' | 'turn'): InterruptionTest {
   };
 }
 
-describe('a run with a long file behind kill -9', function () {
+describe('a run with a long file, after kill -9', function () {
   // A gateway is killed and comes back; a claim has to run out.
   this.timeout(patience(60));
   testInterruptions(
@@ -145,9 +145,9 @@ describe('a run with a long file behind kill -9', function () {
       },
     },
     {
-      'goes on in its answer, and searches once (research)': ofLongFile('deep', 'answer'),
-      'goes on in its answer, and searches once (plain)': ofLongFile('plain', 'answer'),
-      'goes on in the turn behind its search, and searches once': ofLongFile('deep', 'turn'),
+      'continues in its answer, and searches once (research)': askingLongFile('deep', 'answer'),
+      'continues in its answer, and searches once (plain)': askingLongFile('plain', 'answer'),
+      'continues in the turn after its search, and searches once': askingLongFile('deep', 'turn'),
     },
   );
 });

@@ -74,7 +74,7 @@ describe('vector stores, with the official SDK', () => {
     await assert.rejects(client.vectorStores.retrieve(store.id), refused(404));
   });
 
-  it('are searched among files with these attributes alone', async () => {
+  it('can be searched with attribute filters', async () => {
     const store = await client.vectorStores.create({});
     const attributes = [
       { year: 2024, kind: 'a' },
@@ -122,7 +122,7 @@ describe('vector stores, with the official SDK', () => {
     await client.vectorStores.delete(store.id);
   });
 
-  it('are those of their user alone, on every route', async () => {
+  it('belong to their user alone, on every route', async () => {
     const store = await client.vectorStores.create({ name: 'mine' });
     const id = await upload('mine.md', LAKE);
     const file = await client.vectorStores.files.createAndPoll(store.id, { file_id: id }, POLL);
@@ -158,7 +158,7 @@ describe('vector stores, with the official SDK', () => {
     await client.vectorStores.delete(store.id);
   });
 
-  it('lose a file that is deleted for good', async () => {
+  it('lose a file when it is deleted', async () => {
     const id = await upload('gone.md', 'The password of the vault is swordfish-canary.');
     const store = await client.vectorStores.create({ file_ids: [id] });
     await until(async () => (await client.vectorStores.retrieve(store.id)).status === 'completed' || undefined);
@@ -170,7 +170,7 @@ describe('vector stores, with the official SDK', () => {
     await client.vectorStores.delete(store.id);
   });
 
-  it('are listed page by page, changed, and have batches that can be cancelled', async () => {
+  it('are listed page by page, updated, and have batches that can be cancelled', async () => {
     const made = [];
     for (const name of ['a', 'b', 'c']) made.push(await client.vectorStores.create({ name }));
     const listed: string[] = [];
@@ -196,8 +196,8 @@ describe('vector stores, with the official SDK', () => {
     for (const { id } of made) await client.vectorStores.delete(id);
   });
 
-  it('say of bombs what is wrong with them, and go on with what is beside them', async function () {
-    // A busy machine takes its time for what unpacks to much.
+  it('report why a decompression bomb failed, and index other files meanwhile', async function () {
+    // On a busy machine, files that unpack to a lot take a while.
     this.timeout(patience(30));
     const names = /unpacks to 120 MB|contain themselves|nested dictionaries|A ZIP archive|frames in frames/i;
     const bombs = [...officeBombs(), ...pdfBombs(), ...archiveBombs()].filter(({ name }) => names.test(name));
@@ -210,7 +210,7 @@ describe('vector stores, with the official SDK', () => {
     const store = await client.vectorStores.create({ file_ids: ids });
     const own = await bob.vectorStores.create({});
     const file = await toFile(Buffer.from('The lake is deep.'), 'lake.md');
-    // Another user's turn comes while they are read.
+    // Another user's file is indexed meanwhile.
     const { status } = await bob.vectorStores.files.uploadAndPoll(own.id, file, POLL);
     assert.equal(status, 'completed');
     await until(async () => (await client.vectorStores.retrieve(store.id)).file_counts.in_progress === 0 || undefined);
@@ -220,7 +220,7 @@ describe('vector stores, with the official SDK', () => {
     await client.vectorStores.delete(store.id);
   });
 
-  it('are gone through while all of them are deleted, and so are the files of one', async () => {
+  it('can be listed to the end while their items are deleted, and so can their files', async () => {
     const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => upload(`${n}.md`, 'A note of the lake.')));
     const store = await client.vectorStores.create({ file_ids: ids });
     let detached = 0;
@@ -237,11 +237,11 @@ describe('vector stores, with the official SDK', () => {
       deleted += 1;
     }
     assert.deepEqual([deleted, (await client.vectorStores.list()).data], [all, []]);
-    // Somebody else’s are not known by it.
-    await assert.rejects(bob.vectorStores.list({ after: store.id }), refused(404, 'after'));
+    // Another user's store is no valid cursor.
+    await assert.rejects(bob.vectorStores.list({ after: store.id }), refused(400, 'after'));
   });
 
-  it('say what is wrong with a request', async () => {
+  it('reject invalid requests, naming the field', async () => {
     const store = await client.vectorStores.create({});
     const id = await upload('a.md', 'text');
     await assert.rejects(client.vectorStores.files.create(store.id, { file_id: 'file-none' }), refused(404, 'file_id'));
@@ -285,18 +285,18 @@ describe('vector stores, with the official SDK', () => {
       refused(400, 'max_num_results'),
     );
     await assert.rejects(client.vectorStores.fileBatches.create(store.id, {}), refused(400, 'file_ids'));
-    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(404, 'after'));
+    await assert.rejects(client.vectorStores.list({ after: 'vs_none' }), refused(400, 'after'));
     const both = { after: store.id, before: store.id };
     await assert.rejects(client.vectorStores.list(both), refused(400, 'before'));
     await assert.rejects(client.vectorStores.files.list(store.id, both), refused(400, 'before'));
     const wrong = { query: 'x', filters: { type: 'and', filters: [{ type: 'like', key: 'a', value: 1 }] } };
     await assert.rejects(client.vectorStores.search(store.id, wrong as never), refused(400, 'filters.filters[0].type'));
-    for (const [most, overlap, param] of [
+    for (const [size, overlap, param] of [
       [99, 0, 'max_chunk_size_tokens'],
       [4097, 0, 'max_chunk_size_tokens'],
       [800, 401, 'chunk_overlap_tokens'],
     ] as const) {
-      const sizes = { max_chunk_size_tokens: most, chunk_overlap_tokens: overlap };
+      const sizes = { max_chunk_size_tokens: size, chunk_overlap_tokens: overlap };
       await assert.rejects(
         client.vectorStores.files.create(store.id, {
           file_id: id,
@@ -307,7 +307,7 @@ describe('vector stores, with the official SDK', () => {
     }
     const batch = await client.vectorStores.fileBatches.createAndPoll(store.id, { file_ids: [id] }, POLL);
     const unknown = { vector_store_id: store.id, after: 'file-none' };
-    await assert.rejects(client.vectorStores.fileBatches.listFiles(batch.id, unknown), refused(404, 'after'));
+    await assert.rejects(client.vectorStores.fileBatches.listFiles(batch.id, unknown), refused(400, 'after'));
     await client.vectorStores.delete(store.id);
   });
 });

@@ -14,7 +14,7 @@ const KEYS = { ann: 'sk-ann-of-the-webhooks', bob: 'sk-bob-of-the-webhooks' };
 const KEY_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const SECRET = 'a secret that only this client knows';
 
-function configOf(provider: { url: string }, { storeUrl, told }: { storeUrl: string; told: string }) {
+function configOf(provider: { url: string }, { storeUrl, receiverUrl }: { storeUrl: string; receiverUrl: string }) {
   const routes = [{ provider: 'scripted', model: 'm' }];
   return {
     server: { port: 0 },
@@ -25,7 +25,7 @@ function configOf(provider: { url: string }, { storeUrl, told }: { storeUrl: str
       plain: { kind: 'proxy', routes, apis: ['chat_completions', 'responses', 'async'] },
     },
     keys: [
-      { id: 'ann', secret: KEYS.ann, webhook: { url: `${told}/key`, secret: KEY_SECRET } },
+      { id: 'ann', secret: KEYS.ann, webhook: { url: `${receiverUrl}/key`, secret: KEY_SECRET } },
       { id: 'bob', secret: KEYS.bob },
     ],
     webhooks: { allow_hosts: ['127.0.0.1'] },
@@ -43,7 +43,7 @@ const COMPLETION = {
 const jsonOf = async (answer: Response) => JSON.parse(await answer.text());
 
 function tellsOver(name: string, storeUrl: (folder: string) => string): void {
-  describe(`webhooks of a whole gateway (${name})`, function () {
+  describe(`webhooks (${name})`, function () {
     // Gateways are started, killed and started again.
     this.timeout(patience(60));
 
@@ -62,7 +62,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       );
       receiver = stack.use(await startReceiver(() => says));
       folder = stack.use(await gatewayFolder()).path;
-      const config = configOf(provider, { storeUrl: storeUrl(folder), told: receiver.url });
+      const config = configOf(provider, { storeUrl: storeUrl(folder), receiverUrl: receiver.url });
       start = () => startGatewayProcess(config, { folder });
       gateway = await start();
       stack.defer(() => gateway[Symbol.asyncDispose]());
@@ -79,7 +79,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
         ...(body && { body: JSON.stringify(body) }),
       });
 
-    it('tell of responses and tasks of every kind of model, and the official SDK takes them', async () => {
+    it('report responses and tasks of every kind of model, and the official SDK accepts them', async () => {
       const webhook = { url: `${receiver.url}/own`, secret: SECRET };
       const ids: string[] = [];
       for (const model of ['deep', 'plain']) {
@@ -92,22 +92,22 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
         ids.push((await jsonOf(task)).id);
       }
       const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${gateway.url}/v1` });
-      const told = { '/own': new Set<string>(), '/key': new Set<string>() };
+      const notified = { '/own': new Set<string>(), '/key': new Set<string>() };
       for (const { path, body, headers } of await receiver.waitFor(8)) {
         const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
         await client.webhooks.unwrap(body, sent, path === '/own' ? SECRET : KEY_SECRET);
         const event = JSON.parse(body);
         assert.match(event.type, /^(response|task)\.completed$/);
-        told[path === '/own' ? '/own' : '/key'].add(event.data.id);
+        notified[path === '/own' ? '/own' : '/key'].add(event.data.id);
       }
-      assert.deepEqual([[...told['/own']].sort(), [...told['/key']].sort()], [ids.toSorted(), ids.toSorted()]);
+      assert.deepEqual([[...notified['/own']].sort(), [...notified['/key']].sort()], [ids.toSorted(), ids.toSorted()]);
       const sent = JSON.stringify(provider.requests.map(({ body }) => body));
       assert.ok(!sent.includes('webhook') && !sent.includes(SECRET), 'a provider knows nothing of it');
       const streamed = await client.responses.retrieve(ids[0] ?? '');
       assert.equal(streamed.status, 'completed');
     });
 
-    it('are listed and asked for again by their user alone', async () => {
+    it('are listed and redelivered for their user alone', async () => {
       says = 410;
       const body = { model: 'deep', input: 'Hi', background: true };
       const { id } = await jsonOf(await call('/v1/responses', { body }));
@@ -131,7 +131,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       assert.equal((await call('/v1/webhook_deliveries/whd_x/redeliver', { body: {} })).status, 404);
     });
 
-    it('are told once more after kill -9 while a receiver was being told', async () => {
+    it('are delivered again after kill -9 in the middle of a delivery', async () => {
       says = 'nothing';
       const body = { model: 'deep', input: 'Hi', background: true };
       const { id } = await jsonOf(await call('/v1/responses', { body }));
@@ -139,7 +139,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       await gateway.kill();
       says = 204;
       gateway = await start();
-      // The instance that is gone holds it for a minute: whoever asks need not wait.
+      // The killed instance holds the delivery for a minute, but a redelivery need not wait.
       const again = `/v1/webhook_deliveries/whd_${id}_key/redeliver`;
       await until(async () => {
         await call(again, { body: {} });
@@ -150,7 +150,7 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       assert.equal(first?.headers['webhook-id'], second?.headers['webhook-id']);
     });
 
-    it('refuse what cannot be told', async () => {
+    it('are rejected if invalid, or for requests that are not in the background', async () => {
       const ask = async (path: string, body: object) => {
         const answer = await call(path, { body });
         return [answer.status, (await jsonOf(answer)).error?.param];
@@ -176,8 +176,8 @@ function tellsOver(name: string, storeUrl: (folder: string) => string): void {
       }
     });
 
-    // The last: it stops the gateway.
-    it('leave no secret in the store and none in the log', async () => {
+    // This test comes last because it stops the gateway.
+    it('leave no secret in the store or the log', async () => {
       const body = {
         model: 'deep',
         input: 'Hi',

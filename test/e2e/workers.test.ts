@@ -14,7 +14,7 @@ import { patience } from '../support/time-limit.ts';
 const KEY = 'sk-workers-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const WORKERS = 2;
-/** Architecture, promise 6: how long a provider may be paid for a chat that nobody reads, in milliseconds. */
+/** Architecture, promise 6: how soon the call of a chat that nobody reads is aborted, in milliseconds. */
 const LEAVE_MS = 1000;
 
 function configOf(options: { folder: string; provider: string; port?: number }) {
@@ -32,7 +32,7 @@ function configOf(options: { folder: string; provider: string; port?: number }) 
 describe('a gateway in several processes over SQLite', function () {
   // Processes are killed and come back.
   this.timeout(patience(60));
-  it('goes on with a run whose process was killed, and every process shows the same bytes', async () => {
+  it('continues a run whose worker was killed, and every worker streams the same bytes', async () => {
     await using provider = await startScriptedProvider();
     await using folder = await gatewayFolder();
     provider.respond = () => stallAfter(3, { reasoning: 'a thought that never ends' });
@@ -61,7 +61,7 @@ describe('a gateway in several processes over SQLite', function () {
     const events = await resumed.end();
     assert.equal(events.at(-1)?.type, 'response.completed');
 
-    // Connections are dealt out in turn: enough readers meet every process.
+    // Connections are dealt out in turn, so enough readers reach every process.
     const whole = Buffer.concat([reader.bytes, resumed.bytes]);
     for (let n = 0; n < 2 * WORKERS; n++) {
       const replay = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, {
@@ -73,7 +73,7 @@ describe('a gateway in several processes over SQLite', function () {
     assert.equal(await gateway.terminate(), 0);
   });
 
-  it('stays at its port with whoever is left while one cannot start, and takes its place again', async () => {
+  it('keeps serving while one worker cannot start, and replaces it afterwards', async () => {
     await using folder = await gatewayFolder();
     const config = configOf({ folder: folder.path, provider: 'http://127.0.0.1:9' });
     await using gateway = await startGatewayProcess(config, { folder: folder.path });
@@ -84,7 +84,7 @@ describe('a gateway in several processes over SQLite', function () {
     await writeFile(path, 'keys: nonsense');
     process.kill(first[0] ?? 0, 'SIGKILL');
     const failed = () => gateway.log.filter((line) => line.includes('"msg":"a worker died and is replaced"'));
-    // The first of them is the one that was killed.
+    // The first line is the worker that was killed.
     await eventually('four replacements failed', () => (failed().length > 4 ? true : undefined));
     assert.match(failed().at(-1) ?? '', /"reason":".*keys/);
     assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
@@ -93,7 +93,7 @@ describe('a gateway in several processes over SQLite', function () {
     assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
   });
 
-  it('leaves the providers of chats whose clients leave, also while the process that holds the store stands still', async () => {
+  it('aborts calls to the provider when chat clients disconnect, even while the store process is frozen', async () => {
     await using provider = await startScriptedProvider();
     await using folder = await gatewayFolder();
     provider.respond = () => stallAfter(3, { text: 'an answer that never ends' });
@@ -102,30 +102,31 @@ describe('a gateway in several processes over SQLite', function () {
     });
     await allWorkers(gateway, []);
     await inTime(LEAVE_MS, 'leaving them', async () => {
-      const asked = provider.requests.length;
+      const requestsBefore = provider.requests.length;
       const leaving = new AbortController();
       for (let n = 0; n < 4; n++) {
-        const messages = [{ role: 'user', content: `Who stays, ${asked + n}?` }];
+        const messages = [{ role: 'user', content: `Who stays, ${requestsBefore + n}?` }];
         const body = JSON.stringify({ model: 'researcher', messages, stream: n % 2 === 0 });
         const headers = { ...HEADERS, connection: 'close' };
         fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body, signal: leaving.signal })
           .then((response) => response.text())
           .catch(() => {});
-        await provider.waitForRequest(asked + n + 1);
+        await provider.waitForRequest(requestsBefore + n + 1);
       }
       gateway.child.kill('SIGSTOP');
       try {
-        const left = performance.now();
+        const disconnectedAt = performance.now();
         leaving.abort();
-        for (const { closed } of provider.requests.slice(asked)) assert.deepEqual(await closed, { left: true });
-        return performance.now() - left;
+        for (const { closed } of provider.requests.slice(requestsBefore))
+          assert.deepEqual(await closed, { left: true });
+        return performance.now() - disconnectedAt;
       } finally {
         gateway.child.kill('SIGCONT');
       }
     });
   });
 
-  it('counts limits and metrics of all processes together', async () => {
+  it('counts limits and metrics over all processes', async () => {
     await using provider = await startScriptedProvider();
     await using folder = await gatewayFolder();
     provider.respond = ({ body }) => turn(body.tools ? { reasoning: 'I know.' } : { text: 'Yes.' });
@@ -142,14 +143,14 @@ describe('a gateway in several processes over SQLite', function () {
     const statuses = await Promise.all(Array.from({ length: 16 }, async () => (await submit()).status));
     assert.equal(statuses.filter((status) => status === 200).length, 12);
     assert.equal(statuses.filter((status) => status === 429).length, 4);
-    // A run is counted a moment after its client has the answer, and a busy worker may be late to tell its metrics.
+    // A run is counted a moment after its client has the answer, and a busy worker may report its metrics late.
     await eventually('all runs are counted together', async () => {
       const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
       return /^gateway_runs_ended_total\{model="researcher",status="completed"\} 12$/m.test(metrics) || undefined;
     });
   });
 
-  it('says which port is in use, and ends', async () => {
+  it('exits if the port is in use, and names it', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     await using folder = await gatewayFolder();
@@ -161,7 +162,7 @@ describe('a gateway in several processes over SQLite', function () {
   });
 });
 
-/** The process ids of all workers that listen, others than `before`, once there are as many. */
+/** The process ids of the listening workers that are not in `before`, once there are `wanted`. */
 async function allWorkers(gateway: GatewayProcess, before: readonly number[], wanted = WORKERS): Promise<number[]> {
   return await eventually('all workers listen', () => {
     const pids = gateway.log.flatMap((line) => /"worker":(\d+),"msg":"a worker is listening"/.exec(line)?.[1] ?? []);

@@ -25,30 +25,30 @@ const ADMIN = { key: null, headers: BOSS };
 const open = (options: Parameters<typeof openGateway>[0] = {}) =>
   openGateway({ ...options, keys: [{ id: 'boss', secret: 'sk-boss', admin: true }] });
 
-async function make(gateway: TestGateway, body: object) {
+async function createKey(gateway: TestGateway, body: object) {
   const { status, json, text } = await send(gateway, 'POST /admin/keys', { ...ADMIN, body });
   assert.equal(status, 200, text);
   return json as { id: string; secret: string; [name: string]: unknown };
 }
 
-const inForce = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
+const activeKey = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
 
-/** What is recorded in one millisecond has no order. */
+/** Audit records of the same millisecond have no order. */
 async function nextMillisecond(): Promise<void> {
   for (const now = Date.now(); Date.now() === now; ) await setImmediate();
 }
 
-/** The status that a secret gets. */
-async function tried(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
+/** The status of a request with this secret. */
+async function statusWith(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
   const headers = { authorization: `Bearer ${secret}` };
   return (await send(gateway, target, { key: null, headers })).status;
 }
 
-describe('keys in the store', () => {
-  it('say what they get of a model, those of the file, too, and nothing of it is secret', async () => {
+describe('stored API keys (/admin/keys)', () => {
+  it('explain access to a model, also for keys of the file, without showing secrets', async () => {
     await using gateway = await open();
     const until = { expires_at: '2099-06-30T00:00:00Z', allow_from: ['10.0.0.0/8', '127.0.0.1'] };
-    await make(gateway, { id: 'eve', models: ['gpt'], limits: { requests_per_minute: 90 }, ...until });
+    await createKey(gateway, { id: 'eve', models: ['gpt'], limits: { requests_per_minute: 90 }, ...until });
     for (const [id, allowed] of [
       ['eve', false],
       ['ann', true],
@@ -73,9 +73,9 @@ describe('keys in the store', () => {
       assertRefused(await send(gateway, target), { status: 404, code: 'not_found' });
   });
 
-  it('are made, used, changed, rotated and removed; their secret is shown once', async () => {
+  it('are created, used, updated, rotated and deleted; the secret is shown once', async () => {
     await using gateway = await open();
-    const made = await make(gateway, {
+    const made = await createKey(gateway, {
       id: 'eve',
       user: 'family',
       models: ['deep'],
@@ -83,7 +83,7 @@ describe('keys in the store', () => {
     });
     assert.equal(made.object, 'key');
     assert.match(made.secret, /^sk-[\w-]{43}$/);
-    assert.equal(await tried(gateway, made.secret), 200);
+    assert.equal(await statusWith(gateway, made.secret), 200);
     const list = await send(gateway, 'GET /admin/keys', ADMIN);
     assert.doesNotMatch(list.text, new RegExp(`${made.secret}|sk-|[0-9a-f]{64}`));
     const { data } = list.json as { data: { id: string; source: string; models?: string[] }[] };
@@ -111,21 +111,21 @@ describe('keys in the store', () => {
     };
     const second = await rotate({ overlap_seconds: 3600 });
     assert.ok(Number(second.rotated_until) > Date.now() / 1000 + 3000);
-    assert.deepEqual([await tried(gateway, made.secret), await tried(gateway, second.secret)], [200, 200]);
+    assert.deepEqual([await statusWith(gateway, made.secret), await statusWith(gateway, second.secret)], [200, 200]);
     const third = await rotate();
     assert.equal(third.rotated_until, null);
     assert.deepEqual(
-      await Promise.all([made, second, third].map(({ secret }) => tried(gateway, secret))),
+      await Promise.all([made, second, third].map(({ secret }) => statusWith(gateway, secret))),
       [401, 401, 200],
     );
 
     const removed = await send(gateway, 'DELETE /admin/keys/eve', ADMIN);
     assert.deepEqual(removed.json, { object: 'key', id: 'eve', deleted: true });
-    assert.equal(await tried(gateway, third.secret), 401);
+    assert.equal(await statusWith(gateway, third.secret), 401);
     assertRefused(await send(gateway, 'DELETE /admin/keys/eve', ADMIN), { status: 404, code: 'not_found' });
   });
 
-  it('are refused where something is wrong with them, and nobody else may make any', async () => {
+  it('are refused with the invalid field named, and can be managed only by admins', async () => {
     await using gateway = await open();
     const refused = async (body: object, param: string | null, message: RegExp, target = 'POST /admin/keys') => {
       const answer = await send(gateway, target, { ...ADMIN, body });
@@ -146,7 +146,7 @@ describe('keys in the store', () => {
     await refused({ overlap: 60 }, 'overlap', /is not known/, 'POST /admin/keys/x/rotate');
     await refused(JSON.parse('{"provider_keys": {"__proto__": "sk-own"}}'), 'provider_keys', /names no provider/);
     await refused({ limits: {} }, null, /stands in the configuration file/, 'PATCH /admin/keys/ann');
-    await make(gateway, { id: 'eve' });
+    await createKey(gateway, { id: 'eve' });
     await refused({ id: 'eve' }, 'id', /there is a key eve already/);
     for (const target of ['GET /admin/keys', 'POST /admin/keys', 'GET /admin/audit', 'GET /admin/usage']) {
       assertRefused(await send(gateway, target), { status: 404, code: 'not_found' });
@@ -157,7 +157,7 @@ describe('keys in the store', () => {
 
   it('are listed page by page', async () => {
     await using gateway = await open();
-    for (const id of ['k1', 'k2', 'k3']) await make(gateway, { id });
+    for (const id of ['k1', 'k2', 'k3']) await createKey(gateway, { id });
     const ids = async (query: string) => {
       const { json } = await send(gateway, `GET /admin/keys?${query}`, ADMIN);
       const { data, has_more } = json as { data: { id: string; source: string }[]; has_more: boolean };
@@ -168,24 +168,24 @@ describe('keys in the store', () => {
     assertRefused(await send(gateway, 'GET /admin/keys?after=k9', ADMIN), { status: 404, code: 'not_found' });
   });
 
-  it('are there after a restart, as hashes alone', async () => {
+  it('survive a restart and are stored only as hashes', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keys-'));
     const store = { url: `file:${folder}` };
     let secret: string;
     {
       await using gateway = await open({ store });
-      ({ secret } = await make(gateway, { id: 'eve' }));
+      ({ secret } = await createKey(gateway, { id: 'eve' }));
     }
     await using gateway = await open({ store });
     await gateway.keys.start();
-    assert.equal(await tried(gateway, secret), 200);
+    assert.equal(await statusWith(gateway, secret), 200);
     const stored = await Promise.all(['runs.db', 'runs.db-wal'].map((name) => readFile(join(folder, name), 'latin1')));
     assert.ok(stored.join('').includes('"eve"'));
     assert.ok(!stored.join('').includes(secret), 'the secret is stored nowhere');
     await rm(folder, { recursive: true });
   });
 
-  it('keep credentials, encrypted with the key of the operator, and show none', async () => {
+  it('keep provider credentials and webhook secrets encrypted, and never show them', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'keys-'));
     const store = (...encryption_keys: string[]) => ({ store: { url: `file:${folder}`, encryption_keys } });
     const [first, second] = ['the first key of the operator, long', 'the second key of the operator, long'];
@@ -199,11 +199,11 @@ describe('keys in the store', () => {
     };
     {
       await using gateway = await open(store(first));
-      const { id, secret, ...made } = await make(gateway, { id: 'eve', provider_keys, webhook });
+      const { id, secret, ...made } = await createKey(gateway, { id: 'eve', provider_keys, webhook });
       assert.deepEqual([made.provider_keys, made.webhook], [shown.provider_keys, shown.webhook]);
       await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { tags: ['t'] } });
-      assert.deepEqual(inForce(gateway)?.provider_keys, provider_keys);
-      assert.deepEqual(inForce(gateway)?.webhook?.secret, [webhook.secret]);
+      assert.deepEqual(activeKey(gateway)?.provider_keys, provider_keys);
+      assert.deepEqual(activeKey(gateway)?.webhook?.secret, [webhook.secret]);
       assertRefused(
         await send(gateway, 'PATCH /admin/keys/eve', {
           ...ADMIN,
@@ -219,29 +219,29 @@ describe('keys in the store', () => {
     {
       await using gateway = await open(store(second, first));
       await gateway.keys.start();
-      assert.deepEqual(inForce(gateway)?.provider_keys, provider_keys);
+      assert.deepEqual(activeKey(gateway)?.provider_keys, provider_keys);
     }
     await using gateway = await open(store(second));
     await gateway.keys.start();
-    assert.equal(inForce(gateway), undefined, 'it is not in force without them');
+    assert.equal(activeKey(gateway), undefined, 'a key whose credentials cannot be decrypted is not active');
     assert.match((await read(gateway)).problem ?? '', /encryption_keys/);
     assert.equal((await send(gateway, 'PATCH /admin/keys/eve', { ...ADMIN, body: { tags: [] } })).status, 400);
     assert.equal((await send(gateway, 'DELETE /admin/keys/eve', ADMIN)).status, 200);
     await rm(folder, { recursive: true });
   });
 
-  it('end when a rotation is over, and when they expire', async () => {
+  it('stop working when the overlap of a rotation ends, and when they expire', async () => {
     await using gateway = await open();
     await gateway.keys.start();
-    const made = await make(gateway, { id: 'eve' });
+    const made = await createKey(gateway, { id: 'eve' });
     await send(gateway, 'POST /admin/keys/eve/rotate', { ...ADMIN, body: { overlap_seconds: 1 } });
-    assert.equal(await tried(gateway, made.secret), 200);
-    await until(async () => (await tried(gateway, made.secret)) === 401 || undefined);
-    const short = await make(gateway, { expires_at: new Date(Date.now() - 1000).toISOString() });
-    assert.equal(await tried(gateway, short.secret), 401);
+    assert.equal(await statusWith(gateway, made.secret), 200);
+    await until(async () => (await statusWith(gateway, made.secret)) === 401 || undefined);
+    const short = await createKey(gateway, { expires_at: new Date(Date.now() - 1000).toISOString() });
+    assert.equal(await statusWith(gateway, short.secret), 401);
   });
 
-  it('are made, listed, rotated and revoked from the command line', async () => {
+  it('are created, listed, rotated and revoked from the command line', async () => {
     await using gateway = await open();
     const commanded = async (...args: string[]) => {
       const terminal = new RecordedTerminal();
@@ -251,32 +251,35 @@ describe('keys in the store', () => {
     };
     const made = await commanded('create', '--id', 'eve', '--user', 'family');
     assert.equal(made.code, 0, made.err);
-    assert.equal(await tried(gateway, made.out.trim()), 200);
+    assert.equal(await statusWith(gateway, made.out.trim()), 200);
     assert.match((await commanded('list')).out, /^boss {2}\(file, user boss\)$[\s\S]*^eve {2}\(store, user family\)$/m);
     const rotated = await commanded('rotate', 'eve', '--overlap', '60');
-    assert.deepEqual([await tried(gateway, made.out.trim()), await tried(gateway, rotated.out.trim())], [200, 200]);
+    assert.deepEqual(
+      [await statusWith(gateway, made.out.trim()), await statusWith(gateway, rotated.out.trim())],
+      [200, 200],
+    );
     assert.equal((await commanded('revoke', 'eve')).code, 0);
-    assert.equal(await tried(gateway, rotated.out.trim()), 401);
+    assert.equal(await statusWith(gateway, rotated.out.trim()), 401);
     const again = await commanded('revoke', 'eve');
     assert.deepEqual([again.code, again.out], [5, '']);
     assert.match(again.err, /There is no key eve in the store/);
     assert.equal((await commanded('rotate', 'eve', '--overlap', 'soon')).code, 2);
   });
 
-  it('and what was refused are in the audit, newest first, with nothing secret', async () => {
+  it('have their changes and refusals in the audit log, newest first, without secrets', async () => {
     await using gateway = await open();
-    const { id, secret } = await make(gateway, { id: `eve-${randomUUID()}` });
+    const { id, secret } = await createKey(gateway, { id: `eve-${randomUUID()}` });
     await nextMillisecond();
     await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { tags: ['t'] } });
     await nextMillisecond();
-    await tried(gateway, 'sk-stranger-canary');
+    await statusWith(gateway, 'sk-stranger-canary');
     const upgrade = 'GET /v1/responses HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
     await nextMillisecond();
     await rawExchange(gateway, `${upgrade}Authorization: Bearer sk-socket-canary\r\n\r\n`);
     await nextMillisecond();
     await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { allow_from: ['10.0.0.0/8'] } });
     await nextMillisecond();
-    assert.equal(await tried(gateway, secret), 401);
+    assert.equal(await statusWith(gateway, secret), 401);
     await nextMillisecond();
     await send(gateway, `DELETE /admin/keys/${id}`, ADMIN);
     const page = async (query = '') =>
@@ -309,14 +312,14 @@ describe('keys in the store', () => {
       code: 'invalid_parameter',
       param: 'after',
     });
-    for (let n = 0; n < 80; n++) await tried(gateway, 'sk-stranger');
+    for (let n = 0; n < 80; n++) await statusWith(gateway, 'sk-stranger');
     const refusals = (await page('?limit=1000')).data.filter(({ action }) => action === 'key.refused');
     assert.ok(refusals.length <= 121, `${refusals.length} refusals are recorded in at most two minutes`);
   });
 });
 
-describe('the file of the audit', () => {
-  it('begins anew where it was moved away', async () => {
+describe('the audit file', () => {
+  it('is reopened after it was moved away', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'audit-'));
     const target = join(folder, 'audit.jsonl');
     {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { assertRefused, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 
-describe('a base URL that is not quite right', () => {
+describe('a wrong base URL', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
@@ -18,7 +18,7 @@ describe('a base URL that is not quite right', () => {
     ['/v1/v1/responses', /\/v1 twice/],
     ['/elsewhere', /nothing at this address: \/elsewhere\."/],
   ] as const) {
-    it(`${path} says what to change`, async () => {
+    it(`POST ${path}: 404 with a hint`, async () => {
       const answer = await send(gateway, `POST ${path}`, { body });
       assertRefused(answer, { status: 404, code: 'not_found' });
       assert.match(answer.text, hint);

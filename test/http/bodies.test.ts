@@ -14,11 +14,11 @@ async function dial({ url }: TestGateway): Promise<Socket> {
   return socket;
 }
 
-async function taken({ parts }: TestGateway): Promise<number> {
+async function usedBytes({ parts }: TestGateway): Promise<number> {
   return Number(/^gateway_body_bytes (\d+)$/m.exec(await parts.registry.metrics())?.[1]);
 }
 
-/** Writes `length` bytes of a body that is announced as one byte longer, and waits until they are there. */
+/** Writes `length` bytes of a body that is announced as one byte longer. */
 async function stall(gateway: TestGateway, key: keyof typeof KEYS, length: number): Promise<Socket> {
   const socket = await dial(gateway);
   socket.on('error', () => {});
@@ -26,8 +26,8 @@ async function stall(gateway: TestGateway, key: keyof typeof KEYS, length: numbe
   return socket;
 }
 
-describe('bodies', () => {
-  it('in chunks of one byte are refused before they take memory or time', async () => {
+describe('request bodies', () => {
+  it('in chunks of one byte are refused early, without growing memory', async () => {
     await using gateway = await openGateway();
     const before = process.memoryUsage().rss;
     const socket = await dial(gateway);
@@ -48,7 +48,7 @@ describe('bodies', () => {
     socket.destroy();
   });
 
-  it('in small chunks that honest clients send are read whole', async () => {
+  it('in chunks of 100 bytes are read completely', async () => {
     await using gateway = await openGateway();
     const body = `{"model":"gpt","input":"${'x'.repeat(300_000)}"}`;
     const chunks: string[] = [];
@@ -60,32 +60,32 @@ describe('bodies', () => {
     assert.ok(gateway.calls[0]?.request.body.equals(Buffer.from(body)));
   });
 
-  it('are bounded together: one more is told to wait, and what was taken comes back', async () => {
+  it('share server.body_memory: 503 with retry-after beyond it, until memory is released', async () => {
     await using gateway = await openGateway({ server: { body_memory: '2mb', body_limit: '1mb' } });
     const ask = () =>
       send(gateway, 'POST /v1/embeddings', { key: 'bob', body: { model: 'gpt', input: 'y'.repeat(500_000) } });
     const sockets = [await stall(gateway, 'ann', 900_000), await stall(gateway, 'ann2', 900_000)];
-    await until(async () => ((await taken(gateway)) > 1_700_000 ? true : undefined));
+    await until(async () => ((await usedBytes(gateway)) > 1_700_000 ? true : undefined));
     const refused = await ask();
     assertRefused(refused, { status: 503, code: 'overloaded' });
     assert.equal(refused.headers.get('retry-after'), '1');
     for (const socket of sockets) socket.destroy();
-    await until(async () => ((await taken(gateway)) === 0 ? true : undefined));
+    await until(async () => ((await usedBytes(gateway)) === 0 ? true : undefined));
     assert.equal((await ask()).status, 200);
-    await until(async () => ((await taken(gateway)) === 0 ? true : undefined));
+    await until(async () => ((await usedBytes(gateway)) === 0 ? true : undefined));
   });
 
-  it('of one key take half of the memory at most: others are still read', async () => {
+  it('of one key use at most half of server.body_memory', async () => {
     await using gateway = await openGateway({ server: { body_memory: '2mb', body_limit: '1mb' } });
     const body = { model: 'gpt', input: 'y'.repeat(500_000) };
     const socket = await stall(gateway, 'ann', 900_000);
-    await until(async () => ((await taken(gateway)) > 800_000 ? true : undefined));
+    await until(async () => ((await usedBytes(gateway)) > 800_000 ? true : undefined));
     assertRefused(await send(gateway, 'POST /v1/embeddings', { body }), { status: 503, code: 'overloaded' });
     assert.equal((await send(gateway, 'POST /v1/embeddings', { key: 'bob', body })).status, 200);
     socket.destroy();
   });
 
-  it('take what has come, not what was announced', async () => {
+  it('use memory for bytes received, not for their content-length', async () => {
     await using gateway = await openGateway({ server: { body_memory: '2mb', body_limit: '1mb' } });
     const sockets: Socket[] = [];
     for (let n = 0; n < 8; n++) {
@@ -94,14 +94,14 @@ describe('bodies', () => {
       socket.write(`${head('ann', 'Content-Length: 1000000')}{`);
       sockets.push(socket);
     }
-    await until(async () => ((await taken(gateway)) >= 8 * 16_384 ? true : undefined));
+    await until(async () => ((await usedBytes(gateway)) >= 8 * 16_384 ? true : undefined));
     assert.equal((await send(gateway, 'POST /v1/embeddings', { body: { model: 'gpt' } })).status, 200);
     for (const socket of sockets) socket.destroy();
   });
 });
 
-describe('the memory for bodies', () => {
-  it('is given back once, whatever happened', () => {
+describe('bodyMemory', () => {
+  it('releases the bytes of a body once', () => {
     const budget = bodyMemory(() => 100);
     const first = budget.open('a');
     const second = budget.open('b');

@@ -16,17 +16,17 @@ import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-of-the-attacker';
 const MB = 1024 * 1024;
-/** What any step of the event loop may take, in milliseconds of its own time: no longer does anybody wait for it. */
+/** The longest that a step of the event loop may take, in milliseconds of CPU time. */
 const MAX_STEP_MS = 200;
-/** What the memory of the process may grow by, and what may be left of it; the collector takes its time for the rest. */
+/** How much resident memory may grow during an attack, and how much live memory may remain after it, in bytes. */
 const MAX_GROWTH = 240 * MB;
 const MAX_LEFT = 30 * MB;
 
-/** A WebSocket's frame that closes it, under a mask of nothing. */
+/** A WebSocket close frame with a mask of zeros. */
 const CLOSING = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
 
-/** Asks /healthz again and again and keeps how long each answer took, in milliseconds. */
-function pulse(url: string) {
+/** Polls /healthz and measures how long each answer takes, in milliseconds. */
+function pollHealth(url: string) {
   const waits: number[] = [];
   const ending = new AbortController();
   const asking = (async () => {
@@ -50,7 +50,7 @@ function pulse(url: string) {
   };
 }
 
-/** Status of the answer; 0 where the gateway closed the connection. */
+/** Sends the request. Returns the status; 0 if the gateway closed the connection. */
 function drop(url: string, bomb: RequestBomb): Promise<number> {
   const { method = 'POST', path, body = '', headers = {}, chunks } = bomb;
   const lines = {
@@ -76,7 +76,7 @@ function drop(url: string, bomb: RequestBomb): Promise<number> {
 }
 
 describe('a gateway under attack', function () {
-  // Gateways take a bomb after the other.
+  // Bombs are sent one after the other.
   this.timeout(patience(30));
   let gateway: GatewayProcess;
   let provider: ScriptedProvider;
@@ -108,7 +108,7 @@ describe('a gateway under attack', function () {
         { folder: folder.path, probed: true },
       ),
     );
-    // What the first run loads is no step of an attack.
+    // Modules that the first run loads should not count as a slow step of an attack.
     const first = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
@@ -116,23 +116,23 @@ describe('a gateway under attack', function () {
     });
     await first.text();
     liveAtRest = (await probe(gateway, 'memory')).live;
-    const resting = pulse(gateway.url);
+    const resting = pollHealth(gateway.url);
     await delay(1000);
     calm = await resting.end();
     await probe(gateway, 'step');
   });
   after(() => stack.disposeAsync());
 
-  /** Steps of the gateway's event loop that took longer than they may, with what caused them. */
+  /** Steps of the gateway's event loop that took too long, with their cause. */
   const slow: string[] = [];
   async function noteStep(cause: string): Promise<void> {
     const { stepMs } = await probe(gateway, 'step');
     if (isSlow(stepMs, MAX_STEP_MS)) slow.push(`${cause}: ${Math.round(stepMs)} ms`);
   }
 
-  /** That nothing held the gateway up and memory came back, `before` as it was before the attack. */
+  /** Asserts that no step was slow and memory was freed; `before` and `most`: resident bytes before and at most. */
   async function assertCalm(before: number, most: number, beats: { count: number }): Promise<void> {
-    // Runs that were begun end first.
+    // Wait for runs that are still in progress.
     let { live } = await probe(gateway, 'memory');
     for (let tries = 0; tries < 40 && live - liveAtRest > MAX_LEFT; tries++) {
       await delay(500);
@@ -146,9 +146,9 @@ describe('a gateway under attack', function () {
     assert.ok(live - liveAtRest < MAX_LEFT, shown);
   }
 
-  it('answers /healthz while every bomb of requests is dropped, and gives documented answers', async () => {
+  it('answers /healthz during hostile requests, and answers them with documented statuses', async () => {
     const before = await residentMemory(gateway);
-    const beating = pulse(gateway.url);
+    const polling = pollHealth(gateway.url);
     const odd: string[] = [];
     let most = 0;
     for (const bomb of requestBombs()) {
@@ -159,12 +159,12 @@ describe('a gateway under attack', function () {
         odd.push(`${bomb.name}: ${status}`);
     }
     assert.deepEqual(odd, []);
-    await assertCalm(before, most, await beating.end());
+    await assertCalm(before, most, await polling.end());
   });
 
-  it('answers /healthz while a provider sends every bomb of streams, to both kinds of model', async () => {
+  it('answers /healthz while a provider sends hostile streams, for both kinds of model', async () => {
     const before = await residentMemory(gateway);
-    const beating = pulse(gateway.url);
+    const polling = pollHealth(gateway.url);
     let most = 0;
     for (const { name, body } of streamBombs()) {
       provider.respond = () => raw(body);
@@ -182,12 +182,12 @@ describe('a gateway under attack', function () {
       }
     }
     provider.respond = () => turn();
-    await assertCalm(before, most, await beating.end());
+    await assertCalm(before, most, await polling.end());
   });
 
-  it('answers /healthz while many answers of very many values end at once, and passes no error on as an answer', async () => {
+  it('answers /healthz during 16 concurrent huge answers, and passes no error on as an answer', async () => {
     const before = await residentMemory(gateway);
-    const beating = pulse(gateway.url);
+    const polling = pollHealth(gateway.url);
     let most = 0;
     for (const { name, status = 200, expected = 200, body } of answerBombs()) {
       provider.respond = () => raw(body, { status, headers: { 'content-type': 'application/json' } });
@@ -206,12 +206,12 @@ describe('a gateway under attack', function () {
       await noteStep(name);
     }
     provider.respond = () => turn();
-    await assertCalm(before, most, await beating.end());
+    await assertCalm(before, most, await polling.end());
   });
 
-  it('answers /healthz while twenty thousand requests come in one piece', async () => {
+  it('answers /healthz during 20 000 pipelined requests', async () => {
     const before = await residentMemory(gateway);
-    const beating = pulse(gateway.url);
+    const polling = pollHealth(gateway.url);
     const auth = `Host: a\r\nAuthorization: Bearer ${KEY}\r\n`;
     for (const request of [
       'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -224,12 +224,12 @@ describe('a gateway under attack', function () {
       await closed;
       await noteStep(request);
     }
-    await assertCalm(before, await residentMemory(gateway), await beating.end());
+    await assertCalm(before, await residentMemory(gateway), await polling.end());
   });
 
-  it('answers /healthz while a WebSocket sends ten thousand frames in one piece', async () => {
+  it('answers /healthz while a WebSocket sends 10 000 frames at once', async () => {
     const before = await residentMemory(gateway);
-    const beating = pulse(gateway.url);
+    const polling = pollHealth(gateway.url);
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(
@@ -237,11 +237,11 @@ describe('a gateway under attack', function () {
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     );
     await once(socket, 'data');
-    // A text frame of one letter under a mask of nothing, and at last one that closes.
+    // Text frames of one letter with a mask of zeros, then a close frame.
     socket.write(Buffer.concat([Buffer.from('\x81\x81\0\0\0\0x'.repeat(10_000), 'latin1'), CLOSING]));
     socket.resume();
     await closed;
     await noteStep('frames');
-    await assertCalm(before, await residentMemory(gateway), await beating.end());
+    await assertCalm(before, await residentMemory(gateway), await polling.end());
   });
 });

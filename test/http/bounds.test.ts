@@ -218,7 +218,7 @@ const ENDPOINTS = [
   { target: 'POST /v1/chat/completions', base: { model: 'deep', messages: say('hello') }, own: CHAT, ok: 200 },
 ];
 
-describe('the bounds of every field', () => {
+describe('field bounds', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
@@ -248,7 +248,7 @@ describe('the bounds of every field', () => {
     ['objects and lists', '{},'.repeat(100_001)],
     ['members of objects', `{${'"a":1,'.repeat(200_001)}"b":2},`],
   ] as const) {
-    it(`refuses a body of too many ${what} before it is read, on every road`, async () => {
+    it(`refuses a body with too many ${what} before parsing it, on every endpoint`, async () => {
       for (const [target, model] of [
         ['POST /v1/responses', 'deep'],
         ['POST /v1/chat/completions', 'gpt'],
@@ -261,7 +261,7 @@ describe('the bounds of every field', () => {
     });
   }
 
-  it('takes a body of exactly the limit, and not one byte more', async () => {
+  it('takes a body of exactly server.body_limit, and not one byte more', async () => {
     await using small = await openGateway({ server: { body_limit: 2000 } });
     const body = (length: number) => {
       const frame = JSON.stringify({ model: 'deep', input: '', background: true });

@@ -22,14 +22,14 @@ describe('POST /v1/chat/completions on a research model', () => {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('answers the whole completion without stream', async () => {
+  it('returns a whole completion without stream', async () => {
     const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello') });
     const completion = chatCompletion.strict().parse(answer.json);
     assert.equal(completion.choices[0]?.message.content, 'You said: hello');
     assert.equal(completion.choices[0]?.finish_reason, 'stop');
   });
 
-  it('streams a role chunk, reasoning, content, a last chunk and [DONE]', async () => {
+  it('streams a role chunk, content, a last chunk with usage and sources, and [DONE]', async () => {
     const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello', { stream: true }) });
     assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
     const payloads = payloadsIn(answer.text);
@@ -42,14 +42,14 @@ describe('POST /v1/chat/completions on a research model', () => {
     assert.ok(last?.usage && last.search_results);
   });
 
-  it('a run that fails before its first byte is an HTTP error, streamed or not', async () => {
+  it('answers a run that fails before the first byte with an HTTP error, streamed or not', async () => {
     for (const stream of [true, false]) {
       const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('fail', { stream }) });
       assertRefused(answer, { status: 502, code: 'upstream_error' });
     }
   });
 
-  it('a stream that fails midway ends with an error chunk, a frame with the error alone and no [DONE]', async () => {
+  it('ends a stream that fails midway with an error chunk and an error frame, without [DONE]', async () => {
     const body = bodyOf('fail late', { stream: true, stream_options: { include_usage: true } });
     const payloads = payloadsIn((await send(gateway, 'POST /v1/chat/completions', { body })).text);
     const last = chatChunk.strict().parse(JSON.parse(payloads.at(-2) ?? ''));
@@ -58,7 +58,7 @@ describe('POST /v1/chat/completions on a research model', () => {
     assert.deepEqual(JSON.parse(payloads.at(-1) ?? ''), { error: last.error });
   });
 
-  it('stream_options.include_usage: the usage stands in a last chunk of its own, without choices', async () => {
+  it('stream_options.include_usage: sends usage in a last chunk without choices', async () => {
     const body = bodyOf('hello', { stream: true, stream_options: { include_usage: true } });
     const answer = await send(gateway, 'POST /v1/chat/completions', { body });
     assert.equal(answer.headers.get('x-ignored-parameters'), null);
@@ -71,11 +71,11 @@ describe('POST /v1/chat/completions on a research model', () => {
     assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop');
     assert.ok(
       chunks.every((chunk) => chunk.usage === null),
-      'as in the API of OpenAI',
+      'as in OpenAI API',
     );
   });
 
-  it('takes what else the OpenAI API has, and says what it ignores', async () => {
+  it('accepts other OpenAI parameters and lists the ignored ones in x-ignored-parameters', async () => {
     const fields = { frequency_penalty: 0, logprobs: false, max_tokens: 100, temperature: 0.5, user: 'u', n: 1 };
     const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello', fields) });
     assert.equal(answer.status, 200);
@@ -83,7 +83,7 @@ describe('POST /v1/chat/completions on a research model', () => {
   });
 
   for (const stream of [true, false]) {
-    it(`a client that leaves cancels its run (stream: ${stream})`, async () => {
+    it(`cancels the run when the client disconnects (stream: ${stream})`, async () => {
       const cancelled: string[] = [];
       const wrapRuns = (runs: Runs) => watchCancel(runs, cancelled);
       await using own = await openGateway({ wrapRuns });
@@ -104,12 +104,12 @@ describe('POST /v1/chat/completions on a research model', () => {
       assert.equal(
         own.lines.filter(({ level }) => Number(level) >= 40).length,
         0,
-        'a client that leaves is no failure',
+        'a disconnect is not logged as a failure',
       );
     });
   }
 
-  it('a client that left while its run was being stored cancels it too', async () => {
+  it('cancels the run of a client that disconnected while it was being stored', async () => {
     const cancelled: string[] = [];
     const leave = new AbortController();
     const wrapRuns = (runs: Runs): Runs => {
@@ -128,7 +128,7 @@ describe('POST /v1/chat/completions on a research model', () => {
   });
 });
 
-/** Runs whose cancels are noted with the status they ended in. */
+/** Records the final status of every run that is cancelled. */
 function watchCancel(runs: Runs, cancelled: string[]): Runs {
   const watched: Runs = Object.create(runs);
   for (const name of ['submit', 'find', 'follow', 'waitForEnd', 'countOpen', 'idOf'] as const) {

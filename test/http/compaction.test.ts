@@ -23,7 +23,7 @@ describe('POST /v1/responses/compact', () => {
     send(gateway, 'POST /v1/responses/compact', { body: { model: 'deep', ...body }, ...options });
   const compacted = async (body: object): Promise<CompactedResponse> => parsed(await compact(body));
 
-  it("gives the user's messages and an item that only the gateway reads", async () => {
+  it("returns the user's messages and an encrypted compaction item", async () => {
     const input = [
       { role: 'user', content: 'I build a boat.' },
       { role: 'assistant', content: 'Of what?' },
@@ -48,7 +48,7 @@ describe('POST /v1/responses/compact', () => {
     assert.match(thread.join('\n'), /I build a boat.*Of what.*measure.*4\.20 m.*Of oak/s);
   });
 
-  it('gives an item that any later input takes, also another compaction', async () => {
+  it('returns an item that later inputs accept, even another compaction', async () => {
     const first = await compacted({ input: 'I build a boat.' });
     await gateway.respond({ input: [...first.output, { role: 'user', content: 'How long is the keel?' }] });
     assert.ok(gateway.seen.some(({ text }) => text.includes(SUMMARY) && text.includes('How long is the keel?')));
@@ -59,21 +59,21 @@ describe('POST /v1/responses/compact', () => {
     assert.equal((await send(gateway, 'POST /v1/chat/completions', { body: { model: 'deep', messages } })).status, 200);
   });
 
-  it('reads what came before a response', async () => {
+  it('compacts the thread of previous_response_id', async () => {
     const { id } = await gateway.respond({ input: 'I like larch better.' });
     const answer = await compacted({ previous_response_id: id });
     assert.equal(answer.output.length, 2);
     assert.match(gateway.seen.at(-1)?.text ?? '', /I like larch better/);
   });
 
-  it('stands in a conversation as in an input', async () => {
+  it('returns an item that a conversation can hold', async () => {
     const { output } = await compacted({ input: 'I build a boat.' });
     const { json } = await send(gateway, 'POST /v1/conversations', { body: { items: output } });
     await gateway.respond({ input: 'Of which wood?', conversation: json.id });
     assert.ok(gateway.seen.some(({ text }) => text.includes(SUMMARY) && text.includes('Of which wood?')));
   });
 
-  it('refuses an item of another user, one that was changed, and one that is none', async () => {
+  it('refuses items of another user, altered items and invalid ones', async () => {
     const { output } = await compacted({ input: 'I build a boat.' });
     const item = output.at(-1);
     assert.ok(item?.type === 'compaction');
@@ -102,7 +102,7 @@ describe('POST /v1/responses/compact', () => {
     assertRefused(await ask('', 'ann'), refused);
   });
 
-  it('says what is missing', async () => {
+  it('names missing and unknown parameters', async () => {
     const missing = await send(gateway, 'POST /v1/responses/compact', { body: { input: 'Hello' } });
     assertRefused(missing, { status: 400, code: 'missing_parameter', param: 'model' });
     assertRefused(await compact({}), { status: 400, code: 'missing_parameter', param: 'input' });
@@ -112,8 +112,8 @@ describe('POST /v1/responses/compact', () => {
   });
 });
 
-describe('a compaction', () => {
-  it('of a plain model is made and read by the gateway, over any wire, with its calls in words', async () => {
+describe('compactions', () => {
+  it('of a proxy model are made and read by the gateway, with tool calls as text', async () => {
     await using gateway = await openResearchGateway({
       model: ({ text }) => ({ text: text.includes(COMPACTING) ? SUMMARY : 'Ready.', usage }),
       models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'scripted' }] } },
@@ -138,7 +138,7 @@ describe('a compaction', () => {
     const answer = await send(gateway, 'POST /v1/responses', { body: next });
     assert.equal(answer.status, 200, answer.text);
     assert.ok(gateway.seen.at(-1)?.text.includes(SUMMARY));
-    // What functions gave is compacted without a question beside it.
+    // Tool calls and outputs can be compacted without a user message.
     const outputs = await send(gateway, 'POST /v1/responses/compact', {
       body: { model: 'plain', input: input.slice(1) },
     });
@@ -155,20 +155,20 @@ describe('a compaction', () => {
     assertRefused(foreign, { status: 400, code: 'invalid_parameter', param: 'input[1].encrypted_content' });
   });
 
-  it('is counted and limited like any call', async () => {
+  it('count against limits like any call', async () => {
     await using gateway = await openResearchGateway({
       model: () => ({ text: SUMMARY, usage }),
       limits: { tokens_per_day: 1500 },
       deep: { max_completion_tokens: 400 },
     });
     const body = { model: 'deep', input: 'I build a boat.' };
-    // The last tokens of a day may be overdrawn by one call that is alone.
+    // A call that is alone may exceed the last tokens of the day.
     for (let n = 0; n < 2; n++) parsed(await send(gateway, 'POST /v1/responses/compact', { body }));
     const third = await send(gateway, 'POST /v1/responses/compact', { body });
     assertRefused(third, { status: 429, code: 'quota_exceeded' });
   });
 
-  it('that fails says why, and one without text is a failure', async () => {
+  it('without text are a provider failure', async () => {
     for (const answer of [{ text: '' }, { text: ' ' }]) {
       await using gateway = await openResearchGateway({ model: () => answer });
       const failed = await send(gateway, 'POST /v1/responses/compact', { body: { model: 'deep', input: 'a' } });
@@ -176,7 +176,7 @@ describe('a compaction', () => {
     }
   });
 
-  it('is read by every instance that has the key of the operator, and by no other', async () => {
+  it('are read by instances with the same encryption key, and by no other', async () => {
     const model = () => ({ text: SUMMARY });
     const key = 'a key of the operator, 32 characters or more';
     await using one = await openResearchGateway({ model, store: { encryption_keys: [key] } });
@@ -199,7 +199,7 @@ describe('POST /v1/responses/input_tokens', () => {
     return Number(answer.json.input_tokens);
   };
 
-  it('estimates input, instructions, tools, and what came before', async () => {
+  it('estimates input, instructions, tools, and the earlier thread', async () => {
     await using gateway = await openGateway();
     const short = await count(gateway, { input: 'Hello there.' });
     assert.ok(short > 1 && short < 30, `${short}`);
@@ -214,12 +214,12 @@ describe('POST /v1/responses/input_tokens', () => {
     const response = await send(gateway, 'POST /v1/responses', { body: before });
     assert.ok((await count(gateway, { input: 'Hello there.', previous_response_id: response.json.id })) > short + 200);
     const items = [{ role: 'user', content: 'word '.repeat(200) }];
-    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
-    assert.ok((await count(gateway, { conversation: begun.json.id })) > 200);
+    const conversation = await send(gateway, 'POST /v1/conversations', { body: { items } });
+    assert.ok((await count(gateway, { conversation: conversation.json.id })) > 200);
     assert.equal(await count(gateway, {}), 0);
   });
 
-  it('refuses what a request could not be', async () => {
+  it('refuses invalid requests', async () => {
     await using gateway = await openGateway();
     const refused = async (body: object) => await send(gateway, 'POST /v1/responses/input_tokens', { body });
     assertRefused(await refused({ input: 'a' }), { status: 400, code: 'missing_parameter', param: 'model' });
@@ -232,7 +232,7 @@ describe('POST /v1/responses/input_tokens', () => {
     assertRefused(await refused(both), { status: 400, code: 'conflicting_parameters', param: 'conversation' });
   });
 
-  it('goes to the provider of a model that passes the Responses API on', async () => {
+  it('forwards to the provider of a model with native Responses', async () => {
     await using gateway = await openGateway();
     await send(gateway, 'POST /v1/responses/input_tokens', { body: { model: 'gpt', input: 'hello' } });
     assert.deepEqual(

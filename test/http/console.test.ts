@@ -6,7 +6,7 @@ import { consolePages } from '../../src/console/console-pages.ts';
 import { createApps } from '../../src/http/app.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 
-/** Everything that a first visit loads, compressed. */
+/** The most that a first visit may load, in compressed bytes. */
 const BUDGET = 160_000;
 
 describe('GET /console', () => {
@@ -21,7 +21,7 @@ describe('GET /console', () => {
     return createApps({ ...gateway.parts, registry: new Registry(), console: pages });
   };
 
-  it('is a page whose policy allows nothing from elsewhere, no inline script and no markup made of text', async () => {
+  it('has a CSP without foreign sources or inline scripts, and requires trusted types', async () => {
     const { headers, text } = await supertest(app().all).get('/console').expect(200);
     const policy = String(headers['content-security-policy']);
     for (const part of [
@@ -42,15 +42,15 @@ describe('GET /console', () => {
     assert.doesNotMatch(text, /https?:|<script(?! type="module" src=)|<style|\son\w+=/);
   });
 
-  it('loads files that are there, within the budget, compressed and remembered', async () => {
+  it('loads only existing files, within the budget, compressed and cacheable', async () => {
     const { all } = app();
     const page = await supertest(all).get('/console').expect(200);
     const files = [...page.text.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map((match) => `/${match[1]}`);
     const [folder = ''] = /^\/console\/v-[\w-]{20}\//.exec(files[0] ?? '') ?? [];
     assert.notEqual(folder, '');
     files.push(`${folder}report/worker/lexer.js`, `${folder}report/worker/same-start.js`, `${folder}lib/marked.js`);
-    assert.ok(!files.some((file) => file.includes('/operate/')), 'the pages of operators are loaded when they look');
-    assert.equal(files.filter((file) => file.endsWith('.css')).length, 1, 'nothing is drawn before one style sheet');
+    assert.ok(!files.some((file) => file.includes('/operate/')), 'operator pages are loaded on demand');
+    assert.equal(files.filter((file) => file.endsWith('.css')).length, 1, 'one style sheet blocks rendering');
     assert.ok(files.length > 30);
     let total = Number(page.headers['content-length']);
     for (const file of new Set(files)) {
@@ -64,14 +64,14 @@ describe('GET /console', () => {
     assert.ok(total < BUDGET, `${total} bytes`);
     assert.equal(page.headers['cache-control'], 'no-cache');
     await supertest(all).get('/console').set('if-none-match', String(page.headers.etag)).expect(304);
-    // A page that was opened before an update still finds the worker that it starts later.
+    // A page that was opened before an update still finds its worker, which it starts later.
     await supertest(all).get('/console/v-of-another/report/worker/lexer.js').expect('cache-control', 'no-cache');
     const plain = await supertest(all).get('/console/client.js').set('accept-encoding', 'identity').expect(200);
     assert.equal(plain.headers['content-encoding'], undefined);
     assert.match(plain.text, /authorization/);
   });
 
-  it('is the same page at the address of each view, with links that lead to the same files', async () => {
+  it('serves the same page and files at the address of each view', async () => {
     const { all } = app();
     const first = await supertest(all).get('/console').expect(200);
     const loaded = ({ text }: { text: string }, path: string) =>
@@ -97,7 +97,7 @@ describe('GET /console', () => {
     }
   });
 
-  it('gives nothing but its own files', async () => {
+  it('serves nothing but its own files', async () => {
     const { all } = app();
     for (const path of [
       '/console/../package.json',
@@ -122,12 +122,12 @@ describe('GET /console', () => {
     await supertest(all).get('/console/').expect(308).expect('location', '../console');
   });
 
-  it('says no key but the well-known one, while that is accepted', async () => {
+  it('shows only the well-known key, and only if there is one', async () => {
     await supertest(app().all).get('/console/start.json').expect(200, { api_key: null });
     await supertest(app('sk-local').all).get('/console/start.json').expect(200, { api_key: 'sk-local' });
   });
 
-  it('is where a browser is led to from /, while programs are told that there is nothing', async () => {
+  it('is where / redirects browsers; other clients and the API app get 404', async () => {
     const { all, api } = app();
     await supertest(all).get('/').set('accept', 'text/html,*/*').expect(302).expect('location', 'console');
     await supertest(all).get('/').set('accept', '*/*').expect(404);

@@ -20,13 +20,13 @@ import {
 const WORDS = 'one two three four five six seven eight nine ten eleven twelve';
 const TURN = { text: WORDS };
 
-interface World extends AsyncDisposable {
+interface Pair extends AsyncDisposable {
   first: ScriptedProvider;
   second: ScriptedProvider;
   gateway: ProxyGateway;
 }
 
-async function world(first: Script, second: (request: ProviderRequest) => Script): Promise<World> {
+async function openPair(first: Script, second: (request: ProviderRequest) => Script): Promise<Pair> {
   const stack = new AsyncDisposableStack();
   const one = stack.use(await startScriptedProvider({ respond: () => first }));
   const two = stack.use(await startScriptedProvider({ respond: second }));
@@ -50,15 +50,15 @@ async function world(first: Script, second: (request: ProviderRequest) => Script
   return { first: one, second: two, gateway, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** Goes on behind the words that it was given, as a model does that takes them for its own. */
-function goesOn({ body }: ProviderRequest): Script {
+/** Continues after the assistant's words in the request, like a model that supports prefill. */
+function continuesPrefill({ body }: ProviderRequest): Script {
   const last = body.messages?.at(-1);
   const said = last?.role === 'assistant' ? String(last.content) : '';
   assert.ok(WORDS.startsWith(said), said);
   return turn({ text: WORDS.slice(said.length) });
 }
 
-async function ask({ gateway }: World, fields: object = {}) {
+async function ask({ gateway }: Pair, fields: object = {}) {
   const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'going', stream: true, ...fields }) });
   const text = await answer.text();
   const payloads = payloadsOf(text);
@@ -72,7 +72,7 @@ function deltaOf(payload: Record<string, unknown>): Record<string, unknown> {
   return isObject(choice?.delta) ? choice.delta : {};
 }
 
-describe('a stream that is continued', () => {
+describe('continue_streams', () => {
   const breaks: Record<string, Script> = {
     'is cut': cutAfter(5, TURN),
     'is cut after the first words': cutAfter(2, TURN),
@@ -80,11 +80,11 @@ describe('a stream that is continued', () => {
     'ends without a finish reason': frames([chunk({ role: 'assistant', content: '' }), chunk({ content: 'one two' })], {
       done: false,
     }),
-    'tells of an error': insertAfter(5, { error: { message: 'no capacity' } }, TURN),
+    'sends an error': insertAfter(5, { error: { message: 'no capacity' } }, TURN),
   };
   for (const [name, script] of Object.entries(breaks)) {
-    it(`is one answer for the client where the first route ${name}`, async () => {
-      await using pair = await world(script, goesOn);
+    it(`sends the client one answer if the first route ${name}`, async () => {
+      await using pair = await openPair(script, continuesPrefill);
       const { payloads, chunks, content, text } = await ask(pair);
       assert.equal(content, WORDS);
       assert.equal(payloads.at(-1), '[DONE]');
@@ -95,13 +95,13 @@ describe('a stream that is continued', () => {
     });
   }
 
-  it('has no doubled words where the next model begins again', async () => {
-    await using pair = await world(cutAfter(4, TURN), () => turn(TURN));
+  it('repeats no words if the next model starts from the beginning', async () => {
+    await using pair = await openPair(cutAfter(4, TURN), () => turn(TURN));
     assert.equal((await ask(pair)).content, WORDS);
   });
 
-  it('is asked for by the user where a model refuses to go on with words of its own', async () => {
-    await using pair = await world(cutAfter(5, TURN), ({ body }) =>
+  it('asks with a user message once a model has refused assistant prefill', async () => {
+    await using pair = await openPair(cutAfter(5, TURN), ({ body }) =>
       body.messages?.at(-1)?.role === 'assistant'
         ? status(400, {
             message:
@@ -111,11 +111,11 @@ describe('a stream that is continued', () => {
     );
     assert.equal((await ask(pair)).content, WORDS);
     assert.equal((await ask(pair)).content, WORDS);
-    // What it refused is known from then on.
+    // The refusal is remembered.
     assert.equal(pair.second.requests.length, 3);
   });
 
-  it('begins tool calls again that were half written', async () => {
+  it('restarts a tool call that was cut off', async () => {
     const call = { name: 'look_up', arguments: '{"query":"everything there is to know"}' };
     const whole = turn({ text: 'Looking.', toolCalls: [call] });
     const half = frames(
@@ -129,7 +129,7 @@ describe('a stream that is continued', () => {
       ],
       { done: false },
     );
-    await using pair = await world(half, () => whole);
+    await using pair = await openPair(half, () => whole);
     const { text, content } = await ask(pair);
     assert.equal(content, 'Looking.');
     assert.ok(!text.includes('call_half'), text);
@@ -142,8 +142,8 @@ describe('a stream that is continued', () => {
     assert.equal(args.join(''), call.arguments);
   });
 
-  it('keeps numbers and other fields of the request as they came', async () => {
-    await using pair = await world(cutAfter(5, TURN), goesOn);
+  it('sends numbers and other fields of the request unchanged', async () => {
+    await using pair = await openPair(cutAfter(5, TURN), continuesPrefill);
     const body =
       '{"model":"going","stream":true,"seed":12345678901234567890,"messages":[{"role":"user","content":"hi"}]}';
     await (await send(pair.gateway, '/chat/completions', { body })).text();
@@ -153,28 +153,28 @@ describe('a stream that is continued', () => {
     );
   });
 
-  it('fails loudly where no route is left, and where it cannot be continued', async () => {
-    await using pair = await world(cutAfter(5, TURN), () => status(503));
+  it('ends with an error if no route is left or the answer cannot be continued', async () => {
+    await using pair = await openPair(cutAfter(5, TURN), () => status(503));
     const failed = await ask(pair);
     assert.match(failed.text, /"finish_reason":"error".*"error":\{"message"/);
     assert.equal(new Set(failed.chunks.map(({ id }) => id).filter(Boolean)).size, 1);
     assert.notEqual(failed.payloads.at(-1), '[DONE]');
     for (const fields of [{ n: 2 }, { logprobs: true }, { modalities: ['text', 'audio'] }]) {
-      await using other = await world(cutAfter(5, TURN), goesOn);
+      await using other = await openPair(cutAfter(5, TURN), continuesPrefill);
       assert.match((await ask(other, fields)).text, /"finish_reason":"error"/);
       assert.equal(other.second.requests.length, 0);
     }
   });
 });
 
-describe('what bounds a stream that is continued', () => {
-  it('is the text that a route can be given: a longer answer that breaks is continued by nobody', async () => {
+describe('continue_streams with a long answer', () => {
+  it('does not continue an answer of more than 1 MiB', async () => {
     const words = chunk({ content: 'x'.repeat(256 * 1024) });
     const { steps } = frames([chunk({ role: 'assistant' }), ...Array.from({ length: 5 }, () => words)], {
       done: false,
     });
     const long: Script = { ...hang(), headersAfter: 0, steps: [...steps.slice(0, -1), { do: 'cut' }] };
-    await using asked = await world(long, goesOn);
+    await using asked = await openPair(long, continuesPrefill);
     const { payloads, content } = await ask(asked);
     assert.equal(content.length, 5 * 256 * 1024);
     assert.match(JSON.stringify(payloads.at(-1)), /^\{"error":\{"message":"Provider one failed/);
@@ -182,14 +182,14 @@ describe('what bounds a stream that is continued', () => {
   });
 });
 
-describe('a call that is hedged', () => {
+describe('hedge_after', () => {
   const silent: Record<string, Script> = {
     'says nothing': hang(),
     'sends headers only': { ...hang(), headersAfter: 0 },
   };
   for (const [name, script] of Object.entries(silent)) {
     for (const stream of [true, false]) {
-      it(`is answered by another route while the first ${name} (${stream ? 'streamed' : 'whole'})`, async () => {
+      it(`takes the answer of another route while the first ${name} (${stream ? 'streamed' : 'whole'})`, async () => {
         await using first = await startScriptedProvider({ respond: () => script });
         await using second = await startScriptedProvider({
           respond: ({ body }) => goodAnswer('second', body.stream === true),
@@ -213,7 +213,7 @@ describe('a call that is hedged', () => {
   }
 
   for (const path of ['/chat/completions', '/responses']) {
-    it(`is not asked of a route again and again that is overtaken each time (${path})`, async () => {
+    it(`stops calling a route that is overtaken each time (${path})`, async () => {
       await using slow = await startScriptedProvider({ respond: () => hang() });
       await using second = await startScriptedProvider({
         respond: ({ body }) => goodAnswer('second', body.stream === true),
@@ -226,12 +226,12 @@ describe('a call that is hedged', () => {
       });
       const body = path === '/responses' ? { model: 'deep', input: 'What?', stream: false } : chat();
       for (let n = 0; n < 12; n += 1) assert.match(await (await send(gateway, path, { body })).text(), /second/);
-      // The fifth in a row leaves it out; one more where the machine took its time.
+      // Being overtaken five times in a row opens its circuit; allow one more on a slow machine.
       assert.ok(slow.requests.length <= 6, `${slow.requests.length} requests`);
     });
   }
 
-  it('says nothing against a route that was asked second and had no time', async () => {
+  it('does not blame a second route that had no time to answer', async () => {
     await using second = await startScriptedProvider({ respond: () => hang() });
     await using first = await startScriptedProvider({
       respond: async ({ body }, n) => {
@@ -250,7 +250,7 @@ describe('a call that is hedged', () => {
     assert.equal(second.requests.length, 8);
   });
 
-  it('asks nobody else where the first answers in time', async () => {
+  it('calls no other route if the first answers in time', async () => {
     await using first = await startScriptedProvider({
       respond: ({ body }) => goodAnswer('first', body.stream === true),
     });

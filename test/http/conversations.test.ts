@@ -19,25 +19,25 @@ const ask = (conversation: unknown, input: unknown, fields = {}) => ({
   body: { model: 'deep', stream: false, conversation, input, ...fields },
 });
 
-describe('conversations', () => {
+describe('/v1/conversations', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  const begin = async (items: unknown[] = [], metadata = {}) => {
+  const create = async (items: unknown[] = [], metadata = {}) => {
     const { json } = await send(gateway, 'POST /v1/conversations', { body: { items, metadata } });
     return conversationObject.strict().parse(json).id;
   };
-  /** Types and texts in the order of the conversation. */
-  const told = async (id: string) => {
+  /** Roles or types, and texts, in the order of the conversation. */
+  const itemsOf = async (id: string) => {
     const answer = await send(gateway, `GET /v1/conversations/${id}/items?order=asc&limit=100`);
     return dataOf(answer).map((item) => `${item.role ?? item.type}: ${textOf(item)}`);
   };
 
-  it('are created, read, given new metadata and removed', async () => {
-    const id = await begin([user('Hello'), { role: 'assistant', content: 'Hi' }], { team: 'a' });
+  it('creates, reads, updates and deletes conversations', async () => {
+    const id = await create([user('Hello'), { role: 'assistant', content: 'Hi' }], { team: 'a' });
     assert.match(id, /^conv_[0-9a-f-]{36}$/);
     const { json } = await send(gateway, `GET /v1/conversations/${id}`);
     assert.deepEqual([json.object, json.metadata], ['conversation', { team: 'a' }]);
@@ -56,15 +56,15 @@ describe('conversations', () => {
     });
   });
 
-  it('need no items and no metadata', async () => {
+  it('needs no items and no metadata', async () => {
     for (const options of [{ body: {} }, {}]) {
       const answer = await send(gateway, 'POST /v1/conversations', options);
       assert.deepEqual([answer.status, answer.json.metadata], [200, {}]);
     }
   });
 
-  it('take up to 20 items at a time, show them as OpenAI does, and lose them', async () => {
-    const id = await begin();
+  it("adds up to 20 items at a time, lists them in OpenAI's form, and deletes them", async () => {
+    const id = await create();
     const items = [
       user('Hello'),
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }], id: 'msg_of_the_client' },
@@ -98,8 +98,8 @@ describe('conversations', () => {
     assert.equal(dataOf(await send(gateway, `GET ${path}`)).length, 3);
   });
 
-  it('refuse what they cannot hold, and say what', async () => {
-    const id = await begin();
+  it('refuses invalid items and parameters, naming the field', async () => {
+    const id = await create();
     const post = (body: unknown) => send(gateway, `POST /v1/conversations/${id}/items`, { body });
     const twentyOne = Array.from({ length: 21 }, () => user('x'));
     assertRefused(await post({ items: twentyOne }), { status: 400, code: 'invalid_parameter', param: 'items' });
@@ -119,11 +119,11 @@ describe('conversations', () => {
     assertRefused(after, { status: 400, code: 'invalid_parameter', param: 'after' });
   });
 
-  it('grow by what each response was asked and answered, which the next one reads', async () => {
-    const id = await begin([user('My name is Ann.')]);
+  it("appends each response's input and output, which the next response reads", async () => {
+    const id = await create([user('My name is Ann.')]);
     const first = responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'one')));
     assert.deepEqual(first.conversation, { id });
-    assert.deepEqual(await told(id), [
+    assert.deepEqual(await itemsOf(id), [
       'user: My name is Ann.',
       'user: one',
       'reasoning: Let me think.',
@@ -133,7 +133,7 @@ describe('conversations', () => {
     assert.equal(eventsIn(streamed).at(-1)?.type, 'response.completed');
     const background = responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'three', { background: true })));
     assert.equal((await ended(gateway, background.id)).status, 'completed');
-    assert.equal((await told(id)).length, 10);
+    assert.equal((await itemsOf(id)).length, 10);
     const run = await gateway.runs.find({ user: 'ann', keyId: 'ann' }, 'responses', background.id);
     const { history } = JSON.parse(run.request).request;
     assert.deepEqual(
@@ -142,20 +142,20 @@ describe('conversations', () => {
     );
   });
 
-  it('keep what a reference refers to, which may be removed', async () => {
+  it('keeps a copy of a referenced item, whose response may be deleted', async () => {
     const { id: earlier, output } = responseIn(await send(gateway, 'POST /v1/responses', { body: asked('Before') }));
     const reference = { id: output.at(-1)?.id };
     const answer = textOf({ ...output.at(-1) });
-    const id = await begin([reference, { type: 'item_reference', ...reference }]);
+    const id = await create([reference, { type: 'item_reference', ...reference }]);
     responseIn(await send(gateway, 'POST /v1/responses', ask(id, [reference, user('One')])));
     await send(gateway, `DELETE /v1/responses/${earlier}`);
     responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'Two')));
-    const messages = (await told(id)).filter((item) => /^(user|assistant)/.test(item));
+    const messages = (await itemsOf(id)).filter((item) => /^(user|assistant)/.test(item));
     assert.deepEqual(messages.slice(0, 4), [...Array(3).fill(`assistant: ${answer}`), 'user: One']);
   });
 
-  it('keep what a response came to that was removed, and nothing of one that failed or was cancelled', async () => {
-    const id = await begin();
+  it('keeps the items of a deleted response, and none of one that failed or was cancelled', async () => {
+    const id = await create();
     const kept = responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'kept')));
     await send(gateway, `DELETE /v1/responses/${kept.id}`);
     await send(gateway, 'POST /v1/responses', ask(id, 'fail'));
@@ -163,50 +163,50 @@ describe('conversations', () => {
     await send(gateway, `POST /v1/responses/${cancelled}/cancel`);
     const removed = await submit(gateway, 'wait', { conversation: id });
     await send(gateway, `DELETE /v1/responses/${removed}`);
-    assert.deepEqual(await told(id), ['user: kept', 'reasoning: Let me think.', 'assistant: You said: kept']);
+    assert.deepEqual(await itemsOf(id), ['user: kept', 'reasoning: Let me think.', 'assistant: You said: kept']);
     responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'free again')));
   });
 
-  it('are written by one response at a time', async () => {
-    const id = await begin();
+  it('lets one response at a time write to a conversation', async () => {
+    const id = await create();
     const running = await submit(gateway, 'wait', { conversation: id });
     const locked = { status: 400, code: 'conversation_locked', param: 'conversation' };
     assertRefused(await send(gateway, 'POST /v1/responses', ask(id, 'too early')), locked);
-    assert.equal((await told(id)).length, 0);
+    assert.equal((await itemsOf(id)).length, 0);
     await gateway.release();
     await ended(gateway, running);
     const both = await Promise.all([1, 2, 3].map((n) => send(gateway, 'POST /v1/responses', ask(id, `n ${n}`))));
     const won = both.filter(({ status }) => status === 200);
     assert.ok(won.length >= 1);
     for (const answer of both) if (answer.status !== 200) assertRefused(answer, locked);
-    assert.equal((await told(id)).length, 3 + 3 * won.length);
+    assert.equal((await itemsOf(id)).length, 3 + 3 * won.length);
   });
 
-  it('are not combined with previous_response_id', async () => {
-    const id = await begin();
+  it('refuses conversation together with previous_response_id', async () => {
+    const id = await create();
     const previous = responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'one')));
     const answer = await send(gateway, 'POST /v1/responses', ask(id, 'two', { previous_response_id: previous.id }));
     assertRefused(answer, { status: 400, code: 'conflicting_parameters', param: 'conversation' });
   });
 
-  it('are given back where the submission is refused or a repeat', async () => {
-    const id = await begin();
+  it('releases the conversation after an idempotent replay', async () => {
+    const id = await create();
     const key = { 'idempotency-key': `conversation ${id}` };
     const first = await send(gateway, 'POST /v1/responses', { ...ask(id, 'once'), headers: key });
     const again = await send(gateway, 'POST /v1/responses', { ...ask(id, 'once'), headers: key });
     assert.deepEqual([again.json.id, again.headers.get('idempotent-replayed')], [first.json.id, 'true']);
-    assert.equal((await told(id)).length, 3);
+    assert.equal((await itemsOf(id)).length, 3);
     responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'next')));
   });
 
-  it('that say more than the model reads are refused', async () => {
-    const id = await begin(Array.from({ length: 10 }, () => user('x'.repeat(10_000))));
+  it("refuses a conversation beyond the model's context length", async () => {
+    const id = await create(Array.from({ length: 10 }, () => user('x'.repeat(10_000))));
     const answer = await send(gateway, 'POST /v1/responses', ask(id, 'short'));
     assertRefused(answer, { status: 400, code: 'context_length_exceeded', param: 'conversation' });
   });
 
-  it('of another path or method are no conversations', async () => {
-    const id = await begin();
+  it('answers unknown ids with 404 and other methods with 405', async () => {
+    const id = await create();
     assertRefused(await send(gateway, 'GET /v1/conversations/resp_1'), { status: 404, code: 'not_found' });
     assertRefused(await send(gateway, 'GET /v1/conversations'), { status: 405, code: 'method_not_allowed' });
     const deleting = await open(gateway, `DELETE /v1/conversations/${id}/items`);

@@ -13,7 +13,7 @@ const preflight = (origin: string) => ({
 });
 
 describe('CORS', () => {
-  it('is off by default: nothing is said, and a preflight is like any other request', async () => {
+  it('is off by default: no CORS headers, and a preflight needs a key', async () => {
     await using gateway = await openGateway();
     const asked = await send(gateway, 'OPTIONS /v1/responses', preflight(PAGE));
     assert.equal(asked.status, 401);
@@ -24,7 +24,7 @@ describe('CORS', () => {
     }
   });
 
-  describe('for the origins of server.cors_origins', () => {
+  describe('with server.cors_origins', () => {
     let gateway: TestGateway;
     before(async () => {
       gateway = await openGateway({ server: { cors_origins: [PAGE] } });
@@ -40,7 +40,7 @@ describe('CORS', () => {
       assert.match(headers.get('access-control-allow-headers') ?? '', /authorization.*x-stainless-os, idempotency-key/);
     });
 
-    it('lets the page read answers, errors and streams, with the headers that clients use', async () => {
+    it("lets the page read answers, errors and streams, with the gateway's headers", async () => {
       const from = { headers: { origin: PAGE } };
       const body = { model: 'deep', input: 'hello' };
       for (const answer of [
@@ -61,7 +61,7 @@ describe('CORS', () => {
       }
     });
 
-    it('says nothing to other origins, and what is cached for one is not given to another', async () => {
+    it('gives other origins no access, and sets vary: Origin', async () => {
       const asked = await send(gateway, 'OPTIONS /v1/responses', preflight('https://other.example'));
       assert.equal(asked.status, 401);
       const plain = await send(gateway, 'GET /v1/models');
@@ -72,7 +72,7 @@ describe('CORS', () => {
     });
   });
 
-  it('"*" stands for every origin', async () => {
+  it('"*" allows every origin', async () => {
     await using gateway = await openGateway({ server: { cors_origins: ['*'] } });
     const answer = await open(gateway, 'GET /v1/models', { headers: { origin: 'null' } });
     assert.equal(answer.headers.get('access-control-allow-origin'), '*');

@@ -23,7 +23,7 @@ import {
 } from '../support/scripted-provider.ts';
 import { servePages, startWebServer } from '../support/web-server.ts';
 
-/** What providers counted, at the prices of their routes, is what runs, metrics and keys tell. */
+/** What providers counted, at the prices of their routes, is what runs, metrics and keys report. */
 
 const PRICES = {
   one: { input: 3, cached_input: 0.3, output: 15 },
@@ -37,11 +37,11 @@ interface Counted {
   prompt_tokens_details?: { cached_tokens: number };
 }
 
-/** What a provider counted so far, at its route's price. */
+/** The cost of everything that providers counted so far. */
 class Bill {
   total = 0;
 
-  /** The usage of one answer, put on the bill. */
+  /** Adds one answer to the bill and returns its usage. */
   add(name: Name, prompt: number, output: number, cached = 0): Counted & { total_tokens: number } {
     const { input, output: written, ...rest } = PRICES[name];
     const read = 'cached_input' in rest ? rest.cached_input : input;
@@ -62,7 +62,7 @@ interface World extends AsyncDisposable {
   bill: Bill;
   /** The key's spending, as operators see it. */
   spending(): Promise<number>;
-  /** What it cost, as `GET /admin/usage` tells. */
+  /** The key's cost, as `GET /admin/usage` reports it. */
   usage(): Promise<number>;
   /** The sum of the metrics of this name. */
   metric(name: string): Promise<number>;
@@ -144,7 +144,7 @@ async function settled(world: World, expected: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   same(await world.spending(), expected);
-  // The account is one: what limits count is what usage and metrics tell.
+  // Limits, usage and metrics all report the same cost.
   same(await world.usage(), expected);
   same(await world.metric('gateway_usage_cost_total'), expected);
 }
@@ -159,7 +159,7 @@ async function asked(world: World, path: string, body: object): Promise<string> 
 const events = (payloads: readonly object[]): Script =>
   raw(payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join(''));
 
-describe('what calls of a proxy model cost', () => {
+describe('the cost of proxy calls', () => {
   it('adds up over whole and streamed chat, embeddings, responses and messages', async () => {
     await using world = await openWorld();
     const { one, bill } = world;
@@ -169,7 +169,7 @@ describe('what calls of a proxy model cost', () => {
     await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () => turn({ text: 'Yes it is.', usage: { ...bill.add('one', 2000, 70) } });
     await asked(world, '/chat/completions', chat({ model: 'paid', ...streamed }));
-    // Thoughts that nobody sees.
+    // Hidden reasoning tokens.
     one.respond = () => json(completion('Yes.', { usage: bill.add('one', 1000, 90_000) }));
     await asked(world, '/chat/completions', chat({ model: 'paid' }));
     one.respond = () =>
@@ -211,7 +211,7 @@ describe('what calls of a proxy model cost', () => {
     same(await world.metric('gateway_proxy_cost_total'), bill.total);
   });
 
-  it('is the price of the route that answered, and of each that wrote a part', async () => {
+  it('is at the price of the route that answered, or of each that wrote a part', async () => {
     await using world = await openWorld({ continue_streams: true });
     const { one, two, bill } = world;
     one.respond = () => status(500);
@@ -221,7 +221,7 @@ describe('what calls of a proxy model cost', () => {
 
     const request = chat({ model: 'paid', stream: true, stream_options: { include_usage: true } });
     one.respond = () => {
-      // Nobody counted what broke: four characters are a token.
+      // The broken part has no reported usage: it is estimated at four characters a token.
       bill.add('one', HELLO, Math.ceil('four five '.length / 4));
       return cutAfter(3, { text: 'four five six seven', usage: null });
     };
@@ -232,7 +232,7 @@ describe('what calls of a proxy model cost', () => {
     same(await world.metric('gateway_proxy_cost_total'), bill.total);
   });
 
-  it('holds what a hedged call asked of the slower route', async () => {
+  it('includes the prompt that a hedged call sent to the slower route', async () => {
     await using world = await openWorld({ hedge_after: 0.02 });
     const { one, two, bill } = world;
     one.respond = () => {
@@ -244,7 +244,7 @@ describe('what calls of a proxy model cost', () => {
     await settled(world, bill.total);
   });
 
-  it('is settled by background tasks', async () => {
+  it('is settled for background tasks', async () => {
     await using world = await openWorld();
     const { one, bill } = world;
     const usage = bill.add('one', 1000, 50, 600);
@@ -254,7 +254,7 @@ describe('what calls of a proxy model cost', () => {
     same(await world.metric('gateway_run_cost_total'), bill.total);
   });
 
-  it('is reserved before it is known, and refused beyond the limit', async () => {
+  it('is reserved in advance, and calls beyond the limit are refused', async () => {
     const models = {
       models: {
         paid: {
@@ -289,9 +289,9 @@ describe('what calls of a proxy model cost', () => {
   });
 });
 
-describe('what a run costs', () => {
-  /** Searches twice, then answers; the first route fails, breaks off and comes back on its way. */
-  async function priced(world: World, faults: readonly ('500' | 'cut' | 'none')[]) {
+describe('the cost of runs', () => {
+  /** Runs research that searches twice, then answers; `faults` are those of the first route's calls. */
+  async function researchCost(world: World, faults: readonly ('500' | 'cut' | 'none')[]) {
     const { one, two, bill } = world;
     let turns = 0;
     let n = 0;
@@ -318,9 +318,9 @@ describe('what a run costs', () => {
     return run.usage;
   }
 
-  it('is what its providers counted, over turns that failed over and turns that broke off', async () => {
+  it('adds up over turns that broke off and failed over', async () => {
     await using world = await openWorld();
-    const usage = await priced(world, ['none', 'cut', 'none', 'none']);
+    const usage = await researchCost(world, ['none', 'cut', 'none', 'none']);
     assert.ok(isObject(usage.cost));
     same(Number(usage.cost.total), world.bill.total);
     await settled(world, world.bill.total);
@@ -330,10 +330,10 @@ describe('what a run costs', () => {
       headers: { authorization: `Bearer ${CLIENT_KEY}` },
     });
     const { data } = JSON.parse(await list.text());
-    assert.deepEqual(data[0].usage, usage, 'lists tell the same');
+    assert.deepEqual(data[0].usage, usage, 'lists show the same usage');
   });
 
-  it('holds what readers of a long page counted, at the price of their own route', async () => {
+  it('includes what readers of a long page used, at the price of their route', async () => {
     const page = Array.from({ length: 6000 }, (_, n) => `Gate ${n} of the garden is ${n + 3} feet wide. `).join('');
     await using pages = await startWebServer(servePages({ '/gates': { type: 'text/plain', body: page } }));
     const routes = [{ provider: 'one', model: 'm', price: PRICES.one }];
@@ -362,7 +362,7 @@ describe('what a run costs', () => {
     same(await world.metric('gateway_run_cost_total'), bill.total);
   });
 
-  it('holds what a hedged turn asked of the slower route, estimated', async () => {
+  it('includes an estimate of what a hedged turn sent to the slower route', async () => {
     await using world = await openWorld({ hedge_after: 0.02 });
     const { one, two, bill } = world;
     one.respond = () => hang();
@@ -377,7 +377,7 @@ describe('what a run costs', () => {
     await settled(world, Number(run.usage.cost.total));
   });
 
-  it('is not told where a part of it has no price, and counted against the key as far as it has one', async () => {
+  it('is not reported if a route has no price, but the known part counts against the key', async () => {
     const routes = [
       { provider: 'one', model: 'm', price: PRICES.one },
       { provider: 'two', model: 'm' },
@@ -389,13 +389,13 @@ describe('what a run costs', () => {
       name === 'one'
         ? add(name, prompt, output, cached)
         : { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output };
-    const usage = await priced(world, ['none', 'cut', 'none', 'none']);
+    const usage = await researchCost(world, ['none', 'cut', 'none', 'none']);
     assert.equal(usage.cost, undefined);
     await settled(world, bill.total);
     same(await world.metric('gateway_run_cost_total'), bill.total);
   });
 
-  it('stays under max_cost with a report that is cut, and says so', async () => {
+  it('stays under max_cost by cutting the report short, with incomplete_details', async () => {
     await using world = await openWorld();
     const { one, bill } = world;
     let turns = 0;
@@ -419,7 +419,7 @@ describe('what a run costs', () => {
     [['one'], 6],
     [['one', 'two'], 6],
   ] as const) {
-    it(`holds ${calls} turns that broke off, as max_retries of ${names.join(' and ')} allow`, async () => {
+    it(`covers at most ${calls} broken turns, as max_retries of ${names.join(' and ')} allow`, async () => {
       const routes = names.map((provider) => ({ provider, model: 'm', price: PRICES[provider] }));
       const models = {
         run: { kind: 'research', routes, context_length: 32_000, research: { tools: [] } },

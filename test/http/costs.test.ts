@@ -16,7 +16,7 @@ function ask(model: string, input: string, fields: object = {}): SendOptions {
 }
 
 describe('max_cost', () => {
-  it('is refused where it cannot be counted or kept, naming the field', async () => {
+  it('is refused if the model has no price, or if it is invalid or too low', async () => {
     await using gateway = await openGateway({ models });
     const priceless = await send(gateway, 'POST /v1/responses', ask('deep', 'hello', { max_cost: 1 }));
     assertRefused(priceless, { status: 400, code: 'unsupported_parameter', param: 'max_cost' });
@@ -39,7 +39,7 @@ describe('max_cost', () => {
 });
 
 describe('cost_per_day', () => {
-  it('is reserved by runs, and free again where they end without using it', async () => {
+  it('is reserved by runs, and released when they end unused', async () => {
     await using gateway = await openGateway({ models, limits: { cost_per_day: 1 } });
     const wait = ask('priced', 'wait', { max_cost: 0.6 });
     const first = await send(gateway, 'POST /v1/responses', wait);
@@ -52,7 +52,7 @@ describe('cost_per_day', () => {
     await until(async () => ((await send(gateway, 'POST /v1/responses', wait)).status === 200 ? true : undefined));
   });
 
-  it('is settled by what a run really cost, and refuses once it is spent', async () => {
+  it('is settled with the actual cost of a run, and refuses once it is spent', async () => {
     const config = configSchema.shape.keys.element.parse({ id: 'k', secret: 'sk-k', limits: { cost_per_day: 1 } });
     const admission = new Admission(memoryLimits(() => Date.now()));
     const run = async (id: string, cost: number) =>
@@ -63,7 +63,7 @@ describe('cost_per_day', () => {
     await admission.settleRun({ id: 'a', keyId: 'k', held, used: { ...emptyTotals(), outputTokens: 10, cost: 0.25 } });
     assert.equal(await used(), 0.25);
     const alone = await run('b', 0.9);
-    assert.equal(await used(), 1.15, 'a run that is alone may use what is left');
+    assert.equal(await used(), 1.15, 'a run that is alone may exceed what is left');
     await admission.settleRun({
       id: 'b',
       keyId: 'k',

@@ -13,7 +13,7 @@ describe('POST /v1/responses', () => {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('streams the events of the run from the first to the last', async () => {
+  it('streams all events of the run, numbered from 1', async () => {
     const answer = await send(gateway, 'POST /v1/responses', { body: ask });
     assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
     assert.equal(answer.headers.get('cache-control'), 'no-cache, no-transform');
@@ -29,13 +29,13 @@ describe('POST /v1/responses', () => {
     assert.doesNotMatch(answer.text, /\[DONE\]/);
   });
 
-  it('waits for the whole response with stream: false', async () => {
+  it('returns the whole response with stream: false', async () => {
     const response = responseIn(await send(gateway, 'POST /v1/responses', { body: { ...ask, stream: false } }));
     assert.equal(response.status, 'completed');
     assert.equal(response.output_text, 'You said: hello');
   });
 
-  it('answers 200 with stream: false also where the run failed', async () => {
+  it('answers 200 with stream: false even if the run failed', async () => {
     const body = { ...ask, input: 'fail', stream: false };
     const response = responseIn(await send(gateway, 'POST /v1/responses', { body }));
     assert.equal(response.status, 'failed');
@@ -60,14 +60,14 @@ describe('POST /v1/responses', () => {
     ['text/html', 'stream'],
   ];
   for (const [accept, expected] of ACCEPT) {
-    it(`without stream in the body, Accept "${accept}" gets ${expected}`, async () => {
+    it(`answers Accept "${accept}" with ${expected} if the body has no stream`, async () => {
       const answer = await send(gateway, 'POST /v1/responses', { body: ask, headers: { accept } });
       const type = answer.headers.get('content-type') ?? '';
       assert.match(type, expected === 'json' ? /^application\/json/ : /^text\/event-stream/);
     });
   }
 
-  it('stream in the body wins over Accept, and null counts as absent', async () => {
+  it('prefers stream in the body to Accept; null counts as absent', async () => {
     const headers = { accept: 'application/json' };
     const streamed = await send(gateway, 'POST /v1/responses', { body: { ...ask, stream: true }, headers });
     assert.match(streamed.headers.get('content-type') ?? '', /event-stream/);
@@ -79,13 +79,13 @@ describe('POST /v1/responses', () => {
     responseIn(await send(gateway, 'POST /v1/responses', { body: { ...ask, stream: null }, headers }));
   });
 
-  it('background with stream: false or null is no conflict', async () => {
+  it('accepts background with stream: false or null', async () => {
     for (const stream of [false, null]) {
       responseIn(await send(gateway, 'POST /v1/responses', { body: { ...ask, background: true, stream } }));
     }
   });
 
-  it('the response takes over what the request says', async () => {
+  it('copies request parameters into the response', async () => {
     const given = {
       instructions: 'Be short.',
       max_output_tokens: 1000,
@@ -101,7 +101,7 @@ describe('POST /v1/responses', () => {
     assert.equal(response.reasoning.effort, 'high');
   });
 
-  it('a stream that cannot go on is broken: what came is not to be taken for the whole', async () => {
+  it('breaks the connection of a stream that cannot continue', async () => {
     const wrapRuns = (runs: Runs): Runs => {
       const failing: Runs = Object.create(runs);
       failing.submit = (submission) => runs.submit(submission);
@@ -119,7 +119,7 @@ describe('POST /v1/responses', () => {
     await assert.rejects(stream.text());
   });
 
-  it('the run outlives its connection', async () => {
+  it('keeps the run going when the client disconnects', async () => {
     const leave = new AbortController();
     const stream = await open(gateway, 'POST /v1/responses', { body: { ...ask, input: 'wait' }, signal: leave.signal });
     const reader = stream.body?.getReader();
@@ -138,7 +138,7 @@ describe('POST /v1/responses', () => {
         await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input, stream: false, ...fields } }),
       );
 
-    it('takes messages with and without type, and parts of text', async () => {
+    it('takes messages with and without type, and text parts', async () => {
       const response = await echo([
         { role: 'system', content: 'Be kind.' },
         { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'parts' }] },
@@ -160,7 +160,7 @@ describe('POST /v1/responses', () => {
       assert.equal(response.output_text, 'You said: second');
     });
 
-    it('looks up item references among the own responses', async () => {
+    it("resolves item references to the user's own responses", async () => {
       const [, message] = (await echo('first')).output;
       const reference = { type: 'item_reference', id: message?.id };
       assert.equal((await echo([reference, { role: 'user', content: 'second' }])).output_text, 'You said: second');
@@ -193,7 +193,7 @@ describe('POST /v1/responses', () => {
       }
     });
 
-    it('reads images only where the model does', async () => {
+    it('accepts images only if the model does', async () => {
       const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
       const input = [{ role: 'user', content: [{ type: 'input_text', text: 'what is it?' }, image] }];
       const refused = await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input } });
@@ -201,7 +201,7 @@ describe('POST /v1/responses', () => {
       assert.equal((await echo(input, { model: 'deep-eyes' })).status, 'completed');
     });
 
-    it('goes on from an earlier response', async () => {
+    it('continues an earlier response', async () => {
       const first = await echo('first');
       const second = await echo('second', { previous_response_id: first.id });
       assert.equal(second.previous_response_id, first.id);
@@ -228,22 +228,22 @@ describe('POST /v1/responses', () => {
         'x-ignored-parameters',
       );
 
-    it('lists known and unknown fields that are not acted on', async () => {
+    it('lists known and unknown fields that are ignored', async () => {
       const header = await ignoredIn({ user: 'u', include: [], parallel_tool_calls: false, nonsense: 1 });
       assert.deepEqual(header?.split(', ').sort(), ['include', 'nonsense', 'parallel_tool_calls', 'user']);
     });
 
-    it('lists empty tools and text, and parts of text and reasoning', async () => {
+    it('lists empty tools and text, and ignored members of text', async () => {
       assert.equal(await ignoredIn({ tools: [], text: {} }), 'tools, text');
       const parts = { text: { verbosity: 'low' }, reasoning: { effort: 'low', summary: 'auto' } };
       assert.equal(await ignoredIn(parts), 'text.verbosity');
     });
 
-    it('is absent where everything is acted on, and fields that are null are not listed', async () => {
+    it('is absent if nothing is ignored; null fields are not listed', async () => {
       assert.equal(await ignoredIn({ user: null, temperature: 1, text: { format: { type: 'text' } } }), null);
     });
 
-    it('holds any name a client can think of', async () => {
+    it('encodes and bounds arbitrary field names', async () => {
       const header = await ignoredIn({ 'a\r\nset-cookie: x': 1, 'naïve ✓ \ud800': 2, ['x'.repeat(5000)]: 3 });
       assert.ok(header?.startsWith('a%0D%0Aset-cookie%3A%20x, na%C3%AFve%20%E2%9C%93'), header ?? '');
       const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`f${n}`, n]));
@@ -251,14 +251,14 @@ describe('POST /v1/responses', () => {
     });
   });
 
-  it('two keys of one user see the same responses', async () => {
+  it('shows the same responses to two keys of one user', async () => {
     const id = await submit(gateway, 'shared');
     assert.equal((await send(gateway, `GET /v1/responses/${id}`, { key: 'ann2' })).status, 200);
   });
 });
 
-describe('a tool that is named and that the model lacks', () => {
-  it('is told in the warnings of whatever the run becomes', async () => {
+describe('a requested tool that the model lacks', () => {
+  it('is reported in the warnings of a response and a chat completion', async () => {
     await using gateway = await openGateway();
     const tools = [{ type: 'web_search' }, { type: 'code_interpreter', container: { type: 'auto' } }];
     const warnings = [
@@ -276,8 +276,8 @@ describe('a tool that is named and that the model lacks', () => {
   });
 });
 
-describe('a key with the profile of OpenAI', () => {
-  it('gets no stream unless it asks for one, whatever it accepts; others do', async () => {
+describe('a key with profile: openai', () => {
+  it('gets a stream only for stream: true, whatever it accepts; other keys get one by default', async () => {
     await using gateway = await openGateway({ keys: [{ id: 'o', secret: 'sk-openai-profile', profile: 'openai' }] });
     const typeOf = async (headers: Record<string, string>, body: object = {}) => {
       const answer = await send(gateway, 'POST /v1/responses', { body: { ...ask, ...body }, headers });

@@ -7,10 +7,10 @@ import { CLIENT_KEY, startProxyGateway } from '../support/proxy-gateway.ts';
 const BODY = JSON.stringify({
   error: { message: 'Too large.', type: 'invalid_request_error', param: null, code: null },
 });
-/** More than what lies in the buffers of two connections. */
+/** More bytes than the socket buffers of two connections hold. */
 const UPLOAD = 16 * 1024 * 1024;
 
-/** How a provider closes after it has answered a part of an upload. */
+/** How a provider closes after it has answered during an upload. */
 type Close = 'destroy' | 'end' | 'end and read';
 
 /** A provider that answers 413 to the first bytes of a body and closes. */
@@ -43,7 +43,7 @@ async function startHastyProvider(close: Close) {
   };
 }
 
-/** Uploads to the gateway as fast as it takes it, and gives what it answers. */
+/** Uploads to the gateway as fast as it reads, and returns its answer. */
 async function upload(gateway: { url: string }, path: string, head: Buffer, type: string) {
   const url = new URL(gateway.url + path);
   const headers = { authorization: `Bearer ${CLIENT_KEY}`, 'content-type': type, 'content-length': UPLOAD };
@@ -70,9 +70,9 @@ async function upload(gateway: { url: string }, path: string, head: Buffer, type
   return { status: answer.statusCode, text };
 }
 
-describe('an upload that its provider refuses before it is whole', () => {
+describe('an upload that its provider refuses before it is complete', () => {
   for (const close of ['destroy', 'end', 'end and read'] as const) {
-    it(`is answered with the refusal, where it is passed as it comes (${close})`, async () => {
+    it(`is answered with the refusal if it is streamed through (${close})`, async () => {
       await using provider = await startHastyProvider(close);
       await using gateway = await startProxyGateway({
         providers: { only: { url: provider.url } },
@@ -85,7 +85,7 @@ describe('an upload that its provider refuses before it is whole', () => {
       }
     });
 
-    it(`is answered with the refusal, where it is held (${close})`, async () => {
+    it(`is answered with the refusal if it is buffered (${close})`, async () => {
       await using provider = await startHastyProvider(close);
       await using gateway = await startProxyGateway({
         providers: { only: { url: provider.url } },

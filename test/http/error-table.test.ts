@@ -88,7 +88,7 @@ const ROWS: Row[] = [
     param: 'input',
   },
   {
-    when: 'background meets an explicit stream',
+    when: 'background is combined with stream: true',
     target: 'POST /v1/responses',
     send: { body: { ...ask, background: true, stream: true } },
     status: 400,
@@ -111,14 +111,14 @@ const ROWS: Row[] = [
     code: 'unsupported_api',
   },
   {
-    when: 'a model does not declare another path',
+    when: 'a proxy model does not declare embeddings',
     target: 'POST /v1/embeddings',
     send: { body: { model: 'gpt-chat', input: 'a' } },
     status: 400,
     code: 'unsupported_api',
   },
   {
-    when: 'a research model is called by another path',
+    when: 'a research model is asked for embeddings',
     target: 'POST /v1/embeddings',
     send: { body: { model: 'deep', input: 'a' } },
     status: 400,
@@ -133,7 +133,7 @@ const ROWS: Row[] = [
     param: 'tools[0]',
   },
   {
-    when: 'several choices are asked for',
+    when: 'several choices are requested',
     target: 'POST /v1/chat/completions',
     send: { body: { ...chat, n: 2 } },
     status: 400,
@@ -199,7 +199,7 @@ const ROWS: Row[] = [
     code: 'model_not_found',
   },
   {
-    when: 'a model is called like a property of every object',
+    when: 'the model has the name of an Object property',
     target: 'POST /v1/responses',
     send: { body: { ...ask, model: 'constructor' } },
     status: 404,
@@ -214,20 +214,20 @@ const ROWS: Row[] = [
     code: 'not_found',
   },
   {
-    when: 'the prefix belongs to another route',
+    when: 'the id has the prefix of another endpoint',
     target: 'GET /v1/async/resp_00000000-0000-4000-8000-000000000000',
     status: 404,
     code: 'not_found',
   },
   {
-    when: 'the method is not possible',
+    when: 'the method is not supported',
     target: 'PUT /v1/responses',
     status: 405,
     code: 'method_not_allowed',
     headers: { allow: 'POST, GET, HEAD' },
   },
   {
-    when: 'an open page is posted to',
+    when: 'a public page gets a POST',
     target: 'POST /healthz',
     send: { key: null },
     status: 405,
@@ -242,7 +242,7 @@ const ROWS: Row[] = [
     code: 'request_too_large',
   },
   {
-    when: 'the body is not JSON by its type',
+    when: 'the content type is not JSON',
     target: 'POST /v1/responses',
     send: { raw: '{}', headers: { 'content-type': 'text/plain' } },
     status: 415,
@@ -286,7 +286,7 @@ describe('the error table of docs/api.md, "Errors"', () => {
     assertRefused(other, { status: 422, code: 'idempotency_key_reused', type: 'invalid_request_error' });
   });
 
-  it('429 rate_limit_exceeded: with the time to wait in two units', async () => {
+  it('429 rate_limit_exceeded: has retry-after in seconds and retry-after-ms', async () => {
     const options: SendOptions = { key: 'limited', body: { ...ask, background: true } };
     assert.equal((await send(gateway, 'POST /v1/responses', options)).status, 200);
     const refused = await send(gateway, 'POST /v1/responses', options);
@@ -296,13 +296,13 @@ describe('the error table of docs/api.md, "Errors"', () => {
     assert.ok(seconds >= 1 && seconds <= 60 && ms > 0 && Math.ceil(ms / 1000) === seconds, `${seconds} s, ${ms} ms`);
   });
 
-  it('401 where two of the rules are broken: nobody learns what exists without a key', async () => {
+  it('401 missing_api_key: also for unknown paths and methods', async () => {
     assertRefused(await send(gateway, 'GET /v1/nothing', { key: null }), { status: 401, code: 'missing_api_key' });
     assertRefused(await send(gateway, 'PUT /v1/responses', { key: null }), { status: 401, code: 'missing_api_key' });
   });
 });
 
-describe('failures from within', () => {
+describe('internal failures', () => {
   const failing = (code: ErrorCode, retryAfterMs?: number) => (runs: Runs) => ({
     ...bound(runs),
     submit: async () => {
@@ -328,7 +328,7 @@ describe('failures from within', () => {
     });
   }
 
-  it('500 internal_error shows nothing of what happened inside', async () => {
+  it('500 internal_error: the cause is logged but not shown', async () => {
     const wrapRuns = (runs: Runs) => ({
       ...bound(runs),
       list: async () => {
@@ -345,7 +345,7 @@ describe('failures from within', () => {
     );
   });
 
-  it('503 shutting_down once the gateway stops, for proxy models too', async () => {
+  it('503 shutting_down: once the gateway stops, also for proxy models', async () => {
     await using gateway = await openGateway();
     gateway.stop();
     for (const [target, body] of [
@@ -360,7 +360,7 @@ describe('failures from within', () => {
     assert.equal(gateway.calls.length, 0);
   });
 
-  it('429 concurrency_limit_exceeded and quota_exceeded have their status, and a long wait is not to be retried', () => {
+  it('429 of every kind: x-should-retry is false if the wait exceeds a minute', () => {
     const quota = errorAnswer(new GatewayError('quota_exceeded', 'No.', { retryAfterMs: 3_600_000 }));
     assert.equal(quota.status, 429);
     assert.deepEqual(
@@ -374,8 +374,8 @@ describe('failures from within', () => {
   });
 });
 
-describe('ids that belong to others', () => {
-  it('are answered exactly as unknown ones', async () => {
+describe('ids of other users', () => {
+  it('are answered exactly like unknown ids', async () => {
     await using gateway = await openGateway();
     const id = await submit(gateway, 'hello');
     const foreign = await send(gateway, `GET /v1/responses/${id}`, { key: 'bob' });
@@ -386,7 +386,7 @@ describe('ids that belong to others', () => {
   });
 });
 
-/** The methods of an object as own properties, so that some can be replaced by spreading. */
+/** The methods of `runs` as own properties, so that spreading can replace some. */
 function bound(runs: Runs): Runs {
   return {
     submit: (submission) => runs.submit(submission),

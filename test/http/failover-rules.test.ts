@@ -11,11 +11,11 @@ import {
   startScriptedProvider,
 } from '../support/scripted-provider.ts';
 
-/** A content filter: by itself no other provider is asked to let the request pass. */
+/** A content filter's refusal, which does not fail over by default. */
 const FILTERED = { error: { code: 'content_filter', message: 'the content was filtered' } };
 const BUSY = { error: { code: 'busy_hour', message: 'come back later' } };
 
-describe('the rules of a model for failing over', () => {
+describe('failover_on and failover_off', () => {
   let first: ScriptedProvider;
   let second: ScriptedProvider;
   let gateway: ProxyGateway;
@@ -47,7 +47,7 @@ describe('the rules of a model for failing over', () => {
   });
   after(() => stack.disposeAsync());
 
-  /** Asks every API, streamed and whole: status and text of the answers, and how often the second provider was asked. */
+  /** Calls every API, streamed and whole. `seconds`: how often the second provider was called. */
   async function askAll(model: string, script: Script, { streams = [true, false] } = {}) {
     const answers = [];
     for (const { path, request, answer } of Object.values(APIS)) {
@@ -91,7 +91,7 @@ describe('the rules of a model for failing over', () => {
     ['a code inside a stream', frames([FILTERED]), [true]],
   ];
   for (const [what, script, streams] of added) {
-    it(`failover_on adds ${what}, on every road`, async () => {
+    it(`failover_on adds ${what}, on every API`, async () => {
       assert.ok((await askAll('plain', script, { streams })).every(({ seconds }) => seconds === 0));
       for (const { status, text, seconds } of await askAll('on', script, { streams })) {
         assert.deepEqual([status, seconds], [200, 1], text);
@@ -101,14 +101,14 @@ describe('the rules of a model for failing over', () => {
     });
   }
 
-  it('failover_on adds for research what would end it', async () => {
+  it('failover_on adds a code for research that would otherwise fail', async () => {
     const filtered = json(FILTERED, { status: 400 });
     const without = await researches('research_plain', filtered);
     assert.ok(!without.asked && without.text.includes('the content was filtered'), without.text);
     assert.match((await researches('research_on', filtered)).text, /found by the second/);
   });
 
-  it('failover_off gives the client the answer as it came, on every road', async () => {
+  it('failover_off passes the refusal on unchanged, on every API', async () => {
     const body = { error: { message: 'slower, please' } };
     const refused = json(body, { status: 429, headers: { 'retry-after': '1' } });
     for (const answer of await askAll('off', refused)) {
@@ -120,7 +120,7 @@ describe('the rules of a model for failing over', () => {
     assert.ok(!run.asked && run.text.includes('slower, please'), run.text);
   });
 
-  it('failover_off gives the client an error inside an answer as it came', async () => {
+  it('failover_off passes an error inside an answer on unchanged', async () => {
     const whole = await askAll('off', json(BUSY));
     const streamed = await askAll('off', frames([BUSY]), { streams: [true] });
     for (const { status, text, seconds } of [...whole, ...streamed]) {
@@ -133,7 +133,7 @@ describe('the rules of a model for failing over', () => {
     assert.match(await broken.text(), /come back later/);
   });
 
-  it('failover_off asks no route twice, and leaves none out for what it lets through', async () => {
+  it('failover_off retries nothing and opens no circuit', async () => {
     first.respond = () => json({ error: { message: 'oh' } }, { status: 500 });
     for (let n = 0; n < 6; n++) {
       const before = first.requests.length;
@@ -143,7 +143,7 @@ describe('the rules of a model for failing over', () => {
     }
   });
 
-  it("failover_off shows nobody what is about the gateway's own credentials", async () => {
+  it("failover_off passes on no refusal of the gateway's own credentials", async () => {
     for (const { status, text, seconds } of await askAll(
       'off',
       json({ error: { message: 'no key' } }, { status: 401 }),
@@ -152,7 +152,7 @@ describe('the rules of a model for failing over', () => {
     }
   });
 
-  it('a code says more than a status', async () => {
+  it('rules for a code take precedence over rules for a status', async () => {
     const missing = json({ error: { code: 'model_not_found' } }, { status: 400 });
     assert.ok((await askAll('plain', missing)).every(({ seconds }) => seconds === 1));
     assert.ok((await askAll('both', missing)).every(({ seconds }) => seconds === 0));

@@ -8,7 +8,7 @@ import { send } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
-describe('files', () => {
+describe('/v1/files', () => {
   let gateway: TestGateway;
   let ann: OpenAI;
   let bob: OpenAI;
@@ -25,7 +25,7 @@ describe('files', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** How many files have bytes in the folder. */
+  /** How many files are in the folder. */
   const stored = async () => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).length;
@@ -35,7 +35,7 @@ describe('files', () => {
     return toFile(Buffer.from(bytes), name).then((file) => client.files.create({ ...body, file }));
   };
 
-  it('are uploaded, listed, read and deleted by the official SDK', async () => {
+  it('uploads, lists, reads and deletes files with the official SDK', async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251));
     const made = await upload(ann, 'Bericht (2) – é.pdf', bytes);
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe('files', () => {
     await assert.rejects(ann.files.content(made.id), /404/);
   });
 
-  it('belong to their user alone', async () => {
+  it('shows files only to their user', async () => {
     const { id } = await upload(ann, 'mine.txt');
     for (const work of [bob.files.retrieve(id), bob.files.content(id), bob.files.delete(id)]) {
       await assert.rejects(work, /404/);
@@ -71,11 +71,11 @@ describe('files', () => {
     const seen = [];
     for await (const file of bob.files.list()) seen.push(file.id);
     assert.deepEqual(seen, []);
-    await assert.rejects(bob.files.list({ after: id }), /404/);
+    await assert.rejects(bob.files.list({ after: id }), /400/);
     await ann.files.delete(id);
   });
 
-  it('end when they were to', async () => {
+  it('sets expires_at from expires_after, and refuses too short a time', async () => {
     const after = { expires_after: { anchor: 'created_at', seconds: 3600 } };
     const made = await upload(ann, 'short.txt', 'x', after);
     assert.equal(made.expires_at, made.created_at + 3600);
@@ -83,7 +83,7 @@ describe('files', () => {
     await ann.files.delete(made.id);
   });
 
-  it('are bounded, one by one and together, and nothing of what is refused stays', async () => {
+  it('limits the bytes of a file and of a user, and keeps nothing of refused uploads', async () => {
     await assert.rejects(upload(ann, 'large.bin', Buffer.alloc(1_200_000)), /413/);
     const kept = [
       await upload(ann, 'a.bin', Buffer.alloc(1_000_000)),
@@ -96,7 +96,7 @@ describe('files', () => {
     assert.equal(await stored(), 0);
   });
 
-  it('have names without paths', async () => {
+  it('strips paths and control characters from filenames', async () => {
     for (const [sent, name] of [
       ['../../etc/passwd', 'passwd'],
       ['C:\\secret\\a.txt', 'a.txt'],
@@ -121,7 +121,7 @@ describe('files', () => {
     }
   });
 
-  it('refuse forms that are none', async () => {
+  it('refuses invalid forms, naming the field', async () => {
     const post = async (type: string, body: string) => {
       const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': type };
       const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body });
@@ -138,7 +138,7 @@ describe('files', () => {
     assert.deepEqual(await form(field('purpose', 'fine-tune') + file), [400, 'purpose']);
     assert.deepEqual(await form(field('purpose', 'user_data') + file + file), [400, 'file']);
     assert.deepEqual(await post('multipart/form-data; boundary=x', `${file}`), [400, 'file']);
-    // What would be kept as it is and not as it is meant, or for ever and not for a day.
+    // An encoded part would be stored undecoded; an invalid expires_after would be stored for ever.
     const encoded = file.replace('\r\n\r\n', '\r\nContent-Transfer-Encoding: base64\r\n\r\n');
     assert.deepEqual(await form(field('purpose', 'user_data') + encoded), [400, 'file']);
     const ending = (value: string) => form(field('purpose', 'user_data') + field('expires_after', value) + file);
@@ -148,7 +148,7 @@ describe('files', () => {
     assert.deepEqual(listed.json.data, [], 'nothing stayed');
   });
 
-  it('may say when they end as JSON, and hear of fields that nobody knows', async () => {
+  it('takes expires_after as JSON, and lists unknown fields in x-ignored-parameters', async () => {
     const form = new FormData();
     form.set('purpose', 'assistants');
     form.set('expires_after', '{"anchor":"created_at","seconds":3600}');
@@ -162,7 +162,7 @@ describe('files', () => {
     await ann.files.delete(made.id);
   });
 
-  it('leave nothing of an upload that breaks off', async () => {
+  it('keeps nothing of an upload that breaks off', async () => {
     for (const share of [0.1, 0.5, 0.9]) {
       const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n';
       const whole = Buffer.from(`${head}${'y'.repeat(200_000)}\r\n--x--\r\n`);
@@ -180,8 +180,8 @@ describe('files', () => {
     assert.deepEqual((await send(gateway, 'GET /v1/files')).json.data, []);
   });
 
-  it('survive forms that are mangled anywhere', async function () {
-    // Some hundred uploads.
+  it('answers forms that are mangled at any byte with 200 or 400', async function () {
+    // Several hundred uploads.
     this.timeout(patience(30));
     const whole = Buffer.from(
       '--x\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n--x\r\n' +
@@ -205,7 +205,7 @@ describe('files', () => {
     assert.deepEqual((await send(gateway, 'GET /v1/files')).json.data, []);
   });
 
-  it('of one user leave room for those of others while they are uploaded', async () => {
+  it('limits concurrent uploads of one user, leaving room for others', async () => {
     const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc';
     const headers = { 'content-type': 'multipart/form-data; boundary=x', 'transfer-encoding': 'chunked' };
     const stalled: ClientRequest[] = [];
@@ -221,7 +221,7 @@ describe('files', () => {
     assert.equal(await refused, 503);
     await bob.files.delete((await upload(bob, 'b.txt')).id);
     for (const req of stalled) req.destroy();
-    // Their places are free again.
+    // The slots become free again.
     for (;;) {
       const made = await upload(ann, 'a.txt').catch(() => undefined);
       if (made) await ann.files.delete(made.id);

@@ -59,7 +59,7 @@ const ANSWERS: Record<string, (socket: Socket) => void> = {
   'two content types': (socket) => socket.end(TWICE('content-type: application/json')),
   'two codings': (socket) =>
     socket.end(TWICE('content-encoding: identity').replace('\r\n', '\r\ncontent-type: application/json\r\n')),
-  'an interim answer that nobody asked for': (socket) => {
+  'an unexpected interim answer': (socket) => {
     const go = 'HTTP/1.1 100 Continue\r\nx: y\r\n\r\n';
     socket.write(go + go, () => setImmediate(() => socket.end(go + TWICE('content-type: application/json'))));
   },
@@ -69,7 +69,7 @@ const ANSWERS: Record<string, (socket: Socket) => void> = {
     ),
 };
 
-/** Writes until the reader goes, a gigabyte at most. */
+/** Writes until the reader closes, at most a gigabyte. */
 function endless(socket: Socket, piece: string): void {
   let left = 2 ** 30 / piece.length;
   const write = () => {
@@ -78,7 +78,7 @@ function endless(socket: Socket, piece: string): void {
   write();
 }
 
-/** A provider that answers what the query `answer` names, on a raw connection. */
+/** A provider that sends the raw answer named by the query parameter `answer`. */
 async function startRawProvider() {
   const sockets = new Set<Socket>();
   const heads: string[] = [];
@@ -132,10 +132,10 @@ function post(path: string, body: string): string {
   return `POST /v1${path} HTTP/1.1\r\n${AUTH}Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** The roads to a provider. The two of models have no time of their own here: they wait three times as long. */
-const ROADS = {
-  'a passed call': (query: string) => `GET /v1/files/x${query} HTTP/1.1\r\n${AUTH}Connection: close\r\n\r\n`,
-  'a passed upload': (query: string) => post(`/files${query}`, 'abc'),
+/** The endpoints that lead to a provider. */
+const ENDPOINTS = {
+  'a passthrough call': (query: string) => `GET /v1/files/x${query} HTTP/1.1\r\n${AUTH}Connection: close\r\n\r\n`,
+  'a passthrough upload': (query: string) => post(`/files${query}`, 'abc'),
   'a WebSocket': (query: string) => `GET /v1/realtime${query} HTTP/1.1\r\n${HANDSHAKE}`,
   embeddings: (query: string) => post(`/embeddings${query}`, '{"model":"fast","input":"x"}'),
   'a chat completion': (query: string) =>
@@ -144,10 +144,10 @@ const ROADS = {
     post(`/chat/completions${query}`, '{"model":"fast","stream":true,"messages":[{"role":"user","content":"x"}]}'),
 };
 
-describe('hostile answers of providers', () => {
+describe('hostile provider answers', () => {
   let provider: Awaited<ReturnType<typeof startRawProvider>>;
   let gateway: ProxyGateway;
-  /** Waits so little for its provider that what never comes costs no time; what comes may be too late for it. */
+  /** Has short timeouts, so that tests of missing answers are fast; slow answers may be too late for it. */
   let impatient: ProxyGateway;
   const stack = new AsyncDisposableStack();
   before(async () => {
@@ -166,39 +166,39 @@ describe('hostile answers of providers', () => {
   });
   after(() => stack.disposeAsync());
 
-  const ask = (road: keyof typeof ROADS, name: string, of = gateway) =>
-    rawExchange(of, ROADS[road](`?answer=${encodeURIComponent(name)}`));
-  const ODD = ['two content types', 'two codings', 'an interim answer that nobody asked for'];
+  const ask = (endpoint: keyof typeof ENDPOINTS, name: string, of = gateway) =>
+    rawExchange(of, ENDPOINTS[endpoint](`?answer=${encodeURIComponent(name)}`));
+  const ODD = ['two content types', 'two codings', 'an unexpected interim answer'];
   const NOT_FAILED = new Set([...ODD, 'trailers', 'an error with the credential', 'a success with the credential']);
 
-  for (const road of Object.keys(ROADS) as (keyof typeof ROADS)[]) {
-    it(`are told of as failures of the provider: ${road}`, async () => {
+  for (const endpoint of Object.keys(ENDPOINTS) as (keyof typeof ENDPOINTS)[]) {
+    it(`are provider failures: ${endpoint}`, async () => {
       const names = Object.keys(ANSWERS).filter((name) => !NOT_FAILED.has(name));
       const failed = names.map(async (name) => {
-        if (road === 'a WebSocket' && name === 'another protocol') return;
-        const answer = await ask(road, name, impatient);
+        if (endpoint === 'a WebSocket' && name === 'another protocol') return;
+        const answer = await ask(endpoint, name, impatient);
         assert.match(answer, /^HTTP\/1\.1 50[24] .*"code":"upstream_(?:error|timeout)"/s, name);
       });
       await Promise.all(failed);
       for (const name of NOT_FAILED) {
-        const answer = await ask(road, name);
+        const answer = await ask(endpoint, name);
         assert.ok(!answer.includes(SECRET) && /^HTTP\/1\.1 [245]/.test(answer), answer);
       }
     });
   }
 
-  it('may repeat a header, and say go on to a request that was sent whole', async () => {
+  it('may repeat headers, and send 100 Continue after a complete request', async () => {
     for (const name of ODD) {
-      for (const road of ['a passed call', 'embeddings', 'a chat completion', 'a chat stream'] as const) {
-        const answer = await ask(road, name);
-        assert.match(answer, /^HTTP\/1\.1 200 .*fine/s, `${name}: ${road}`);
+      for (const endpoint of ['a passthrough call', 'embeddings', 'a chat completion', 'a chat stream'] as const) {
+        const answer = await ask(endpoint, name);
+        assert.match(answer, /^HTTP\/1\.1 200 .*fine/s, `${name}: ${endpoint}`);
         assert.doesNotMatch(answer, /application\/json, ?application/);
       }
     }
   });
 
-  it('pass trailers that were announced and tell nothing of anybody, both ways', async () => {
-    const down = await ask('a passed call', 'trailers');
+  it('pass on only announced, harmless trailers, in both directions', async () => {
+    const down = await ask('a passthrough call', 'trailers');
     assert.match(down, /0\r\nx-sum: \*+\r\n\r\n$/);
     const up = `POST /v1/files?answer=trailers HTTP/1.1\r\n${AUTH}Connection: close\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum, cookie, X-Api-Key\r\n\r\n3\r\nabc\r\n0\r\nx-sum: 1\r\nCookie: a=b\r\nX-Api-Key: ${CLIENT_KEY}\r\nx-more: 1\r\nAuthorization: Bearer ${CLIENT_KEY}\r\n\r\n`;
     assert.match(await rawExchange(gateway, up), /^HTTP\/1\.1 200 /);
@@ -217,7 +217,7 @@ describe('hostile answers of providers', () => {
       return { socket, head: String(head), other };
     }
 
-    it('show nothing of the provider in their handshake', async () => {
+    it("hide the provider's headers in the handshake", async () => {
       const { socket, head } = await open();
       assert.match(head, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
       assert.match(head, /connection: Upgrade\r\nupgrade: websocket\r\n/);
@@ -225,7 +225,7 @@ describe('hostile answers of providers', () => {
       socket.destroy();
     });
 
-    it('show a provider no protocol that carries a credential', async () => {
+    it('send the provider no subprotocol that carries a credential', async () => {
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
       const protocols = [
         'realtime',
@@ -243,14 +243,14 @@ describe('hostile answers of providers', () => {
       assert.equal(sent?.trim(), 'realtime, openai-beta.realtime-v1');
     });
 
-    it('end on both sides, whoever ends them and however', async () => {
+    it('close on both sides when either side resets or the key is removed', async () => {
       const reset = await open();
       reset.socket.resetAndDestroy();
       await until(() => reset.other.destroyed || undefined);
       const cut = await open();
       cut.other.resetAndDestroy();
       await once(cut.socket.resume(), 'close');
-      // The client says no more and reads no more; the key goes.
+      // The client neither writes nor reads; then its key is removed.
       const removed = await open();
       removed.socket.pause();
       const fill = () => {
@@ -264,7 +264,7 @@ describe('hostile answers of providers', () => {
     });
   });
 
-  it('left the log without a credential and without an error of the gateway', () => {
+  it('leave no credential and no internal error in the log', () => {
     for (const line of [...gateway.log, ...impatient.log]) {
       assert.ok(!line.includes(SECRET) && !line.includes(CLIENT_KEY), line);
       assert.ok(!line.includes('internal_error'), line);

@@ -26,7 +26,7 @@ describe('hostile values in requests', () => {
     return { code: error?.code, param: error?.param, message: error?.message ?? '' };
   };
 
-  it('names of prototypes are names like others, and pollute nothing', async () => {
+  it('treat prototype names like any other name, and pollute nothing', async () => {
     const polluting = '"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}';
     const { status, text } = await ask(
       `{"model":"deep","input":"a","stream":false,${polluting},"metadata":{${polluting},"toString":"x"}}`,
@@ -55,7 +55,7 @@ describe('hostile values in requests', () => {
     assert.equal(Reflect.get([], 'polluted'), undefined);
   });
 
-  it('numbers that are none of a kind are refused with their names', async () => {
+  it('refuse numbers out of range, naming the field', async () => {
     for (const [name, value] of [
       ['max_output_tokens', '1e400'],
       ['max_output_tokens', '-0'],
@@ -73,14 +73,14 @@ describe('hostile values in requests', () => {
     assert.equal(problem(json).param, 'metadata.k');
   });
 
-  it('deep lists get an answer of the contract, wherever they stand', async () => {
+  it('answer deeply nested arrays with 200 or 400 in any field', async () => {
     for (const name of ['input', 'tools', 'metadata', 'text', 'reasoning', 'mcp_servers', 'unknown', 'tool_choice']) {
       const { status, text } = await ask({ [name]: nested(250) });
       assert.ok(status === 400 || status === 200, `${name}: ${status} ${text}`);
     }
   });
 
-  it('what is copied into headers and log lines stays one value', async () => {
+  it('encode and bound values that are copied into headers and errors', async () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`f${n}`, 1]));
     const { headers } = await ask({ ...fields, 'x\r\nset-cookie: a=b': 1, ['y'.repeat(50_000)]: 1 });
     const ignored = headers.get('x-ignored-parameters') ?? '';
@@ -95,7 +95,7 @@ describe('hostile values in requests', () => {
     assert.match(named.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
   });
 
-  it('ids and cursors of any shape find nothing of anybody', async () => {
+  it('answer malformed ids with 404, and malformed queries with 400', async () => {
     for (const id of ['resp_%00', 'resp_*', 'resp_%25', '__proto__', 'resp_%2e%2e%2f', `resp_${'a'.repeat(5000)}`]) {
       for (const target of [
         `GET /v1/responses/${id}`,
@@ -110,7 +110,7 @@ describe('hostile values in requests', () => {
       assert.equal((await send(gateway, `GET /v1/responses?${query}`)).status, 400, query);
   });
 
-  it('credentials of MCP servers that no header can carry are refused without being quoted', async () => {
+  it('refuse MCP credentials that no header can carry, without quoting them', async () => {
     for (const [fields, param] of [
       [{ authorization: `${SECRET}\r\nx: 1` }, 'tools[0].authorization'],
       [{ authorization: `${SECRET}\u0001` }, 'tools[0].authorization'],
@@ -128,7 +128,7 @@ describe('hostile values in requests', () => {
     assert.equal((await ask(mcp({ authorization: ` ${SECRET}\n`, headers: { 'X-Ok': 'ä b' } }))).status, 200);
   });
 
-  it('nothing of it was a failure of the gateway', () => {
+  it('cause no internal failure and log no secret', () => {
     assert.deepEqual(
       gateway.lines.filter(({ msg }) => msg === 'a request failed'),
       [],

@@ -19,7 +19,7 @@ import {
 const KEPT = { ttl_seconds: 600 };
 const OTHERS = ['audio/speech', 'files', 'embeddings'];
 
-describe('answers that are given again', () => {
+describe('the answer cache', () => {
   let provider: ScriptedProvider;
   let second: ScriptedProvider;
   let gateway: ProxyGateway;
@@ -63,7 +63,7 @@ describe('answers that are given again', () => {
     provider.respond = () => json(completion(`answer ${++n}`));
   });
 
-  /** Each test has texts of its own, so that none finds the answers of another. */
+  /** Each test has its own messages, so that none hits the cache entries of another. */
   let texts = 0;
   const fresh = (fields: object = {}) =>
     chat({ model: 'kept', messages: [{ role: 'user', content: `${++texts}` }], ...fields });
@@ -76,7 +76,7 @@ describe('answers that are given again', () => {
 
   const as = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } });
 
-  /** Whether each of several calls was answered from what is kept. */
+  /** The x-cache header of each of several calls. */
   async function outcomes(...calls: (() => ReturnType<typeof ask>)[]) {
     const found: (string | null)[] = [];
     for (const call of calls) found.push((await call()).cache);
@@ -85,7 +85,7 @@ describe('answers that are given again', () => {
 
   for (const [api, { path, request, answer }] of Object.entries(APIS)) {
     for (const stream of [false, true]) {
-      it(`byte for byte, with its headers (${api}, ${stream ? 'streamed' : 'whole'})`, async () => {
+      it(`replays an answer byte for byte, with its headers (${api}, ${stream ? 'streamed' : 'whole'})`, async () => {
         provider.respond = () => {
           const script = answer('of the provider', stream);
           return { ...script, headers: { ...script.headers, 'x-request-id': 'req_1' } };
@@ -104,7 +104,7 @@ describe('answers that are given again', () => {
     }
   }
 
-  it('also bytes that are no text, and streams that several routes may continue', async () => {
+  it('replays binary answers, and streams of models with continue_streams', async () => {
     const sound = Buffer.from(Array.from({ length: 1000 }, (_, n) => n % 256));
     provider.respond = () => raw(sound, { headers: { 'content-type': 'audio/mpeg' } });
     const speech = { model: 'kept', input: 'hello' };
@@ -117,13 +117,13 @@ describe('answers that are given again', () => {
     assert.deepEqual([streamed.cache, replayed.cache, replayed.text], ['miss', 'hit', streamed.text]);
   });
 
-  it('only where the model says so', async () => {
+  it('is off unless the model configures it', async () => {
     const body = fresh({ model: 'plain' });
     assert.deepEqual(await outcomes(...[1, 2].map(() => () => ask(body))), [null, null]);
     assert.equal((await ask(body)).text.includes('answer 3'), true);
   });
 
-  it('to the same user only, whichever key it has', async () => {
+  it('is shared by the keys of a user with the same routes, and by nobody else', async () => {
     const body = fresh();
     assert.deepEqual(
       await outcomes(
@@ -137,7 +137,7 @@ describe('answers that are given again', () => {
     );
   });
 
-  it('for the same body, model, address and headers only', async () => {
+  it('hits only for the same body, model, query and relevant headers', async () => {
     const body = fresh();
     const text = JSON.stringify(body);
     await ask(body);
@@ -154,7 +154,7 @@ describe('answers that are given again', () => {
     );
   });
 
-  it('unless the client wants a new one; no-store leaves no trace', async () => {
+  it('obeys cache-control: no-cache and no-store', async () => {
     const body = fresh();
     const wish = (wanted: string) => () => ask(body, { headers: { 'cache-control': wanted } });
     const none = () => ask(body);
@@ -163,7 +163,7 @@ describe('answers that are given again', () => {
     assert.deepEqual(await outcomes(wish('no-cache'), none), ['miss', 'hit']);
     assert.match((await none()).text, /answer 3/);
     assert.deepEqual(await outcomes(wish('no-store'), none), ['miss', 'hit']);
-    assert.match((await none()).text, /answer 3/, 'what was there stays');
+    assert.match((await none()).text, /answer 3/, 'the earlier entry stays');
   });
 
   const failures: [string, Script, object?][] = [
@@ -174,7 +174,7 @@ describe('answers that are given again', () => {
     ['a continued stream that breaks', cutAfter(3), { stream: true, model: 'going_on' }],
   ];
   for (const [what, script, fields] of failures) {
-    it(`never ${what}`, async () => {
+    it(`never stores ${what}`, async () => {
       provider.respond = () => script;
       const body = fresh(fields);
       for (let n = 0; n < 2; n++) {
@@ -185,7 +185,7 @@ describe('answers that are given again', () => {
     });
   }
 
-  it('never what its client did not wait for', async () => {
+  it('never stores an answer whose client disconnected', async () => {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     const said = Buffer.from(`data: ${JSON.stringify(chunk({ content: 'half' }))}\n\n`);
     const rest = Buffer.from(`data: ${JSON.stringify(chunk({}, 'stop'))}\n\ndata: [DONE]\n\n`);
@@ -210,7 +210,7 @@ describe('answers that are given again', () => {
     );
   });
 
-  it('never of calls that do something: jobs, responses in the background or in a conversation', async () => {
+  it('skips jobs, and responses in the background or in a conversation', async () => {
     provider.respond = () => APIS.responses?.answer('done', false) ?? status(500);
     for (const fields of [{ background: true }, { conversation: 'conv_1' }]) {
       const call = () => ask({ model: 'kept', input: 'hello', ...fields }, { path: '/responses' });
@@ -221,7 +221,7 @@ describe('answers that are given again', () => {
     assert.deepEqual(await outcomes(job, job), [null, null]);
   });
 
-  it('up to a bound: what was used longest ago makes room, and a long one is not kept', async () => {
+  it('evicts the least recently used answers, and does not store long ones', async () => {
     const ofSize = (length: number) => () => json(completion('x'.repeat(length)));
     provider.respond = ofSize(100);
     const [first, ...others] = Array.from({ length: 12 }, () => fresh({ model: 'small' }));
@@ -247,13 +247,13 @@ describe('answers that are given again', () => {
     );
   });
 
-  it('as long as the model says', async () => {
+  it('expires after ttl_seconds', async () => {
     const body = fresh({ model: 'short' });
     await ask(body);
     await until(async () => ((await ask(body)).cache === 'miss' ? true : undefined));
   });
 
-  it('at no cost of tokens or money, as requests that count', async () => {
+  it('uses no tokens or cost on a hit, but counts it as a request', async () => {
     const usage = { prompt_tokens: 30, completion_tokens: 20, total_tokens: 50 };
     provider.respond = () => json(completion('dear', { usage }));
     const body = fresh({ max_tokens: 8 });
@@ -272,8 +272,8 @@ describe('answers that are given again', () => {
   });
 });
 
-describe('answers that are given again over Redis', () => {
-  it('by every instance, to the same user only', async function () {
+describe('the answer cache in Redis', () => {
+  it('is shared by all instances, and only with the same user', async function () {
     await using redis = await redisOrSkip(this);
     await using provider = await startScriptedProvider({ respond: () => json(completion('shared')) });
     const start = () =>

@@ -10,13 +10,13 @@ import { eventsIn, open, rawExchange, send } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 
-/** Takes a key away, as a reload does. */
+/** Removes a key, as a reload does. */
 function removeKey(gateway: TestGateway, id: string): void {
   const config = gateway.parts.config.current();
   gateway.configure({ ...config, keys: config.keys.filter((key) => key.id !== id) });
 }
 
-/** Waits until so many runs wait to be released. */
+/** Waits until `count` runs are in progress. */
 function running({ runs }: TestGateway, count: number): Promise<true> {
   return until(async () => ((await runs.countOpen()).inProgress === count ? true : undefined));
 }
@@ -27,7 +27,7 @@ describe('the Authorization header', () => {
     ['a good key before another', [`Authorization: Bearer ${KEYS.ann}`, 'AUTHORIZATION: Bearer sk-wrong']],
     ['an empty one before a good key', ['Authorization:', `Authorization: Bearer ${KEYS.ann}`]],
   ] as const) {
-    it(`given several times is refused: ${what}`, async () => {
+    it(`is refused if sent several times: ${what}`, async () => {
       await using gateway = await openGateway();
       const head = ['GET /v1/models HTTP/1.1', 'Host: a', ...lines, 'Connection: close'].join('\r\n');
       assert.match(await rawExchange(gateway, `${head}\r\n\r\n`), /^HTTP\/1\.1 401 .*"invalid_api_key"/s);
@@ -36,7 +36,7 @@ describe('the Authorization header', () => {
 });
 
 describe('a key that expires', () => {
-  it('is refused from that moment on, and taken until then', async () => {
+  it('is accepted until it expires, then refused', async () => {
     await using gateway = await openGateway();
     const statusWith = async (expires_at: string) => {
       const config = gateway.parts.config.current();
@@ -49,7 +49,7 @@ describe('a key that expires', () => {
     assert.deepEqual(await statusWith(past), [401, `The API key expired at ${past}.`]);
   });
 
-  it('has its time in ISO 8601', () => {
+  it('requires an ISO 8601 time', () => {
     const { keys } = configSchema.shape;
     assert.ok(keys.safeParse([{ id: 'a', secret: 'sk-a', expires_at: '2027-01-31T00:00:00Z' }]).success);
     assert.match(
@@ -59,8 +59,8 @@ describe('a key that expires', () => {
   });
 });
 
-describe('a key that may be used from some networks', () => {
-  it('is refused from elsewhere; what a trusted proxy says of the address counts, and nothing else', async () => {
+describe('a key with allow_from', () => {
+  it('is refused from other networks; x-forwarded-for counts only from a trusted proxy', async () => {
     await using gateway = await openGateway();
     const statusWith = async (allow_from: string[], { proxies = [] as string[], forwarded = '' } = {}) => {
       const config = gateway.parts.config.current();
@@ -76,7 +76,7 @@ describe('a key that may be used from some networks', () => {
     assert.equal(await statusWith(['10.0.0.0/8'], { forwarded: '10.1.2.3, 8.8.8.8', proxies: ['loopback'] }), 401);
   });
 
-  it('has networks that can be read', () => {
+  it('requires valid networks', () => {
     const { keys } = configSchema.shape;
     assert.match(
       keys.safeParse([{ id: 'a', secret: 'sk-a', allow_from: ['10.0.0.0/33'] }]).error?.message ?? '',
@@ -86,7 +86,7 @@ describe('a key that may be used from some networks', () => {
 });
 
 describe('a connection without a key', () => {
-  it('is closed after its 401, and what it sends further is no request', async () => {
+  it('is closed after its 401; pipelined requests get no answer', async () => {
     await using gateway = await openGateway();
     const one = 'GET /v1/models HTTP/1.1\r\nHost: a\r\n';
     const good = `${one}Authorization: Bearer ${KEYS.ann}\r\n\r\n`;
@@ -95,7 +95,7 @@ describe('a connection without a key', () => {
     assert.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, answer);
   });
 
-  it('is closed after a 401 in the middle of a body that never ends', async () => {
+  it('is closed after a 401 even during an endless body', async () => {
     await using gateway = await openGateway();
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     await once(socket, 'connect');
@@ -112,7 +112,7 @@ describe('a connection without a key', () => {
     assert.match(received, /^HTTP\/1\.1 401 /);
   });
 
-  it('gets its 401 whole, also while it still sends megabytes', async () => {
+  it('gets its complete 401 even while it still sends megabytes', async () => {
     await using gateway = await openGateway();
     const body = { model: 'deep', input: 'x'.repeat(8_000_000) };
     for (let n = 0; n < 5; n++) {
@@ -124,7 +124,7 @@ describe('a connection without a key', () => {
 });
 
 describe('a key that is removed', () => {
-  it('ends its open streams without a terminal event; the run goes on, and other keys’ streams too', async () => {
+  it("ends its streams without a terminal event; its run and other keys' streams continue", async () => {
     await using gateway = await openGateway();
     const body = { model: 'deep', input: 'wait', stream: true };
     const mine = await open(gateway, 'POST /v1/responses', { key: 'ann2', body });
@@ -145,7 +145,7 @@ describe('a key that is removed', () => {
     assert.equal(eventsIn(replay).at(-1)?.type, 'response.completed');
   });
 
-  it('and one whose secret was changed, answers 401 to those that wait', async () => {
+  it('gives waiting requests a 401, as does a key whose secret changed', async () => {
     await using gateway = await openGateway();
     const body = { model: 'deep', input: 'wait', stream: false };
     const waiting = send(gateway, 'POST /v1/responses', { key: 'ann2', body });
@@ -157,7 +157,7 @@ describe('a key that is removed', () => {
     assert.equal(answer.status, 401, answer.text);
   });
 
-  it('ends its chat completions and the streams that are passed on', async () => {
+  it('ends its chat completions and proxied streams', async () => {
     const passed = Promise.withResolvers<unknown>();
     await using gateway = await openGateway({
       proxy: ({ res, signal }) =>
@@ -179,7 +179,7 @@ describe('a key that is removed', () => {
     assert.equal((await deep).status, 401);
   });
 
-  it('a reload that keeps it ends nothing', async () => {
+  it('a reload that keeps the key ends nothing', async () => {
     await using gateway = await openGateway();
     const stream = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait', stream: true } });
     gateway.configure({ ...gateway.parts.config.current() });
@@ -188,9 +188,9 @@ describe('a key that is removed', () => {
   });
 });
 
-describe('runs of a key that is removed', () => {
+describe('runs of a removed key', () => {
   for (const keysRemoved of ['keep', 'cancel'] as const) {
-    it(`${keysRemoved === 'keep' ? 'go on' : 'are cancelled where runs.keys_removed says so'}`, async () => {
+    it(`${keysRemoved === 'keep' ? 'continue' : 'are cancelled'} with runs.keys_removed: ${keysRemoved}`, async () => {
       const waits = Promise.withResolvers<void>();
       await using provider = await startScriptedProvider({
         respond: async () => {

@@ -17,7 +17,7 @@ import {
   turn,
 } from '../support/scripted-provider.ts';
 
-/** What is counted of calls that are cancelled, left or failed, and of usage that providers do not report or invent. */
+/** How calls count that are cancelled, abandoned or failed, and usage that providers do not report or invent. */
 
 const PRICE = { input: 1, output: 10 };
 const PROMPT = 'Why does the lamp of a lighthouse turn so slowly? '.repeat(200);
@@ -28,7 +28,7 @@ interface World extends AsyncDisposable {
   gateway: ProxyGateway;
   one: ScriptedProvider;
   two: ScriptedProvider;
-  /** What is counted and reserved of the key's tokens, or of its money. */
+  /** How much of the key's tokens or cost is used and reserved. */
   used(name?: 'tokens_per_day' | 'cost_per_day'): Promise<number>;
 }
 
@@ -73,7 +73,7 @@ async function openWorld(options: { limits?: object; hedge_after?: number; silen
   };
 }
 
-/** The tokens of what providers were sent, counted by themselves. */
+/** An estimate of the tokens that were sent to the providers. */
 function sentTo(...providers: readonly ScriptedProvider[]): number {
   let tokens = 0;
   for (const { body } of providers.flatMap(({ requests }) => requests)) {
@@ -137,10 +137,10 @@ const WAYS: readonly { name: string; leave(world: World): Promise<void> }[] = [
     },
   },
   ...[
-    { name: 'a research chat that is left', model: 'run', stream: false },
-    { name: 'a research chat stream that is left', model: 'run', stream: true },
-    { name: 'a proxied chat that is left', model: 'paid', stream: false },
-    { name: 'a proxied chat stream that is left', model: 'paid', stream: true },
+    { name: 'a research chat whose client disconnects', model: 'run', stream: false },
+    { name: 'a research chat stream whose client disconnects', model: 'run', stream: true },
+    { name: 'a proxied chat whose client disconnects', model: 'paid', stream: false },
+    { name: 'a proxied chat stream whose client disconnects', model: 'paid', stream: true },
   ].map(({ name, model, stream }) => ({
     name,
     async leave(world: World) {
@@ -157,9 +157,9 @@ const WAYS: readonly { name: string; leave(world: World): Promise<void> }[] = [
   })),
 ];
 
-describe('a prompt that was sent is counted, though no byte of an answer came', () => {
+describe('prompts that were sent but not answered', () => {
   for (const { name, leave } of WAYS) {
-    it(`of ${name}`, async () => {
+    it(`count for ${name}`, async () => {
       await using world = await openWorld();
       world.one.respond = () => hang();
       await leave(world);
@@ -167,7 +167,7 @@ describe('a prompt that was sent is counted, though no byte of an answer came', 
     });
   }
 
-  it('of a run that is cancelled once its turn is with two routes at a time', async () => {
+  it('count for both routes of a hedged turn whose run is cancelled', async () => {
     await using world = await openWorld({ hedge_after: 0.02 });
     const { one, two } = world;
     one.respond = () => hang();
@@ -178,7 +178,7 @@ describe('a prompt that was sent is counted, though no byte of an answer came', 
     await comesTo(world, () => sentTo(one, two));
   });
 
-  it('of routes that were too slow, before the one at which the run is cancelled', async () => {
+  it('count for routes that timed out before the run is cancelled', async () => {
     await using world = await openWorld({ silence: 0.1 });
     const { one, two } = world;
     one.respond = () => hang();
@@ -189,7 +189,7 @@ describe('a prompt that was sent is counted, though no byte of an answer came', 
     await comesTo(world, () => sentTo(one, two));
   });
 
-  it('of a run that is cancelled in its second turn, beside what the first was told to have used', async () => {
+  it("count for a run cancelled in its second turn, in addition to the first turn's reported usage", async () => {
     await using world = await openWorld();
     const { one } = world;
     const usage = { prompt_tokens: 50_000, completion_tokens: 10, total_tokens: 50_010 };
@@ -205,7 +205,7 @@ describe('a prompt that was sent is counted, though no byte of an answer came', 
     assert.ok((await world.used()) > 50_010 + second() / 2);
   });
 
-  it('of one that is cut in its arguments of a tool', async () => {
+  it('count for both routes of a turn that broke off in tool arguments', async () => {
     await using world = await openWorld();
     const { one, two } = world;
     const long = { queries: Array.from({ length: 400 }, (_, n) => `lighthouse ${n}`) };
@@ -219,7 +219,7 @@ describe('a prompt that was sent is counted, though no byte of an answer came', 
   });
 });
 
-describe('what failed', () => {
+describe('failed calls', () => {
   const failing = async (script: () => Script, silence?: number) => {
     const world = await openWorld(silence === undefined ? {} : { silence });
     world.one.respond = script;
@@ -228,14 +228,14 @@ describe('what failed', () => {
     return world;
   };
 
-  it('costs nothing where the provider refused it by its status', async () => {
+  it('cost nothing if the provider refused with an error status', async () => {
     for (const code of [400, 401, 429, 500, 503]) {
       await using world = await failing(() => status(code));
       await until(async () => ((await world.used()) === 0 ? true : undefined));
     }
   });
 
-  it('costs nothing where nobody was there to be sent anything', async () => {
+  it('cost nothing if no provider could be reached', async () => {
     await using world = await openWorld();
     await world.one[Symbol.asyncDispose]();
     await world.two[Symbol.asyncDispose]();
@@ -244,31 +244,34 @@ describe('what failed', () => {
     await until(async () => ((await world.used()) === 0 ? true : undefined));
   });
 
-  it('costs its prompt where the provider read it and said nothing', async () => {
+  it('cost the prompt if the provider timed out', async () => {
     await using world = await failing(() => hang(), 0.1);
     await comesTo(world, () => sentTo(world.one));
   });
 });
 
-describe('usage that cannot be', () => {
+describe('missing or implausible usage', () => {
   const text = 'The lamp turns slowly, by clockwork. '.repeat(100);
   const [SENT, ANSWERED] = [PROMPT.length / 4, text.length / 4];
   const usages: readonly [string, unknown][] = [
     ['is absent', undefined],
     ['is negative', { prompt_tokens: -5, completion_tokens: -5 }],
-    ['is no number', { prompt_tokens: 'NaN', completion_tokens: null }],
-    ['is beyond all numbers', { prompt_tokens: 1e308, completion_tokens: 1e308, total_tokens: 1e308 }],
-    ['is zero beside much text', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
-    ['is a total beside no prompt', { prompt_tokens: null, completion_tokens: ANSWERED, total_tokens: 9000 }],
-    ['is a total alone', { total_tokens: 9000 }],
-    ['has a total that cannot be', { prompt_tokens: SENT, completion_tokens: ANSWERED, total_tokens: 90_000_000 }],
-    ['is more than models read or write', { prompt_tokens: 99_000_000, completion_tokens: 99_000_000 }],
-    ['has thoughts that cannot be', { prompt_tokens: SENT, completion_tokens: ANSWERED, reasoning_tokens: 90_000_000 }],
-    ['forgets the answer', { prompt_tokens: PROMPT.length / 4, completion_tokens: 0 }],
+    ['is not a number', { prompt_tokens: 'NaN', completion_tokens: null }],
+    ['overflows', { prompt_tokens: 1e308, completion_tokens: 1e308, total_tokens: 1e308 }],
+    ['is zero for a long answer', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
+    ['has a total but no prompt tokens', { prompt_tokens: null, completion_tokens: ANSWERED, total_tokens: 9000 }],
+    ['has only a total', { total_tokens: 9000 }],
+    ['has an implausible total', { prompt_tokens: SENT, completion_tokens: ANSWERED, total_tokens: 90_000_000 }],
+    ['exceeds what models read or write', { prompt_tokens: 99_000_000, completion_tokens: 99_000_000 }],
+    [
+      'has implausible reasoning tokens',
+      { prompt_tokens: SENT, completion_tokens: ANSWERED, reasoning_tokens: 90_000_000 },
+    ],
+    ['omits the answer', { prompt_tokens: PROMPT.length / 4, completion_tokens: 0 }],
   ];
   for (const [name, usage] of usages) {
     for (const stream of [false, true]) {
-      it(`${name}: what was sent and delivered is counted (${stream ? 'streamed' : 'whole'})`, async () => {
+      it(`${name}: counts what was sent and delivered (${stream ? 'streamed' : 'whole'})`, async () => {
         await using world = await openWorld();
         const reported = isObject(usage) ? { usage: { ...usage } } : {};
         const whole = completion(text, { usage: undefined });
@@ -291,10 +294,10 @@ describe('usage that cannot be', () => {
       'only in the middle',
       chunk({ ...words(text.slice(0, middle)), usage: half }) + chunk(words(text.slice(middle))) + chunk(end),
     ],
-    ['of another thing', chunk(words(text)) + chunk({ ...end, x_meta: { card: { usage: lie } } })],
+    ['only inside another object', chunk(words(text)) + chunk({ ...end, x_meta: { card: { usage: lie } } })],
   ];
   for (const [name, stream] of streams) {
-    it(`comes ${name}: what was sent and delivered is counted`, async () => {
+    it(`comes ${name}: counts what was sent and delivered`, async () => {
       await using world = await openWorld();
       world.one.respond = () => raw(`${stream}data: [DONE]\n\n`);
       await (
@@ -304,23 +307,23 @@ describe('usage that cannot be', () => {
     });
   }
 
-  it('is absent of a response that came with its last event alone', async () => {
+  it('is absent if all output comes in response.completed: counts that output', async () => {
     await using world = await openWorld();
     const response = { id: 'r', object: 'response', status: 'completed', output: [] as object[] };
-    const begun = { type: 'response.created', response };
+    const created = { type: 'response.created', response };
     for (const item of [
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
       { type: 'function_call', name: 'f', call_id: 'c', arguments: text },
     ]) {
       const before = await world.used();
       const ended = { type: 'response.completed', response: { ...response, output: [item] } };
-      world.one.respond = () => raw([begun, ended].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+      world.one.respond = () => raw([created, ended].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
       await (await send(world.gateway, '/responses', { body: { model: 'paid', input: PROMPT, stream: true } })).text();
       await comesTo(world, () => before + SENT + ANSWERED);
     }
   });
 
-  it('is absent of sound: what is said in it is counted', async () => {
+  it('is absent for audio: counts the transcript', async () => {
     await using world = await openWorld();
     const audio = { id: 'a', data: 'A'.repeat(200_000), transcript: text };
     world.one.respond = () => json({ choices: [{ index: 0, message: { audio }, finish_reason: 'stop' }] });
@@ -329,10 +332,10 @@ describe('usage that cannot be', () => {
   });
 
   for (const [name, body] of [
-    ['a stream that nobody asked for', chunk(words(text)) + chunk(end)],
-    ['JSON that is cut', JSON.stringify(completion(text, { usage: undefined })).slice(0, -20)],
+    ['an unrequested stream', chunk(words(text)) + chunk(end)],
+    ['truncated JSON', JSON.stringify(completion(text, { usage: undefined })).slice(0, -20)],
   ] as const) {
-    it(`is absent of ${name}: what the model wrote is paid, and counted`, async () => {
+    it(`is absent for ${name}: counts what the model wrote`, async () => {
       await using world = await openWorld();
       world.one.respond = () => raw(body, { headers: { 'content-type': 'application/json' } });
       world.two.respond = () => status(400, { body: { error: { message: 'no' } } });
@@ -341,7 +344,7 @@ describe('usage that cannot be', () => {
     });
   }
 
-  it('comes with an answer that the provider gave up: it is counted', async () => {
+  it('comes with the finish reason error: counts for every attempt', async () => {
     await using world = await openWorld();
     const usage = { prompt_tokens: 2500, completion_tokens: 900 };
     const choices = [{ index: 0, message: { content: text }, finish_reason: 'error' }];
@@ -351,7 +354,7 @@ describe('usage that cannot be', () => {
     await comesTo(world, () => 3400 * world.one.requests.length);
   });
 
-  it('is absent beside arguments of a tool: they are counted', async () => {
+  it('is absent beside tool arguments: counts the arguments', async () => {
     await using world = await openWorld();
     const content = [{ type: 'tool_use', id: 't', name: 'f', input: { query: text } }];
     world.one.respond = () => json({ type: 'message', role: 'assistant', content, stop_reason: 'tool_use' });
@@ -359,7 +362,7 @@ describe('usage that cannot be', () => {
     await comesTo(world, () => sentTo(world.one) + ANSWERED);
   });
 
-  it('is absent of a response in the background: all that it may write is counted, once it was taken', async () => {
+  it('is absent for a background response: counts max_output_tokens once it is accepted', async () => {
     await using world = await openWorld();
     const queued = { id: 'resp_1', object: 'response', status: 'queued', background: true, output: [], usage: null };
     const body = { model: 'paid', input: PROMPT, background: true, stream: false, max_output_tokens: 700 };
@@ -370,7 +373,7 @@ describe('usage that cannot be', () => {
     world.one.respond = () => json(queued);
     await answerOf(world, '/responses', body);
     await comes(SENT + 700);
-    // The rest of a stream that breaks off is written all the same.
+    // The provider finishes a background response even if its stream breaks off.
     const first = { type: 'response.output_text.delta', delta: 'The lamp' };
     world.one.respond = () => raw(`data: ${JSON.stringify(first)}\n\n`);
     await (await send(world.gateway, '/responses', { body: { ...body, stream: true } })).text();
@@ -385,14 +388,14 @@ describe('usage that cannot be', () => {
     await comes(2 * (SENT + 700) + SENT + 5);
   });
 
-  it('is of the part of a text that an embedding is made of', async () => {
+  it('is lower than the input for embeddings: counts as reported', async () => {
     await using world = await openWorld();
     world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { prompt_tokens: 120 } });
     await answerOf(world, '/embeddings', { model: 'paid', input: PROMPT });
     await until(async () => ((await world.used()) === 120 ? true : undefined));
   });
 
-  it('is a total of embeddings: all of it is input', async () => {
+  it('has only a total for embeddings: counts it as input', async () => {
     await using world = await openWorld();
     world.one.respond = () => json({ object: 'list', data: [{ embedding: [0.1] }], usage: { total_tokens: 1200 } });
     await answerOf(world, '/embeddings', { model: 'paid', input: PROMPT });
@@ -401,14 +404,14 @@ describe('usage that cannot be', () => {
   });
 });
 
-describe('the worst case', () => {
+describe('reservations', () => {
   const parallel = async (world: World, path: string, body: object): Promise<number> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     world.one.respond = () => ({ ...json({}), steps: [{ do: 'until', promise }, { do: 'cut' }] });
     const asked = Array.from({ length: 8 }, () => send(world.gateway, path, { body: { model: 'paid', ...body } }));
     const statuses: number[] = [];
     const seen = asked.map(async (answer) => void statuses.push((await answer).status));
-    // Those that hold their place are with the provider; the others are refused at once.
+    // Admitted calls wait at the provider; the others are refused at once.
     await until(() => (statuses.length + world.one.requests.length === 8 ? true : undefined));
     const passed = world.one.requests.length;
     assert.ok(statuses.every((status) => status === 429));
@@ -418,35 +421,45 @@ describe('the worst case', () => {
     return passed;
   };
   const cases: readonly [string, string, object, number][] = [
-    ['several answers', '/chat/completions', { ...chat(), n: 10, max_tokens: 200 }, 2],
-    ['as many as a provider reads in a text', '/chat/completions', { ...chat(), n: '10', max_tokens: 200 }, 2],
-    ['the longest answer of the model', '/chat/completions', chat(), 4],
-    ['a bound in any of its names', '/chat/completions', { ...chat(), max_completion_tokens: 2000 }, 2],
-    ['no bound that its API does not have', '/responses', { input: 'hello', max_tokens: 1, stream: true }, 4],
-    ['the bound of a response', '/responses', { input: 'hello', max_output_tokens: 2000 }, 2],
-    ['the best of several', '/completions', { prompt: 'hello', best_of: 20, max_tokens: 100 }, 2],
-    ['an answer for each prompt', '/completions', { prompt: ['a', 'b', 'c', 'd'], n: 5, max_tokens: 100 }, 2],
-    ['a picture that is to be drawn', '/images/generations', { prompt: 'hello' }, 1],
-    // 1 000 tokens each, whatever the size.
-    ['a picture', '/chat/completions', { messages: [{ role: 'user', content: [PICTURE] }], max_tokens: 200 }, 3],
+    ['n answers', '/chat/completions', { ...chat(), n: 10, max_tokens: 200 }, 2],
+    ['n answers, for n as a string', '/chat/completions', { ...chat(), n: '10', max_tokens: 200 }, 2],
+    ["the model's longest answer", '/chat/completions', chat(), 4],
+    ['max_completion_tokens', '/chat/completions', { ...chat(), max_completion_tokens: 2000 }, 2],
+    [
+      "the model's longest answer if the bound belongs to another API",
+      '/responses',
+      { input: 'hello', max_tokens: 1, stream: true },
+      4,
+    ],
+    ['max_output_tokens of a response', '/responses', { input: 'hello', max_output_tokens: 2000 }, 2],
+    ['best_of answers', '/completions', { prompt: 'hello', best_of: 20, max_tokens: 100 }, 2],
+    ['n answers for each prompt', '/completions', { prompt: ['a', 'b', 'c', 'd'], n: 5, max_tokens: 100 }, 2],
+    ['a generated image', '/images/generations', { prompt: 'hello' }, 1],
+    // An image counts 1 000 tokens, whatever its size.
+    [
+      'an image in the prompt',
+      '/chat/completions',
+      { messages: [{ role: 'user', content: [PICTURE] }], max_tokens: 200 },
+      3,
+    ],
   ];
   for (const [name, path, body, most] of cases) {
-    it(`is reserved: ${name}`, async () => {
+    it(`cover ${name}`, async () => {
       await using world = await openWorld({ limits: { tokens_per_day: 4900 } });
       assert.equal(await parallel(world, path, { ...body, model: 'paid' }), most);
     });
   }
 
-  it('is reserved of money, too, and given back but for what was delivered', async () => {
-    // 20 answers of 100 tokens at 10 for a million are 0.02.
+  it('also cover cost, and release what was not delivered', async () => {
+    // 20 answers of 100 tokens at a price of 10 per million tokens cost 0.02.
     await using world = await openWorld({ limits: { cost_per_day: 0.05, tokens_per_day: 100_000_000 } });
     assert.equal(await parallel(world, '/chat/completions', { ...chat(), model: 'paid', n: 20, max_tokens: 100 }), 2);
     await until(async () => ((await world.used('cost_per_day')) < 0.001 ? true : undefined));
   });
 });
 
-describe('a stream that is left', () => {
-  it('is counted by what was delivered of all its choices', async () => {
+describe('a stream whose client disconnects', () => {
+  it('counts the prompt and what was delivered', async () => {
     await using world = await openWorld();
     world.one.respond = () => stallAfter(60, { text: 'The lamp turns slowly by clockwork. '.repeat(80), usage: null });
     const left = new AbortController();

@@ -8,9 +8,9 @@ import { Random } from '../support/random.ts';
 import { patience } from '../support/time-limit.ts';
 
 /**
- * Random calls against a provider that counts what it was sent and what it delivered: what keys are charged is that,
- * whether the provider reports it or not, and wherever the call was cut or left. 2 000 calls over real HTTP take longer
- * than other tests, some 20 seconds on a busy machine.
+ * Random calls to a provider that counts what it received and delivered. Keys must be charged about that, whether or
+ * not the provider reports it, and wherever the call was cut off or abandoned. 2 000 calls over real HTTP take longer
+ * than other tests, about 20 seconds on a busy machine.
  */
 
 const CALLS = 1600;
@@ -19,7 +19,7 @@ const PARALLEL = 32;
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 
 const KINDS = ['chat', 'completions', 'responses', 'messages'] as const;
-/** What becomes of a call. Each has a key of its own, so that no fault hides behind another's opposite. */
+/** How a call ends. Each fate has its own key, so that errors in opposite directions do not cancel out. */
 const FATES = ['whole', 'cut', 'left', 'left before the first byte', 'refused', 'reset'] as const;
 type Kind = (typeof KINDS)[number];
 type Fate = (typeof FATES)[number];
@@ -30,16 +30,16 @@ interface Plan {
   fate: Fate;
   stream: boolean;
   reports: boolean;
-  /** What it reports in place of what it used. */
+  /** The false usage that the provider reports, if any. */
   lie: object | undefined;
   prompt: string;
   /** Pieces of text of each choice. */
   choices: string[][];
-  /** Pieces that go out before the call is cut or left. */
+  /** How many pieces are sent before the call is cut off or the client disconnects. */
   pieces: number;
 }
 
-/** A provider's own count: four characters are a token, and four tokens hold a message together. */
+/** The provider's own count: four characters are a token; a message adds four tokens. */
 const tokensIn = (text: string) => text.length / 4;
 const promptOf = (plan: Plan) => Math.ceil(tokensIn(plan.prompt) + (plan.kind === 'completions' ? 0 : 4));
 const keyOf = ({ fate, reports, stream }: Pick<Plan, 'fate' | 'reports' | 'stream'>) =>
@@ -67,7 +67,7 @@ function plan(id: number, random: Random): Plan {
     kind,
     stream,
     choices,
-    // Half a whole answer is no answer: only streams are cut or left in their middle.
+    // An incomplete JSON answer is no answer: only streams are cut off or abandoned midway.
     fate: !stream && (fate === 'cut' || fate === 'left') ? 'whole' : fate,
     reports: random.chance(0.5),
     lie: random.chance(0.7) ? random.pick(LIES) : undefined,
@@ -76,7 +76,7 @@ function plan(id: number, random: Random): Plan {
   };
 }
 
-/** The events of a stream: one for each piece, choices in turn. */
+/** The events of a stream: one for each piece, alternating between choices. */
 function events({ kind, choices }: Plan): { text: string; event: object }[] {
   const made: { text: string; event: object }[] = [];
   const longest = Math.max(...choices.map((pieces) => pieces.length));
@@ -124,7 +124,7 @@ function ending(plan: Plan, usage: object | undefined): string {
 }
 
 function wholeOf(plan: Plan, usage: object | undefined): object {
-  const told = usage && { usage };
+  const usageField = usage && { usage };
   switch (plan.kind) {
     case 'chat':
       return {
@@ -133,30 +133,30 @@ function wholeOf(plan: Plan, usage: object | undefined): object {
           message: { role: 'assistant', content: pieces.join('') },
           finish_reason: 'stop',
         })),
-        ...told,
+        ...usageField,
       };
     case 'completions':
-      return { choices: plan.choices.map((pieces, index) => ({ index, text: pieces.join('') })), ...told };
+      return { choices: plan.choices.map((pieces, index) => ({ index, text: pieces.join('') })), ...usageField };
     case 'responses':
       return {
         object: 'response',
         status: 'completed',
         output: [{ type: 'message', content: [{ type: 'output_text', text: textOf(plan) }] }],
-        ...told,
+        ...usageField,
       };
     case 'messages':
-      return { type: 'message', role: 'assistant', content: [{ type: 'text', text: textOf(plan) }], ...told };
+      return { type: 'message', role: 'assistant', content: [{ type: 'text', text: textOf(plan) }], ...usageField };
   }
 }
 
 const textOf = ({ choices }: Plan) => choices.flat().join('');
 
-/** Answers as the plans say, and counts. */
+/** Answers according to the plans, and counts tokens. */
 class CountingProvider implements AsyncDisposable {
   readonly plans = new Map<number, Plan>();
   /** Tokens by key. */
   readonly counted = new Map<string, number>();
-  /** Resolves for a call that is to be left once the client may leave. */
+  /** For calls that are abandoned before the first byte: aborts the client. */
   readonly reached = new Map<number, () => void>();
   calls = 0;
   #delivered = 0;
@@ -229,7 +229,7 @@ class CountingProvider implements AsyncDisposable {
   }
 }
 
-/** A route that fails is left alone for a while: no model has more calls than its circuit breaker bears. */
+/** Few calls per model, so that failures never open the circuit of its route. */
 const CALLS_OF_MODEL = 4;
 const modelOf = ({ id }: Plan) => `m${Math.floor(id / CALLS_OF_MODEL)}`;
 
@@ -244,7 +244,7 @@ function requestOf(plan: Plan): object {
   const common = { model: modelOf(plan), stream: plan.stream, metadata: { call: `call-${plan.id}` } };
   const { prompt } = plan;
   const most = Math.max(...plan.choices.map((pieces) => Math.ceil(tokensIn(pieces.join('')))));
-  // Many providers read numbers in strings.
+  // Many providers accept numbers as strings.
   const [n, longest] = plan.id % 3 === 0 ? [`${plan.choices.length}`, `${most}`] : [plan.choices.length, most];
   switch (plan.kind) {
     case 'completions':
@@ -258,7 +258,7 @@ function requestOf(plan: Plan): object {
   }
 }
 
-/** Makes a call and leaves it where its plan says. */
+/** Makes a call, and disconnects where its plan says. */
 async function make(gateway: ProxyGateway, provider: CountingProvider, plan: Plan, secret: string): Promise<number> {
   provider.plans.set(plan.id, plan);
   const left = new AbortController();
@@ -316,7 +316,7 @@ async function openWorld(keys: readonly object[]) {
 }
 
 describe(`what keys are charged for random calls (FUZZ_SEED=${SEED})`, () => {
-  it('is within a tenth of what the provider was sent and delivered', async function () {
+  it('is within 10 % of what the provider received and delivered', async function () {
     this.timeout(patience(60));
     const ids = new Set<string>();
     for (const fate of FATES)
@@ -336,13 +336,13 @@ describe(`what keys are charged for random calls (FUZZ_SEED=${SEED})`, () => {
     for (const id of ids) {
       const expected = provider.counted.get(id) ?? 0;
       const isNear = (used: number) => Math.abs(used - expected) <= 0.1 * expected;
-      // What a call held is given back a moment after its client has left.
+      // A reservation is released shortly after the client disconnects.
       const near = until(async () => (isNear(await world.used(id)) ? true : undefined));
       await near.catch(async () => assert.fail(`${id}: ${await world.used(id)} charged, ${expected} delivered`));
     }
   });
 
-  it('never lets more through than the limit and one call', async function () {
+  it('never exceeds the limit by more than one call', async function () {
     this.timeout(patience(60));
     const limit = 8000;
     await using world = await openWorld([{ id: 'small', secret: 'sk-small', limits: { tokens_per_day: limit } }]);

@@ -15,8 +15,8 @@ const ask = (input: string, fields: object = {}): SendOptions => ({
 });
 const refused = (code: string) => ({ status: 429, code, type: 'rate_limit_error', param: null });
 
-describe('a process that does not keep up', () => {
-  it('refuses to pass more on, and counts nothing of it', async () => {
+describe('a process whose event loop lags', () => {
+  it('refuses proxy calls while it is busy, without counting them', async () => {
     await using gateway = await openGateway({ limits: { requests_per_minute: 1 } });
     const call: SendOptions = { key, body: { model: 'gpt', input: 'a' } };
     const run = await send(gateway, 'POST /v1/responses', { ...ask('wait'), key: 'bob' });
@@ -31,7 +31,7 @@ describe('a process that does not keep up', () => {
     await send(gateway, `DELETE /v1/responses/${run.json.id}`, { key: 'bob' });
   });
 
-  it('refuses nothing while nothing is under way, however late it is', async () => {
+  it('refuses nothing while it is idle', async () => {
     await using gateway = await openGateway();
     gateway.load.lagMs = 10_000;
     const call: SendOptions = { key, body: { model: 'gpt', input: 'a' } };
@@ -39,7 +39,7 @@ describe('a process that does not keep up', () => {
     assert.equal((await send(gateway, 'POST /v1/responses', ask('hello'))).status, 200);
   });
 
-  it('refuses a call beside another one that it passes on', async () => {
+  it('refuses a proxy call while another one is under way', async () => {
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await using gateway = await openGateway({
       proxy: async ({ res }) => {
@@ -59,7 +59,7 @@ describe('a process that does not keep up', () => {
 });
 
 describe('requests_per_minute', () => {
-  it('counts submissions of every interface and says what is left', async () => {
+  it('counts submissions of every interface and reports the remaining ones', async () => {
     await using gateway = await openGateway({ limits: { requests_per_minute: 4 } });
     const messages = [{ role: 'user', content: 'hello' }];
     const left: (string | null)[] = [];
@@ -81,7 +81,7 @@ describe('requests_per_minute', () => {
     assert.equal(over.headers.get('x-ratelimit-remaining-requests'), '0');
   });
 
-  it('never counts polling, lists, cancel, delete, or what was refused', async () => {
+  it('does not count polling, lists, cancel, delete, or invalid requests', async () => {
     await using gateway = await openGateway({ limits: { requests_per_minute: 2 } });
     const { json } = await send(gateway, 'POST /v1/responses', ask('hello'));
     for (const target of [
@@ -108,7 +108,7 @@ describe('requests_per_minute', () => {
     assert.equal(other.headers.get('x-ratelimit-limit-requests'), null);
   });
 
-  it('gives the request back where the run cannot be stored', async () => {
+  it('is refunded if the run cannot be queued', async () => {
     await using gateway = await openGateway({ limits: { requests_per_minute: 1 }, runs: { max_queued: 0 } });
     const overloaded = await send(gateway, 'POST /v1/responses', ask('hello'));
     assertRefused(overloaded, { status: 503, code: 'overloaded' });
@@ -117,8 +117,8 @@ describe('requests_per_minute', () => {
   });
 });
 
-describe('a run that was admitted and could not be stored', () => {
-  it('uses up nothing of its key', async () => {
+describe('a run that was admitted but could not be stored', () => {
+  it('uses up no limit of its key', async () => {
     const wrapRuns = (runs: Runs): Runs => {
       const failing: Runs = Object.create(runs);
       failing.submit = async ({ admit }) => {
@@ -137,7 +137,7 @@ describe('a run that was admitted and could not be stored', () => {
 });
 
 describe('concurrent_runs', () => {
-  it('bounds the runs that are open, and a refused request uses up no rate limit', async () => {
+  it('limits open runs; a refused request uses no requests_per_minute', async () => {
     await using gateway = await openGateway({ limits: { concurrent_runs: 2, requests_per_minute: 3 } });
     const first = await send(gateway, 'POST /v1/responses', ask('wait'));
     await send(gateway, 'POST /v1/responses', ask('wait'));
@@ -154,7 +154,7 @@ describe('concurrent_runs', () => {
     assert.equal(next.headers.get('x-ratelimit-remaining-requests'), '0');
   });
 
-  it('parallel requests do not pass it together', async () => {
+  it('cannot be exceeded by parallel requests', async () => {
     await using gateway = await openGateway({ limits: { concurrent_runs: 3 } });
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => send(gateway, 'POST /v1/responses', ask('wait'))),
@@ -162,7 +162,7 @@ describe('concurrent_runs', () => {
     assert.equal(answers.filter(({ status }) => status === 200).length, 3);
   });
 
-  it('places of runs that failed, were cancelled, deleted or left are free again', async () => {
+  it('frees the slots of runs that failed, were cancelled, deleted or abandoned', async () => {
     await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
     const free = (input: string) =>
       until(async () => {
@@ -189,7 +189,7 @@ describe('concurrent_runs', () => {
     await free('hello');
   });
 
-  it('counts runs for as long as they wait in the queue, and for as long as they may last once they begin', async () => {
+  it('counts runs while they are queued, and then for as long as they may last', async () => {
     const clock = { now: 0 };
     const maxMinutes = 60;
     const runMs = drivenMs(maxMinutes * 60_000);
@@ -209,7 +209,7 @@ describe('concurrent_runs', () => {
     assertRefused(await submitted(), refused('concurrency_limit_exceeded'));
   });
 
-  it('places that a dead process left behind are found when they are missed', async () => {
+  it('reclaims the slots of ended and never stored runs when none is left', async () => {
     const clock = { now: 0 };
     await using gateway = await openGateway({ limits: { concurrent_runs: 2 } });
     const store = gateway.storage.limits;
@@ -227,7 +227,7 @@ describe('concurrent_runs', () => {
     assert.equal((await send(gateway, 'POST /v1/responses', ask('hello'))).status, 200, 'its run has ended');
     await until(async () => ((await place.count('limited')) === 1 ? true : undefined));
 
-    // It may be stored in a moment, and the gateway has checked within the last seconds.
+    // The run may still be about to be stored, and the gateway checked within the last seconds.
     await hold('00000000-0000-4000-8000-000000000000');
     assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('concurrency_limit_exceeded'));
     assert.equal(await lost.release('limited'), false);
@@ -238,7 +238,7 @@ describe('concurrent_runs', () => {
     assert.deepEqual(await place.holders('limited'), [String(running.id).slice('resp_'.length)]);
   });
 
-  it('calls of proxy models are no runs', async () => {
+  it('does not count proxy calls', async () => {
     await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
     await send(gateway, 'POST /v1/responses', ask('wait'));
     const body = { model: 'gpt', messages: [] };
@@ -247,7 +247,7 @@ describe('concurrent_runs', () => {
 });
 
 describe('tokens_per_day', () => {
-  it('refuses once they are spent, for longer than a client should wait', async () => {
+  it('refuses once they are used up, with a retry-after beyond what clients wait', async () => {
     // A run of the test gateway uses 100 tokens.
     await using gateway = await openGateway({ limits: { tokens_per_day: 150 } });
     for (const _ of [1, 2]) {
@@ -260,7 +260,7 @@ describe('tokens_per_day', () => {
     }
     const over = await until(async () => {
       const answer = await send(gateway, 'POST /v1/responses', ask('hello'));
-      // Until what the last one had reserved is given back, it is told to come again soon.
+      // Until the last reservation is settled, retry-after is short.
       return answer.status === 429 && answer.headers.get('retry-after') !== '2' ? answer : undefined;
     });
     assertRefused(over, refused('quota_exceeded'));
@@ -268,7 +268,7 @@ describe('tokens_per_day', () => {
     assert.ok(Number(over.headers.get('retry-after')) > 3600);
   });
 
-  it('parallel requests do not pass it together', async () => {
+  it('cannot be exceeded by parallel requests', async () => {
     await using gateway = await openGateway({ limits: { tokens_per_day: 2500 } });
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => send(gateway, 'POST /v1/responses', ask('wait'))),
@@ -281,7 +281,7 @@ describe('tokens_per_day', () => {
     }
   });
 
-  it('takes what the provider of a proxy model reported', async () => {
+  it('counts what the provider of a proxy model reported', async () => {
     const proxy = async ({ res, account }: ProxyCall) => {
       res.end('{}');
       const usage = { ...noUsage(), inputTokens: 40_000 };
@@ -297,7 +297,7 @@ describe('tokens_per_day', () => {
 describe('idempotency (docs/api.md, "In general")', () => {
   const chat = { model: 'deep', messages: [{ role: 'user', content: 'hello' }] };
 
-  it('the same key, user and body give the same run, also through another API key of the user', async () => {
+  it('the same Idempotency-Key and body return the same run, for all API keys of a user', async () => {
     await using gateway = await openGateway();
     const headers = { 'idempotency-key': 'k-1' };
     const first = await send(gateway, 'POST /v1/async', { body: chat, headers });
@@ -312,7 +312,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
     assert.equal(Array.isArray(list.json.tasks) && list.json.tasks.length, 1);
   });
 
-  it('keys are kept apart by user', async () => {
+  it('keys belong to a user', async () => {
     await using gateway = await openGateway();
     const headers = { 'idempotency-key': 'k-1' };
     const mine = await send(gateway, 'POST /v1/async', { body: chat, headers });
@@ -321,7 +321,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
     assert.notEqual(theirs.json.id, mine.json.id);
   });
 
-  it('the same body on the other endpoint is another request', async () => {
+  it('the same body on another endpoint is a different request', async () => {
     await using gateway = await openGateway();
     const headers = { 'idempotency-key': 'k-1' };
     const body = { ...chat, input: 'hello', background: true };
@@ -339,7 +339,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
     assert.equal(again.headers.get('idempotent-replayed'), 'true');
   });
 
-  it('requests at the same time become one run', async () => {
+  it('concurrent requests become one run', async () => {
     await using gateway = await openGateway();
     const options = { body: chat, headers: { 'idempotency-key': 'k-3' } };
     const answers = await Promise.all(Array.from({ length: 10 }, () => send(gateway, 'POST /v1/async', options)));
@@ -358,7 +358,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
     }
   });
 
-  it('a refused request does not hold its key', async () => {
+  it('a refused request does not claim its key', async () => {
     await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
     const running = await send(gateway, 'POST /v1/responses', ask('wait'));
     const options = { ...ask('hello'), headers: { 'idempotency-key': 'k-5' } };
@@ -387,7 +387,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
     const first = { 'x-stainless-retry-count': '0' };
     const retry = { 'x-stainless-retry-count': '1' };
 
-    it('a retry of the same API key and body is the same run', async () => {
+    it('a retry with the same API key and body returns the same run', async () => {
       await using gateway = await openGateway({ limits: { requests_per_minute: 1 } });
       const sent = await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: first });
       const again = await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: retry });
@@ -406,7 +406,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
       assert.equal(again.json.id, [...ids].at(-1), 'of the last attempt');
     });
 
-    it('another body, another API key and another endpoint are new runs', async () => {
+    it('another body or another API key starts a new run', async () => {
       await using gateway = await openGateway();
       const sent = await send(gateway, 'POST /v1/async', { body: chat, headers: first });
       const body = { ...chat, max_tokens: 3 };
@@ -421,7 +421,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
       }
     });
 
-    it('a retry of what was refused, or of a run that was deleted, is a new run', async () => {
+    it('a retry of a refused request or a deleted run starts a new run', async () => {
       await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
       const running = await send(gateway, 'POST /v1/responses', ask('wait'));
       assert.equal((await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: first })).status, 429);
@@ -449,7 +449,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
 });
 
 describe('an unlimited key', () => {
-  it('is followed by nobody: no reader is kept for its runs', async () => {
+  it('has no reader waiting for its runs', async () => {
     const waits: string[] = [];
     const wrapRuns = (runs: Runs): Runs => {
       const watched: Runs = Object.create(runs);

@@ -8,14 +8,14 @@ interface Page {
   has_more: boolean;
 }
 
-/** The three lists: each with the ids of its entries in its own order. */
+/** The three lists and their default order. */
 const LISTS = [
   { name: 'responses', newestFirst: true },
   { name: 'tasks', newestFirst: true },
   { name: 'input items', newestFirst: false },
 ] as const;
 
-describe('the order and cursors of lists', () => {
+describe('list order and cursors', () => {
   let gateway: TestGateway;
   const paths = new Map<string, string>();
   const entries = new Map<string, string[]>();
@@ -53,7 +53,7 @@ describe('the order and cursors of lists', () => {
       };
       const own = () => entries.get(name) ?? [];
 
-      it('come in their own order, or the one that is asked for', async () => {
+      it('returns the default or the requested order', async () => {
         const [asc, desc] = newestFirst ? [own().toReversed(), own()] : [own(), own().toReversed()];
         assert.equal(own().length, 5);
         assert.deepEqual((await ask('')).ids, own());
@@ -61,14 +61,14 @@ describe('the order and cursors of lists', () => {
         assert.deepEqual((await ask('order=desc')).ids, desc);
       });
 
-      it('page on with after, in either order', async () => {
+      it('continues after a cursor in either order', async () => {
         const [, second, third, fourth] = own();
         assert.deepEqual(await ask(`limit=2&after=${second}`), { ids: [third, fourth], has_more: true });
         const back = newestFirst ? 'asc' : 'desc';
         assert.deepEqual(await ask(`limit=2&order=${back}&after=${fourth}`), { ids: [third, second], has_more: true });
       });
 
-      it('before gives the entries nearest to the cursor, in the order of the list', async () => {
+      it('returns the entries just before a cursor, in the order of the list', async () => {
         const [first, second, third, fourth, fifth] = own();
         assert.deepEqual(await ask(`limit=2&before=${fourth}`), { ids: [second, third], has_more: true });
         assert.deepEqual(await ask(`before=${third}`), { ids: [first, second], has_more: false });
@@ -81,7 +81,7 @@ describe('the order and cursors of lists', () => {
         });
       });
 
-      it('refuse cursors and orders that are none', async () => {
+      it('refuses unknown cursors and orders', async () => {
         for (const [query, param] of [
           ['order=up', 'order'],
           ['before=nothing', 'before'],

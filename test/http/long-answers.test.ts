@@ -14,7 +14,7 @@ async function held({ parts }: TestGateway): Promise<number> {
   return Number(/^gateway_held_answer_bytes (\d+)$/m.exec(await parts.registry.metrics())?.[1]);
 }
 
-/** Asks for a response and reads nothing of it. */
+/** Requests a response and reads nothing of it. */
 async function stall(gateway: TestGateway, id: string): Promise<Socket> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   await once(socket, 'connect');
@@ -25,9 +25,9 @@ async function stall(gateway: TestGateway, id: string): Promise<Socket> {
 }
 
 describe('long answers', function () {
-  // Readers take their time.
+  // Large answers to many readers take a while.
   this.timeout(patience(30));
-  it('go out at the pace of their readers, together within a bound; whoever stands still makes room', async () => {
+  it('share bounded memory; a new reader takes the place of a stalled one', async () => {
     await using gateway = await openGateway({ runs: { max_minutes: 10 } });
     const id = await submit(gateway, 'wide 5000');
     await ended(gateway, id);
@@ -41,7 +41,7 @@ describe('long answers', function () {
     collectGarbage();
     const before = process.memoryUsage();
     for (let n = 0; n < 3; n++) {
-      // A reader that came later is answered, though there is no room left: one that stands still loses its place.
+      // A new reader is answered although there is no room left: a stalled one is disconnected.
       const answer = await until(async () => {
         const asked = await send(gateway, `GET /v1/responses/${id}`);
         return asked.status === 503 ? undefined : asked;
@@ -49,7 +49,7 @@ describe('long answers', function () {
       assert.equal(answer.text.length, whole.text.length);
     }
     assert.ok((await held(gateway)) <= 128 * 1024 * 1024);
-    // Bodies that lie in sockets stay, whatever is collected; what this test read goes when the collector comes to it.
+    // Bodies buffered for sockets would survive garbage collection; what this test read does not.
     await until(() => {
       collectGarbage();
       const { arrayBuffers, external } = process.memoryUsage();
@@ -59,7 +59,7 @@ describe('long answers', function () {
     await until(async () => ((await held(gateway)) === 0 ? true : undefined));
   });
 
-  it('are the same text, piece by piece, wherever pieces would part a character; HEAD has their length', async () => {
+  it('are written in pieces without breaking characters; HEAD has the content-length', async () => {
     const held = new LongAnswers({ limit: 1e9 });
     let body = '';
     const answer: RequestListener = (_req, res) => void writeJson(res, { status: 200, headers: {}, body }, held);
@@ -75,12 +75,12 @@ describe('long answers', function () {
   });
 });
 
-describe('the memory for long answers', function () {
-  // Readers take their time.
+describe('LongAnswers', function () {
+  // Large answers to many readers take a while.
   this.timeout(patience(30));
   const response = () => new ServerResponse(new IncomingMessage(new Socket()));
 
-  it('is refused where nobody stands still, and taken from who stands still longest', () => {
+  it('refuses more if nobody stalls, else disconnects the longest stalled reader', () => {
     let now = 0;
     const texts = new LongAnswers({ limit: 100, now: () => now });
     const [first, second, third] = [response(), response(), response()];
@@ -96,7 +96,7 @@ describe('the memory for long answers', function () {
     assert.equal(texts.total, 10);
   });
 
-  it('lets one through that is larger than all of it, where it is alone', () => {
+  it('lets an answer larger than the limit through if it is alone', () => {
     const texts = new LongAnswers({ limit: 100 });
     using _ = texts.reserve(response(), 1000);
     assert.throws(() => texts.reserve(response(), 1), /Too many long answers/);

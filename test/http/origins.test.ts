@@ -24,7 +24,7 @@ describe('a gateway that accepts the well-known key', () => {
   after(() => gateway[Symbol.asyncDispose]());
 
   for (const host of ['localhost', 'LocalHost:8080', 'localhost.:80', '127.0.0.1:8080', '127.9.8.7', '[::1]:8080']) {
-    it(`answers for the host ${host}`, async () => {
+    it(`answers for host ${host}`, async () => {
       assert.deepEqual(await ask(gateway, [`Host: ${host}`]), [200, undefined]);
     });
   }
@@ -41,7 +41,7 @@ describe('a gateway that accepts the well-known key', () => {
     '[::2]',
     '',
   ]) {
-    it(`does not for ${host || 'an empty one'}: a page could lead its own name here`, async () => {
+    it(`refuses host ${host || '(empty)'}, against DNS rebinding`, async () => {
       assert.deepEqual(await ask(gateway, [`Host: ${host}`]), REFUSED);
       assert.deepEqual(await ask(gateway, [`Host: ${host}`], '/healthz'), REFUSED);
       assert.deepEqual(await ask(gateway, [`Host: ${host}`], '/v1/files/x'), REFUSED);
@@ -59,22 +59,22 @@ describe('a gateway that accepts the well-known key', () => {
     ['http://app.example', REFUSED],
     ['null', REFUSED],
   ] as const) {
-    it(`${expected[0] === 200 ? 'answers' : 'refuses'} a page of ${origin}`, async () => {
+    it(`${expected[0] === 200 ? 'answers' : 'refuses'} origin ${origin}`, async () => {
       assert.deepEqual(await ask(gateway, ['Host: 127.0.0.1:8080', `Origin: ${origin}`]), expected);
     });
   }
 
-  it('answers programs that send neither', async () => {
+  it('answers requests without Host and Origin', async () => {
     assert.deepEqual(await ask(gateway, []), [200, undefined]);
   });
 
-  it('checks nothing with a key of one’s own, which reverse proxies may stand before', async () => {
+  it('checks neither if only other keys are accepted, as behind a reverse proxy', async () => {
     await using own = await openGateway({ keys: [{ id: 'own', secret: 'sk-of-my-own' }] });
     const answer = await ask(own, ['Host: research.example', 'Origin: https://evil.example']);
     assert.deepEqual(answer, [401, 'invalid_api_key']);
   });
 
-  it('checks again when a reload takes the key away, and when it brings it back', async () => {
+  it('follows reloads that add or remove the well-known key', async () => {
     await using own = await openGateway();
     const evil = () => ask(own, ['Host: evil.example']);
     assert.deepEqual(await evil(), [401, 'invalid_api_key']);
@@ -85,7 +85,7 @@ describe('a gateway that accepts the well-known key', () => {
     assert.deepEqual(await evil(), [401, 'invalid_api_key']);
   });
 
-  it('lets every page in with *', async () => {
+  it('answers every origin with cors_origins: *', async () => {
     await using open = await openGateway({ keys: LOCAL, server: { cors_origins: ['*'] } });
     assert.deepEqual(await ask(open, ['Host: localhost', 'Origin: null']), [200, undefined]);
   });

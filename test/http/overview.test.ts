@@ -14,7 +14,7 @@ import { startScriptedProvider, status } from '../support/scripted-provider.ts';
 const BOSS = { authorization: 'Bearer sk-boss-canary' };
 
 describe('GET /admin/overview', () => {
-  it('shows an operator instances, queue, providers, keys and failures, and no secret', async () => {
+  it('shows an admin instances, providers, budgets, keys and failures, and no secret', async () => {
     await using folder = await temporaryFolder();
     await using provider = await startScriptedProvider({ respond: () => status(500) });
     const config = configSchema.parse({
@@ -53,7 +53,7 @@ describe('GET /admin/overview', () => {
     await send(gateway, 'GET /v1/models', { key: null, headers: { authorization: 'Bearer sk-stranger' } });
     await send(gateway, 'GET /admin/overview');
     const minutes = (await read()).providers[0]?.minutes ?? [];
-    assert.ok(minutes.reduce((sum, { failed }) => sum + failed, 0) > 0, 'the minute says that attempts failed');
+    assert.ok(minutes.reduce((sum, { failed }) => sum + failed, 0) > 0, 'the minute counts failed attempts');
     const after = await until(async () => {
       const now = await read();
       return now.failures.latest.some(({ where }) => where === 'run') ? now : undefined;
@@ -62,8 +62,11 @@ describe('GET /admin/overview', () => {
     assert.ok(shown.some((row) => row.join() === 'run,upstream_error,ann,deep'));
     assert.ok(shown.some((row) => row.join() === 'request,model_not_found,ann,unknown'));
     assert.ok(shown.some(([where, code]) => where === 'provider' && code !== ''));
-    assert.ok(!shown.some(([, code]) => code === 'invalid_api_key'), 'strangers push nothing out');
-    assert.ok(!shown.some(([, code]) => code === 'not_found'), 'nor does the console that asks whether a key may look');
+    assert.ok(!shown.some(([, code]) => code === 'invalid_api_key'), 'unknown keys push no failure out');
+    assert.ok(
+      !shown.some(([, code]) => code === 'not_found'),
+      'nor does the console, which probes whether a key is admin',
+    );
     assert.equal(after.providers[0]?.models[0]?.model, 'm');
     assert.ok((after.providers[0]?.recent.failed ?? 0) > 0);
     const [own] = after.instances;
@@ -86,7 +89,7 @@ describe('GET /admin/overview', () => {
         ['tokens_per_day', 1000],
       ],
     );
-    assert.equal(ann?.limits[0]?.used, 1, 'reading counts nothing');
+    assert.equal(ann?.limits[0]?.used, 1, 'reading uses no limit');
     assert.deepEqual((await read()).keys, after.keys);
   });
 
@@ -104,7 +107,7 @@ describe('GET /admin/overview', () => {
     assert.equal(overview.parse(answer.json).keys.length, 1000);
   });
 
-  it('is not there for other keys, and asks for one', async () => {
+  it('answers other keys with 404, and requests without a key with 401', async () => {
     await using folder = await temporaryFolder();
     const config = configSchema.parse({
       server: { port: 0 },

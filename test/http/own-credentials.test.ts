@@ -9,8 +9,8 @@ import { startWebServer } from '../support/web-server.ts';
 const OPERATOR = 'sk-operator-credential-0123456789';
 const OWN = 'sk-own-credential-of-the-key-0123';
 
-/** A provider that notes the headers of every request, WebSockets included. */
-async function startNotingProvider() {
+/** A provider that records the headers of every request, including WebSockets. */
+async function startRecordingProvider() {
   const seen: IncomingHttpHeaders[] = [];
   const web = await startWebServer((req, res) => {
     seen.push(req.headers);
@@ -36,13 +36,13 @@ async function openSocket(gateway: ProxyGateway): Promise<void> {
   socket.destroy();
 }
 
-const ROADS: Readonly<Record<string, (gateway: ProxyGateway) => Promise<unknown>>> = {
+const CALLS: Readonly<Record<string, (gateway: ProxyGateway) => Promise<unknown>>> = {
   'a chat': (gateway) => drained(send(gateway, '/chat/completions', { body: chat() })),
   'a proxied response': (gateway) => drained(send(gateway, '/responses', { body: { model: 'fast', input: 'hi' } })),
   embeddings: (gateway) => drained(send(gateway, '/embeddings', { body: { model: 'fast', input: 'hi' } })),
   "Anthropic's messages": (gateway) => drained(send(gateway, '/messages', { body: { model: 'claude', messages: [] } })),
   'a research turn': (gateway) => drained(send(gateway, '/responses', { body: { model: 'deep', input: 'hi' } })),
-  'a passed request': (gateway) => drained(send(gateway, '/files', { body: {} })),
+  'a passthrough request': (gateway) => drained(send(gateway, '/files', { body: {} })),
   'a WebSocket': openSocket,
 };
 
@@ -50,7 +50,7 @@ async function drained(answer: Promise<Response>): Promise<void> {
   await (await answer).text();
 }
 
-describe("a key's own credential", () => {
+describe("a key's own provider credential (provider_keys)", () => {
   const PLACES: [
     string,
     { apiKey?: string; headers?: Record<string, string>; apiKeyHeader?: string },
@@ -58,7 +58,7 @@ describe("a key's own credential", () => {
     string,
   ][] = [
     ['an Authorization header', header('Authorization', `Bearer ${OPERATOR}`), 'authorization', `Bearer ${OWN}`],
-    ['a header in lower case', { headers: { 'Api-Key': OPERATOR }, apiKeyHeader: 'api-key' }, 'api-key', OWN],
+    ['a header declared in mixed case', { headers: { 'Api-Key': OPERATOR }, apiKeyHeader: 'api-key' }, 'api-key', OWN],
     ['x-api-key', header('x-api-key', OPERATOR), 'x-api-key', OWN],
     ['a header with another scheme', header('authorization', `Basic ${OPERATOR}`), 'authorization', `Basic ${OWN}`],
     ['api_key with a header of its own', { apiKey: OPERATOR, apiKeyHeader: 'api-key' }, 'api-key', OWN],
@@ -72,10 +72,10 @@ describe("a key's own credential", () => {
   for (const [what, provider, place, expected] of PLACES) {
     describe(`replaces the operator's in ${what}`, () => {
       const stack = new AsyncDisposableStack();
-      let upstream: Awaited<ReturnType<typeof startNotingProvider>>;
+      let upstream: Awaited<ReturnType<typeof startRecordingProvider>>;
       let gateway: ProxyGateway;
       before(async () => {
-        upstream = stack.use(await startNotingProvider());
+        upstream = stack.use(await startRecordingProvider());
         gateway = stack.use(
           await startProxyGateway({
             providers: { only: { url: upstream.url, ...provider } },
@@ -89,8 +89,8 @@ describe("a key's own credential", () => {
         );
       });
       after(() => stack.disposeAsync());
-      for (const [road, ask] of Object.entries(ROADS)) {
-        it(`of ${road}`, async () => {
+      for (const [call, ask] of Object.entries(CALLS)) {
+        it(`for ${call}`, async () => {
           upstream.seen.length = 0;
           await ask(gateway);
           assert.ok(upstream.seen.length > 0, 'nothing reached the provider');
@@ -104,8 +104,8 @@ describe("a key's own credential", () => {
     });
   }
 
-  it("leaves the operator's in its header for keys that have none", async () => {
-    await using upstream = await startNotingProvider();
+  it("leaves the operator's credential in its header for keys without their own", async () => {
+    await using upstream = await startRecordingProvider();
     await using gateway = await startProxyGateway({
       providers: { only: { url: upstream.url, ...header('api-key', OPERATOR) } },
     });

@@ -4,7 +4,7 @@ import { assertRefused, ended, type SendOptions, send, submit } from '../support
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 
-/** What belongs to ann, and bob must not see. */
+/** The ids of ann's things, which bob must not see. */
 interface Things {
   file: string;
   store: string;
@@ -32,7 +32,7 @@ const asBobWith = (request: (things: Things) => [target: string, body: object]):
   };
 };
 
-/** A list that must hold nothing of ann's. */
+/** Bob's list must contain nothing of ann's. */
 const bobLists = (target: string): Check => {
   return async (gateway, { response, task }) => {
     const answer = await send(gateway, target, { key: 'bob' });
@@ -44,10 +44,10 @@ const bobLists = (target: string): Check => {
   };
 };
 
-/** The route takes no id and gives nothing that belongs to a user. */
+/** The route takes no id and returns nothing that belongs to a user. */
 const NOTHING_OWNED = 'nothing owned';
 
-/** For every route what shows that nobody sees another user's things (promise 7). */
+/** For every route, checks that nobody sees another user's things (promise 7). */
 const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   'POST /v1/responses': [
     async (gateway, { response, message, conversation }) => {
@@ -136,7 +136,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   'GET /v1/responses/:id/input_items': [asBob(({ response }) => `GET /v1/responses/${response}/input_items`)],
   'POST /v1/async': [
     async (gateway, { message }) => {
-      // Chat messages refer to nothing: an item reference is no message.
+      // Chat messages cannot reference items.
       const messages = [
         { role: 'user', content: 'a' },
         { type: 'item_reference', id: message },
@@ -160,7 +160,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       assert.doesNotMatch(text, /"gpt"/);
     },
   ],
-  // With its tools on: test/e2e/mcp-endpoint.test.ts.
+  // Its tools are tested in test/e2e/mcp-endpoint.test.ts.
   'POST /mcp': NOTHING_OWNED,
   'POST /v1/files': NOTHING_OWNED,
   'GET /v1/files': [
@@ -168,7 +168,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       const answer = await send(gateway, 'GET /v1/files', { key: 'bob' });
       assert.deepEqual(answer.json.data, []);
       const after = await send(gateway, `GET /v1/files?after=${file}`, { key: 'bob' });
-      assertRefused(after, { status: 404, code: 'not_found', param: 'after' });
+      assertRefused(after, { status: 400, code: 'invalid_parameter', param: 'after' });
     },
   ],
   'GET /v1/files/:id': [asBob(({ file }) => `GET /v1/files/${file}`)],
@@ -180,7 +180,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       const answer = await send(gateway, 'GET /v1/vector_stores', { key: 'bob' });
       assert.deepEqual(answer.json.data, []);
       const after = await send(gateway, `GET /v1/vector_stores?after=${store}`, { key: 'bob' });
-      assertRefused(after, { status: 404, code: 'not_found' });
+      assertRefused(after, { status: 400, code: 'invalid_parameter', param: 'after' });
     },
   ],
   'GET /v1/vector_stores/:id': [asBob(({ store }) => `GET /v1/vector_stores/${store}`)],
@@ -236,12 +236,12 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       assertRefused(answer, { status: 404, code: 'model_not_found' });
     },
   ],
-  // For operators, who see all users; others are told that there is nothing (test/http/admin-keys.test.ts).
+  // For admins, who see all users; others get 404 (test/http/admin-keys.test.ts).
   'GET /admin/overview': NOTHING_OWNED,
   'GET /admin/usage': NOTHING_OWNED,
   'GET /admin/audit': NOTHING_OWNED,
   'GET /admin/config': NOTHING_OWNED,
-  // That admins see those of their own user alone stands in turn-prompt.test.ts: to bob there is nothing at all.
+  // Admins see only their own user's turns (turn-prompt.test.ts); bob, no admin, gets 404.
   'GET /admin/responses/:id/turns/:turn': [asBob(({ response }) => `GET /admin/responses/${response}/turns/1`)],
   'GET /admin/keys': NOTHING_OWNED,
   'POST /admin/keys': NOTHING_OWNED,
@@ -257,7 +257,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
 };
 
 function ownership(name: string, over: () => object): void {
-  describe(`nobody sees another user's things: ${name}`, () => {
+  describe(`ownership: ${name}`, () => {
     let gateway: TestGateway;
     let things: Things;
     before(async () => {
@@ -267,8 +267,8 @@ function ownership(name: string, over: () => object): void {
       const body = { model: 'deep', messages: [{ role: 'user', content: 'another secret of ann' }] };
       const task = await send(gateway, 'POST /v1/async', { body });
       const items = [{ role: 'user', content: 'a third secret of ann' }];
-      const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
-      const conversation = String(begun.json.id);
+      const created = await send(gateway, 'POST /v1/conversations', { body: { items } });
+      const conversation = String(created.json.id);
       const listed = await send(gateway, `GET /v1/conversations/${conversation}/items`);
       const item = String(listed.json.first_id);
       const form = new FormData();
@@ -299,18 +299,18 @@ function ownership(name: string, over: () => object): void {
     });
     after(() => gateway[Symbol.asyncDispose]());
 
-    it('every route of the app has its ownership test here', () => {
+    it('is checked for every route of the app', () => {
       assert.deepEqual(routesOf(gateway.parts).sort(), Object.keys(OWNERSHIP).sort());
     });
 
     for (const [route, checks] of Object.entries(OWNERSHIP)) {
       if (checks === NOTHING_OWNED) continue;
-      it(route, async () => {
+      it(`hides things of other users: ${route}`, async () => {
         for (const check of checks) await check(gateway, things);
       });
     }
 
-    it('after all of this, ann still has everything', async () => {
+    it("leaves all of ann's things intact", async () => {
       const response = await send(gateway, `GET /v1/responses/${things.response}`);
       assert.equal(response.json.status, 'completed');
       assert.equal((await send(gateway, `GET /v1/async/${things.task}`)).status, 200);
@@ -323,7 +323,7 @@ function ownership(name: string, over: () => object): void {
 
 ownership('SQLite', () => ({ url: 'memory:' }));
 
-describe('over Redis', () => {
+describe('on Redis', () => {
   let redis: RedisServer;
   before(async function () {
     redis = await redisOrSkip(this);

@@ -8,14 +8,14 @@ import { routesOf } from '../support/app-routes.ts';
 import { assertRefused, open, send, submit } from '../support/http-client.ts';
 import { httpConfig, KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
-describe('models, health and pages', () => {
+describe('models, health and documentation pages', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('GET /v1/models lists what the key may use', async () => {
+  it('GET /v1/models lists the models that the key may use', async () => {
     const all = modelList.strict().parse((await send(gateway, 'GET /v1/models')).json);
     assert.deepEqual(
       all.data.map(({ id }) => id),
@@ -28,7 +28,7 @@ describe('models, health and pages', () => {
     );
   });
 
-  it('GET /v1/models/:id, also for a name with a slash, plain or encoded', async () => {
+  it('GET /v1/models/:id returns a model, even if its name has a slash, plain or encoded', async () => {
     for (const path of ['org/model-1', 'org%2Fmodel-1']) {
       const model = modelObject.strict().parse((await send(gateway, `GET /v1/models/${path}`)).json);
       assert.equal(model.id, 'org/model-1');
@@ -41,7 +41,7 @@ describe('models, health and pages', () => {
     assertRefused(await send(gateway, 'GET /v1/models/nope'), { status: 404, code: 'model_not_found' });
   });
 
-  it('health, readiness, metrics and pages need no key', async () => {
+  it('health, readiness, metrics and documentation need no key', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/swagger-ui-bundle.js']) {
       const answer = await send(gateway, `GET ${path}`, { key: null });
       assert.equal(answer.status, 200, path);
@@ -49,7 +49,7 @@ describe('models, health and pages', () => {
     }
   });
 
-  it('readyz gives the reasons; healthz stays', async () => {
+  it('/readyz returns 503 with reasons, /healthz stays 200', async () => {
     gateway.readiness({ ready: false, reasons: ['store: disk full'] });
     const answer = await send(gateway, 'GET /readyz', { key: null });
     assert.deepEqual([answer.status, answer.json.reasons], [503, ['store: disk full']]);
@@ -57,7 +57,7 @@ describe('models, health and pages', () => {
     gateway.readiness({ ready: true, reasons: [] });
   });
 
-  it('the pages load nothing from elsewhere and work over plain http', async () => {
+  it('/docs loads nothing from other origins, serves only its files, and works over plain HTTP', async () => {
     const answer = await send(gateway, 'GET /docs', { key: null });
     const policy = answer.headers.get('content-security-policy') ?? '';
     assert.match(policy, /script-src 'self'(;|$)/);
@@ -69,7 +69,7 @@ describe('models, health and pages', () => {
     assert.equal((await send(gateway, 'GET /docs/%2e%2e%2fpackage.json', { key: null })).status, 404);
   });
 
-  it('openapi.json describes every endpoint', async () => {
+  it('/openapi.json describes every endpoint', async () => {
     const { json } = await send(gateway, 'GET /openapi.json', { key: null });
     const paths = Object.entries(json.paths ?? {}).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -80,7 +80,7 @@ describe('models, health and pages', () => {
     assert.deepEqual(paths.sort(), routes.sort());
   });
 
-  it('every answer carries x-request-id: the own one if it is sane, else a new one', async () => {
+  it("every answer has x-request-id: the client's if it is valid, else a new one", async () => {
     const idOf = async (path: string, sent?: string) => {
       const headers: Record<string, string> = sent === undefined ? {} : { 'x-request-id': sent };
       return (await send(gateway, path, { headers })).headers.get('x-request-id');
@@ -98,7 +98,7 @@ describe('models, health and pages', () => {
     assert.equal(stream.headers.get('x-request-id'), 'of-a-stream');
   });
 
-  it('no answer names Express or has an ETag', async () => {
+  it('no answer has x-powered-by or an ETag', async () => {
     for (const path of ['GET /v1/models', 'GET /nothing', 'GET /healthz']) {
       const { headers } = await send(gateway, path);
       assert.deepEqual([headers.get('x-powered-by'), headers.get('etag')], [null, null]);
@@ -106,7 +106,7 @@ describe('models, health and pages', () => {
     }
   });
 
-  it('the scheme of the key is case-insensitive, and blanks around it do not matter', async () => {
+  it('the Bearer scheme is case-insensitive, and extra blanks are ignored', async () => {
     for (const authorization of [`bearer ${KEYS.ann}`, `BEARER  ${KEYS.ann} `]) {
       assert.equal((await send(gateway, 'GET /v1/models', { key: null, headers: { authorization } })).status, 200);
     }
@@ -116,7 +116,7 @@ describe('models, health and pages', () => {
     }
   });
 
-  it('a key given by its hash works, and a reload takes a key away', async () => {
+  it('a key configured by its hash works, and a reload can remove a key', async () => {
     const secret_sha256 = createHash('sha256').update('sk-only-hashed').digest('hex');
     await using own = await openGateway({ keys: [{ id: 'hashed', secret_sha256 }] });
     const headers = { authorization: 'Bearer sk-only-hashed' };
@@ -129,13 +129,13 @@ describe('models, health and pages', () => {
 });
 
 describe('a second port', () => {
-  it('the first has the API only, the second everything, and both share the metrics', async () => {
+  it('serves everything, the first port only the API; both share metrics', async () => {
     await using gateway = await openGateway();
     const apps = createApps({ ...gateway.parts, registry: new Registry() });
     await supertest(apps.api).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
     await supertest(apps.api).get('/metrics').expect(404);
     await supertest(apps.api).get('/docs').expect(404);
-    // The console on the second port is a client of the API, and reaches no other port than its own.
+    // The console on the second port is a client of the API on that same port.
     await supertest(apps.all).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
     const { text } = await supertest(apps.all).get('/metrics').expect(200);
     assert.match(text, /route="\/v1\/models",model="",method="GET",status="200"\} 2/);
@@ -143,7 +143,7 @@ describe('a second port', () => {
 });
 
 describe('metrics and access log', () => {
-  it('count requests by route pattern, with the models of clients folded', async () => {
+  it('count requests by route pattern, with unknown models as one', async () => {
     await using gateway = await openGateway();
     for (let n = 0; n < 20; n++) {
       await send(gateway, 'POST /v1/responses', { body: { model: `invented-${n}`, input: 'a' } });
@@ -167,7 +167,7 @@ describe('metrics and access log', () => {
     assert.match(text, /gateway_runs_open\{state="in_progress"\} \d/);
   });
 
-  it('count open streams and clients that left', async () => {
+  it('count open streams and client disconnects', async () => {
     await using gateway = await openGateway();
     const metric = async (name: string) => {
       const { text } = await send(gateway, 'GET /metrics', { key: null });
@@ -182,7 +182,7 @@ describe('metrics and access log', () => {
     assert.equal(await metric('gateway_http_clients_left_total'), 1);
   });
 
-  it('one line per request, without secrets, queries or bodies', async () => {
+  it('log one line per request, without secrets, queries or bodies', async () => {
     await using gateway = await openGateway();
     await send(gateway, 'POST /v1/responses?api_key=sk-in-the-query', {
       body: { model: 'deep', input: 'canary in the prompt', stream: false, metadata: { note: 'canary in metadata' } },
@@ -198,11 +198,11 @@ describe('metrics and access log', () => {
       [first?.method, first?.path, first?.route, first?.status, first?.key, first?.model],
       ['POST', '/v1/responses', '/v1/responses', 200, 'ann', 'deep'],
     );
-    assert.ok(ended?.run !== undefined && ended.run === first?.run, 'a request is found by its run, and the reverse');
+    assert.ok(ended?.run !== undefined && ended.run === first?.run, 'both lines have the id of the run');
     assert.doesNotMatch(JSON.stringify(gateway.lines), /canary|sk-/);
   });
 
-  it('the address is that of the client behind a trusted proxy, and of nobody else', async () => {
+  it('log the x-forwarded-for address only behind a trusted proxy', async () => {
     const addressIn = async (trust_proxy: string[]) => {
       await using gateway = await openGateway({ server: { trust_proxy } });
       await send(gateway, 'GET /healthz', { headers: { 'x-forwarded-for': '203.0.113.7' } });

@@ -5,7 +5,7 @@ import { KEYS, openGateway, type TestGateway, until } from '../support/http-gate
 
 const RAW = '{"seed":12345678901234567890, "nested":{"model":"no"},"model" : "gpt","messages":[],"stream":true}';
 
-describe('proxy models at the HTTP floor', () => {
+describe('proxy models in the HTTP layer', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
@@ -22,7 +22,7 @@ describe('proxy models at the HTTP floor', () => {
     ['/v1/audio/speech', 'audio/speech'],
   ];
   for (const [path, api] of JSON_CALLS) {
-    it(`POST ${path} is passed on with its bytes and the place of the model's name`, async () => {
+    it(`POST ${path} is passed on byte for byte, with the position of the model name`, async () => {
       const answer = await send(gateway, `POST ${path}?timeout=1`, { raw: RAW });
       assert.deepEqual([answer.status, answer.text], [200, RAW]);
       const [call] = gateway.calls;
@@ -36,7 +36,7 @@ describe('proxy models at the HTTP floor', () => {
     });
   }
 
-  it('forms are passed on by their field model', async () => {
+  it('forms are passed on by their model field', async () => {
     const form = new FormData();
     form.set('file', new Blob(['name="model"\r\n\r\nno'], { type: 'audio/wav' }), 'model.wav');
     form.set('model', 'gpt');
@@ -60,26 +60,20 @@ describe('proxy models at the HTTP floor', () => {
     ['a body without a model', '/v1/embeddings', { raw: '{"input":"a"}' }, 404, 'not_found'],
     ['a form without a model', '/v1/audio/speech', form('voice', 'a'), 404, 'not_found'],
     [
-      'another type of body',
+      'a body of another type',
       '/v1/embeddings',
       { raw: 'a', headers: { 'content-type': 'text/plain' } },
       404,
       'not_found',
     ],
     ['an unknown model', '/v1/embeddings', { raw: '{"model":"nope"}' }, 404, 'model_not_found'],
-    ['a model that is no string', '/v1/embeddings', { raw: '{"model":7}' }, 400, 'invalid_parameter'],
+    ['a model that is not a string', '/v1/embeddings', { raw: '{"model":7}' }, 400, 'invalid_parameter'],
     ['an API that is not declared', '/v1/moderations', { raw: '{"model":"gpt"}' }, 400, 'unsupported_api'],
     ['broken JSON', '/v1/embeddings', { raw: '{"model":"gpt"' }, 400, 'invalid_json'],
     ['a model named twice', '/v1/embeddings', { raw: '{"model":"gpt-9","model":"gpt"}' }, 400, 'invalid_parameter'],
+    ['a model and a Model', '/v1/embeddings', { raw: '{"model":"gpt","Model":"o"}' }, 400, 'invalid_parameter'],
     [
-      'a model in capitals beside it',
-      '/v1/embeddings',
-      { raw: '{"model":"gpt","Model":"o"}' },
-      400,
-      'invalid_parameter',
-    ],
-    [
-      'a model named twice by escapes',
+      'a model named twice, once with escapes',
       '/v1/chat/completions',
       { raw: '{"mod\\u0065l":"x","model":"gpt"}' },
       400,
@@ -100,14 +94,14 @@ describe('proxy models at the HTTP floor', () => {
     });
   }
 
-  it('a target in absolute form is the same path', async () => {
+  it('an absolute-form target is read like its path', async () => {
     const headers = `Authorization: Bearer ${KEYS.ann}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
     const line = 'POST http://gateway.example/v1/embeddings?a=1 HTTP/1.1\r\n';
     await rawExchange(gateway, `${line}${headers}Content-Length: ${RAW.length}\r\n\r\n${RAW}`);
     assert.equal(gateway.calls[0]?.request.path, '/embeddings?a=1');
   });
 
-  it('the signal tells when the client leaves, before any header', async () => {
+  it('the signal aborts when the client disconnects before the headers', async () => {
     const left = Promise.withResolvers<unknown>();
     const proxy = ({ signal }: { signal: AbortSignal }) =>
       new Promise<never>((_, reject) => {
@@ -126,10 +120,10 @@ describe('proxy models at the HTTP floor', () => {
     const line = await until(() => own.lines.find(({ msg }) => msg === 'request'));
     assert.deepEqual([line.left, line.status, line.error], [true, 0, undefined]);
     await send(own, 'GET /healthz');
-    assert.ok(!own.lines.some(({ level }) => Number(level) >= 40), 'a client that leaves is no failure');
+    assert.ok(!own.lines.some(({ level }) => Number(level) >= 40), 'a disconnect is not logged as a failure');
   });
 
-  it('a failure before the first byte is an error, one after it breaks the connection', async () => {
+  it('a failure is an error answer before the first byte, and breaks the connection after it', async () => {
     const fail = new GatewayError('upstream_timeout', 'The provider did not answer.');
     await using early = await openGateway({ proxy: () => Promise.reject(fail) });
     const answer = await send(early, 'POST /v1/chat/completions', { raw: RAW });

@@ -17,13 +17,13 @@ import {
   turn,
 } from '../support/scripted-provider.ts';
 
-/** What belongs to the client, and must not reach a provider: headers, cookies, addresses, credentials. */
+/** Marks the client's headers, cookies, addresses and credentials, which must not reach a provider. */
 const CLIENT_CANARY = 'canary-of-the-client';
-/** What belongs to the operator, and must not reach a client, an event, a log line or the store. */
+/** Marks the operator's credentials, which must not reach a client, an event, a log line or the store. */
 const PROVIDER_CANARY = 'sk-canary-of-the-provider-0123456789';
 const HEADER_CANARY = 'canary-in-a-header-0123456789';
 
-/** The headers of one request. */
+/** The headers of one request, with a fresh idempotency key. */
 const clientHeaders = () => ({
   ...CLIENT_HEADERS,
   'idempotency-key': `${CLIENT_CANARY}-${crypto.randomUUID()}`,
@@ -49,7 +49,7 @@ const CLIENT_HEADERS = {
   'accept-language': CLIENT_CANARY,
 };
 
-/** A provider that quotes the credentials it was sent wherever it can. */
+/** Quotes the credentials that the provider was sent. */
 const LEAK = `Incorrect API key provided: ${PROVIDER_CANARY}, ${HEADER_CANARY}`;
 const LEAKING_HEADERS = {
   'set-cookie': `key=${PROVIDER_CANARY}`,
@@ -64,7 +64,7 @@ const LEAKS: Readonly<Record<string, (stream: boolean) => Script>> = {
     stream
       ? frames([...payloads(LEAK)], { headers: LEAKING_HEADERS })
       : json(completion(LEAK), { headers: LEAKING_HEADERS }),
-  'in an error first': (stream) => (stream ? frames([ERROR]) : json(ERROR)),
+  'in an error at the start': (stream) => (stream ? frames([ERROR]) : json(ERROR)),
   'in an error in the middle': (stream) => (stream ? insertAfter(2, ERROR) : json(completion('cut', ERROR))),
   ...Object.fromEntries(
     [400, 401, 403, 404, 429, 500].map((code) => [
@@ -72,11 +72,11 @@ const LEAKS: Readonly<Record<string, (stream: boolean) => Script>> = {
       () => status(code, { body: ERROR, headers: { ...LEAKING_HEADERS, 'retry-after-ms': '10' } }),
     ]),
   ),
-  'on a page': () => status(500, { body: `<html><title>${LEAK}</title></html>` }),
+  'on an HTML page': () => status(500, { body: `<html><title>${LEAK}</title></html>` }),
 };
 
-describe('credentials and headers', () => {
-  it('of a client reach no provider', async () => {
+describe('credentials and private headers', () => {
+  it('of a client do not reach providers', async () => {
     await using provider = await startScriptedProvider({ respond: good });
     await using gateway = await leaky(provider);
     for (const path of ['/chat/completions', '/embeddings', '/responses']) {
@@ -95,7 +95,7 @@ describe('credentials and headers', () => {
   });
 
   for (const [name, script] of Object.entries(LEAKS)) {
-    it(`of a provider reach no client, no log and no store (${name})`, async () => {
+    it(`of a provider do not reach clients, log or store (${name})`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'canary-'));
       const seen: string[] = [];
       const log: string[] = [];
@@ -132,7 +132,7 @@ function leaky(provider: ScriptedProvider, folder?: string): Promise<ProxyGatewa
   });
 }
 
-/** All that a client gets: status, headers and body. */
+/** Everything a client gets: status, headers and body. */
 async function drained(gateway: ProxyGateway, path: string, body: object): Promise<string> {
   const answer = await send(gateway, path, { body, headers: clientHeaders() });
   return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`;
@@ -173,7 +173,7 @@ const EXPECTED = new Set([
   'content-length',
   'authorization',
   'x-provider-key',
-  // Added by the fetch of the runtime, on research turns.
+  // Added by fetch on research turns.
   'accept-language',
   'sec-fetch-mode',
 ]);

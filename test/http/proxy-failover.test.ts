@@ -24,13 +24,13 @@ interface Pair extends AsyncDisposable {
   log: string[];
 }
 
-/** What other APIs answer with, beside what is looked at here. */
+/** Fields that make a completion a valid answer of other APIs. */
 const ANSWERS: Readonly<Record<string, object>> = {
   '/v1/embeddings': { data: [{ index: 0, embedding: [0.5] }] },
   '/v1/responses': { output: [{ type: 'message', content: [{ type: 'output_text', text: 'second' }] }] },
 };
 
-/** A gateway over two providers; the first does as `script` says. */
+/** A gateway with two providers; the first answers with `script`. */
 async function pair(script: Script, options: Partial<TestProvider> & { alone?: boolean } = {}): Promise<Pair> {
   const stack = new AsyncDisposableStack();
   const first = stack.use(await startScriptedProvider({ respond: () => script }));
@@ -49,7 +49,7 @@ async function pair(script: Script, options: Partial<TestProvider> & { alone?: b
   return { first, second, url: gateway.url, log: gateway.log, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** What the official SDK makes of a stream. */
+/** Reads a stream with the official SDK. */
 async function readWithSdk({ url }: Pair): Promise<{ deltas: string }> {
   const client = new OpenAI({ baseURL: url, apiKey: CLIENT_KEY, maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'hello' }];
@@ -61,8 +61,8 @@ async function readWithSdk({ url }: Pair): Promise<{ deltas: string }> {
 
 const PATHS = ['/chat/completions', '/embeddings', '/responses'];
 
-describe('failover of a proxy model', () => {
-  it('makes a stream of an answer that came whole', async () => {
+describe('failover of proxy models', () => {
+  it('turns an answer that is not streamed into a stream', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
     const whole = completion('all of it', {
       choices: [
@@ -85,7 +85,7 @@ describe('failover of a proxy model', () => {
     assert.equal(deltas, 'all of it');
   });
 
-  it('waits for a short Retry-After and for a fault that passes before it asks another route', async () => {
+  it('retries after a short Retry-After or a transient fault before it tries another route', async () => {
     for (const script of [status(429, { headers: { 'retry-after-ms': '30' } }), status(500), status(503)]) {
       await using gateway = await pair(script, { maxRetries: 2 });
       gateway.first.respond = (_, n) => (n === 0 ? script : json(completion('first')));
@@ -97,7 +97,7 @@ describe('failover of a proxy model', () => {
 
   for (const path of PATHS) {
     for (const code of [401, 403, 404, 408, 429, 500, 502, 503, 504]) {
-      it(`asks the next route after ${code} (${path})`, async () => {
+      it(`tries the next route after ${code} (${path})`, async () => {
         await using gateway = await pair(status(code));
         const answer = await send(gateway, path, { body: chat() });
         assert.equal(answer.status, 200);
@@ -107,18 +107,18 @@ describe('failover of a proxy model', () => {
     }
 
     for (const code of [400, 422]) {
-      it(`passes ${code} on at once: the request is at fault (${path})`, async () => {
+      it(`passes ${code} on at once, as the request is at fault (${path})`, async () => {
         await using gateway = await pair(status(code, { message: 'no such parameter' }));
         const answer = await send(gateway, path, { body: chat() });
         assert.equal(answer.status, code);
         assert.match(await answer.text(), /no such parameter/);
         assert.equal(gateway.second.requests.length, 0);
         const again = await send(gateway, path, { body: chat() });
-        assert.equal(again.status, code, 'the provider is healthy');
+        assert.equal(again.status, code, 'the route stays healthy');
       });
     }
 
-    it(`asks a route that reads more where the request is too long for one, which stays healthy (${path})`, async () => {
+    it(`tries the next route if the request is too long, and keeps the first healthy (${path})`, async () => {
       const tooLong = {
         error: { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' },
       };
@@ -135,7 +135,7 @@ describe('failover of a proxy model', () => {
       assert.deepEqual(await answer.json(), tooLong);
     });
 
-    it(`passes the reason of a content filter on, asked once (${path})`, async () => {
+    it(`passes a content filter's refusal on without retries (${path})`, async () => {
       const filtered = {
         error: { message: 'Rejected.', type: 'invalid_request_error', code: 'content_policy_violation' },
       };
@@ -146,19 +146,19 @@ describe('failover of a proxy model', () => {
       assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [1, 0]);
     });
 
-    it(`asks the next route after a connection that breaks (${path})`, async () => {
+    it(`tries the next route after a broken connection (${path})`, async () => {
       await using gateway = await pair(reset());
       assert.equal((await send(gateway, path, { body: chat() })).status, 200);
       assert.equal(gateway.second.requests.length, 1);
     });
 
-    it(`asks the next route where no headers come in time (${path})`, async () => {
+    it(`tries the next route if no headers come in time (${path})`, async () => {
       await using gateway = await pair({ ...raw(''), headersAfter: 'forever' }, { timeouts: { first_byte: 0.1 } });
       assert.equal((await send(gateway, path, { body: chat() })).status, 200);
       await gateway.first.waitForConnections(0);
     });
 
-    it(`passes the last provider's answer with its status, body and Retry-After (${path})`, async () => {
+    it(`passes the last provider's error on with status, body and Retry-After (${path})`, async () => {
       const body = { error: { message: 'slow down', type: 'x', code: 'y', extra: 1 } };
       await using gateway = await pair(status(429, { body, headers: { 'retry-after': '9' } }), { alone: true });
       const answer = await send(gateway, path, { body: chat() });
@@ -168,7 +168,7 @@ describe('failover of a proxy model', () => {
     });
 
     for (const code of [401, 403]) {
-      it(`makes 502 of the last provider's ${code}: the credentials are the gateway's (${path})`, async () => {
+      it(`answers 502 to the last provider's ${code}, as the credentials are the gateway's (${path})`, async () => {
         await using gateway = await pair(status(code), { alone: true });
         const answer = await send(gateway, path, { body: chat() });
         assert.equal(answer.status, 502);
@@ -176,7 +176,7 @@ describe('failover of a proxy model', () => {
       });
     }
 
-    it(`answers 504 where the last provider does not answer in time (${path})`, async () => {
+    it(`answers 504 if the last provider times out (${path})`, async () => {
       await using gateway = await pair(
         { ...raw(''), headersAfter: 'forever' },
         { alone: true, timeouts: { first_byte: 0.1 } },
@@ -187,20 +187,20 @@ describe('failover of a proxy model', () => {
     });
   }
 
-  it('repeats what may pass as often as the provider allows', async () => {
+  it('retries transient faults as often as max_retries allows', async () => {
     await using gateway = await pair(status(500), { alone: true, maxRetries: 2 });
     gateway.first.respond = (_, n) => (n < 2 ? status(500) : json(completion('third time')));
     assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 200);
     assert.equal(gateway.first.requests.length, 3);
   });
 
-  it('leaves waiting to the client', async () => {
+  it('does not retry a 429 without Retry-After', async () => {
     await using gateway = await pair(status(429), { alone: true, maxRetries: 5 });
     assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 429);
     assert.equal(gateway.first.requests.length, 1);
   });
 
-  it('does not ask a provider again that told it to wait for long', async () => {
+  it('does not call a provider during its long Retry-After', async () => {
     await using gateway = await pair(status(429, { headers: { 'retry-after': '30' } }), { alone: true });
     await send(gateway, '/chat/completions', { body: chat() });
     const answer = await send(gateway, '/chat/completions', { body: chat() });
@@ -210,7 +210,7 @@ describe('failover of a proxy model', () => {
     assert.equal(gateway.first.requests.length, 1);
   });
 
-  it('leaves out a route that keeps failing', async () => {
+  it('skips a route that keeps failing', async () => {
     await using gateway = await pair(status(500));
     for (let n = 0; n < 8; n++) {
       assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 200);
@@ -218,7 +218,7 @@ describe('failover of a proxy model', () => {
     assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [5, 8]);
   });
 
-  it('follows no redirect: it could carry credentials elsewhere', async () => {
+  it('follows no redirects', async () => {
     for (const path of PATHS) {
       await using gateway = await pair(status(307), { alone: true });
       gateway.first.respond = () => status(307, { headers: { location: gateway.second.url } });
@@ -228,15 +228,15 @@ describe('failover of a proxy model', () => {
     }
   });
 
-  it('says in the log what failed', async () => {
+  it('logs the failed attempt', async () => {
     await using gateway = await pair(status(500, { message: 'out of memory' }));
     await send(gateway, '/chat/completions', { body: chat() });
     assert.ok(gateway.log.some((line) => line.includes('"provider":"first"') && line.includes('out of memory')));
   });
 });
 
-describe('a stream of a proxy model that breaks off', () => {
-  it('is one that its provider gave up in the middle, whatever it calls that', async () => {
+describe('a proxied stream that breaks off', () => {
+  it('ends with an error if its provider gives up midway, in any of several forms', async () => {
     for (const script of [
       frames([chunk({ content: 'be' }), chunk({}, 'error')]),
       frames([chunk({ content: 'be' }), chunk({ content: 'ginning' }, 'insufficient_system_resource')]),
@@ -262,7 +262,7 @@ describe('a stream of a proxy model that breaks off', () => {
     steps: [{ do: 'send', bytes: 'data: {"type":"response.output_text.delta","delta":"be"}\n\n' }, { do: 'cut' }],
   };
 
-  it('ends with a chunk of the same stream that has the error, and the error alone', async () => {
+  it('ends with an error chunk of the same stream, then the error alone', async () => {
     await using gateway = await pair(cut, { alone: true });
     const payloads = payloadsOf(
       await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text(),
@@ -285,7 +285,7 @@ describe('a stream of a proxy model that breaks off', () => {
     assert.deepEqual(payloads.slice(-2), [broken, { error }]);
   });
 
-  it('has the error in its own shape on other APIs', async () => {
+  it('reports the error in the format of its API', async () => {
     await using gateway = await pair(cut, { alone: true });
     for (const [path, last] of [
       ['/completions', { object: 'text_completion', finish: 'error' }],
@@ -300,7 +300,7 @@ describe('a stream of a proxy model that breaks off', () => {
     }
   });
 
-  it('passes on what the provider said, and nothing after it', async () => {
+  it("passes the provider's error on, and nothing after it", async () => {
     const refusal = { object: 'error', message: 'the context is too long', code: 400 };
     await using gateway = await pair(
       frames([chunk({ content: 'be' }), refusal, chunk({ content: 'ginning' }, 'stop')]),
@@ -313,7 +313,7 @@ describe('a stream of a proxy model that breaks off', () => {
     assert.match(JSON.stringify(payloads[2]), /"finish_reason":"error".*the context is too long/);
   });
 
-  it('is whole where only what follows the finish reason is missing', async () => {
+  it('counts as complete if it breaks after the finish reason', async () => {
     const whole = turn({ text: 'fine', done: false });
     await using gateway = await pair(
       { ...whole, steps: [...whole.steps.slice(0, -1), { do: 'cut' }] },
@@ -325,7 +325,7 @@ describe('a stream of a proxy model that breaks off', () => {
     assert.match(JSON.stringify(payloads.at(-1)), /"usage":\{/);
   });
 
-  it('is not whole where one of several choices lacks its finish reason', async () => {
+  it('counts as broken if one of several choices lacks a finish reason', async () => {
     await using gateway = await pair(
       {
         ...raw(''),
@@ -337,7 +337,7 @@ describe('a stream of a proxy model that breaks off', () => {
     assert.match(text, /"finish_reason":"error"/);
   });
 
-  it('cuts a body that is no stream', async () => {
+  it('breaks the connection for a body that is not SSE', async () => {
     await using gateway = await pair(
       { status: 200, headers: { 'content-type': 'audio/mpeg' }, steps: [{ do: 'send', bytes: 'sou' }, { do: 'cut' }] },
       { alone: true },
@@ -346,7 +346,7 @@ describe('a stream of a proxy model that breaks off', () => {
     await assert.rejects(answer.arrayBuffer());
   });
 
-  it('fails over from a provider that only keeps the connection alive', async () => {
+  it('fails over if the provider sends only keep-alive comments', async () => {
     const steps: Script['steps'] = [{ do: 'send', bytes: KEEP_ALIVE }, { do: 'hang' }];
     await using gateway = await pair({ ...raw(''), steps }, { timeouts: { first_token: 0.2 } });
     const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text();

@@ -7,14 +7,14 @@ import { CLIENT_KEY, type ProxyGateway, payloadsOf, send, startProxyGateway } fr
 import { refusedUrl, type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
 
 /**
- * Every fault of a provider, as the first of two routes and alone: what a research run and a chat completion on a proxy
- * model become. The table in docs/failover.md is what this test saw; `UPDATE_DOCS=1` writes it anew.
+ * Every provider fault, on the first of two routes and on the only route: the outcome of a research run and of a chat
+ * completion on a proxy model. The table in docs/failover.md holds the outcomes; `UPDATE_DOCS=1` rewrites it.
  */
 const PAGE = new URL('../../docs/failover.md', import.meta.url);
 const BEGIN = '<!-- outcomes: written by test/http/proxy-faults.test.ts -->\n';
 const END = '<!-- end of outcomes -->\n';
 
-/** Limits that run out only where a provider falls silent for good: a busy machine changes no outcome. */
+/** Timeouts that only a provider that stays silent exceeds: a busy machine changes no outcome. */
 const PATIENT = { connect: 30, first_byte: 30, first_token: 30, idle: 30 };
 const QUICK: Readonly<Record<string, Partial<typeof PATIENT>>> = {
   'slow headers': { first_byte: 0.3 },
@@ -38,7 +38,7 @@ interface Outcome {
   aloneWhole: string;
 }
 
-describe('faults of a provider', () => {
+describe('provider faults', () => {
   let outcomes: Outcome[];
   let gateway: ProxyGateway;
   const stack = new AsyncDisposableStack();
@@ -54,11 +54,11 @@ describe('faults of a provider', () => {
 
   after(() => stack.disposeAsync());
 
-  it('end no research run', () => {
+  it('fail no research run', () => {
     for (const { fault, research } of outcomes) assert.match(research, /^completes/, fault);
   });
 
-  it('reach a client of a proxy model only where something was delivered, and loudly then', () => {
+  it('reach a proxy client only after something was delivered, and then as an error chunk', () => {
     const late = outcomes.filter(({ streamed }) => !streamed.startsWith('completes'));
     assert.deepEqual(
       late.map(({ fault }) => fault),
@@ -68,7 +68,7 @@ describe('faults of a provider', () => {
     for (const { fault, whole } of outcomes) assert.match(whole, /^completes/, fault);
   });
 
-  it('are never passed off as an answer where there is no other provider', () => {
+  it('are never passed off as an answer if there is no other provider', () => {
     for (const { fault, aloneStreamed, aloneWhole } of outcomes) {
       const fine = ['usage missing', 'body never ends'].includes(fault);
       const streams = fine || fault === 'malformed JSON in the middle';
@@ -77,7 +77,7 @@ describe('faults of a provider', () => {
     }
   });
 
-  it('become what docs/failover.md says', () => {
+  it('match the table in docs/failover.md', () => {
     const page = readFileSync(PAGE, 'utf8');
     const [head = '', rest = ''] = page.split(BEGIN);
     const [, tail = ''] = rest.split(END);
@@ -93,7 +93,7 @@ async function faultyUrl({ script }: ChatFault, stack: AsyncDisposableStack): Pr
   return provider.url;
 }
 
-/** Health and limits are kept by provider: with providers of their own the models do not disturb each other. */
+/** Each model has its own providers, because health and limits are kept per provider. */
 function configuration(urls: readonly string[], good: ScriptedProvider) {
   const first = (name: string) =>
     urls.map((url, n) => [`${name}-${n}`, { url, timeouts: timeoutsOf(CHAT_FAULTS[n]) }] as const);
@@ -166,7 +166,7 @@ async function streamedChat(gateway: ProxyGateway, model: string): Promise<strin
   return `error chunk, \`${last.error.code}\``;
 }
 
-/** The official SDK must throw where the stream broke off. */
+/** Asserts that the official SDK throws when the stream breaks off. */
 async function assertSdkThrows(gateway: ProxyGateway, model: string): Promise<void> {
   const client = new OpenAI({ baseURL: gateway.url, apiKey: CLIENT_KEY, maxRetries: 0 });
   const stream = await client.chat.completions.create({

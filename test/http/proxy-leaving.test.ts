@@ -13,7 +13,7 @@ import {
   status,
 } from '../support/scripted-provider.ts';
 
-/** Within this long of its client leaving a provider's connection must be closed, in milliseconds. */
+/** How soon after a client disconnects its provider's connection must be closed. */
 const LIMIT = { timeoutMs: 1000 };
 
 interface Phase {
@@ -21,7 +21,7 @@ interface Phase {
   path?: string;
   body: object;
   script: Script;
-  /** Whether the client has its headers when it leaves. */
+  /** Whether the client has the headers when it disconnects. */
   hasHeaders?: boolean;
 }
 
@@ -57,7 +57,7 @@ const PHASES: readonly Phase[] = [
   { name: 'speech: in the middle', path: '/audio/speech', body: EMBEDDINGS, script: AUDIO, hasHeaders: true },
 ];
 
-describe('a client of a proxy model that leaves', () => {
+describe('a proxy client that disconnects', () => {
   for (const phase of PHASES) {
     it(`closes the provider's connection within a second (${phase.name})`, async () => {
       await using provider = await startScriptedProvider({ respond: () => phase.script });
@@ -69,7 +69,7 @@ describe('a client of a proxy model that leaves', () => {
     });
   }
 
-  it('ends the pause before another attempt', async () => {
+  it('ends the pause before a retry', async () => {
     await using provider = await startScriptedProvider({ respond: () => status(500) });
     await using gateway = await startProxyGateway({ providers: { only: { url: provider.url, maxRetries: 10 } } });
     const leave = new AbortController();
@@ -83,7 +83,7 @@ describe('a client of a proxy model that leaves', () => {
     assert.equal(provider.requests.length, asked);
   });
 
-  it('leaves a connection that does not come to stand to its own limit', async () => {
+  it('leaves a pending TLS handshake to timeouts.connect', async () => {
     await using silent = await startSilentPort();
     await using gateway = await startProxyGateway({
       providers: { only: { url: silent.url, timeouts: { connect: 0.5 } } },
@@ -96,7 +96,7 @@ describe('a client of a proxy model that leaves', () => {
     await silent.closed;
   });
 
-  it('is no failure of the provider', async () => {
+  it('is not logged as a provider failure', async () => {
     await using provider = await startScriptedProvider({ respond: () => hang() });
     await using gateway = await startProxyGateway({ providers: { only: { url: provider.url } } });
     await leaveDuring({ name: '', body: chat(), script: hang() }, { gateway, provider });
@@ -126,7 +126,7 @@ async function logged(gateway: ProxyGateway, text: string): Promise<void> {
   }
 }
 
-/** A port that takes a connection and says nothing, as one that hangs in its TLS handshake. */
+/** A port that accepts connections but never answers, like a stuck TLS handshake. */
 async function startSilentPort() {
   const connected = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();

@@ -55,7 +55,7 @@ describe('a proxy model', () => {
     ['/responses', true],
     ['/completions', true],
   ] as const) {
-    it(`passes bytes unchanged both ways but for the model's name (${path}${stream ? ', streamed' : ''})`, async () => {
+    it(`passes bytes unchanged in both directions, except for the model name (${path}${stream ? ', streamed' : ''})`, async () => {
       const sent = BODY.replace('STREAM', String(stream));
       const events = `: hello\n\nevent: x\nid: 7\ndata: ${ANSWER.replaceAll('\n', '')}\n\ndata:{"type":"response.completed","choices":[{"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\n\n`;
       const script = stream ? raw(events) : raw(ANSWER, { headers: { 'content-type': 'application/json' } });
@@ -68,7 +68,7 @@ describe('a proxy model', () => {
   }
 
   for (const stream of [false, true]) {
-    it(`tells the provider's own request id and passes the trace on (${stream ? 'streamed' : 'whole'})`, async () => {
+    it(`returns the provider's request id and passes the trace on (${stream ? 'streamed' : 'whole'})`, async () => {
       const script = stream ? turn({ text: 'fine' }) : json(completion('fine'));
       provider.respond = () => ({ ...script, headers: { ...script.headers, 'x-request-id': 'req_of_the_provider' } });
       const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
@@ -82,7 +82,7 @@ describe('a proxy model', () => {
     });
   }
 
-  it("passes Anthropic's Messages of a model that declares them, with its way of showing a key", async () => {
+  it("passes Anthropic's Messages API if the model declares it, with x-api-key", async () => {
     await using anthropic = await startProxyGateway({
       providers: { only: { url: provider.url, apiKey: 'sk-of-provider' } },
       models: { claude: { kind: 'proxy', apis: ['messages'], routes: [{ provider: 'only', model: 'claude-x' }] } },
@@ -110,11 +110,11 @@ describe('a proxy model', () => {
     const { headers = {}, bytes } = provider.requests[0] ?? {};
     assert.deepEqual([headers['x-api-key'], headers.authorization], ['sk-of-provider', undefined]);
     assert.match(String(bytes), /"model":"claude-x"/);
-    // Cut before its last event: the SDK throws on an event of type error.
+    // The stream breaks before its last event: the SDK throws on an event of type error.
     assert.match(await (await ask(events.slice(0, 3).join(''))).text(), /"type":"error","error":\{"type":"api_error"/);
   });
 
-  it('passes multipart forms with the name of the model replaced', async () => {
+  it('passes multipart forms with the model name replaced', async () => {
     const sound = Buffer.from(Array.from({ length: 5000 }, (_, n) => n % 256));
     const form = new FormData();
     form.set('file', new Blob([sound]), 'a.wav');
@@ -135,7 +135,7 @@ describe('a proxy model', () => {
     assert.ok(Buffer.from(await file.arrayBuffer()).equals(sound));
   });
 
-  it('passes binary answers, of any length', async () => {
+  it('passes large binary answers', async () => {
     const sound = Buffer.from(Array.from({ length: 3_000_000 }, (_, n) => (n * 7) % 256));
     const { answer, bytes } = await ask(
       '/audio/speech',
@@ -155,7 +155,7 @@ describe('a proxy model', () => {
     assert.deepEqual([answer.status, text], [204, '']);
   });
 
-  it('gives a stream the headers that keep it unbuffered', async () => {
+  it('gives streams the headers that prevent buffering', async () => {
     for (const path of ['/chat/completions', '/responses']) {
       const { answer } = await ask(
         path,
@@ -169,7 +169,7 @@ describe('a proxy model', () => {
   });
 
   for (const path of ['/chat/completions', '/responses']) {
-    it(`passes each event as it comes, and nothing of its own (${path})`, async () => {
+    it(`passes each event as it comes, and adds nothing (${path})`, async () => {
       const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
       const event = (n: number) =>
         `data: {"n":${n},"type":"response.completed","response":{"output":[{"type":"x"}]},"choices":[{"text":"x","finish_reason":"stop"}]}\n\n`;
@@ -197,7 +197,7 @@ describe('a proxy model', () => {
     });
   }
 
-  it('passes headers that matter, and keeps those of the connection and of the account to itself', async () => {
+  it('passes on retry headers, and keeps cookies and account headers to itself', async () => {
     for (const path of ['/chat/completions', '/embeddings']) {
       const { answer } = await ask(
         path,
@@ -230,7 +230,7 @@ describe('a proxy model', () => {
     }
   });
 
-  it('is asked for through routes and with credentials of the key', async () => {
+  it("uses the key's own routes and provider credentials", async () => {
     await using other = await startScriptedProvider({ respond: () => json(completion('other')) });
     await using own = await startProxyGateway({
       providers: { only: { url: provider.url, apiKey: 'sk-of-the-gateway' }, other: { url: other.url } },
@@ -291,7 +291,7 @@ describe('a proxy model', () => {
     assert.match(await refused.text(), /quota_exceeded/);
   });
 
-  it('answers background tasks, with one whole completion', async () => {
+  it('answers background tasks with a whole completion', async () => {
     const answer = '{"id":"x","big":12345678901234567890,"choices":[{"message":{"content":"fine"}}]}';
     provider.respond = () => raw(answer, { headers: { 'content-type': 'application/json' } });
     const body =
@@ -305,7 +305,7 @@ describe('a proxy model', () => {
     assert.equal(provider.requests[0]?.bytes.toString(), sent);
   });
 
-  it('fails a background task with what its provider said', async () => {
+  it("fails a background task with the provider's message", async () => {
     provider.respond = () => status(400, { message: 'temperature is too hot for sk-of-provider' });
     const created = JSON.parse(await (await send(gateway, '/async', { body: chat() })).text());
     const done = await finishedTask(gateway, created.id);
@@ -313,7 +313,7 @@ describe('a proxy model', () => {
     assert.ok(!done.includes('sk-of-provider'));
   });
 
-  it('reads what several clients send at once without mixing it up', async () => {
+  it('keeps 60 concurrent calls apart', async () => {
     provider.respond = ({ body }) =>
       body.stream ? turn({ text: String(body.user) }) : json(completion(String(body.user)));
     await Promise.all(
@@ -337,7 +337,7 @@ async function finishedTask(gateway: ProxyGateway, id: string): Promise<string> 
   }
 }
 
-it('hundreds of calls of one model do not wait for each other', async function () {
+it('300 concurrent calls of one proxy model do not wait for each other', async function () {
   this.timeout(patience(20));
   const calls = 300;
   const open: ServerResponse[] = [];

@@ -4,7 +4,7 @@ import { KEY_REFUSALS, REQUEST_REFUSALS, type Refusal, ROUTE_REFUSALS } from '..
 import { type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { json, type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
 
-describe('a refusal of a provider', () => {
+describe("a provider's refusal", () => {
   let first: ScriptedProvider;
   let second: ScriptedProvider;
   let gateway: ProxyGateway;
@@ -27,7 +27,7 @@ describe('a refusal of a provider', () => {
   });
   after(() => stack.disposeAsync());
 
-  /** Asks every API, streamed and whole. `asked`: how often each provider is. */
+  /** Calls every API, streamed and whole. `asked`: how often each provider is called. */
   async function askAll(model: string, check: (answer: Response, text: string) => void, asked: [number, number]) {
     for (const [api, { path, request, answer }] of Object.entries(APIS)) {
       for (const stream of [true, false]) {
@@ -46,7 +46,7 @@ describe('a refusal of a provider', () => {
   };
 
   for (const refusal of [...KEY_REFUSALS, ...ROUTE_REFUSALS]) {
-    it(`that judges the route makes the next one answer (${refusal.who}, ${refusal.status})`, async () => {
+    it(`fails over if the route is at fault (${refusal.who}, ${refusal.status})`, async () => {
       refuse(refusal);
       const check = (answer: Response, text: string) => {
         assert.equal(answer.status, 200);
@@ -57,7 +57,7 @@ describe('a refusal of a provider', () => {
   }
 
   for (const refusal of [...ROUTE_REFUSALS, ...REQUEST_REFUSALS]) {
-    it(`is passed on where no other route is left (${refusal.who}, ${refusal.status})`, async () => {
+    it(`is passed on if no other route is left (${refusal.who}, ${refusal.status})`, async () => {
       refuse(refusal);
       const check = (answer: Response, text: string) => {
         assert.deepEqual([answer.status, text], [refusal.status, JSON.stringify(refusal.body)]);
@@ -67,7 +67,7 @@ describe('a refusal of a provider', () => {
   }
 
   for (const refusal of KEY_REFUSALS) {
-    it(`of the operator's key is none that a client gets (${refusal.who}, ${refusal.status})`, async () => {
+    it(`of the operator's credential becomes a 502 (${refusal.who}, ${refusal.status})`, async () => {
       refuse(refusal);
       const check = (answer: Response, text: string) => {
         assert.deepEqual([answer.status, JSON.parse(text).error.code], [502, 'upstream_error']);
@@ -77,7 +77,7 @@ describe('a refusal of a provider', () => {
   }
 
   for (const refusal of REQUEST_REFUSALS) {
-    it(`that judges the request is passed on at once (${refusal.who}, ${refusal.status})`, async () => {
+    it(`is passed on at once if the request is at fault (${refusal.who}, ${refusal.status})`, async () => {
       refuse(refusal);
       const check = (answer: Response, text: string) => {
         assert.deepEqual([answer.status, text], [refusal.status, JSON.stringify(refusal.body)]);
@@ -86,7 +86,7 @@ describe('a refusal of a provider', () => {
     });
   }
 
-  it('of every route is what the client gets, the last one', async () => {
+  it('is passed on from the last route if all routes refuse', async () => {
     const [unsupported, model] = [ROUTE_REFUSALS.find(({ who }) => who === 'OpenAI, parameter'), ROUTE_REFUSALS[6]];
     assert.ok(unsupported && model);
     refuse(unsupported);

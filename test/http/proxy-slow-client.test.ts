@@ -10,14 +10,14 @@ import { startWebServer } from '../support/web-server.ts';
 
 const PIECE = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_000) } }] })}\n\n`;
 const LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
-/** 65 MB; what a client that stands still may have of it lies in the buffers of two connections. */
+/** 65 MB. A stalled client may get only what the buffers of two connections hold. */
 const PIECES = 1000;
-const MOST_ALONE = 500;
-const MOST_OF_MANY = 200;
-/** Clients that stop reading: the system's own buffers are some megabytes for each. `STALLED_READERS=300` is the long form. */
+const MAX_PIECES_ALONE = 500;
+const MAX_PIECES_EACH = 200;
+/** How many clients stop reading; the system buffers some megabytes for each. `STALLED_READERS=300` is the long form. */
 const STALLED = Number(process.env.STALLED_READERS ?? 12);
 
-/** A provider that sends all pieces as fast as they are taken, and tells how much went out. */
+/** A provider that sends all pieces as fast as they are read; `sent()` is the number of pieces so far. */
 async function startFlood(type: string) {
   let sent = 0;
   const web = await startWebServer(async (req, res) => {
@@ -49,28 +49,28 @@ async function startLarge(bytes: number) {
   return { ...web, url: `${web.origin}/v1`, length: body.length };
 }
 
-/** Bytes in buffers that are still in use. */
+/** Bytes in buffers that survive garbage collection. */
 function heldBytes(): number {
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
 }
 
-describe('slow clients of whole answers', function () {
-  // Clients take their time.
+describe('slow clients of answers that are not streamed', function () {
+  // The clients are slow on purpose.
   this.timeout(patience(30));
-  it('hold no more memory together than is allowed, and get every byte', async () => {
+  it('share bounded memory, and get every byte', async () => {
     await using provider = await startLarge(4 * 1024 * 1024);
     await using gateway = await startProxyGateway({ providers: { only: { url: provider.url } } });
     const { hostname, port } = new URL(gateway.url);
     const body = JSON.stringify(chat());
     const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${CLIENT_KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
     const before = heldBytes();
-    // A collection holds the event loop, and a gateway that lags takes no new work.
+    // Garbage collection blocks the event loop, and a gateway that lags accepts no new work.
     while ((await fetch(new URL('/readyz', gateway.url))).status !== 200) await delay(20);
     const sockets = Array.from({ length: 24 }, () => connect({ host: hostname, port: Number(port) }));
     for (const socket of sockets) socket.pause().write(request);
     while (provider.requests.length < sockets.length) await delay(20);
-    // All together they would be more than 96 MB.
+    // All answers together exceed 96 MB.
     await whenStill(() => Math.round(process.memoryUsage().arrayBuffers / 1024 / 1024));
     const held = heldBytes() - before;
     assert.ok(held < 90 * 1024 * 1024, `${held} bytes`);
@@ -85,16 +85,16 @@ describe('slow clients of whole answers', function () {
   });
 });
 
-describe('a slow client of a proxy model', function () {
-  // Clients take their time.
+describe('a slow proxy client', function () {
+  // The clients are slow on purpose.
   this.timeout(patience(30));
   for (const [path, type] of [
     ['/chat/completions', 'text/event-stream'],
     ['/audio/speech', 'audio/mpeg'],
   ] as const) {
-    it(`slows its provider down instead of filling the memory, and misses nothing (${path})`, async () => {
+    it(`slows its provider down instead of filling memory, and gets every byte (${path})`, async () => {
       await using provider = await startFlood(type);
-      // The provider is not at fault while nobody reads: this limit must not end the stream.
+      // The provider is not at fault while the client does not read: this timeout must not end the stream.
       const idleMs = patience(0.4);
       await using gateway = await startProxyGateway({
         providers: { only: { url: provider.url, timeouts: { idle: idleMs / 1000 } } },
@@ -114,7 +114,7 @@ describe('a slow client of a proxy model', function () {
       await once(socket, 'readable');
       const stopped = await whenStill(provider.sent);
       await delay(idleMs);
-      assert.ok(stopped < MOST_ALONE, `${stopped} pieces went out to nobody`);
+      assert.ok(stopped < MAX_PIECES_ALONE, `${stopped} pieces were sent without a reader`);
       let received = 0;
       let end = '';
       for await (const chunk of socket) {
@@ -127,14 +127,14 @@ describe('a slow client of a proxy model', function () {
   }
 });
 
-/** What a client that stopped reading may hold, both ends of its connections together, in bytes. */
+/** How much memory a stalled client may hold, at both ends of its connections together, in bytes. */
 const MAX_EACH = 2 * 1024 * 1024;
 
-describe('many clients that stop reading', function () {
-  // Clients take their time.
+describe('many stalled clients', function () {
+  // The clients are slow on purpose.
   this.timeout(patience(30));
   for (const continued of [false, true]) {
-    it(`hold a bounded amount of memory each, and others are served meanwhile (continue_streams: ${continued})`, async () => {
+    it(`hold bounded memory each, while others are served (continue_streams: ${continued})`, async () => {
       await using provider = await startFlood('text/event-stream');
       await using small = await startScriptedProvider();
       const routes = [{ provider: 'only', model: 'm' }];
@@ -157,15 +157,15 @@ describe('many clients that stop reading', function () {
           .write(request);
       await whenStill(provider.sent);
       let each = (heldBytes() - before) / STALLED;
-      // Buffers are freed in the background, some time after the collection that found them unused.
+      // Buffers are freed in the background, some time after garbage collection.
       for (let looks = 0; each >= MAX_EACH && looks < 20; looks++) {
         await delay(250);
-        // Collecting takes long in a process that has run many tests.
+        // Garbage collection is slow in a process that has run many tests.
         each = ((looks % 5 === 4 ? heldBytes() : process.memoryUsage().arrayBuffers) - before) / STALLED;
       }
       const out = provider.sent() / STALLED;
       assert.ok(each < MAX_EACH, `${each} bytes for each`);
-      assert.ok(out < MOST_OF_MANY, `${out} pieces went out for each`);
+      assert.ok(out < MAX_PIECES_EACH, `${out} pieces went out for each`);
       const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'other', stream: true }) });
       assert.match(await answer.text(), /\[DONE\]/);
       for (const socket of sockets) socket.destroy();

@@ -7,7 +7,7 @@ import { CLIENT_KEY, type ProxyGateway, send, startProxyGateway } from '../suppo
 import { startWebServer } from '../support/web-server.ts';
 
 const SECRET = 'sk-secret-of-the-provider-0123456789';
-/** One in the query of an address. */
+/** A credential in the query of the base URL. */
 const PARAMETER = 'parameter/of=the+operator';
 const BLANK = '*'.repeat(SECRET.length);
 const QUOTE = `before ${SECRET} after ${SECRET}`;
@@ -17,7 +17,7 @@ const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
   gzip: (text) => gzipSync(text),
   'x-gzip': (text) => gzipSync(text),
   deflate: (text) => deflateSync(text),
-  // The same coding without its frame, as some servers send it.
+  // Raw deflate, as some servers send it.
   Deflate: (text) => deflateRawSync(text),
   br: (text) => brotliCompressSync(text),
   zstd: (text) => zstdCompressSync(text),
@@ -42,7 +42,7 @@ function frame(text: string | Buffer, { opcode = 1, fin = true }: { opcode?: num
   return Buffer.concat([head, payload]);
 }
 
-/** What a provider says on a socket, in network chunks. */
+/** What the provider sends on a WebSocket, in network chunks. */
 let said: Buffer[] = [];
 let respond: (req: IncomingMessage, res: ServerResponse) => void = () => {};
 
@@ -59,16 +59,16 @@ async function startProvider() {
 
 async function speak(socket: Socket): Promise<void> {
   const lines = ['HTTP/1.1 101 Switching Protocols', 'upgrade: websocket', 'connection: upgrade'];
-  const told = [`sec-websocket-protocol: ${SECRET}`, `x-request-id: ${SECRET}`, 'sec-websocket-extensions: x-quote'];
+  const headers = [`sec-websocket-protocol: ${SECRET}`, `x-request-id: ${SECRET}`, 'sec-websocket-extensions: x-quote'];
   socket.setNoDelay(true);
-  for (const chunk of [Buffer.from(`${[...lines, ...told].join('\r\n')}\r\n\r\n`), ...said]) {
+  for (const chunk of [Buffer.from(`${[...lines, ...headers].join('\r\n')}\r\n\r\n`), ...said]) {
     await new Promise((resolve) => socket.write(chunk, resolve));
     await new Promise((resolve) => setImmediate(resolve));
   }
   socket.end();
 }
 
-describe('a credential that a provider quotes', () => {
+describe('a quoted provider credential', () => {
   const stack = new AsyncDisposableStack();
   let provider: Awaited<ReturnType<typeof startProvider>>;
   let gateway: ProxyGateway;
@@ -100,7 +100,7 @@ describe('a credential that a provider quotes', () => {
 
   for (const [coding, compress] of Object.entries(CODINGS)) {
     for (const status of [200, 400]) {
-      it(`is masked in an answer with status ${status} and the content coding ${coding}`, async () => {
+      it(`is masked in an answer with status ${status} and content coding ${coding}`, async () => {
         respond = (_, res) => {
           const body = compress(QUOTE);
           res.writeHead(status, { 'content-encoding': coding, 'content-length': body.length });
@@ -128,7 +128,7 @@ describe('a credential that a provider quotes', () => {
     assert.deepEqual([headers['openai-version'], body], [BLANK, 'hello']);
   });
 
-  it('is masked where it stood in the query of the address, and in every form that JSON has', async () => {
+  it('is masked if it is in the query of the base URL, in every JSON escape', async () => {
     const parts = [PARAMETER, encodeURIComponent(PARAMETER), PARAMETER.replaceAll('/', '\\/').replace('p', '\\u0070')];
     respond = (req, res) =>
       void res
@@ -144,7 +144,7 @@ describe('a credential that a provider quotes', () => {
     }
   });
 
-  it('could stand in what nobody can look into, which is refused', async () => {
+  it('is not passed on in codings that cannot be decoded: 502', async () => {
     for (const [coding, status] of [
       ['aws-chunked', 200],
       ['gzip', 206],
@@ -158,7 +158,7 @@ describe('a credential that a provider quotes', () => {
     }
   });
 
-  it('is looked for in errors of a megabyte; longer ones are not passed on', async () => {
+  it('is masked in errors up to a megabyte; longer ones become a 502', async () => {
     for (const [length, status] of [
       [1024 * 1024, 400],
       [1024 * 1024 + 1, 502],
@@ -170,7 +170,7 @@ describe('a credential that a provider quotes', () => {
     }
   });
 
-  it('does not end broken compression like a whole answer', async () => {
+  it('breaks the connection or becomes a 502 in truncated compression', async () => {
     const half = gzipSync(Buffer.alloc(1_000_000, 'abc')).subarray(0, 500);
     respond = (_, res) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(half);
     await assert.rejects(get());
@@ -178,7 +178,7 @@ describe('a credential that a provider quotes', () => {
     assert.equal((await get()).status, 502);
   });
 
-  it('is asked for in the plain, and answers without a body stay as they are', async () => {
+  it('is never requested compressed; answers without a body stay unchanged', async () => {
     let asked: string | undefined;
     respond = (req, res) => {
       asked = req.headers['accept-encoding'];
@@ -188,7 +188,7 @@ describe('a credential that a provider quotes', () => {
     assert.deepEqual([answer.status, answer.headers.etag, asked], [304, '"a"', 'identity']);
   });
 
-  /** All that a client gets on a WebSocket, its head as text and its frames as bytes. */
+  /** Everything a client gets on a WebSocket: its head as text, its frames as bytes. */
   async function listen(): Promise<{ head: string; frames: Buffer }> {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -200,7 +200,7 @@ describe('a credential that a provider quotes', () => {
     return { head: got.subarray(0, end).toString(), frames: got.subarray(end) };
   }
 
-  it('is masked in the handshake of a WebSocket, which agrees on no compression', async () => {
+  it('is masked in a WebSocket handshake, which negotiates no compression', async () => {
     said = [];
     const { head } = await listen();
     assert.match(head, /^HTTP\/1\.1 101 /);
@@ -226,10 +226,13 @@ describe('a credential that a provider quotes', () => {
       frame(quote.slice(20), { opcode: 0 }),
     ],
     'the reason of a close': (quote) => [frame(quote, { opcode: 8 })],
-    'messages after one that ends like its beginning': (quote) => [frame(SECRET.slice(0, 20)), frame(quote)],
+    'messages after one that ends with the start of the credential': (quote) => [
+      frame(SECRET.slice(0, 20)),
+      frame(quote),
+    ],
   };
   for (const [what, spoken] of Object.entries(SPOKEN)) {
-    it(`is masked in ${what}, however the network cuts it`, async () => {
+    it(`is masked in ${what}, however TCP splits it`, async () => {
       const bytes = Buffer.concat(spoken(QUOTE));
       const expected = Buffer.concat(spoken(MASKED));
       const single = Array.from({ length: Math.min(bytes.length, 300) }, (_, at) => bytes.subarray(at, at + 1));
@@ -242,7 +245,7 @@ describe('a credential that a provider quotes', () => {
     });
   }
 
-  it('could stand in frames of an extension, in masked ones, and behind endless pings: they end the WebSocket', async () => {
+  it('is not passed on in compressed or masked frames or after endless pings: the WebSocket ends', async () => {
     const compressed = frame(deflateRawSync(QUOTE));
     compressed[0] = 0xc1;
     const masked = Buffer.concat([Buffer.from([0x81, 0x84, 0, 0, 0, 0]), Buffer.from('text')]);

@@ -16,10 +16,10 @@ const PARALLEL = 32;
 const ANSWERED_WITHIN_MS = 30_000;
 
 /**
- * Statuses of docs/api.md, "Errors" for what a client does; `overloaded` is the answer to a client that asks too much.
+ * Statuses of docs/api.md, "Errors" that a client can cause; 503 (`overloaded`) if it sends too many requests.
  */
 const DOCUMENTED = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429, 503]);
-/** Endpoints that no document lists: those of other APIs, of the operator, and none at all. */
+/** Targets that openapi.json does not list: other APIs, operator pages and unknown paths. */
 const OTHERS = [
   'POST /v1/embeddings',
   'POST /v1/audio/speech',
@@ -29,7 +29,7 @@ const OTHERS = [
   'GET /{id}',
 ];
 
-/** What needs more than chance. */
+/** Endpoints that random requests are not expected to get a 200 from. */
 const NEVER_THROUGH = [
   'GET /{id}',
   'GET /admin/overview',
@@ -77,7 +77,7 @@ describe('random requests', () => {
   );
 
   for (const endpoint of [...listed, ...OTHERS]) {
-    it(`${REQUESTS} to ${endpoint} get only documented answers`, async () => {
+    it(`${REQUESTS} to ${endpoint} get only documented statuses and errors`, async () => {
       const [method = '', path = ''] = endpoint.split(' ');
       const conversations = await someConversations(gateway);
       const isFile = path.startsWith('/v1/files/');
@@ -87,7 +87,7 @@ describe('random requests', () => {
       const ids = isConversation ? conversations.ids : await made;
       const known = { ...conversations, secrets: [KEYS.bob, KEYS.ann], ids };
       const statuses = new Map<number, number>();
-      // Pieces, so that ten thousand are not in memory at once.
+      // In batches, so that ten thousand are not in memory at once.
       for (let done = 0; done < REQUESTS; done += 1000) {
         const numRuns = Math.min(1000, REQUESTS - done);
         const requests = fc.sample(randomRequest({ method, path }, known), { numRuns, seed: SEED + done });
@@ -111,7 +111,7 @@ describe('random requests', () => {
   }
 });
 
-/** Vector stores, some of somebody else. */
+/** Creates vector stores, one of them of another user. */
 async function someVectorStores({ url }: TestGateway): Promise<string[]> {
   const made = [KEYS.bob, KEYS.bob, KEYS.ann].map(async (secret) => {
     const headers = { authorization: `Bearer ${secret}` };
@@ -121,7 +121,7 @@ async function someVectorStores({ url }: TestGateway): Promise<string[]> {
   return await Promise.all(made);
 }
 
-/** What requests may name: runs, some of them of somebody else and one that is nobody's, and models. */
+/** Creates runs, some of another user. Returns their ids, models and one unknown id. */
 async function someRuns({ url }: TestGateway): Promise<string[]> {
   const ids: string[] = [];
   for (const secret of [KEYS.bob, KEYS.bob, KEYS.ann]) {
@@ -140,7 +140,7 @@ async function someRuns({ url }: TestGateway): Promise<string[]> {
   return [...ids, 'deep', 'gpt', 'resp_00000000-0000-4000-8000-000000000000'];
 }
 
-/** Files that requests may name, one of them of somebody else. */
+/** Creates files, one of them of another user. */
 async function someFiles({ url }: TestGateway): Promise<string[]> {
   const ids: string[] = [];
   for (const secret of [KEYS.bob, KEYS.bob, KEYS.bob, KEYS.ann]) {
@@ -157,7 +157,7 @@ async function someFiles({ url }: TestGateway): Promise<string[]> {
   return ids;
 }
 
-/** Conversations that requests may name, and their items. */
+/** Creates conversations with items, one of them of another user. */
 async function someConversations({ url }: TestGateway): Promise<{ ids: string[]; items: string[] }> {
   const ids: string[] = [];
   const items: string[] = [];
@@ -173,7 +173,7 @@ async function someConversations({ url }: TestGateway): Promise<{ ids: string[];
   return { ids, items };
 }
 
-/** Sends it and gives the status, after checking that it and its error object are ones of the contract. */
+/** Sends a request and returns its status; checks that the status and error object are documented. */
 function send({ url }: TestGateway, sent: RandomRequest & { agent: Agent }): Promise<number> {
   const { method, target, headers, body, agent } = sent;
   const shown = `FUZZ_SEED=${SEED}: ${method} ${target} ${JSON.stringify(headers)} ${JSON.stringify(body.toString().slice(0, 1500))}`;
@@ -202,7 +202,7 @@ function send({ url }: TestGateway, sent: RandomRequest & { agent: Agent }): Pro
 }
 
 function check({ status, text, method }: { status: number; text: string; method: string }): void {
-  // Some are good by chance; the proxy of the test gateway echoes. Redirects lead to the pages.
+  // Some requests are valid by chance; the test gateway's proxy echoes them. Redirects lead to pages.
   if ([200, 201, 204, 301, 302, 308].includes(status)) return;
   assert.ok(DOCUMENTED.has(status), `status ${status} ${text.slice(0, 300)}`);
   if (method !== 'HEAD') errorBody.strict().parse(JSON.parse(text));

@@ -24,8 +24,8 @@ function parse(answer: string) {
   return { status: Number(head.split(' ')[1]), headers, body: rest.join('\r\n\r\n') };
 }
 
-describe('what only a raw client sends', function () {
-  // Readers that stand still run into their limit.
+describe('raw HTTP', function () {
+  // Stalled readers run into their time limit.
   this.timeout(patience(30));
   let gateway: TestGateway;
   before(async () => {
@@ -33,7 +33,7 @@ describe('what only a raw client sends', function () {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('gets its answer first where a refusal of something else in the same packet follows', async () => {
+  it('answers a request before refusing a pipelined one', async () => {
     const first = 'GET /nope HTTP/1.1\r\nHost: a\r\n\r\n';
     const webSocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
     for (const second of [
@@ -49,7 +49,7 @@ describe('what only a raw client sends', function () {
     }
   });
 
-  it('gets the answers of a hundred requests that come at once, in their order', async () => {
+  it('answers a hundred pipelined requests in order', async () => {
     const requests = Array.from(
       { length: 100 },
       (_, n) => `GET /nope-${n} HTTP/1.1\r\nHost: a\r\n${n === 99 ? CLOSE : ''}\r\n`,
@@ -62,26 +62,26 @@ describe('what only a raw client sends', function () {
     );
   });
 
-  it('is answered where the body breaks while the answer is on its way', async () => {
+  it('answers a request whose body breaks while the answer is being sent', async () => {
     const request = 'POST /v1/async HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
     for (let n = 0; n < 20; n++) assert.match(await rawExchange(gateway, request), /^HTTP\/1.1 40[01]/);
   });
 
   const CASES: [string, string, number, string][] = [
-    ['no HTTP at all', 'hello\r\n\r\n', 400, 'invalid_parameter'],
+    ['garbage', 'hello\r\n\r\n', 400, 'invalid_parameter'],
     ['a broken header', `GET / HTTP/1.1\r\n bad\r\n\r\n`, 400, 'invalid_parameter'],
     ['headers that are too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 413, 'request_too_large'],
-    ['a method nobody knows', 'BREW / HTTP/1.1\r\n\r\n', 400, 'invalid_parameter'],
+    ['an unknown method', 'BREW / HTTP/1.1\r\n\r\n', 400, 'invalid_parameter'],
     ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
     ['TRACE', `TRACE /v1/responses HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 405, 'method_not_allowed'],
     ['OPTIONS', `OPTIONS /v1/responses HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 405, 'method_not_allowed'],
     ['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`, 404, 'not_found'],
     ['an expectation', `GET /v1/models HTTP/1.1\r\n${AUTH}Expect: 200-ok\r\n${CLOSE}\r\n`, 400, 'invalid_parameter'],
-    ['a path that is no UTF-8', `GET /v1/responses/%ff HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
+    ['a path that is not UTF-8', `GET /v1/responses/%ff HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
     ['a broken escape', `GET /v1/responses/%zz HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_request_target'],
     ['a fragment', `GET /v1/models#a HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_request_target'],
     ['a NUL in the id', `GET /v1/responses/%00 HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
-    ['another case', `GET /V1/models HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
+    ['a path in another case', `GET /V1/models HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
     ...['gzip, chunked', 'chunked, identity', 'identity', 'xchunked'].map(
       (coding): [string, string, number, string] => [
         `the transfer coding ${coding}`,
@@ -103,7 +103,7 @@ describe('what only a raw client sends', function () {
       400,
       'invalid_parameter',
     ],
-    ['a length that is none', `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Length: x\r\n\r\n`, 400, 'invalid_parameter'],
+    ['an invalid length', `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Length: x\r\n\r\n`, 400, 'invalid_parameter'],
     [
       'an announced body over the limit',
       `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: 20000\r\n${CLOSE}\r\n`,
@@ -127,13 +127,13 @@ describe('what only a raw client sends', function () {
     });
   }
 
-  it('an address in absolute form and one without Host are answered', async () => {
+  it('accepts a target in absolute form, and a request without Host', async () => {
     for (const line of ['GET http://gateway.example/v1/models HTTP/1.1', 'GET /v1/models HTTP/1.1']) {
       assert.equal(parse(await rawExchange(gateway, `${line}\r\n${AUTH}${CLOSE}\r\n`)).status, 200);
     }
   });
 
-  it('HTTP/1.0 gets the whole stream without chunks', async () => {
+  it('sends HTTP/1.0 clients the whole stream without chunks', async () => {
     const body = '{"model":"deep","input":"hello"}';
     const head = `POST /v1/responses HTTP/1.0\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
     const answer = parse(await rawExchange(gateway, `${head}\r\n${body}`));
@@ -142,7 +142,7 @@ describe('what only a raw client sends', function () {
     assert.match(answer.body, /event: response\.completed\n/);
   });
 
-  it('Expect: 100-continue: asked for the body only where the headers are good', async () => {
+  it('sends 100 Continue only if the headers are acceptable', async () => {
     const expecting = (authorization: string, length: number) =>
       `POST /v1/async HTTP/1.1\r\n${authorization}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n${CLOSE}\r\n`;
     const noKey = await rawExchange(gateway, expecting('', 10));
@@ -158,7 +158,7 @@ describe('what only a raw client sends', function () {
     assert.match(String(answer), /^HTTP\/1\.1 400 .*missing_parameter/s);
   });
 
-  it('slow headers and slow bodies are not waited for, a slow answer is', async () => {
+  it('times out slow headers and bodies, but not slow answers', async () => {
     await using strict = await openGateway({ times: { headers: 60, request: 120, check: 10 } });
     const slowHeaders = parse(await rawExchange(strict, 'GET /v1/models HTTP/1.1\r\nX-Slow: 1\r\n'));
     assert.equal(slowHeaders.status, 400);
@@ -179,7 +179,7 @@ describe('what only a raw client sends', function () {
     assert.match(text, /event: response\.completed/);
   });
 
-  it('what breaks in the middle of a body is answered once, and never in the middle of an answer', async () => {
+  it('answers a broken body at most once, and writes nothing into an answer under way', async () => {
     const head = `POST /v1/nowhere HTTP/1.1\r\n${AUTH}Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const socket = await dial(gateway);
     socket.write(`${head}1\r\na\r\n`);
@@ -201,12 +201,12 @@ describe('what only a raw client sends', function () {
     await gateway.release();
   });
 
-  it('a reader that takes nothing loses its connection, whatever it asked for; a silent answer stays', async () => {
+  it('disconnects a stalled reader on any path, but not one that waits for an answer', async () => {
     await using strict = await openGateway({ times: { stalled: 250 } });
     for (const path of ['/openapi.json', '/docs/', '/metrics', '/v1/models', '/nowhere']) {
       const socket = await dial(strict);
       socket.on('error', () => {}).pause();
-      // More than sockets hold: the last answers stay with the gateway.
+      // More answers than socket buffers hold: the last ones stay in the gateway.
       const ask = `GET ${path} HTTP/1.1\r\nHost: a\r\n${AUTH}\r\n`.repeat(200);
       const write = () => {
         while (socket.writable && socket.write(ask));
@@ -229,7 +229,7 @@ describe('what only a raw client sends', function () {
     assert.match(text, /"status":"completed"/);
   });
 
-  it('a client that leaves in the middle of its body is no failure', async () => {
+  it('logs no error for a client that disconnects during its body', async () => {
     const before = gateway.lines.length;
     const socket = await dial(gateway);
     socket.write(
@@ -241,7 +241,7 @@ describe('what only a raw client sends', function () {
     assert.deepEqual([line.left, line.error], [true, undefined]);
   });
 
-  it('a frame goes out in one write: no chunk begins or ends within one', async () => {
+  it('writes whole SSE frames: no chunk splits a frame', async () => {
     const socket = await dial(gateway);
     const body = '{"model":"deep","input":"long 300"}';
     socket.write(
@@ -254,8 +254,8 @@ describe('what only a raw client sends', function () {
     for (const chunk of chunks) assert.match(chunk, /^event: [\w.]+\ndata: .*\n\n$/s);
   });
 
-  describe('a reader that stops reading', () => {
-    /** Asks for a stream of about 50 MB, more than sockets hold, and reads nothing of it until the run has ended. */
+  describe('a stalled reader', () => {
+    /** Requests a stream of about 50 MB, more than socket buffers hold, and reads nothing until the run has ended. */
     const stall = async () => {
       const socket = await dial(gateway);
       const body = '{"model":"deep","input":"long 800000"}';
@@ -274,7 +274,7 @@ describe('what only a raw client sends', function () {
       return Number(/^gateway_sse_streams (\d+)$/m.exec(text)?.[1]);
     };
 
-    it('does not hold up its run, and gets everything in the end', async () => {
+    it('does not block its run, and gets everything in the end', async () => {
       const socket = await stall();
       let received = '';
       for await (const data of socket) received += data;
@@ -283,7 +283,7 @@ describe('what only a raw client sends', function () {
       assert.match(text, /event: response\.completed/);
     });
 
-    it('and leaves, leaves nothing behind', async () => {
+    it('leaves no open stream when it disconnects', async () => {
       const socket = await stall();
       socket.destroy();
       await until(async () => ((await streams()) === 0 ? true : undefined));

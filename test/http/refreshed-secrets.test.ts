@@ -16,7 +16,7 @@ const LATE = [
   { provider: 'up', model: 'm' },
 ];
 
-describe('secrets that run out', () => {
+describe('secrets with refresh_seconds', () => {
   const stack = new AsyncDisposableStack();
   let folder: string;
   let provider: ScriptedProvider;
@@ -58,7 +58,7 @@ describe('secrets that run out', () => {
   });
   after(() => stack.disposeAsync());
 
-  it('stand in the first call, and new ones in later calls without a reload', async () => {
+  it('are used from the first call on, and refreshed without a reload', async () => {
     assert.match(await ask(), /fine/);
     const { authorization, 'x-team': team, 'x-plain': plain } = lastHeaders();
     assert.deepEqual([authorization, team, plain], [`Bearer ${FIRST}`, TEAM, 'plain']);
@@ -67,7 +67,7 @@ describe('secrets that run out', () => {
     assert.equal(lastHeaders()['x-team'], TEAM);
   });
 
-  it('a provider without its first one is not asked; readiness and the log say why', async () => {
+  it('keep a provider unused until the first value is read; /readyz and the log say why', async () => {
     assert.match(await ask('late'), /fine/);
     const passed = await send(gateway, '/batches', { body: {} });
     assert.match(await passed.text(), /waits for its credential/);
@@ -79,17 +79,17 @@ describe('secrets that run out', () => {
       [200, ['providers.waiting.api_key: the command ended with 1; there is none yet']],
     );
     assert.match(gateway.log.join(''), /"secret":"providers\.waiting\.api_key","reason":"the command ended with 1"/);
-    assert.equal(gateway.log.join('').split('providers.waiting.api_key').length, 2, 'it is told once');
+    assert.equal(gateway.log.join('').split('providers.waiting.api_key').length, 2, 'it is logged once');
     await writeFile(at('nowhere'), FIRST);
-    await eventually('it is asked', async () => /spare/.test(await ask('late')) || undefined);
+    await eventually('the provider is used', async () => /spare/.test(await ask('late')) || undefined);
     assert.equal((await ready()).warnings, undefined);
   });
 
-  it('keep their last value while the source fails', async () => {
+  it('keep their last value while the source fails, with a warning in /readyz', async () => {
     await rm(at('token'));
     const warning = 'providers.up.api_key: the command ended with 1; the last one stays in use';
     const warned = async () => ((await ready()).warnings ?? []).includes(warning) || undefined;
-    await eventually('it is told', warned);
+    await eventually('the warning', warned);
     await ask();
     assert.equal(lastHeaders().authorization, `Bearer ${SECOND}`);
     await writeFile(at('token'), FIRST);
@@ -97,7 +97,7 @@ describe('secrets that run out', () => {
     assert.equal(await warned(), undefined);
   });
 
-  it('are blanked where the provider quotes them, and stand in no line of the log', async () => {
+  it('are masked where the provider quotes them, and never logged', async () => {
     provider.respond = ({ headers }) =>
       json({ error: { message: `wrong: ${headers.authorization} ${headers['x-team']}` } }, { status: 400 });
     const answer = await ask();
@@ -109,7 +109,7 @@ describe('secrets that run out', () => {
     provider.respond = () => json(completion('fine'));
   });
 
-  it('of a new source may be slow: keys are revoked meanwhile', async () => {
+  it('do not block revoking keys while a reload waits for a slow source', async () => {
     const admin = (method: string, path: string, body = {}) =>
       fetch(new URL(path, gateway.url), {
         method,
@@ -132,7 +132,7 @@ describe('secrets that run out', () => {
     assert.equal(lastHeaders().authorization, `Bearer ${SECOND}`);
   });
 
-  it('of a new source are there when the reload is done', async () => {
+  it('from a new source are in use once the reload is done', async () => {
     await writeFile(at('other'), TEAM);
     const written = { up: { base_url: provider.url, api_key: { command: ['cat', at('other')] } } };
     const providers = configSchema.shape.providers.parse(written);

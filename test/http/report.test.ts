@@ -11,7 +11,7 @@ describe('GET /v1/responses/:id/report', () => {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('gives the finished report as Markdown, HTML or JSON, with a name and a policy of its own', async () => {
+  it('returns the finished report as Markdown, HTML or JSON, with a filename and a sandbox policy', async () => {
     const id = await submit(gateway, '# Hello <b>you</b>');
     await ended(gateway, id);
     const path = `GET /v1/responses/${id}/report`;
@@ -33,7 +33,7 @@ describe('GET /v1/responses/:id/report', () => {
     assert.match(refused.text, /format: expected one of md, html, docx, json\./);
   });
 
-  it('has a timeline beside it: when its events were told, in their order, up to the last', async () => {
+  it('has a /timeline beside it with the time of each event, in order', async () => {
     const id = await submit(gateway, 'hello');
     await ended(gateway, id);
     const answer = await send(gateway, `GET /v1/responses/${id}/timeline`);
@@ -49,7 +49,7 @@ describe('GET /v1/responses/:id/report', () => {
     assert.ok(turns.length > 0, answer.text);
   });
 
-  it('gives it as a Word document, too, under a name of any script', async () => {
+  it('returns a Word document, with a filename in any script', async () => {
     const id = await submit(gateway, 'Größe: </w:t> \u0001 שלום');
     await ended(gateway, id);
     const path = `/v1/responses/${id}/report?format=docx`;
@@ -68,7 +68,7 @@ describe('GET /v1/responses/:id/report', () => {
     assert.deepEqual([head.status, head.headers.get('content-type'), head.text], [200, type, '']);
   });
 
-  it('400 while the response is in progress, 404 where it ended without a text', async () => {
+  it('answers 400 while the response is in progress, and 404 if it ended without text', async () => {
     const waiting = await submit(gateway, 'wait');
     const early = await send(gateway, `GET /v1/responses/${waiting}/report`);
     assertRefused(early, { status: 400, code: 'invalid_parameter' });

@@ -8,8 +8,8 @@ import { startWebServer } from '../support/web-server.ts';
 
 const BODY = '{"model":"fast","messages":[{"role":"user","content":"hello"}]}';
 
-/** A provider below a path of its own, with a query of its own, that notes the target of every request. */
-async function startNotingProvider() {
+/** A provider with a base path that records the target of every request. */
+async function startRecordingProvider() {
   const targets: string[] = [];
   const web = await startWebServer((req, res) => {
     targets.push(`${req.method} ${req.url}`);
@@ -20,18 +20,18 @@ async function startNotingProvider() {
   return { ...web, targets, url: `${web.origin}/tenant/v1` };
 }
 
-/** Every character percent-encoded, three times over. */
+/** Percent-encodes every character three times. */
 function encodedOften(text: string): string {
   const encoded = Buffer.from(text).toString('hex').replace(/../g, '%$&');
   return encoded.replaceAll('%', '%25').replaceAll('%', '%25');
 }
 
 describe('request targets', () => {
-  let provider: Awaited<ReturnType<typeof startNotingProvider>>;
+  let provider: Awaited<ReturnType<typeof startRecordingProvider>>;
   let gateway: ProxyGateway;
   const stack = new AsyncDisposableStack();
   before(async () => {
-    provider = stack.use(await startNotingProvider());
+    provider = stack.use(await startRecordingProvider());
     gateway = stack.use(
       await startProxyGateway({
         providers: { only: { url: provider.url, apiKey: 'sk-operator' } },
@@ -116,7 +116,7 @@ describe('request targets', () => {
     'embeddings/%e0%80%ae./files',
     'embeddings/%ff/files',
   ]) {
-    it(`POST /v1/${path} is an unknown path: it leads away from the API that was declared`, async () => {
+    it(`POST /v1/${path} reaches no provider: it leaves the declared API`, async () => {
       const { status, answer } = await ask(`POST /v1/${path}`);
       assert.ok(status === 404 || status === 400, answer);
       assert.deepEqual(provider.targets, []);
@@ -161,7 +161,7 @@ describe('request targets', () => {
     });
   }
 
-  it('a key that is known by its hash goes on to no provider either, nor in the target of a WebSocket', async () => {
+  it('a key known by its hash is stripped from queries too, also for WebSockets', async () => {
     const secret = 'sk-known+by/its=hash';
     const key = { secret: undefined, secret_sha256: hash('sha256', secret), passthrough: 'all' };
     await using hashed = await startProxyGateway({
@@ -177,7 +177,7 @@ describe('request targets', () => {
   });
 
   for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'SEARCH', 'QUERY', 'OPTIONS', 'LINK', 'M-SEARCH']) {
-    it(`${method} reaches no provider: what it answers to it may hold the request`, async () => {
+    it(`${method} reaches no provider: its answer may echo the request`, async () => {
       for (const path of ['embeddings', 'files/x']) {
         const { status, code, answer } = await ask(`${method} /v1/${path}`);
         assert.deepEqual([status, code], [405, 'method_not_allowed'], answer);
@@ -186,30 +186,30 @@ describe('request targets', () => {
     });
   }
 
-  it('absolute targets reach every road of the gateway itself', async () => {
+  it("absolute targets reach the gateway's own pages", async () => {
     for (const path of ['/healthz', '//healthz', '/v1/models', '/docs/', '/metrics']) {
       assert.equal((await ask(`GET http://gateway.example${path}`)).status, 200, path);
     }
   });
 });
 
-describe('the address at a provider', () => {
+describe('providerAddress', () => {
   const base = new URL('https://provider.example/tenant/v1/?api-version=1');
 
-  it('keeps the query of the base before that of the client', () => {
+  it('puts the query of the base URL before that of the client', () => {
     assert.deepEqual(providerAddress(base, { path: '/embeddings?a=%20', api: 'embeddings' }), {
       origin: 'https://provider.example',
       path: '/tenant/v1/embeddings?api-version=1&a=%20',
     });
   });
 
-  it('is refused where it is not under the API', () => {
+  it('refuses paths outside the API', () => {
     for (const path of ['/files', '/embeddingsx', '/files/embeddings', '/embeddings/../files', '//other.example/x']) {
       assert.throws(() => providerAddress(base, { path, api: 'embeddings' }), /nothing at this address/, path);
     }
   });
 
-  it('is under its base and API however it is read, and its query is the bytes that were sent', () => {
+  it('stays below base URL and API under repeated decoding, and keeps the query byte for byte', () => {
     const piece = fc.constantFrom(
       ...[
         '/',

@@ -8,7 +8,7 @@ import { startScriptedProvider } from '../support/scripted-provider.ts';
 const PARTS = ['lake depth', 'lake age', 'lake width'];
 const INPUT = 'Tell me all of the lake.';
 
-describe('lanes over HTTP', () => {
+describe('research lanes over HTTP', () => {
   const stack = new AsyncDisposableStack();
   let gateway: ResearchGateway;
   let client: OpenAI;
@@ -36,7 +36,7 @@ describe('lanes over HTTP', () => {
   const lanesIn = (output: readonly object[]) =>
     output.flatMap((item) => ('lane' in item && 'name' in item ? [Number(item.lane)] : [])).sort();
 
-  it("are read by the official SDK's helper, and stand in what it makes of the stream", async () => {
+  it("appear in the final response of the official SDK's stream helper", async () => {
     const stream = client.responses.stream({ model: 'deep', input: INPUT, ...{ research: { lanes: 3 } } });
     const added = new Map<number, unknown>();
     stream.on('event', (event) => {
@@ -53,7 +53,7 @@ describe('lanes over HTTP', () => {
     assert.deepEqual(lanesIn(stored.output), [1, 2, 3]);
   });
 
-  it('are a default of a model, and a request says otherwise', async () => {
+  it('have a model default that a request can override, as do attempts', async () => {
     assert.deepEqual(lanesIn((await gateway.respond({ model: 'wide', input: INPUT })).output), [1, 2, 3]);
     const one = await gateway.respond({ model: 'wide', input: INPUT, research: { lanes: 1 } });
     assert.deepEqual(lanesIn(one.output), []);
@@ -64,7 +64,7 @@ describe('lanes over HTTP', () => {
     assert.equal(asked.filter((messages) => /this is attempt 2/.test(messages)).length > 1, true);
   });
 
-  it('are steps one after the other in chat completions, and work in a task', async () => {
+  it('become numbered reasoning_steps in chat completions, and work in tasks', async () => {
     const messages = [{ role: 'user' as const, content: INPUT }];
     const chat = client.chat.completions.stream({ model: 'wide', messages });
     const whole = await chat.finalChatCompletion();

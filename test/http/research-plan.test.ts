@@ -8,8 +8,8 @@ import { type ProviderRequest, type Script, startScriptedProvider, turn } from '
 
 const offered = ({ body }: ProviderRequest) => body.tools?.map((tool) => tool.function.name) ?? [];
 
-/** A model that asks back where it may, and else plans where that is all it may. */
-function willing(request: ProviderRequest): Script {
+/** A model that asks the user back if it can, or plans if it can only plan. */
+function asksOrPlans(request: ProviderRequest): Script {
   const tools = offered(request);
   if (tools.includes('ask_user')) {
     return turn({ toolCalls: [{ id: 'c', name: 'ask_user', arguments: '{"question":"Which lake?"}' }] });
@@ -23,7 +23,7 @@ function willing(request: ProviderRequest): Script {
 
 async function openGateway() {
   const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond: willing }));
+  const provider = stack.use(await startScriptedProvider({ respond: asksOrPlans }));
   const routes = [{ provider: 'only', model: 'm' }];
   const config = configSchema.parse({
     server: { port: 0 },
@@ -43,8 +43,8 @@ async function openGateway() {
   return { client, provider, ask, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-describe('a research that begins with its user', () => {
-  it('asks back once, and goes on with the answer by id and in a conversation', async () => {
+describe('research.clarify and research.plan', () => {
+  it('asks back once, and continues with the answer by previous_response_id or conversation', async () => {
     await using gateway = await openGateway();
     const { id: conversation } = await gateway.client.conversations.create({});
     const research = { clarify: true };
@@ -64,7 +64,7 @@ describe('a research that begins with its user', () => {
       texts.push((await gateway.ask({ research, conversation, input })).output_text);
     }
     assert.deepEqual(texts, ['Which lake?', 'It is deep.']);
-    // A plan that is proposed meanwhile is no research.
+    // A plan that is proposed in between does not count as research.
     const asked = await gateway.ask({ research });
     const planned = await gateway.ask({ research: { ...research, plan: 'propose' }, previous_response_id: asked.id });
     assert.match(planned.output_text, /1\. Depth/);
@@ -72,7 +72,7 @@ describe('a research that begins with its user', () => {
     assert.equal(researched.output_text, 'It is deep.');
   });
 
-  it('proposes its plan on all three interfaces, and researches when that is answered', async () => {
+  it('proposes a plan in responses and chat completions, and researches once it is answered', async () => {
     await using gateway = await openGateway();
     const text = '1. Depth\n2. Age';
     const research = { plan: 'propose' };
@@ -91,7 +91,7 @@ describe('a research that begins with its user', () => {
     });
   });
 
-  it('is known as such in threads that are sent as a whole, and in conversations', async () => {
+  it('recognise their question or plan in conversations and in threads sent as a whole', async () => {
     await using gateway = await openGateway();
     const { id: conversation } = await gateway.client.conversations.create({});
     const texts: string[] = [];

@@ -14,7 +14,7 @@ import {
 import { startScriptedSearch } from '../support/scripted-search.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 
-/** Pages by their paths, each with the date that it tells. */
+/** The publication dates of pages, by path. */
 const DATED: Record<string, string | undefined> = {
   '/old': '2019-12-31',
   '/first': '2020-01-01',
@@ -23,7 +23,7 @@ const DATED: Record<string, string | undefined> = {
   '/undated': undefined,
 };
 
-describe('sources of a request', () => {
+describe('research.sources', () => {
   const stack = new AsyncDisposableStack();
   let provider: ScriptedProvider;
   let web: WebServer;
@@ -79,7 +79,7 @@ describe('sources of a request', () => {
   });
   after(() => stack.disposeAsync());
 
-  /** The same server under another name. */
+  /** The address of a page on the same server under another host name. */
   const elsewhere = (path: string) => `http://localhost:${web.port}${path}`;
   const here = (path: string) => `${web.origin}${path}`;
   const reading = (address: string): ScriptedToolCall => ({ name: 'fetch_url_content', arguments: { url: address } });
@@ -108,18 +108,21 @@ describe('sources of a request', () => {
 
   for (const [what, body] of [
     ['research.sources', { research: { sources: { allowed_domains: ['127.0.0.1'] } } }],
-    ['research.sources that blocks', { research: { sources: { blocked_domains: ['LOCALHOST.'] } } }],
+    ['research.sources with blocked_domains', { research: { sources: { blocked_domains: ['LOCALHOST.'] } } }],
     ['the default of a model', { model: 'narrow' }],
-    ['filters that block', { tools: [{ type: 'web_search', filters: { blocked_domains: ['localhost'] } }] }],
     [
-      'filters and research.sources together',
+      'web_search filters with blocked_domains',
+      { tools: [{ type: 'web_search', filters: { blocked_domains: ['localhost'] } }] },
+    ],
+    [
+      'filters and research.sources combined',
       {
         tools: [{ type: 'web_search', filters: { allowed_domains: ['127.0.0.1', 'localhost'] } }],
         research: { sources: { allowed_domains: ['127.0.0.1', 'example.org'] } },
       },
     ],
   ] as const) {
-    it(`hold searching, reading and redirects to the domains of ${what}`, async () => {
+    it(`restricts searching, reading and redirects to the domains of ${what}`, async () => {
       const before = web.requests.length;
       const calls = [searching, reading(elsewhere('/undated')), reading(here('/leaves')), reading(here('/undated'))];
       const { results, response } = await run(calls, body);
@@ -132,7 +135,7 @@ describe('sources of a request', () => {
     });
   }
 
-  it('keep to dates, both days included; what has no date stays', async () => {
+  it('keeps pages within the dates, inclusive, and pages without a date', async () => {
     const research = { sources: { after: '2020-01-01', before: '2020-12-31T23:00:00Z' } };
     const pages = Object.keys(DATED);
     const { results } = await run([searching, ...pages.map((path) => reading(here(path)))], { research });
@@ -145,7 +148,7 @@ describe('sources of a request', () => {
     assert.match(read[0].error.message, /2019-12-31.* from 2020-01-01 until 2020-12-31 /);
   });
 
-  it('let only what was met be read', async () => {
+  it('met_only allows reading only addresses from the input, search results and links', async () => {
     const calls = [
       reading(here('/made-up')),
       reading(here('/asked-for')),
@@ -166,7 +169,7 @@ describe('sources of a request', () => {
   });
 
   for (const path of ['/v1/responses', '/v1/chat/completions', '/v1/async']) {
-    it(`are checked before anything is asked for by ${path}`, async () => {
+    it(`validates research parameters of ${path}`, async () => {
       for (const [research, param, code] of [
         [{ source: {} }, 'research.source', 'invalid_parameter'],
         [{ sources: { allowed: [] } }, 'research.sources.allowed', 'invalid_parameter'],
@@ -189,7 +192,7 @@ describe('sources of a request', () => {
     });
   }
 
-  it('that allow nothing together are refused', async () => {
+  it('refuses filters and sources that together allow nothing', async () => {
     const tools = [{ type: 'web_search', filters: { allowed_domains: ['a.test'] } }];
     const { status, response } = await run([], { tools, research: { sources: { allowed_domains: ['b.test'] } } });
     assert.deepEqual([status, response.error?.code], [400, 'conflicting_parameters']);

@@ -16,7 +16,7 @@ import { startScriptedSearch } from '../support/scripted-search.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 
 const PAGE = 'The tidal range at the northern coast is three to five metres.';
-/** Headers of pages by their paths. */
+/** The headers of pages, by path. */
 const PAGES: Record<string, Record<string, string>> = {
   '/open': {},
   '/cached': { 'cache-control': 'public, max-age=60' },
@@ -27,7 +27,7 @@ const PAGES: Record<string, Record<string, string>> = {
   '/vary': { vary: 'accept, *' },
 };
 
-describe('tools of a run', () => {
+describe('research tools', () => {
   const stack = new AsyncDisposableStack();
   let provider: ScriptedProvider;
   let web: WebServer;
@@ -67,7 +67,7 @@ describe('tools of a run', () => {
   });
   after(() => stack.disposeAsync());
 
-  /** A run whose model makes these calls, one turn after the other. */
+  /** A run whose model makes these calls, one a turn. */
   async function run(calls: ScriptedToolCall[], body: object = {}, key = 'ann') {
     provider.respond = (request) => {
       const done = request.body.messages?.filter(({ role }) => role === 'tool').length ?? 0;
@@ -90,7 +90,7 @@ describe('tools of a run', () => {
   const reading = (address: string): ScriptedToolCall => ({ name: 'fetch_url_content', arguments: { url: address } });
   const asked = (path: string) => web.requests.filter((each) => each === path).length;
 
-  it('say that an MCP server could not be reached', async () => {
+  it('add a warning if an MCP server cannot be reached', async () => {
     const server = { type: 'mcp', server_label: 'gone', server_url: `${await refusedUrl()}/mcp` };
     const { response } = await run([], { tools: [server] });
     assert.ok(
@@ -104,10 +104,10 @@ describe('tools of a run', () => {
     ['/cached', true],
     ...['/private', '/no-store', '/no-cache', '/cookie', '/vary', '/personal'].map((each) => [each, false] as const),
   ] as const) {
-    it(`read ${path} once for ${shared ? 'all users' : 'each run'}`, async () => {
+    it(`fetch ${path} once for ${shared ? 'all users' : 'each run'}`, async () => {
       const page = `${web.origin}${path}`;
       for (const key of ['ann', 'bob']) {
-        // Another call for the same page: one that was made before is answered without the tool.
+        // A different call for the same page: a repeated call would be answered without the tool.
         const again = { name: 'fetch_url_content', arguments: { url: page, find: 'northern' } };
         const { results } = await run([reading(page), again], {}, key);
         assert.equal(results[0].content, PAGE);
@@ -117,7 +117,7 @@ describe('tools of a run', () => {
     });
   }
 
-  it('read the files of the user alone, whatever address a model names', async () => {
+  it("read only the user's own files, whatever address the model names", async () => {
     const form = new FormData();
     form.set('purpose', 'user_data');
     form.set('file', new File([PAGE], 'mine.txt', { type: 'text/plain' }));
@@ -131,7 +131,7 @@ describe('tools of a run', () => {
     assert.ok(!JSON.stringify(others.response).includes(PAGE));
   });
 
-  it('read nothing but the domains that a request allows, redirects included', async () => {
+  it('read only the domains that a request allows, redirects included', async () => {
     const tools = [{ type: 'web_search', filters: { allowed_domains: ['https://127.0.0.1/', '*.example.org'] } }];
     const before = web.requests.length;
     const pages = [
@@ -148,7 +148,7 @@ describe('tools of a run', () => {
     assert.deepEqual(web.requests.slice(before), ['/within', '/leaves']);
   });
 
-  it('are not held to what is no domain', async () => {
+  it('refuse invalid domains', async () => {
     for (const domain of ['', 'example.org/blog', 'a b', 'example.org:81', 'ftp://example.org', '*']) {
       const tools = [{ type: 'web_search', filters: { allowed_domains: ['example.org', domain] } }];
       const { status, response } = await run([], { tools });
@@ -157,7 +157,7 @@ describe('tools of a run', () => {
     }
   });
 
-  it('name what they do not act on', async () => {
+  it('list ignored fields in x-ignored-parameters', async () => {
     const known = { type: 'web_search', search_context_size: 'low', filters: null };
     for (const [tool, ignored] of [
       [known, null],

@@ -8,7 +8,7 @@ const TURNS = 40;
 const WORDS = 'failover provider stream reasoning citation budget gateway redis sqlite console'.split(' ');
 const OTHERS = 'limits routes tokens events'.split(' ');
 
-/** Forty searches, each for something else. */
+/** Forty different searches. */
 const search: CalledTool = (turn) => ({
   name: 'web_search',
   arguments: JSON.stringify({ queries: [`${WORDS[turn % 10]} ${OTHERS[Math.floor(turn / 10) % 4]}`] }),
@@ -19,9 +19,9 @@ const SERVERS = {
   messages: () => strictMessages(TURNS, { thinks: 'adaptive', tool: search }),
 };
 
-describe('research over another wire', () => {
+describe('research over other wires', () => {
   for (const [wire, make] of Object.entries(SERVERS)) {
-    it(`runs ${TURNS} turns with a server that refuses what the real one refuses (${wire})`, async () => {
+    it(`runs ${TURNS} turns with a server as strict as the real one (${wire})`, async () => {
       const strict = make();
       await using provider = await startScriptedProvider({ respond: (request) => strict.respond(request) });
       await using gateway = await startProxyGateway({
@@ -44,7 +44,7 @@ describe('research over another wire', () => {
       assert.equal(run.output_text, 'All found.');
       assert.equal(run.usage.num_tool_calls, TURNS);
       assert.equal(run.usage.estimated, undefined);
-      // How to ask is learned once; a history that changes costs one refusal each time.
+      // What a refusal teaches is learned once; a history that changes would cost a refusal each time.
       assert.ok(strict.refusals.length <= 6, strict.refusals.join('\n'));
     });
   }

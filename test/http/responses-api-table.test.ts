@@ -9,8 +9,8 @@ import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
 /**
- * `docs/responses-api.md`: what becomes of every parameter, tool and input item of the Responses API, as the types of the
- * official SDK list them. `WRITE_TABLES=1` writes the tables anew.
+ * `docs/responses-api.md`: the outcome of every parameter, tool and input item of the Responses API in the types of the
+ * official SDK. `WRITE_TABLES=1` rewrites the tables.
  */
 
 const PAGE = new URL('../../docs/responses-api.md', import.meta.url);
@@ -21,14 +21,14 @@ const TYPES = readFileSync(
 const KEY = 'sk-table-0123456789abcdef';
 
 type Body = Record<string, unknown>;
-/** What has to be there before. */
+/** Objects that requests refer to. */
 interface Given {
-  /** A vector store. */
+  /** The id of a vector store. */
   store: string;
   response: string;
-  /** An item of its output. */
+  /** The id of an output item of `response`. */
   item: string;
-  /** What `POST /v1/responses/compact` gave. */
+  /** An item that `POST /v1/responses/compact` returned. */
   compaction: Body;
   conversation: string;
 }
@@ -162,7 +162,7 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
   ],
   'ResponseInputItem.McpListTools': () => [{ type: 'mcp_list_tools', id: 'm', server_label: 'desk', tools: [] }],
   'ResponseInputItem.McpApprovalRequest': () => [ASKED, { ...ANSWERED, approve: false }],
-  // Shown by its first item; both belong together.
+  // The table names the first item; the two belong together.
   'ResponseInputItem.McpApprovalResponse': () => [{ ...ANSWERED, approve: false }, ASKED],
   'ResponseInputItem.McpCall': () => [
     { type: 'mcp_call', id: 'm', server_label: 'desk', name: 'a', arguments: '{}', output: 'b' },
@@ -180,7 +180,7 @@ const ITEMS: Record<string, (given: Given) => Body[]> = {
   ],
 };
 
-/** The parameters that the SDK lists, and the members of a union. */
+/** The request parameters that the SDK lists. */
 function parametersOfSdk(): string[] {
   const [, body = ''] = /export interface ResponseCreateParamsBase \{([\s\S]*?)\n\}/.exec(TYPES) ?? [];
   return [...body.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name = '']) => name);
@@ -190,7 +190,7 @@ function unionOfSdk(name: string): string[] {
   return members.split(' | ');
 }
 
-/** A search in vector stores names one that is there. */
+/** Makes file_search name an existing vector store. */
 function withStore(tool: Body | undefined, store: string): Body | undefined {
   return tool?.type === 'file_search' ? { ...tool, vector_store_ids: [store] } : tool;
 }
@@ -234,7 +234,7 @@ async function openGateway() {
       conversation: (await made(z.object({ id: z.string() }), '/v1/conversations', {})).id,
     };
   };
-  /** What becomes of a request; `places` are those that the part in question has in `x-ignored-parameters`. */
+  /** The outcome of a request. `places` matches the part in question in `x-ignored-parameters`. */
   const outcome = async (body: object, places: RegExp): Promise<string> => {
     const answer = await post('/v1/responses', body);
     const text = await answer.text();
@@ -279,8 +279,8 @@ function shown(name: string): string {
   return `\`${type ?? name}\``;
 }
 
-/** Holds a table of the page against what was found, or writes it. */
-function hold(heading: string, rows: readonly string[]): void {
+/** Compares a table of the page with the outcomes, or writes it. */
+function compareTable(heading: string, rows: readonly string[]): void {
   const page = readFileSync(PAGE, 'utf8');
   const head = ['| | plain model | research model |', '| --- | --- | --- |'];
   const table = [...head, ...new Set(rows)].join('\n');
@@ -290,37 +290,37 @@ function hold(heading: string, rows: readonly string[]): void {
   else assert.equal(page, written, 'WRITE_TABLES=1 writes the tables anew');
 }
 
-describe('the tables of the Responses API', function () {
-  // Each cell is a request of its own, or several.
+describe('the tables of docs/responses-api.md', function () {
+  // Each cell takes at least one request.
   this.timeout(patience(30));
 
-  it('say what becomes of every parameter', async () => {
+  it('match the outcome of every parameter', async () => {
     assert.deepEqual(Object.keys(PARAMETERS).toSorted(), parametersOfSdk().toSorted());
     const rows = await rowsOf(
       Object.keys(PARAMETERS),
       (name, given) => PARAMETERS[name]?.(given) ?? {},
       (name) => new RegExp(`(?:^|, )${name}\\b`),
     );
-    hold('Parameters', rows);
+    compareTable('Parameters', rows);
   });
 
-  it('say what becomes of every tool', async () => {
+  it('match the outcome of every tool', async () => {
     assert.deepEqual(Object.keys(TOOLS).toSorted(), unionOfSdk('Tool').toSorted());
     const rows = await rowsOf(
       Object.keys(TOOLS),
       (name, { store }) => ({ tools: [withStore(TOOLS[name], store)] }),
       () => /tools\[0\](?!\.)/,
     );
-    hold('Tools', rows);
+    compareTable('Tools', rows);
   });
 
-  it('say what becomes of every input item', async () => {
+  it('match the outcome of every input item', async () => {
     assert.deepEqual(Object.keys(ITEMS).toSorted(), unionOfSdk('ResponseInputItem').toSorted());
     const rows = await rowsOf(
       Object.keys(ITEMS),
       (name, given) => ({ input: [{ role: 'user', content: 'Say it as JSON.' }, ...(ITEMS[name]?.(given) ?? [])] }),
       () => /input\[1\](?!\.)/,
     );
-    hold('Input items', rows);
+    compareTable('Input items', rows);
   });
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { parsePublicId } from '../../src/base/ids.ts';
 import { isObject } from '../../src/base/json.ts';
@@ -7,9 +9,11 @@ import { assertRefused, ended, eventsIn, rawExchange, responseIn, send } from '.
 import { httpConfig, KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { SocketClient } from '../support/socket-client.ts';
 
+const PING_MS = 30_000;
+
 const created = ({ type }: { type: string }) => type === 'response.created';
 
-describe('the WebSocket of /v1/responses', () => {
+describe('the WebSocket at /v1/responses', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
@@ -19,7 +23,7 @@ describe('the WebSocket of /v1/responses', () => {
   const idOf = (response: Record<string, unknown>) => String(response.id);
   const storedRun = (id: string) => gateway.storage.runs.get(parsePublicId('responses', id) ?? '');
 
-  it('sends the events of a response as they stand in its log, one after the other', async () => {
+  it("sends the same events as the response's stream, one response after the other", async () => {
     await using socket = await SocketClient.open(gateway);
     socket.create({ input: 'long 20', stream: true });
     const first = await socket.next(created);
@@ -32,7 +36,7 @@ describe('the WebSocket of /v1/responses', () => {
     assert.equal((await socket.end()).output_text, 'You said: again');
   });
 
-  it('names the stream of each frame, does one response of a stream at a time and streams beside each other', async () => {
+  it('runs the responses of a stream_id one at a time, and streams in parallel', async () => {
     await using socket = await SocketClient.open(gateway);
     socket.create({ input: 'wait', stream_id: 'a' });
     await socket.next((frame) => created(frame) && frame.stream_id === 'a');
@@ -48,7 +52,7 @@ describe('the WebSocket of /v1/responses', () => {
     assert.equal((await socket.end('a')).output_text, 'You said: later');
   });
 
-  it('has at most 16 waiting on a stream and 16 streams', async () => {
+  it('queues at most 16 responses a stream, and has at most 16 streams', async () => {
     await using socket = await SocketClient.open(gateway);
     socket.create({ input: 'wait' });
     await socket.next(created);
@@ -64,7 +68,7 @@ describe('the WebSocket of /v1/responses', () => {
     for (let n = 0; n < 17; n++) await socket.end();
   });
 
-  it('ends for a client that sends without reading what it is told', async () => {
+  it('disconnects a client that sends without reading', async () => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect({ host: hostname, port: Number(port) }).pause();
     let isOver = false;
@@ -76,16 +80,16 @@ describe('the WebSocket of /v1/responses', () => {
     const head = ['GET /v1/responses HTTP/1.1', 'host: x', 'connection: upgrade', 'upgrade: websocket'];
     head.push('sec-websocket-version: 13', 'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==');
     socket.write(`${[...head, `authorization: Bearer ${KEYS.ann}`].join('\r\n')}\r\n\r\n`);
-    // A text of one character that is no JSON, a thousand times: masked with zeros.
+    // A thousand text frames of one character, not JSON, with a mask of zeros.
     const frames = Buffer.concat(Array.from({ length: 1000 }, () => Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x7b])));
-    // They are taken as long as the gateway waits for its client; what ends this is that it does not.
+    // Frames are accepted until the gateway gives up on the client.
     while (!isOver) {
       await new Promise<void>((resolve) => socket.write(frames, () => resolve()));
       await setImmediate();
     }
   });
 
-  it('answers what cannot be read or done with an error that names it, and goes on', async () => {
+  it('answers invalid frames with an error that names the problem, and stays open', async () => {
     await using socket = await SocketClient.open(gateway);
     const refused = async (frame: string | Buffer, expected: object) => {
       socket.ws.send(frame);
@@ -119,7 +123,7 @@ describe('the WebSocket of /v1/responses', () => {
     assert.equal((await socket.end()).output_text, 'You said: hello');
   });
 
-  it('keeps the input of generate: false, without asking the model, for what continues it', async () => {
+  it('stores the input of generate: false without calling the model, for later responses', async () => {
     await using socket = await SocketClient.open(gateway);
     for (const store of [true, false]) {
       socket.create({ input: 'fail', generate: false, store });
@@ -132,7 +136,7 @@ describe('the WebSocket of /v1/responses', () => {
     }
   });
 
-  it('continues a response with store: false as long as it lives, and nobody else does', async () => {
+  it('continues its own store: false responses, which no other connection can read', async () => {
     await using socket = await SocketClient.open(gateway);
     socket.create({ input: 'hello', store: false });
     const first = await socket.end();
@@ -151,7 +155,7 @@ describe('the WebSocket of /v1/responses', () => {
     assert.equal(await storedRun(idOf(first)), undefined);
   });
 
-  it('leaves a response that is stored running where it breaks, and ends one that is not', async () => {
+  it('on disconnect leaves a stored response running, and deletes store: false ones', async () => {
     const socket = await SocketClient.open(gateway);
     const begin = async (store: boolean) => {
       socket.create({ input: 'wait', store, stream_id: `${store}` });
@@ -171,7 +175,7 @@ describe('the WebSocket of /v1/responses', () => {
     assert.equal(events.at(-1)?.type, 'response.completed');
   });
 
-  it('is no load while nothing is asked on it, and takes nothing new where others come first', async () => {
+  it('is no load while idle, and answers 503 while the gateway lags', async () => {
     await using gateway = await openGateway();
     await using idle = await SocketClient.open(gateway);
     await using socket = await SocketClient.open(gateway);
@@ -187,7 +191,7 @@ describe('the WebSocket of /v1/responses', () => {
     await socket.end();
   });
 
-  it('is refused without a key, and one of another user reads nothing', async () => {
+  it('needs a key, and cannot reach responses of other users', async () => {
     const { host } = new URL(gateway.url);
     const upgrade = `GET /v1/responses HTTP/1.1\r\nhost: ${host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n`;
     const handshake = 'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
@@ -209,7 +213,7 @@ describe('the WebSocket of /v1/responses', () => {
     return (await ended(gateway, String(json.id))).id;
   }
 
-  it('is closed with 1009 by a frame that is larger than a body may be', async () => {
+  it('closes with 1009 for a frame beyond body_limit, and with 1002 for an invalid one', async () => {
     await using socket = await SocketClient.open(gateway);
     socket.ws.send('x'.repeat(11 * 1024 * 1024));
     assert.equal((await socket.closed).code, 1009);
@@ -220,7 +224,7 @@ describe('the WebSocket of /v1/responses', () => {
     assert.equal((await broken.closed).code, 1002);
   });
 
-  it('gives the memory of what waits back where it breaks', async () => {
+  it('releases the memory of queued requests on disconnect', async () => {
     const held = async () => Number(/^gateway_body_bytes (\d+)/m.exec((await send(gateway, 'GET /metrics')).text)?.[1]);
     const socket = await SocketClient.open(gateway);
     socket.create({ input: 'wait', store: false });
@@ -231,7 +235,7 @@ describe('the WebSocket of /v1/responses', () => {
     await until(async () => ((await held()) === 0 ? true : undefined));
   });
 
-  it('gives a client that reads slowly every event', async () => {
+  it('sends a slow client every event', async () => {
     await using socket = await SocketClient.open(gateway);
     socket.ws.pause();
     socket.create({ input: 'long 20000' });
@@ -251,8 +255,8 @@ describe('the WebSocket of /v1/responses', () => {
   });
 });
 
-describe('the end of a WebSocket of /v1/responses', () => {
-  it('comes with 1008 when its key is removed, and its runs go on', async () => {
+describe('the end of a WebSocket at /v1/responses', () => {
+  it('comes with 1008 when its key is removed, while its runs continue', async () => {
     await using gateway = await openGateway();
     await using socket = await SocketClient.open(gateway, { key: KEYS.ann2 });
     socket.create({ input: 'wait' });
@@ -279,19 +283,32 @@ describe('the end of a WebSocket of /v1/responses', () => {
     assert.equal((await socket.closed).code, 1001);
   });
 
-  it('comes when its time is over', async () => {
+  it('comes with 1000 and an error at its maximum age', async () => {
     await using gateway = await openGateway({ socketTimes: { maxOpen: 50 } });
     await using socket = await SocketClient.open(gateway);
     assert.equal((await socket.error()).code, 'websocket_connection_limit_reached');
     assert.equal((await socket.closed).code, 1000);
   });
 
-  it('comes when its client does not answer pings', async () => {
-    await using gateway = await openGateway({ socketTimes: { ping: 20 } });
-    await using silent = await SocketClient.open(gateway, { autoPong: false });
-    await using alive = await SocketClient.open(gateway);
-    assert.equal((await silent.closed).code, 1006);
-    alive.create({ input: 'hello' });
-    assert.equal((await alive.end()).output_text, 'You said: hello');
+  it('comes with 1006 when its client does not answer pings', async () => {
+    await using gateway = await openGateway();
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using silent = await SocketClient.open(gateway, { autoPong: false });
+      await using alive = await SocketClient.open(gateway);
+      for (let n = 0; n < 2; n++) {
+        const pinged = once(alive.ws, 'ping');
+        mock.timers.tick(PING_MS);
+        await pinged;
+        // The gateway answers this ping after it has read the pong to its own.
+        alive.ws.ping();
+        await once(alive.ws, 'pong');
+      }
+      assert.equal((await silent.closed).code, 1006);
+      alive.create({ input: 'hello' });
+      assert.equal((await alive.end()).output_text, 'You said: hello');
+    } finally {
+      mock.timers.reset();
+    }
   });
 });

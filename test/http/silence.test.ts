@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { assertRefused, open, responseIn, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
-/** Reads an answer as it comes, until `enough` says so; `rest` reads on to its end. */
+/** Reads an answer until `enough` returns true; `rest` reads to its end. */
 async function readUntil(answer: Response, enough: (text: string) => boolean) {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   assert.ok(reader);
@@ -26,14 +26,14 @@ async function readUntil(answer: Response, enough: (text: string) => boolean) {
 
 const beats = (text: string) => text.split(': heartbeat\n\n').length - 1;
 
-describe('connections that must not fall silent', () => {
+describe('heartbeats', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway({ server: { heartbeat_seconds: 0.03 } });
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('a stream beats while nothing comes, between frames and never within one', async () => {
+  it('are sent in a waiting stream, only between frames', async () => {
     const answer = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait' } });
     const reading = await readUntil(answer, (text) => beats(text) >= 3);
     await gateway.release();
@@ -43,7 +43,7 @@ describe('connections that must not fall silent', () => {
     assert.match(text, /event: response\.completed/);
   });
 
-  it('a resumed stream beats', async () => {
+  it('are sent in a resumed stream', async () => {
     const id = await submit(gateway, 'wait');
     const answer = await open(gateway, `GET /v1/responses/${id}?stream=true`);
     const reading = await readUntil(answer, (text) => beats(text) >= 2);
@@ -51,7 +51,7 @@ describe('connections that must not fall silent', () => {
     await reading.rest();
   });
 
-  it('a chat stream shows itself and beats', async () => {
+  it('are sent in a chat stream, after its role chunk', async () => {
     const body = { model: 'deep', messages: [{ role: 'user', content: 'wait' }], stream: true };
     const answer = await open(gateway, 'POST /v1/chat/completions', { body });
     const reading = await readUntil(answer, (text) => beats(text) >= 2);
@@ -60,7 +60,7 @@ describe('connections that must not fall silent', () => {
     assert.match(await reading.rest(), /data: \[DONE\]\n\n$/);
   });
 
-  it('a response that is waited for sends white space before its JSON', async () => {
+  it('are white space before the JSON of a response with stream: false', async () => {
     const answer = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait', stream: false } });
     assert.equal(answer.status, 200);
     const reading = await readUntil(answer, (text) => text.length >= 3);
@@ -70,7 +70,7 @@ describe('connections that must not fall silent', () => {
     assert.equal(JSON.parse(text).output_text, 'You said: wait');
   });
 
-  it('a chat completion that is waited for does too', async () => {
+  it('are white space before the JSON of a chat completion that is not streamed', async () => {
     const body = { model: 'deep', messages: [{ role: 'user', content: 'wait' }] };
     const answer = await open(gateway, 'POST /v1/chat/completions', { body });
     const reading = await readUntil(answer, (text) => text.length >= 2);
@@ -80,7 +80,7 @@ describe('connections that must not fall silent', () => {
 });
 
 describe('a gateway that stops', () => {
-  it('ends streams in order, without a terminal event, and closes their connections', async () => {
+  it('ends streams after a whole frame, without a terminal event, and closes connections', async () => {
     await using gateway = await openGateway();
     const answer = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait' } });
     const reading = await readUntil(answer, (text) => text.includes('response.in_progress'));
@@ -91,7 +91,7 @@ describe('a gateway that stops', () => {
     await until(async () => ((await connectionsOf(gateway)) === 0 ? true : undefined));
   });
 
-  it('gives up waits: 503 before the headers, a broken connection after them', async () => {
+  it('ends waiting requests with a 503 before the headers, or a broken connection after them', async () => {
     await using gateway = await openGateway();
     const body = { model: 'deep', input: 'wait', stream: false };
     const waiting = send(gateway, 'POST /v1/responses', { body });
@@ -106,7 +106,7 @@ describe('a gateway that stops', () => {
     await assert.rejects(reading.rest());
   });
 
-  it('readyz tells, reads go on', async () => {
+  it('fails /readyz, but still answers reads', async () => {
     await using gateway = await openGateway();
     const id = await submit(gateway, 'hello');
     gateway.stop();

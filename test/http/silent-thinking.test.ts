@@ -3,7 +3,7 @@ import { isObject } from '../../src/base/json.ts';
 import { payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { type Script, type Step, startScriptedProvider } from '../support/scripted-provider.ts';
 
-/** Longer than the silence between two chunks that is borne elsewhere. */
+/** How long the model is silent, longer than `timeouts.idle`, in milliseconds. */
 const THINKS = 500;
 const timeouts = { idle: 0.15, patience: 0.15 };
 
@@ -47,12 +47,12 @@ const MESSAGES = [
 ];
 const COMPLETED = { type: 'response.completed', response: response('completed') };
 
-describe('a model that thinks and shows nothing of it', () => {
+describe('a model that reasons silently', () => {
   for (const [wire, script] of [
     ['responses', events(...RESPONSES, COMPLETED)],
     ['messages', events(...MESSAGES)],
   ] as const) {
-    it(`is waited for, with another route at hand too (${wire})`, async () => {
+    it(`does not time out, even if there is another route (${wire})`, async () => {
       await using thinker = await startScriptedProvider({ respond: () => script });
       await using other = await startScriptedProvider();
       await using gateway = await startProxyGateway({
@@ -66,7 +66,7 @@ describe('a model that thinks and shows nothing of it', () => {
     });
   }
 
-  it('is waited for where its own API is passed on, but not once it has spoken', async () => {
+  it('does not time out in proxied responses, except once it has sent text', async () => {
     await using provider = await startScriptedProvider({ respond: () => events(...RESPONSES, COMPLETED) });
     await using gateway = await startProxyGateway({ providers: { thinker: { url: provider.url, timeouts } } });
     const body = { model: 'fast', input: 'Why?', stream: true };

@@ -4,9 +4,9 @@ import { raw, type Step, startScriptedProvider } from '../support/scripted-provi
 
 const SECRET = 'sk-secret-of-the-provider';
 
-describe('a credential that comes in two pieces', () => {
+describe('a provider credential split over two chunks', () => {
   for (const at of [1, 9, SECRET.length - 1]) {
-    it(`is blanked where an answer is passed as it comes (cut after ${at})`, async () => {
+    it(`is masked in a streamed passthrough answer (split after ${at})`, async () => {
       const seen = Promise.withResolvers<void>();
       const steps: Step[] = [
         { do: 'send', bytes: `before ${SECRET.slice(0, at)}` },
@@ -26,7 +26,7 @@ describe('a credential that comes in two pieces', () => {
       let text = '';
       for await (const piece of answer.body ?? []) {
         text += Buffer.from(piece).toString();
-        // The first piece has passed: the second one comes alone.
+        // The first piece has arrived; the second one comes alone.
         seen.resolve();
       }
       assert.equal(text, `before ${'*'.repeat(SECRET.length)} after`);

@@ -5,11 +5,11 @@ import { until } from '../support/http-gateway.ts';
 import { CLIENT_KEY, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { json, type ScriptedProvider, startScriptedProvider, status } from '../support/scripted-provider.ts';
 
-/** So many that a route drawn for each call would be noticed. */
+/** Enough conversations and turns to notice a route that is drawn for each call. */
 const CONVERSATIONS = 8;
 const TURNS = 4;
 
-describe('conversations that stick to a route', () => {
+describe('sticky: conversation', () => {
   let left: ScriptedProvider;
   let right: ScriptedProvider;
   let gateway: ProxyGateway;
@@ -36,8 +36,8 @@ describe('conversations that stick to a route', () => {
   });
   after(() => stack.disposeAsync());
 
-  /** The provider that was asked for what `call` did. */
-  async function askedBy(call: () => Promise<void>): Promise<'left' | 'right'> {
+  /** The provider that `call` reached; fails if both were reached. */
+  async function providerOf(call: () => Promise<void>): Promise<'left' | 'right'> {
     const before = [left, right].map(({ requests }) => requests.length);
     await call();
     const [toLeft, toRight] = [left, right].map(({ requests }, n) => requests.length - Number(before[n]));
@@ -52,12 +52,12 @@ describe('conversations that stick to a route', () => {
     return JSON.parse(text);
   }
 
-  /** Each conversation has all its turns at one provider; `shares`: not all have the same one. */
+  /** Asserts that each conversation has all turns at one provider. `shares`: both providers have conversations. */
   async function assertKept(turn: (conversation: number, n: number) => Promise<void>, { shares = true } = {}) {
     const seen = new Set<string>();
     for (let conversation = 0; conversation < CONVERSATIONS; conversation++) {
       const asked = new Set<string>();
-      for (let n = 0; n < TURNS; n++) asked.add(await askedBy(() => turn(conversation, n)));
+      for (let n = 0; n < TURNS; n++) asked.add(await providerOf(() => turn(conversation, n)));
       assert.equal(asked.size, 1, `conversation ${conversation}`);
       seen.add(String([...asked]));
     }
@@ -70,7 +70,7 @@ describe('conversations that stick to a route', () => {
     ...Array.from({ length: n }, (_, i) => ({ role: i % 2 === 0 ? 'assistant' : 'user', content: `${i}` })),
   ];
 
-  it('by what a chat began with, or its cache key', async () => {
+  it('keeps chats with the same first messages or prompt_cache_key on one route', async () => {
     await assertKept(async (conversation, n) => {
       await post('/chat/completions', { model: 'plain', messages: said(conversation, n) });
     });
@@ -80,7 +80,7 @@ describe('conversations that stick to a route', () => {
     });
   });
 
-  it('by what the chat of a task began with', async () => {
+  it('keeps tasks with the same first messages on one route', async () => {
     await assertKept(async (conversation, n) => {
       const { id } = await post('/async', { model: 'plain', messages: said(conversation, n) });
       const headers = { authorization: `Bearer ${CLIENT_KEY}` };
@@ -91,7 +91,7 @@ describe('conversations that stick to a route', () => {
     });
   });
 
-  it('by user, where only the provider knows what a response follows', async () => {
+  it('keeps a user on one route if only the provider knows the previous response', async () => {
     for (const provider of [left, right])
       provider.respond = () => APIS.responses?.answer('an answer', false) ?? status(500);
     const turn = async (conversation: number, n: number) => {
@@ -102,7 +102,7 @@ describe('conversations that stick to a route', () => {
   });
 
   for (const model of ['told', 'found']) {
-    it(`by the first of a chain of responses, or the conversation (${model})`, async () => {
+    it(`keeps a chain of responses, or a conversation, on one route (${model})`, async () => {
       let previous: string | undefined;
       await assertKept(async (conversation, n) => {
         const follows = n > 0 && { previous_response_id: previous };
@@ -116,15 +116,15 @@ describe('conversations that stick to a route', () => {
         await post('/responses', body);
       };
       for (let n = 0; n < CONVERSATIONS; n++) {
-        const first = await askedBy(() => turn(n, 0));
-        for (let more = 1; more < TURNS; more++) assert.equal(await askedBy(() => turn(n, more)), first);
+        const first = await providerOf(() => turn(n, 0));
+        for (let more = 1; more < TURNS; more++) assert.equal(await providerOf(() => turn(n, more)), first);
       }
     });
   }
 
-  it('until it fails', async () => {
+  it('uses another route if the route fails', async () => {
     const ask = () =>
-      askedBy(async () => void (await post('/chat/completions', { model: 'plain', messages: said(0, 0) })));
+      providerOf(async () => void (await post('/chat/completions', { model: 'plain', messages: said(0, 0) })));
     const first = await ask();
     const [broken, other] = first === 'left' ? [left, right] : [right, left];
     broken.respond = () => status(404);

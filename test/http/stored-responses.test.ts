@@ -23,7 +23,7 @@ describe('GET /v1/responses/:id', () => {
   const stream = (id: string, query: string, options: SendOptions = {}) =>
     send(gateway, `GET /v1/responses/${id}?stream=true${query}`, options);
 
-  it('is the response at that moment, with a hint when to ask again while it is in progress', async () => {
+  it('returns the current response, with openai-poll-after-ms while it is in progress', async () => {
     const id = await submit(gateway, 'wait');
     const answer = await send(gateway, `GET /v1/responses/${id}`);
     assert.equal(responseIn(answer).status, 'in_progress');
@@ -35,7 +35,7 @@ describe('GET /v1/responses/:id', () => {
     assert.equal(done.headers.get('openai-poll-after-ms'), null);
   });
 
-  it('reads a task and refuses a chat completion by their other name', async () => {
+  it('finds a task by its resp_ id, but not a chat completion', async () => {
     const body = { model: 'deep', messages: [{ role: 'user', content: 'hello' }] };
     const task = await send(gateway, 'POST /v1/async', { body });
     const id = String(task.json.id).replace('task_', 'resp_');
@@ -45,7 +45,7 @@ describe('GET /v1/responses/:id', () => {
     assertRefused(await send(gateway, `GET /v1/responses/${hidden}`), { status: 404, code: 'not_found' });
   });
 
-  it('replays the same bytes that the live reader got', async () => {
+  it('replays the same bytes that the live reader got, and continues after any event', async () => {
     const live = await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'long 50' } });
     const [first] = eventsIn(live);
     const id = first && 'response' in first ? first.response.id : '';
@@ -57,7 +57,7 @@ describe('GET /v1/responses/:id', () => {
     }
   });
 
-  it('ends with the terminal event when the run does', async () => {
+  it('streams until the terminal event when the run ends', async () => {
     const id = await submit(gateway, 'wait');
     const following = stream(id, '');
     await gateway.release();
@@ -78,20 +78,20 @@ describe('GET /v1/responses/:id', () => {
     const firstNumber = async (query: string, headers: Record<string, string> = {}) =>
       eventsIn(await stream(id, query, { headers }))[0]?.sequence_number;
 
-    it('after wins over starting_after, and that over Last-Event-ID', async () => {
+    it('prefer after to starting_after, and starting_after to Last-Event-ID', async () => {
       assert.equal(await firstNumber('&after=2&starting_after=4', { 'last-event-id': '1' }), 3);
       assert.equal(await firstNumber('&starting_after=4', { 'last-event-id': '1' }), 5);
       assert.equal(await firstNumber('', { 'last-event-id': '1' }), 2);
     });
 
-    it('an unusable Last-Event-ID is ignored', async () => {
+    it('ignore an invalid Last-Event-ID', async () => {
       for (const value of ['abc', '-1', '1.5', '']) {
         assert.equal(await firstNumber('', { 'last-event-id': value }), 1, value);
       }
     });
 
     for (const value of ['abc', '-1', '1.5', '', '1e3', '99999999999999999999', '%20']) {
-      it(`after=${value} is refused`, async () => {
+      it(`refuse after=${value}`, async () => {
         const answer = await stream(id, `&after=${value}`);
         assertRefused(answer, { status: 400, code: 'invalid_parameter', param: 'after' });
         const alias = await stream(id, `&starting_after=${value}`);
@@ -104,19 +104,19 @@ describe('GET /v1/responses/:id', () => {
       });
     }
 
-    it('after given twice is refused', async () => {
+    it('refuse after given twice', async () => {
       const answer = await stream(id, '&after=1&after=2');
       assertRefused(answer, { status: 400, code: 'invalid_parameter', param: 'after' });
     });
 
     for (const value of ['yes', '1', '', 'TRUE']) {
-      it(`stream=${value} is refused`, async () => {
+      it(`refuse stream=${value}`, async () => {
         const answer = await send(gateway, `GET /v1/responses/${id}?stream=${value}`);
         assertRefused(answer, { status: 400, code: 'invalid_parameter', param: 'stream' });
       });
     }
 
-    it('at and past the end of a finished run there is an empty stream', async () => {
+    it('at or past the end of an ended run give an empty stream', async () => {
       for (const after of [last, last + 1, 1_000_000]) {
         const answer = await stream(id, `&after=${after}`);
         assert.deepEqual([answer.status, answer.text], [200, '']);
@@ -124,7 +124,7 @@ describe('GET /v1/responses/:id', () => {
       }
     });
 
-    it('past the end of a run in progress is refused, naming its last event', async () => {
+    it('past the end of a run in progress are refused, naming its last event', async () => {
       const running = await submit(gateway, 'wait');
       const answer = await stream(running, '&after=100');
       assertRefused(answer, { status: 400, code: 'invalid_parameter', param: 'after' });
@@ -132,9 +132,9 @@ describe('GET /v1/responses/:id', () => {
       await gateway.release();
     });
 
-    it('at the end of a run in progress it goes on with the next event', async () => {
+    it('at the end of a run in progress continue with the next event', async () => {
       const running = await submit(gateway, 'wait');
-      // created, in_progress, the reasoning item, its part, its first delta.
+      // Events so far: created, in_progress, the reasoning item, its part, its first delta.
       const reached = await until(async () => {
         const { output } = responseIn(await send(gateway, `GET /v1/responses/${running}`));
         return output[0]?.type === 'reasoning' && output[0].content[0]?.text !== '' ? 5 : undefined;
@@ -144,12 +144,12 @@ describe('GET /v1/responses/:id', () => {
       assert.match(await answer.text(), /^event: [^\n]+\ndata: \{"type":"[^"]+","sequence_number":6,/);
     });
 
-    it('HEAD has the headers of the stream and ends', async () => {
+    it('with HEAD return the headers of the stream and end', async () => {
       const running = await submit(gateway, 'wait');
       const answer = await send(gateway, `HEAD /v1/responses/${running}?stream=true`);
       assert.deepEqual([answer.status, answer.text], [200, '']);
       const line = await until(() => gateway.lines.find(({ method }) => method === 'HEAD'));
-      assert.equal(line.left, undefined, 'it ended by itself');
+      assert.equal(line.left, undefined, 'not a disconnect');
       await gateway.release();
     });
   });
@@ -173,7 +173,7 @@ describe('GET /v1/responses', () => {
     return { ...answer.json, data, ids: data.map((entry) => entry.id) };
   };
 
-  it('has the newest 20 of the own ones first', async () => {
+  it("lists the newest 20 of the user's responses", async () => {
     const page = await list('');
     assert.deepEqual(page.ids, ids.slice(0, 20));
     assert.deepEqual(
@@ -184,7 +184,7 @@ describe('GET /v1/responses', () => {
     assert.equal(Reflect.get(page, 'last_id'), ids[19]);
   });
 
-  it('goes on after an id', async () => {
+  it('continues after an id', async () => {
     const page = await list(`?after=${ids[19]}`);
     assert.deepEqual(page.ids, ids.slice(20));
     assert.equal(Reflect.get(page, 'has_more'), false);
@@ -197,7 +197,7 @@ describe('GET /v1/responses', () => {
     assert.equal((await list('?model=other')).ids.length, 0);
   });
 
-  it('an empty page has no first and last id', async () => {
+  it('returns an empty page with null as first_id and last_id', async () => {
     const page = await list('?model=other');
     assert.deepEqual([Reflect.get(page, 'first_id'), Reflect.get(page, 'last_id')], [null, null]);
   });
@@ -220,7 +220,7 @@ describe('GET /v1/responses', () => {
     ['after=nonsense', 'after'],
     ['after=resp_00000000-0000-4000-8000-000000000000', 'after'],
   ] as const) {
-    it(`${query} is refused`, async () => {
+    it(`refuses ${query}`, async () => {
       const answer = await send(gateway, `GET /v1/responses?${query}`);
       assertRefused(answer, { status: 400, code: 'invalid_parameter', param });
     });
@@ -244,19 +244,19 @@ describe('POST /v1/responses/:id/cancel', () => {
     assert.ok(last?.type === 'response.failed' && last.response.status === 'cancelled');
   });
 
-  it('leaves an ended run as it is, with its true status', async () => {
+  it('returns an ended run unchanged', async () => {
     const id = await submit(gateway, 'hello');
     const before = await ended(gateway, id);
     assert.deepEqual(responseIn(await send(gateway, `POST /v1/responses/${id}/cancel`)), before);
   });
 
-  it('can be repeated', async () => {
+  it('returns the same answer when repeated', async () => {
     const id = await submit(gateway, 'wait');
     const first = await send(gateway, `POST /v1/responses/${id}/cancel`);
     assert.equal((await send(gateway, `POST /v1/responses/${id}/cancel`)).text, first.text);
   });
 
-  it('takes an empty JSON body and refuses another type', async () => {
+  it('accepts an empty JSON body and refuses another content type', async () => {
     const id = await submit(gateway, 'hello');
     responseIn(await send(gateway, `POST /v1/responses/${id}/cancel`, { body: {} }));
     const answer = await send(gateway, `POST /v1/responses/${id}/cancel`, {
@@ -284,7 +284,7 @@ describe('DELETE /v1/responses/:id', () => {
     assertRefused(await send(gateway, `POST /v1/responses/${id}/cancel`), { status: 404, code: 'not_found' });
   });
 
-  it('cancels a run in progress first; its readers see the end', async () => {
+  it('cancels a run in progress first, and its readers see the end', async () => {
     const id = await submit(gateway, 'wait');
     const reader = await open(gateway, `GET /v1/responses/${id}?stream=true`);
     assert.equal((await send(gateway, `DELETE /v1/responses/${id}`)).status, 200);
@@ -295,7 +295,7 @@ describe('DELETE /v1/responses/:id', () => {
 describe('GET /v1/responses/:id/input_items', () => {
   let gateway: TestGateway;
   const input = Array.from({ length: 25 }, (_, n) => ({ role: 'user', content: `line ${n}` }));
-  const shown = ({ content }: { content: string }) => [{ type: 'input_text', text: content }];
+  const asMessageContent = ({ content }: { content: string }) => [{ type: 'input_text', text: content }];
   let id = '';
   before(async () => {
     gateway = await openGateway();
@@ -311,19 +311,19 @@ describe('GET /v1/responses/:id/input_items', () => {
     return { json, contents: data.map((item) => item.content), ids: data.map((item) => String(item.id)) };
   };
 
-  it('lists the items in the order submitted, by pages', async () => {
+  it('lists items in the order submitted, in pages', async () => {
     const first = await page('');
-    assert.deepEqual(first.contents, input.slice(0, 20).map(shown));
+    assert.deepEqual(first.contents, input.slice(0, 20).map(asMessageContent));
     assert.deepEqual(
       [first.json.object, first.json.has_more, first.json.first_id, first.json.last_id],
       ['list', true, first.ids[0], first.ids[19]],
     );
     const second = await page(`?after=${first.ids[19]}&limit=5`);
-    assert.deepEqual(second.contents, input.slice(20).map(shown));
+    assert.deepEqual(second.contents, input.slice(20).map(asMessageContent));
     assert.equal(second.json.has_more, false);
   });
 
-  it('shows a string as the user message that it is', async () => {
+  it('shows a string input as a user message', async () => {
     const other = await submit(gateway, 'only text');
     const { json } = await send(gateway, `GET /v1/responses/${other}/input_items`);
     const [item] = Array.isArray(json.data) ? json.data : [];
@@ -340,7 +340,7 @@ describe('GET /v1/responses/:id/input_items', () => {
     assert.match(item.id, /^msg_/);
   });
 
-  it('shows items with what a request may leave out, and what a reference refers to', async () => {
+  it('fills in fields that a request may omit, and resolves references', async () => {
     const [said] = (await ended(gateway, id)).output.slice(-1);
     const input = [
       { id: said?.id },
@@ -377,7 +377,7 @@ describe('GET /v1/responses/:id/input_items', () => {
   });
 
   for (const query of ['limit=0', 'limit=101', 'after=msg_unknown']) {
-    it(`${query} is refused`, async () => {
+    it(`refuses ${query}`, async () => {
       const answer = await send(gateway, `GET /v1/responses/${id}/input_items?${query}`);
       assertRefused(answer, { status: 400, code: 'invalid_parameter' });
     });

@@ -17,7 +17,7 @@ function* megabytes(count: number): Generator<Buffer> {
   for (let n = 0; n < count; n += 1) yield MEGABYTE;
 }
 
-/** Keys that may use a WebSocket no longer while it is open. */
+/** Keys that lose the right to a WebSocket while it is open. */
 const ENDING = ['expired', 'elsewhere', 'narrowed'];
 
 const NONE: IncomingMessage['headers'] = {};
@@ -28,7 +28,7 @@ const digestOf = (count: number) => {
   return hash.digest('hex');
 };
 
-/** A provider with files, errors and an echo on a socket. */
+/** A provider with files, errors and a WebSocket echo. */
 interface FileProvider extends AsyncDisposable {
   url: string;
   seen: IncomingMessage[];
@@ -49,7 +49,7 @@ async function startFileProvider(): Promise<FileProvider> {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nset-cookie: a=b\r\nx-request-id: ws-1\r\nsec-websocket-protocol: ${req.headers['sec-websocket-protocol']}\r\n\r\n`,
     );
-    // One that does not answer an end: its connection stays half open.
+    // "deaf" does not answer the end of the connection, which stays half open.
     if (req.url?.includes('deaf')) socket.resume();
     else socket.pipe(socket);
   });
@@ -113,8 +113,8 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
   Readable.from(megabytes(SIZE)).pipe(res);
 }
 
-describe('passed-through APIs', function () {
-  // Some pass 100 MB each way.
+describe('passthrough APIs', function () {
+  // Up to 100 MB are transferred each way.
   this.timeout(patience(60));
   let provider: FileProvider;
   let gateway: ProxyGateway;
@@ -147,12 +147,12 @@ describe('passed-through APIs', function () {
       headers: { authorization: `Bearer ${CLIENT_KEY}`, ...options.headers },
     });
 
-  it('take and give 100 MB at flat memory, byte for byte', async () => {
+  it('upload and download 100 MB unchanged, with flat memory', async () => {
     collectGarbage();
     const before = process.memoryUsage();
     let most = 0;
     let passed = 0;
-    /** What is in use, looked at every 50 MB: garbage is no growth, and to collect it takes a large process a while. */
+    /** Measures live memory every 50 MB; garbage collection is too slow in a large process to do it more often. */
     const watch = (bytes: number) => {
       const looks = Math.floor(passed / LOOK_BYTES);
       passed += bytes;
@@ -172,8 +172,8 @@ describe('passed-through APIs', function () {
     }
     upload.end();
     const [response] = await answered;
-    const told = JSON.parse(Buffer.concat(await Array.fromAsync(response)).toString());
-    assert.deepEqual([told.size, told.digest], [SIZE * MEGABYTE.length, digestOf(SIZE)]);
+    const uploaded = JSON.parse(Buffer.concat(await Array.fromAsync(response)).toString());
+    assert.deepEqual([uploaded.size, uploaded.digest], [SIZE * MEGABYTE.length, digestOf(SIZE)]);
     assert.equal(provider.seen[0]?.url, '/v1/files?purpose=a%20b');
     assert.equal(response.headers['set-cookie'], undefined);
 
@@ -188,7 +188,7 @@ describe('passed-through APIs', function () {
     assert.ok(most < 80 * 1024 * 1024, `${most} bytes more`);
   });
 
-  it('go out under the credential of the provider, without what identifies the client', async () => {
+  it("send the provider's credential, and no headers that identify the client", async () => {
     const identity = {
       cookie: 'a=b',
       'x-forwarded-for': '1.2.3.4',
@@ -204,7 +204,7 @@ describe('passed-through APIs', function () {
     assert.ok(!JSON.stringify(headers).includes(CLIENT_KEY));
   });
 
-  it('know HEAD, ranges and trailers', async () => {
+  it('support HEAD, ranges, trailers and 100-continue', async () => {
     const head = await get('/files/x', { method: 'HEAD' });
     assert.equal(head.headers.get('content-length'), String(SIZE * MEGABYTE.length));
     assert.equal(head.headers.get('etag'), '"x"');
@@ -228,12 +228,12 @@ describe('passed-through APIs', function () {
     upload.write('hello');
     upload.addTrailers([['x-sum', '5']]);
     upload.end();
-    const [told] = await once(upload, 'response');
-    const body = JSON.parse(Buffer.concat(await Array.fromAsync(told)).toString());
+    const [uploadAnswer] = await once(upload, 'response');
+    const body = JSON.parse(Buffer.concat(await Array.fromAsync(uploadAnswer)).toString());
     assert.deepEqual([body.size, body.trailers], [5, { 'x-sum': '5' }]);
   });
 
-  it('tell of errors without the credential', async () => {
+  it('pass errors on without the credential', async () => {
     const error = await get('/files/error');
     assert.equal(error.status, 400);
     assert.equal(error.headers.get('x-upstream-request-id'), 'req-1');
@@ -245,7 +245,7 @@ describe('passed-through APIs', function () {
     await assert.rejects(async () => (await get('/files/cut')).text());
   });
 
-  it('are for the keys that name them', async () => {
+  it('are for keys that list them only', async () => {
     const refused = await get('/batches');
     assert.equal(refused.status, 403);
     assert.match(await refused.text(), /passthrough_not_allowed/);
@@ -255,7 +255,7 @@ describe('passed-through APIs', function () {
     assert.equal(provider.seen.length, 0);
   });
 
-  it("take x-api-key as the client's credential where Anthropic's API is", async () => {
+  it("accept x-api-key as the client's key on Anthropic's paths only", async () => {
     const answered = await fetch(`${gateway.url}/messages`, {
       method: 'POST',
       headers: { 'x-api-key': CLIENT_KEY, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
@@ -270,7 +270,7 @@ describe('passed-through APIs', function () {
     assert.equal(elsewhere.status, 401);
   });
 
-  /** A WebSocket as far as its handshake. */
+  /** Opens a WebSocket and reads the head of the answer. */
   async function open(path: string, headers: Record<string, string>): Promise<{ head: string; socket: Socket }> {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -284,7 +284,7 @@ describe('passed-through APIs', function () {
     return { head, socket };
   }
 
-  it('connect WebSockets, a thousand at a time', async () => {
+  it('connect a thousand WebSockets at a time', async () => {
     const headers = {
       authorization: `Bearer ${CLIENT_KEY}`,
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
@@ -295,7 +295,7 @@ describe('passed-through APIs', function () {
       const { head, socket } = await open('/realtime?model=x', headers);
       assert.match(head, /^HTTP\/1\.1 101 /);
       assert.doesNotMatch(head, /set-cookie/i);
-      // A frame with a text, without the mask that clients use: it comes back as the provider's own.
+      // A text frame without a client's mask, so that the echo is a valid provider frame.
       const said = `\x81\x0ahello ${String(n).padStart(4)}`;
       socket.write(said, 'latin1');
       let heard = '';
@@ -310,19 +310,19 @@ describe('passed-through APIs', function () {
     for (const socket of [...provider.sockets]) if (!socket.destroyed) await once(socket, 'close');
   });
 
-  it('end WebSockets whose client has gone, whatever their provider does', async () => {
+  it('end WebSockets whose client disconnected, even if the provider does not close', async () => {
     const authorization = `Bearer ${CLIENT_KEY}`;
     const { socket } = await open('/realtime?model=deaf', { authorization });
     socket.end();
     await once(socket.resume(), 'close', { signal: AbortSignal.timeout(patience(2)) });
-    // One that has gone before its provider has answered.
+    // A client that closes before its provider answers.
     const early = connect({ port: Number(new URL(gateway.url).port), allowHalfOpen: true });
     const head = ['GET /v1/realtime?model=deaf HTTP/1.1', 'host: x', `authorization: ${authorization}`];
     early.end([...head, 'connection: upgrade', 'upgrade: websocket', '', ''].join('\r\n'));
     await once(early.resume(), 'close', { signal: AbortSignal.timeout(patience(2)) });
   });
 
-  it('refuse WebSockets like other calls, and other upgrades are none', async () => {
+  it('authorize WebSockets like other calls, and ignore other upgrades', async () => {
     const authorization = `Bearer ${CLIENT_KEY}`;
     assert.match((await open('/realtime', {})).head, /^HTTP\/1\.1 401 /);
     assert.match((await open('/files', { authorization })).head, /^HTTP\/1\.1 404 /);
@@ -334,7 +334,7 @@ describe('passed-through APIs', function () {
     );
   });
 
-  it('end where their key may no longer use them, and go on for others', async () => {
+  it('end WebSockets whose key loses the right, but not those of others', async () => {
     const kept = await open('/realtime', { authorization: `Bearer ${CLIENT_KEY}` });
     const ending = await Promise.all(ENDING.map((id) => open('/realtime', { authorization: `Bearer sk-${id}` })));
     const closed = Promise.all(ending.map(({ socket }) => once(socket.resume(), 'close')));
@@ -350,7 +350,7 @@ describe('passed-through APIs', function () {
     kept.socket.destroy();
   });
 
-  it('end with a gateway that stops', async () => {
+  it('end WebSockets when the gateway stops', async () => {
     await using stopping = await startProxyGateway({
       providers: { files: { url: provider.url } },
       passthrough: [{ path: '/v1/realtime', provider: 'files', websocket: true }],
@@ -367,7 +367,7 @@ describe('passed-through APIs', function () {
     await closed;
   });
 
-  it('leave models that are named in a body to their routes', async () => {
+  it('leave calls with a model in the body to its routes', async () => {
     const answered = await send(gateway, '/images/edits', { body: chat() });
     assert.equal(answered.status, 200);
     assert.match(JSON.parse(await answered.text()).digest, /^[0-9a-f]{64}$/);

@@ -10,7 +10,7 @@ const bodyOf = (content: string, fields: object = {}) => ({
   ...fields,
 });
 
-describe('the Async interface', () => {
+describe('/v1/async', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway();
@@ -29,7 +29,7 @@ describe('the Async interface', () => {
       return found.status === 'CREATED' || found.status === 'IN_PROGRESS' ? undefined : found;
     });
 
-  it('201 with the id, CREATED, the time and the model', async () => {
+  it('answers 201 with id, status CREATED, created_at and model', async () => {
     const { status, json } = await send(gateway, 'POST /v1/async', { body: bodyOf('hello') });
     assert.equal(status, 201);
     assert.match(String(json.id), /^task_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -38,26 +38,26 @@ describe('the Async interface', () => {
     assert.deepEqual([json.status, json.model], ['CREATED', 'deep']);
   });
 
-  it('stream is ignored', async () => {
+  it('ignores stream', async () => {
     const id = await create('hello', { body: bodyOf('hello', { stream: true }) });
     assert.equal((await ended(id)).status, 'COMPLETED');
   });
 
-  it('a completed task has the whole chat completion and its times', async () => {
+  it('returns a completed task with the chat completion and its times', async () => {
     const done = await ended(await create('hello'));
     assert.equal(done.status, 'COMPLETED');
     assert.equal(chatCompletion.parse(done.result).choices[0]?.message.content, 'You said: hello');
     assert.ok(done.started_at && done.completed_at && !done.cancelled_at);
   });
 
-  it('a failed task has its error, and no result', async () => {
+  it('returns a failed task with its error and no result', async () => {
     const failed = await ended(await create('fail'));
     assert.equal(failed.status, 'FAILED');
     assert.equal(failed.error?.code, 'upstream_error');
     assert.equal(failed.result, undefined);
   });
 
-  it('a task of a proxy model is one call with the body as it came', async () => {
+  it("runs a proxy model's task as one call with the body unchanged", async () => {
     const raw = '{"model":"gpt","messages":[{"role":"user","content":"a"}],"seed":12345678901234567890}';
     const answer = await send(gateway, 'POST /v1/async', { raw });
     assert.equal(answer.status, 201, answer.text);
@@ -75,7 +75,7 @@ describe('the Async interface', () => {
     [[], 'invalid_parameter'],
     ['hello', 'invalid_parameter'],
   ] as const) {
-    it(`messages: ${JSON.stringify(messages)} is refused for both kinds of model`, async () => {
+    it(`refuses messages: ${JSON.stringify(messages)} for both kinds of model`, async () => {
       for (const model of ['deep', 'gpt']) {
         const answer = await send(gateway, 'POST /v1/async', { body: { model, messages } });
         assertRefused(answer, { status: 400, code, param: 'messages' });
@@ -83,7 +83,7 @@ describe('the Async interface', () => {
     });
   }
 
-  it('cancels what is running, and says so again', async () => {
+  it('cancels a running task, and returns the same answer when repeated', async () => {
     const id = await create('wait');
     const first = await send(gateway, `POST /v1/async/${id}/cancel`);
     const cancelled = taskEntry.parse(first.json);
@@ -93,7 +93,7 @@ describe('the Async interface', () => {
     assert.equal((await get(id)).status, 'CANCELLED');
   });
 
-  it('leaves what has ended, with its true status', async () => {
+  it('leaves an ended task unchanged when it is cancelled', async () => {
     for (const [content, status] of [
       ['hello', 'COMPLETED'],
       ['fail', 'FAILED'],
@@ -105,14 +105,14 @@ describe('the Async interface', () => {
     }
   });
 
-  it('reads a response by its other name', async () => {
+  it('finds a response by its task_ id', async () => {
     const body = { model: 'deep', input: 'hello', stream: false };
     const response = await send(gateway, 'POST /v1/responses', { body });
     const found = await get(String(response.json.id).replace('resp_', 'task_'));
     assert.equal(found.status, 'COMPLETED');
   });
 
-  it('deletes', async () => {
+  it('deletes a task', async () => {
     const id = await create('wait');
     assert.deepEqual((await send(gateway, `DELETE /v1/async/${id}`)).json, { id, deleted: true });
     assertRefused(await send(gateway, `GET /v1/async/${id}`), { status: 404, code: 'not_found' });
@@ -140,11 +140,11 @@ describe('GET /v1/async', () => {
     return { ids: tasks.map(({ id }) => id), more: json.has_more, keys: Object.keys(json) };
   };
 
-  it('lists the own tasks, newest first', async () => {
+  it("lists the user's tasks, newest first", async () => {
     assert.deepEqual(await list(''), { ids, more: false, keys: ['tasks', 'has_more'] });
   });
 
-  it('goes by pages and filters', async () => {
+  it('pages and filters by status', async () => {
     assert.deepEqual(await list('?limit=5'), { ids: ids.slice(0, 5), more: true, keys: ['tasks', 'has_more'] });
     assert.deepEqual((await list(`?limit=1000&after=${ids[4]}`)).ids, ids.slice(5));
     const failed = await until(async () => {
@@ -160,7 +160,7 @@ describe('GET /v1/async', () => {
     ['status=completed', 'status'],
     ['after=task_00000000-0000-4000-8000-000000000000', 'after'],
   ] as const) {
-    it(`${query} is refused`, async () => {
+    it(`refuses ${query}`, async () => {
       assertRefused(await send(gateway, `GET /v1/async?${query}`), { status: 400, code: 'invalid_parameter', param });
     });
   }

@@ -14,8 +14,8 @@ import {
 } from '../support/scripted-provider.ts';
 
 /**
- * What items of the input set for all that follows them (docs/api.md, "Tools and settings in the input"): tools, as Codex
- * sends all of its own, and the effort and form of answers, as AI SDK and LangChain do.
+ * Input items that set tools, effort or format for everything after them (docs/api.md, "Tools and settings in the
+ * input"): Codex sends all of its tools like this; AI SDK and LangChain the effort and format of answers.
  */
 
 const tool = (name: string, more: object = {}) => ({
@@ -29,8 +29,8 @@ const tool = (name: string, more: object = {}) => ({
 const additional = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools });
 const said = (content: string) => ({ role: 'user', content });
 
-/** Calls what it is asked to, if that is on offer. */
-function obeys({ body }: ProviderRequest): Script {
+/** Calls the tool that the messages ask for, if it is offered. */
+function callsRequestedTool({ body }: ProviderRequest): Script {
   const asked = /CALL ([\w.]+)/.exec(JSON.stringify(body.messages))?.[1];
   const isAnswered = body.messages?.some(({ role }) => role === 'tool');
   const call = offered(body.tools).find((name) => name.replace('__', '.') === asked);
@@ -49,12 +49,12 @@ const items = z.object({
 });
 const counted = z.object({ input_tokens: z.int() });
 
-describe('items of the input that hold for all that follows', () => {
+describe('input items with tools and settings', () => {
   let provider: ScriptedProvider;
   let gateway: Gateway;
 
   before(async () => {
-    provider = await startScriptedProvider({ respond: obeys });
+    provider = await startScriptedProvider({ respond: callsRequestedTool });
     const routes = [{ provider: 'only', model: 'm' }];
     const config = configSchema.parse({
       server: { port: 0 },
@@ -83,7 +83,7 @@ describe('items of the input that hold for all that follows', () => {
   const sent = () => provider.requests.at(-1)?.body ?? {};
   const outputOf = ({ json }: Received) => items.parse(json).output;
 
-  it('offer tools beside those of the request, in the response and in those behind it', async () => {
+  it("offer tools in addition to the request's, in this response and those that follow it", async () => {
     const first = await respond({ tools: [tool('own')], input: [additional(tool('f'), tool('g')), said('Hi')] });
     assert.deepEqual(offered(sent().tools), ['own', 'f', 'g']);
     const second = await respond({ previous_response_id: first.json.id, input: 'And then?' });
@@ -96,21 +96,21 @@ describe('items of the input that hold for all that follows', () => {
       outputOf(third).map(({ type, name }) => [type, name]),
       [['function_call', 'h']],
     );
-    // What comes again is one tool, also where the input is sent as a whole.
+    // A repeated tool is offered once, even if the input is sent as a whole.
     await respond({ input: [additional(tool('f')), said('Hi'), additional(tool('f')), said('And then?')] });
     assert.deepEqual(offered(sent().tools), ['f']);
   });
 
-  it('offer tools in a conversation, and may be chosen from', async () => {
+  it('offer tools in a conversation, which tool_choice may name', async () => {
     const created = await post({ model: undefined, items: [additional(tool('f'))] }, '/v1/conversations');
     await respond({ conversation: created.json.id, input: 'Hi', tool_choice: { type: 'function', name: 'f' } });
     assert.deepEqual(sent().tool_choice, { type: 'function', function: { name: 'f' } });
-    // There need not be anything new to say.
+    // New input is not required.
     await respond({ conversation: created.json.id });
     assert.deepEqual(offered(sent().tools), ['f']);
   });
 
-  it('offer custom tools in a namespace, which are called and answered by both names', async () => {
+  it('offer custom tools in a namespace, which are called and answered with both names', async () => {
     const tools = [
       { type: 'namespace', name: 'functions', description: '', tools: [{ type: 'custom', name: 'exec' }] },
     ];
@@ -133,7 +133,7 @@ describe('items of the input that hold for all that follows', () => {
     }
   });
 
-  it('offer functions to research models, and count', async () => {
+  it('offer functions to research models, and count as input tokens', async () => {
     const input = [additional(tool('ask_desk')), said('CALL ask_desk')];
     const answer = await respond({ model: 'deep', input });
     assert.deepEqual(
@@ -153,18 +153,18 @@ describe('items of the input that hold for all that follows', () => {
     assert.ok((await count(input)) > (await count([said('CALL ask_desk')])) + 20);
   });
 
-  it('are counted as their provider is sent them, in the chain, a conversation and the input', async () => {
+  it('are counted by input_tokens just as usage reports them', async () => {
     const group = (...tools: object[]) => ({ type: 'namespace', name: 'n', description: 'Some.', tools });
     const form = { type: 'json_schema', name: 'said', schema: { type: 'object', properties: { said: {} } } };
     const opening = [additional(tool('f'), tool('g'), group(tool('a'))), said('Hi')];
     const first = await respond({ input: opening });
     const items = [{ type: 'configuration_update', text: { format: form } }, ...opening];
-    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
+    const thread = await send(gateway, 'POST /v1/conversations', { body: { items } });
     for (const body of [
       { input: opening, tools: [tool('f'), tool('own'), group(tool('a'), tool('b'))] },
       { input: [additional(tool('g'), tool('h')), said('Go on')], previous_response_id: first.json.id },
       { input: 'Go on', tools: [tool('f')], instructions: 'Be brief.', previous_response_id: first.json.id },
-      { input: [said('Go on')], conversation: begun.json.id },
+      { input: [said('Go on')], conversation: thread.json.id },
       { input: 'Go on', text: { format: form } },
     ]) {
       const count = counted.parse((await post(body, '/v1/responses/input_tokens')).json);
@@ -177,7 +177,7 @@ describe('items of the input that hold for all that follows', () => {
     assert.ok((await count({ input: 'Go on', previous_response_id: first.json.id })) > alone + 60);
   });
 
-  it('name what of tools is not acted on, and refuse what cannot be carried, by its place', async () => {
+  it('list ignored tool fields by position, and refuse tools that cannot be offered', async () => {
     const more = { async: true, allowed_callers: ['direct'], output_schema: {} };
     const group = { type: 'namespace', name: 'n', description: '', tools: [tool('f', more)] };
     const { headers } = await respond({
@@ -205,12 +205,12 @@ describe('items of the input that hold for all that follows', () => {
     }
   });
 
-  it('change the effort and the form of what follows, until they are changed again', async () => {
+  it('change reasoning effort and text format until they are changed again', async () => {
     const update = (more: object) => ({ type: 'configuration_update', ...more });
     const asked = { reasoning: { effort: 'low' } };
     const first = await respond({ ...asked, input: [update({ reasoning: { effort: 'high' } }), said('Hi')] });
     assert.equal(sent().reasoning_effort, 'high');
-    // The response tells what the request holds to as a whole.
+    // The response shows the settings of the request.
     assert.deepEqual(first.json.reasoning, { effort: 'low', summary: null });
     const form = update({ text: { format: { type: 'json_object' } } });
     const second = await respond({ ...asked, previous_response_id: first.json.id, input: [form, said('Hi')] });
@@ -218,8 +218,8 @@ describe('items of the input that hold for all that follows', () => {
     const last = [update({ reasoning: { effort: 'medium' }, text: { format: { type: 'text' } } }), said('Hi')];
     await respond({ ...asked, previous_response_id: second.json.id, input: last });
     assert.deepEqual([sent().reasoning_effort, sent().response_format], ['medium', undefined]);
-    const told = await respond({ model: 'deep', input: [form, said('Hi')] });
-    assert.deepEqual(JSON.parse(`${told.json.output_text}`), { said: 'Done.' });
+    const answer = await respond({ model: 'deep', input: [form, said('Hi')] });
+    assert.deepEqual(JSON.parse(`${answer.json.output_text}`), { said: 'Done.' });
     assertRefused(await post({ model: 'deep', input: [update({ reasoning: { effort: 'utmost' } }), said('Hi')] }), {
       status: 400,
       code: 'invalid_parameter',
@@ -227,7 +227,7 @@ describe('items of the input that hold for all that follows', () => {
     });
   });
 
-  it('offer what the client found, where it makes the searches itself', async () => {
+  it('offer the tools that a client-side tool_search found', async () => {
     const search = { type: 'tool_search', execution: 'client', description: 'Finds tools.' };
     const first = await respond({ tools: [search], input: 'CALL tool_search' });
     assert.equal(first.headers.get('x-ignored-parameters'), null);
@@ -249,7 +249,7 @@ describe('items of the input that hold for all that follows', () => {
     assertRefused(refused, { status: 400, code: 'unsupported_parameter', param: 'tools' });
   });
 
-  it('are so many at most, in an input, a chain and a conversation', async () => {
+  it('are limited in number, in an input, a chain and a conversation', async () => {
     const some = (from: string) => Array.from({ length: 120 }, (_, n) => tool(`${from}${n}`));
     const many = (from: string) => Array.from({ length: 8 }, (_, n) => additional(...some(`${from}${n}_`)));
     const refusal = { status: 400, code: 'invalid_parameter' };
@@ -264,7 +264,7 @@ describe('items of the input that hold for all that follows', () => {
       const refused = await post({ model, conversation: json.id, input: 'Hi' });
       assertRefused(refused, { ...refusal, param: 'conversation' });
     }
-    // Nothing else of it is looked at, which would cost much: neither here is the file that is not there.
+    // The limit is checked before anything expensive: the unknown file is not looked up.
     const input = [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-none' }] }];
     for (const model of ['plain', 'deep']) {
       const refused = await post({ model, conversation: json.id, input }, '/v1/responses/input_tokens');
@@ -272,7 +272,7 @@ describe('items of the input that hold for all that follows', () => {
     }
   });
 
-  it('ask no model where a cache is to be prepared, and keep the input', async () => {
+  it('are stored without calling the model if prompt_cache_options.prewarm is set', async () => {
     const before = provider.requests.length;
     const input = [additional(tool('f')), said('A long text.')];
     const first = await respond({ input, prompt_cache_options: { prewarm: true } });
@@ -285,7 +285,7 @@ describe('items of the input that hold for all that follows', () => {
     );
   });
 
-  it('tell what agents and programs of other services did', async () => {
+  it('show the model what agents and programs of other services did', async () => {
     const encrypted = (text: string) => ({ type: 'encrypted_content', encrypted_content: text });
     await respond({
       input: [
@@ -306,8 +306,8 @@ describe('items of the input that hold for all that follows', () => {
         said('Go on.'),
       ],
     });
-    const told = JSON.stringify(sent().messages);
-    assert.match(told, /Message from \/root to \/a:.*Task:.*Count the sheep\..*count\(\).*42.*wait.*Go on\./s);
-    assert.doesNotMatch(told, /data:|gAAAA|encrypted/);
+    const text = JSON.stringify(sent().messages);
+    assert.match(text, /Message from \/root to \/a:.*Task:.*Count the sheep\..*count\(\).*42.*wait.*Go on\./s);
+    assert.doesNotMatch(text, /data:|gAAAA|encrypted/);
   });
 });

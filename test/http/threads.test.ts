@@ -9,21 +9,21 @@ const call = (id: string, name: string, args: string) => ({
   function: { name, arguments: args },
 });
 
-describe('a thread that began elsewhere', () => {
+describe('a thread from another service', () => {
   let gateway: ResearchGateway;
   before(async () => {
     gateway = await openResearchGateway({ model: (request) => ({ text: request.research ? 'Ready.' : 'An answer.' }) });
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  /** What the model saw of the thread, without instructions; and what the header says was dropped. */
+  /** The thread as the model saw it, without instructions, and the x-ignored-parameters header. */
   async function seenOf(path: string, body: object) {
     const from = gateway.seen.length;
     const answer = await send(gateway, `POST ${path}`, { body: { model: 'deep', stream: false, ...body } });
     assert.equal(answer.status, 200, answer.text);
     const messages = gateway.seen[from]?.messages.filter(({ role }) => role !== 'system') ?? [];
     return {
-      // Fences have names of their own, so that nobody can close them.
+      // Fences have random names, so that no content can close them.
       text: messages
         .map(({ role, content }) => `${role}: ${content}`)
         .join('\n')
@@ -32,7 +32,7 @@ describe('a thread that began elsewhere', () => {
     };
   }
 
-  it('of chat completions: tool calls and their results become context, fenced as data', async () => {
+  it('of chat completions has its tool calls and results passed on as fenced data', async () => {
     const { text, ignored } = await seenOf('/v1/chat/completions', {
       messages: [
         user('What is the weather in Paris?'),
@@ -56,10 +56,10 @@ describe('a thread that began elsewhere', () => {
     );
     assert.match(text, /time: .*Result: <tool_result>\nnoon\n/s);
     assert.match(text, /I cannot say\..*\(Earlier tool result\) <tool_result>\nleft over/s);
-    assert.equal(text.match(/Rain\./g)?.length, 1, 'a result is told once');
+    assert.equal(text.match(/Rain\./g)?.length, 1, 'a result appears once');
   });
 
-  it('of Responses: items of OpenAI become context, or are dropped where they say nothing', async () => {
+  it('of Responses has OpenAI items passed on as context, or dropped if they are empty', async () => {
     const { text, ignored } = await seenOf('/v1/responses', {
       input: [
         user('Compare tea and coffee.'),
@@ -95,7 +95,7 @@ describe('a thread that began elsewhere', () => {
     assert.doesNotMatch(text, /gAAAA|aGVsbG8/);
   });
 
-  it('with function tools that nothing may call: they are named, and the answer is written', async () => {
+  it('with function tools and tool_choice none is answered, and the tools are listed as ignored', async () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: {} }];
     const response = await seenOf('/v1/responses', { input: 'Say hello.', tools, tool_choice: 'none' });
     assert.equal(response.ignored, 'tools[1]');
@@ -107,7 +107,7 @@ describe('a thread that began elsewhere', () => {
     assert.equal(chat.ignored, 'tools[0]');
   });
 
-  it('is listed with an id for each item, by which it can be paged', async () => {
+  it('is listed with an id for each item, which works as a cursor', async () => {
     const input = [
       user('Go on.'),
       { type: 'function_call', call_id: 'c1', name: 'lookup', arguments: '{}' },

@@ -15,7 +15,7 @@ import {
 import { startWebServer } from '../support/web-server.ts';
 
 const KEY = 'sk-of-the-attacker';
-/** What any step of the event loop may take, in milliseconds of its own time. */
+/** The longest that a step of the event loop may take, in milliseconds of CPU time. */
 const MAX_STEP_MS = 200;
 
 const fill = (item: string, bytes: number) => item.repeat(Math.floor(bytes / item.length));
@@ -24,25 +24,31 @@ const calls = (count: number, of: (at: number) => { id: string; name: string; ar
   turn({ toolCalls: Array.from({ length: count }, (_, at) => of(at)) });
 const queries = (inner: string) => `{"queries":[${inner}]}`;
 
-/** Calls that a model is made to write. */
+/** Hostile tool calls of a model. */
 const CALLS: [name: string, script: () => Script][] = [
-  ['arguments of depth', () => call('web_search', queries(`${'['.repeat(100_000)}${']'.repeat(100_000)}`))],
-  ['arguments that only open', () => call('s.t', `{"a":${'['.repeat(200_000)}`)],
-  ['arguments of objects', () => call('web_search', queries(`${fill('{},', 2e6)}{}`))],
-  ['arguments of numbers', () => call('web_search', queries(`${fill('1,', 2e6)}1`))],
-  ['arguments of members', () => call('s.t', `{${Array.from({ length: 100_000 }, (_, n) => `"k${n}":1`).join()}}`)],
+  ['deeply nested arguments', () => call('web_search', queries(`${'['.repeat(100_000)}${']'.repeat(100_000)}`))],
+  ['arguments of opening brackets only', () => call('s.t', `{"a":${'['.repeat(200_000)}`)],
+  ['arguments of many objects', () => call('web_search', queries(`${fill('{},', 2e6)}{}`))],
+  ['arguments of many numbers', () => call('web_search', queries(`${fill('1,', 2e6)}1`))],
+  [
+    'arguments of many members',
+    () => call('s.t', `{${Array.from({ length: 100_000 }, (_, n) => `"k${n}":1`).join()}}`),
+  ],
   ['a long argument', () => call('web_search', queries(`"${'a '.repeat(1e6)}"`))],
   ['an argument of combining marks', () => call('s.t', `{"a":"${'a\u0301\u0323'.repeat(150_000)}"}`)],
-  ['arguments to repair', () => call('web_search', `{"queries":[${fill('"a" "b" ', 1e6)}`)],
+  ['long arguments that need repair', () => call('web_search', `{"queries":[${fill('"a" "b" ', 1e6)}`)],
   [
     'five thousand calls',
     () => calls(5000, (at) => ({ id: `c${at}`, name: 'web_search', arguments: queries(`"${at}"`) })),
   ],
-  ['calls of one id', () => calls(2000, (at) => ({ id: 'c', name: `unknown_${at}`, arguments: '{}' }))],
+  [
+    'two thousand calls with the same id',
+    () => calls(2000, (at) => ({ id: 'c', name: `unknown_${at}`, arguments: '{}' })),
+  ],
   ['a long id', () => call('web_search', queries('"a"'), 'c'.repeat(2_000_000))],
   ['a long name', () => call('w'.repeat(2_000_000), '{}')],
   [
-    'arguments in fifty thousand frames',
+    'arguments in fifty thousand SSE events',
     () =>
       frames([
         chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'web_search', arguments: '{"queries":["' } }] }),
@@ -60,15 +66,15 @@ const json =
     return undefined;
   };
 
-/** Answers of an MCP server. */
+/** Hostile results of an MCP server. */
 const RESULTS: [name: string, call: ScriptedCall][] = [
-  ['objects', json(() => `"content":[],"structuredContent":{"a":[${fill('{},', 5e6)}{}]}`)],
-  ['numbers', json(() => `"content":[],"structuredContent":{"a":[${fill('1,', 5e6)}1]}`)],
-  ['parts', json(() => `"content":[${fill('{"type":"text","text":"x"},', 5e6)}{"type":"text","text":"x"}]`)],
-  ['depth', json(() => `"content":[],"structuredContent":{"a":${'['.repeat(1e5)}${']'.repeat(1e5)}}`)],
+  ['many objects', json(() => `"content":[],"structuredContent":{"a":[${fill('{},', 5e6)}{}]}`)],
+  ['many numbers', json(() => `"content":[],"structuredContent":{"a":[${fill('1,', 5e6)}1]}`)],
+  ['many parts', json(() => `"content":[${fill('{"type":"text","text":"x"},', 5e6)}{"type":"text","text":"x"}]`)],
+  ['deep nesting', json(() => `"content":[],"structuredContent":{"a":${'['.repeat(1e5)}${']'.repeat(1e5)}}`)],
   ['a long text', json(() => `"content":[{"type":"text","text":"${'a\u0301 '.repeat(1e6)}"}]`)],
   [
-    'thirty thousand questions of its own',
+    'thirty thousand requests of its own',
     ({ id, response }) => {
       const ask = (n: number) => `data: {"jsonrpc":"2.0","id":"q${n}","method":"ping"}\n\n`;
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -87,18 +93,18 @@ const RESULTS: [name: string, call: ScriptedCall][] = [
   ],
 ];
 
-/** Answers of a search service. */
+/** Hostile answers of a search service. */
 const ANSWERS: [name: string, body: () => string][] = [
-  ['hits', () => `{"results":[${fill('{"url":"https://a.example/1","title":"a","content":"b"},', 8e6)}{}]}`],
+  ['many hits', () => `{"results":[${fill('{"url":"https://a.example/1","title":"a","content":"b"},', 8e6)}{}]}`],
   [
     'a long hit',
     () => JSON.stringify({ results: [{ url: 'https://a.example', title: 'a', content: '&lt;<b>'.repeat(1e6) }] }),
   ],
-  // One that is not read comes last: it is not asked again for a while.
-  ['objects', () => `{"results":[${fill('{},', 9e6)}{}]}`],
+  // Last, because it fails: the service is then paused for a while.
+  ['many objects', () => `{"results":[${fill('{},', 9e6)}{}]}`],
 ];
 
-describe('a gateway whose models and tools are hostile', () => {
+describe('a gateway with hostile models and tools', () => {
   const stack = new AsyncDisposableStack();
   let gateway: GatewayProcess;
   let provider: ScriptedProvider;
@@ -139,7 +145,7 @@ describe('a gateway whose models and tools are hostile', () => {
   });
   after(() => stack.disposeAsync());
 
-  /** A run whose first turn is `script`; gives the longest step of the gateway meanwhile. */
+  /** A run whose first turn is `script`. Returns the gateway's longest step during it, in milliseconds. */
   async function research(script: Script): Promise<number> {
     provider.respond = (request) => {
       const isFirst = !request.body.messages?.some(({ role }) => role === 'tool');
@@ -163,20 +169,20 @@ describe('a gateway whose models and tools are hostile', () => {
   }
 
   for (const [name, script] of CALLS) {
-    it(`goes on with a model that calls tools with ${name}`, () => survives(script()));
+    it(`stays responsive when a model makes calls with ${name}`, () => survives(script()));
   }
   for (const [name, made] of RESULTS) {
-    it(`goes on with an MCP server that answers ${name}`, async () => {
+    it(`stays responsive when an MCP server returns ${name}`, async () => {
       onCall = made;
       await survives(call('s.t', '{}'));
     });
   }
   for (const some of ANSWERS) {
-    it(`goes on with a search service that answers ${some[0]}`, async () => {
+    it(`stays responsive when a search service returns ${some[0]}`, async () => {
       answer = some;
       const before = searches;
       await survives(call('web_search', queries(`"${some[0]}"`)));
-      assert.ok(searches > before, 'it was asked');
+      assert.ok(searches > before, 'the service was called');
     });
   }
 });

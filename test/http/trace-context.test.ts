@@ -37,8 +37,8 @@ async function startProvider(): Promise<ScriptedProvider> {
   });
 }
 
-describe("the trace of a client's request", () => {
-  it('goes on with every turn of a run, whatever interface it came by', async () => {
+describe("a client's trace context", () => {
+  it('is sent with every turn of a run, on any interface', async () => {
     await using provider = await startProvider();
     await using gateway = await startProxyGateway({ providers: { only: { url: provider.url } } });
     const research = { model: 'deep', input: 'Why?' };
@@ -60,7 +60,7 @@ describe("the trace of a client's request", () => {
     }
   });
 
-  it('goes on to the MCP servers of the request', async () => {
+  it('is sent to the MCP servers of the request', async () => {
     await using provider = await startProvider();
     await using server = await startScriptedMcpServer({ tools: {} });
     await using gateway = await startProxyGateway({
@@ -77,7 +77,7 @@ describe("the trace of a client's request", () => {
     }
   });
 
-  it('goes on to a tool of a configured MCP server, whose connection all runs share', async () => {
+  it('is sent to configured MCP servers, although runs share their connections', async () => {
     const seen: unknown[] = [];
     const look = {
       call: ({ request }: { request: IncomingMessage }) => {
@@ -109,7 +109,7 @@ describe("the trace of a client's request", () => {
     assert.deepEqual(seen, [TRACE.traceparent, other.traceparent]);
   });
 
-  it('goes on only where it is one', async () => {
+  it('is dropped if it is invalid', async () => {
     await using provider = await startProvider();
     await using gateway = await startProxyGateway({ providers: { only: { url: provider.url } } });
     const { tracestate } = TRACE;
@@ -132,8 +132,8 @@ describe("the trace of a client's request", () => {
     }
   });
 
-  /** A run that one gateway begins and another one ends, which knows of it what is stored. */
-  async function goesOn(storeUrl: string): Promise<void> {
+  /** Starts a run on one gateway and finishes it on another, which only knows what is stored. */
+  async function survivesTakeover(storeUrl: string): Promise<void> {
     await using provider = await startScriptedProvider({ respond: () => hang() });
     const options = { providers: { only: { url: provider.url } }, storeUrl };
     {
@@ -147,17 +147,17 @@ describe("the trace of a client's request", () => {
     assert.deepEqual(traceIn(await provider.waitForRequest(2)), TRACE);
   }
 
-  it('goes on with a run that another process takes over (SQLite)', async () => {
+  it('survives when another process takes over the run (SQLite)', async () => {
     await using folder = await storeFolder();
-    await goesOn(folder.url);
+    await survivesTakeover(folder.url);
   });
 
-  describe('over Redis', () => {
+  describe('in Redis', () => {
     let redis: RedisServer;
     before(async function () {
       redis = await redisOrSkip(this);
     });
     after(() => redis?.[Symbol.asyncDispose]());
-    it('goes on with a run that another process takes over', () => goesOn(redis.url));
+    it('survives when another process takes over the run', () => survivesTakeover(redis.url));
   });
 });

@@ -16,7 +16,7 @@ const KEYS = [
   { id: 'other-boss', secret: 'sk-other', admin: true },
 ];
 
-/** What a request and a prompt have in common: who says what, and what is called. */
+/** What a request and a prompt have in common: roles, texts and tool calls. */
 const asSent = ({ body }: ProviderRequest) =>
   (body.messages ?? []).map(({ role, content, tool_calls }) => ({
     role,
@@ -28,7 +28,7 @@ const asSent = ({ body }: ProviderRequest) =>
   }));
 const asShown = ({ messages }: TurnPrompt) => messages.map(({ role, text, calls }) => ({ role, text, calls }));
 
-describe('the prompt of a turn', () => {
+describe('GET /admin/responses/:id/turns/:turn', () => {
   const stack = new AsyncDisposableStack();
   let open: ResearchGateway;
   let closed: ResearchGateway;
@@ -55,7 +55,7 @@ describe('the prompt of a turn', () => {
   };
 
   for (const lanes of [1, 3]) {
-    it(`is what the provider got, in ${lanes === 1 ? 'research and the answer' : 'lanes and behind them'}`, async () => {
+    it(`returns what the provider got ${lanes === 1 ? 'without lanes' : 'in lanes and after them'}`, async () => {
       const before = open.provider.requests.length;
       const { id } = await open.respond({ input: 'Tell me all of the lake.', research: { lanes } });
       const prompts = await promptsOf(open, id);
@@ -69,7 +69,7 @@ describe('the prompt of a turn', () => {
     });
   }
 
-  it('says nothing of what was said unless contents may be seen', async () => {
+  it('omits texts unless telemetry.contents is set', async () => {
     const { id } = await closed.respond({ input: 'Tell me all of the lake.' });
     const prompts = await promptsOf(closed, id);
     const [first] = prompts;
@@ -81,7 +81,7 @@ describe('the prompt of a turn', () => {
     assert.ok(!/lake|research/i.test(JSON.stringify(prompts.map(({ messages }) => messages))));
   });
 
-  it('is for admins of the same user alone, and says which turns there are', async () => {
+  it('is for admins of the same user only, and answers 404 for unknown turns', async () => {
     const { id } = await open.respond({ input: 'Tell me all of the lake.' });
     const target = (turn: string) => `GET /admin/responses/${id}/turns/${turn}`;
     const unknown = { status: 404, code: 'not_found' } as const;

@@ -19,7 +19,7 @@ describe('a path below a known resource', () => {
     `POST /v1/responses/resp_${SOME}/compact`,
     `POST /v1/async/task_${SOME}/result`,
   ]) {
-    it(`${target} is an unknown path, and says which`, async () => {
+    it(`${target}: 404, naming the path`, async () => {
       for (const body of [{ model: 'deep', input: 'hello' }, {}, { model: 'no such model' }]) {
         const answer = await send(gateway, target, { body });
         assertRefused(answer, { status: 404, code: 'not_found' });
@@ -38,14 +38,14 @@ describe('a path below a known resource', () => {
     ['DELETE /v1/models', 'GET, HEAD'],
     [`GET /v1/responses/resp_${SOME}/cancel`, 'POST'],
   ] as const) {
-    it(`${target} is a method that is not possible`, async () => {
+    it(`${target}: 405 with an allow header`, async () => {
       const answer = await send(gateway, target, target.startsWith('GET') ? {} : { body: { model: 'deep' } });
       assertRefused(answer, { status: 405, code: 'method_not_allowed' });
       assert.equal(answer.headers.get('allow'), allow);
     });
   }
 
-  it('goes to the provider of a model that declares it', async () => {
+  it('POST /v1/responses/compact: forwarded if the model declares the Responses API', async () => {
     gateway.calls.length = 0;
     const answer = await send(gateway, 'POST /v1/responses/compact', { body: { model: 'gpt', input: 'hello' } });
     assert.equal(answer.status, 200, answer.text);
@@ -55,7 +55,7 @@ describe('a path below a known resource', () => {
     );
   });
 
-  it('says how ids begin where one begins otherwise', async () => {
+  it('an id with a wrong prefix: 404, naming the right prefix', async () => {
     for (const [target, prefix] of [
       ['GET /v1/responses/nope', 'resp_'],
       [`GET /v1/responses/task_${SOME}`, 'resp_'],

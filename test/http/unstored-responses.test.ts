@@ -19,7 +19,7 @@ describe('a response with store: false', () => {
       headers,
     });
 
-  it('is answered whole, streamed or not, and then found nowhere', async () => {
+  it('is answered completely, streamed or not, and cannot be found afterwards', async () => {
     const whole = responseIn(await ask());
     assert.deepEqual([whole.store, whole.output_text], [false, 'You said: hello']);
     const streamed = eventsIn(await ask({ stream: true, input: 'long 50' }));
@@ -46,7 +46,7 @@ describe('a response with store: false', () => {
     assert.deepEqual(json.data, []);
   });
 
-  it('is there for its own user while it runs, and its readers see its end', async () => {
+  it('can be read by its user while it runs, to its end', async () => {
     const body = JSON.stringify({ model: 'deep', input: 'wait', store: false });
     const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'application/json' };
     const first = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers, body });
@@ -63,7 +63,7 @@ describe('a response with store: false', () => {
     assertRefused(await send(gateway, `GET /v1/responses/${id}`), NOT_FOUND);
   });
 
-  it('answers a retry of its client, and goes when that is no longer known', async () => {
+  it("answers a client's retry, and is kept only as long as that", async () => {
     const first = responseIn(await ask({ input: 'once' }));
     const again = await ask({ input: 'once' }, { 'x-stainless-retry-count': '1' });
     assert.equal(again.headers.get('idempotent-replayed'), 'true');
@@ -73,7 +73,7 @@ describe('a response with store: false', () => {
     assert.ok(keptMs >= 120_000 && keptMs < 125_000, `${keptMs}`);
   });
 
-  it('cannot be in the background, nor in a conversation', async () => {
+  it('cannot be combined with background or a conversation', async () => {
     const refused = { status: 400, code: 'conflicting_parameters', param: 'store' };
     assertRefused(await ask({ background: true, stream: undefined }), refused);
     const { json } = await send(gateway, 'POST /v1/conversations', { body: {} });

@@ -19,13 +19,13 @@ import {
 } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
-/** Cheap enough that a call costs less than a millionth, and odd, so that nothing adds up by chance. */
+/** So cheap that some calls cost less than a millionth, and odd, so that sums do not match by chance. */
 const PRICE = { input: 0.0137, cached_input: 0.0029, output: 0.0611 };
 const LIMITS = { tokens_per_day: 10_000_000, cost_per_day: 100, cost_per_month: 1000 };
 const SMALL_KEY = 'sk-small-key-of-the-gateway';
-/** What limits count in, in `server.currency`. */
+/** The unit of cost limits, in `server.currency`. */
 const MILLIONTH = 1e-6;
-/** What is less than one is not counted yet; usage is kept in billionths, each call rounded. */
+/** Limits may lag by less than one unit; usage is stored in billionths, rounded for each call. */
 const BELOW = 1.05 * MILLIONTH;
 
 interface Row {
@@ -42,7 +42,7 @@ interface Row {
 
 const sum = (rows: readonly Row[], of: (row: Row) => number) => rows.reduce((all, row) => all + of(row), 0);
 
-/** The store of each backend, by its URL. */
+/** Starts the store of each backend and returns its URL. */
 const BACKENDS: Record<string, (test: Context, stack: AsyncDisposableStack) => Promise<string>> = {
   async SQLite(_, stack) {
     const folder = await mkdtemp(join(tmpdir(), 'usage-'));
@@ -53,13 +53,13 @@ const BACKENDS: Record<string, (test: Context, stack: AsyncDisposableStack) => P
 };
 
 for (const [backend, open] of Object.entries(BACKENDS)) {
-  describe(`what is used, over ${backend}`, function () {
-    // Redis is started.
+  describe(`usage in ${backend}`, function () {
+    // Redis has to start.
     this.timeout(patience(20));
     const stack = new AsyncDisposableStack();
     let provider: ScriptedProvider;
     let gateway: ProxyGateway;
-    /** Calls that were counted, by what became of them. */
+    /** How many requests and errors should have been counted. */
     const expected = { requests: 0, errors: 0 };
 
     before(async function () {
@@ -96,7 +96,7 @@ for (const [backend, open] of Object.entries(BACKENDS)) {
       prompt_tokens_details: { cached_tokens: Math.floor(prompt / 3) },
       completion_tokens_details: { reasoning_tokens: Math.floor(output / 4) },
     });
-    /** Asks, and counts the call as one that failed or not. */
+    /** Makes a call, and adds it to `expected`. */
     async function ask(path: string, body: object, how: { says: Script; failed?: boolean; secret?: string }) {
       provider.respond = () => how.says;
       const headers = { authorization: `Bearer ${how.secret ?? CLIENT_KEY}` };
@@ -112,7 +112,7 @@ for (const [backend, open] of Object.entries(BACKENDS)) {
     };
     const rows = async (): Promise<Row[]> => JSON.parse(await read('/admin/usage?group_by=key,model')).data;
 
-    it('is the same in limits of key and team, in metrics and in /admin/usage, to the token and the millionth', async () => {
+    it('is the same in key and team limits, metrics and /admin/usage, to the token and the millionth', async () => {
       const answer = (prompt: number, output: number) => json(completion('Yes.', { usage: counted(prompt, output) }));
       const streamed = { stream: true, stream_options: { include_usage: true } };
       for (let n = 0; n < 2; n++) await ask('/chat/completions', chat({ model: 'kept' }), { says: answer(101, 13) });
@@ -149,7 +149,7 @@ for (const [backend, open] of Object.entries(BACKENDS)) {
         failed: true,
       });
       assert.equal(refused.status, 429, refused.text);
-      // What is refused is no call: nothing was sent.
+      // A refused call does not count: nothing was sent.
       expected.requests -= 1;
       expected.errors -= 1;
 

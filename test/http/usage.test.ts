@@ -36,7 +36,7 @@ async function openWorld() {
 }
 
 describe('GET /admin/usage', () => {
-  it('adds up calls and tasks, also failed ones, by what is asked for', async () => {
+  it('adds up calls, including failed ones, by the requested groups, as JSON or CSV', async () => {
     await using world = await openWorld();
     const { gateway, provider, rows, read } = world;
     const usage = {
@@ -93,7 +93,7 @@ describe('GET /admin/usage', () => {
     );
   });
 
-  it('a stream that breaks off is an error, one that its client left is none, and tasks have their tag', async () => {
+  it("counts a broken stream as an error, but not a client's disconnect, and tags tasks", async () => {
     await using world = await openWorld();
     const { gateway, provider, rows } = world;
     const streamed = (tag: string) => chat({ stream: true, metadata: { tag } });
@@ -120,7 +120,7 @@ describe('GET /admin/usage', () => {
     );
   });
 
-  it('refuses what it cannot read, and names it', async () => {
+  it('refuses invalid parameters, naming them', async () => {
     await using world = await openWorld();
     const refused = async (query: string, param: string) => {
       const { status: got, text } = await world.read(query);

@@ -11,8 +11,8 @@ const start = (entry: string) =>
   });
 const checker = () => start('../../src/research/answer/schema/schema-child.ts');
 
-describe('a confined process', () => {
-  it('that cannot start says so, at once and for every further job', async () => {
+describe('a ConfinedWorker', () => {
+  it('that cannot start fails every job as not_started', async () => {
     using worker = start('./there-is-none.ts');
     for (let job = 0; job < 2; job++) {
       await assert.rejects(worker.run({}, { limits: LIMITS, signal }), { kind: 'not_started' });
@@ -20,13 +20,13 @@ describe('a confined process', () => {
     assert.equal(worker.alive, false);
   });
 
-  it('that answers what no honest one does is ended', async () => {
+  it('is ended if it sends an invalid answer', async () => {
     using worker = checker();
     await assert.rejects(worker.run({ schema: {} }, { limits: LIMITS, signal }), { kind: 'crashed' });
     assert.equal(worker.alive, false);
   });
 
-  it('that is disposed of takes no further job', async () => {
+  it('runs no jobs after it is disposed of', async () => {
     using worker = checker();
     worker[Symbol.dispose]();
     await assert.rejects(worker.run({ schema: {} }, { limits: LIMITS, signal }), { kind: 'not_started' });

@@ -29,7 +29,7 @@ function isLeftOut(path: string): boolean {
   return parts.some((part) => patterns.some((pattern) => matchesGlob(part, pattern)));
 }
 
-/** Does in folders what the steps do in images; nothing is downloaded. */
+/** Runs the steps of the Dockerfile in folders; nothing is downloaded. */
 function build(context: string, target: string): void {
   const stages = new Map<string, string>();
   let stage = '';
@@ -61,8 +61,8 @@ function build(context: string, target: string): void {
   }
 }
 
-describe('the image', () => {
-  it('has two stages of one base that can be pinned, an init, a user and a health check', () => {
+describe('the Docker image', () => {
+  it('has two stages with one base that can be pinned, an init, a user and a health check', () => {
     assert.equal(STEPS[0]?.rest.startsWith('NODE_IMAGE=node:26-slim'), true);
     const stages = STEPS.filter(({ name }) => name === 'FROM').map(({ rest }) => rest);
     assert.match(stages.join(), /^\$\{NODE_IMAGE\} AS dependencies,\$\{NODE_IMAGE\}$/);
@@ -71,7 +71,7 @@ describe('the image', () => {
     assert.match(read('.ci/pin-base-image'), /s\|\^ARG NODE_IMAGE=/);
   });
 
-  it('is built in an empty folder without secrets and data, answers its health check, and writes to its volume alone', async () => {
+  it('contains no secrets or data, passes its health check, and writes only to its volume', async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), 'image-'));
     const context = join(folder.path, 'context');
     const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -106,7 +106,7 @@ describe('the image', () => {
     await using healthy = new Spawned(node, check, { cwd: image, env });
     assert.equal(await healthy.closed(), 0, healthy.output.err);
     const written = execFileSync('find', ['.', '-newer', marker, '-type', 'f'], { cwd: image, encoding: 'utf8' });
-    // What is compiled is kept where that may be written: here, but not by the user of the image.
+    // The compile cache is written here, but the user of the image may not write it.
     const allowed = /^\.\/(?:data|node_modules\/\.cache\/compile)\//;
     assert.deepEqual(
       written.split('\n').filter((path) => path !== '' && !allowed.test(path)),

@@ -17,7 +17,7 @@ import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
 
 const SECRET = 'sk-canary-of-the-operator';
 const HEADER = 'canary-in-a-header';
-/** It does not look like a secret: only who knows the configuration can hide it. */
+/** This does not look like a secret: only code that knows the configuration can mask it. */
 const CLIENTS = 'canary.of.a.client';
 
 describe('research-gateway doctor', () => {
@@ -29,7 +29,7 @@ describe('research-gateway doctor', () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
   after(() => stack.disposeAsync());
 
-  /** A provider that answers `GET /models` so; what it says repeats the credential. */
+  /** A provider that answers `GET /models` with this status, and a body made from the credential that it got. */
   async function provider(status: number, body: (credential: string) => string): Promise<string> {
     const server = createServer((req, res) => {
       const { authorization = '' } = req.headers;
@@ -81,7 +81,7 @@ describe('research-gateway doctor', () => {
     return { code, out, line };
   }
 
-  it('says that nothing is missing, and changes nothing', async () => {
+  it('reports that nothing is missing, and changes nothing', async () => {
     const { code, out } = await run();
     assert.equal(code, 0, out);
     assert.match(out, /^ok {4}Node: \d+\.\d+\.\d+$/m);
@@ -94,7 +94,7 @@ describe('research-gateway doctor', () => {
     assert.deepEqual(await readdir(folder), ['gateway.yaml']);
   });
 
-  it('names everything that is wrong with the configuration, a line each', async () => {
+  it('reports each fault of the configuration on a line of its own', async () => {
     const file = join(folder, 'gateway.yaml');
     await writeFile(file, 'providers: {}\nmodels: { m: { kind: prox, routes: [] } }\nkeys: [{ id: k }]\n');
     const { code, line } = await doctor(file);
@@ -115,15 +115,36 @@ describe('research-gateway doctor', () => {
       /it refuses the credential.*Fix: set providers\.up\.api_key/,
       1,
     ],
-    ['that refuses it in other words', () => provider(400, refuse), {}, 'wrong', /it refuses the credential/, 1],
-    ['that misses one', () => provider(401, refuse), { api_key: undefined }, 'wrong', /a credential is missing/, 1],
+    [
+      'that refuses its credential with a 400',
+      () => provider(400, refuse),
+      {},
+      'wrong',
+      /it refuses the credential/,
+      1,
+    ],
+    [
+      'that requires a credential',
+      () => provider(401, refuse),
+      { api_key: undefined },
+      'wrong',
+      /a credential is missing/,
+      1,
+    ],
     ['that does not answer', refusedUrl, {}, 'wrong', /does not answer.*Fix: see providers\.up\.base_url/, 1],
     ['that fails', () => provider(503, () => '{}'), {}, 'wrong', /HTTP status 503/, 1],
     ['that lists no models', () => provider(404, () => '{}'), {}, 'note', /lists no models.*`probe up`/, 0],
-    ['that is something else', () => provider(200, () => '<html>'), {}, 'note', /something else than a list/, 0],
+    [
+      'that answers with something else',
+      () => provider(200, () => '<html>'),
+      {},
+      'note',
+      /something else than a list/,
+      0,
+    ],
   ];
   for (const [what, start, fields, state, detail, exit] of answers) {
-    it(`looks at a provider ${what}`, async () => {
+    it(`reports on a provider ${what}`, async () => {
       const { code, line } = await run({ url: await start(), provider: fields });
       const [found = ''] = line('provider up');
       assert.equal(found.slice(0, 5).trim(), state, found);
@@ -132,25 +153,25 @@ describe('research-gateway doctor', () => {
     });
   }
 
-  it('tells where a credential cannot be had', async () => {
+  it('reports a credential that cannot be read', async () => {
     const { code, line } = await run({ provider: { api_key: { file: join(folder, 'none') } } });
     assert.equal(code, 1);
     assert.match(line('credential').join(), /^wrong .*up.*Fix: /);
   });
 
-  it('tells whether a gateway uses the store', async () => {
+  it('reports whether a gateway uses the store', async () => {
     const store = openedStore(join(folder, 'data'));
     const used = await run().finally(() => store.close());
     assert.match(used.line('store').join(), /^ok {4}store: a gateway uses .*data$/);
     assert.match((await run()).line('store').join(), /^ok {4}store: .*data can be used$/);
   });
 
-  it('tells why the store cannot be used', async () => {
+  it('reports why the store cannot be used', async () => {
     const data = join(folder, 'data');
     await writeFile(data, '');
-    const inTheWay = await run();
-    assert.deepEqual([inTheWay.code, inTheWay.line('store').length], [1, 1]);
-    assert.match(inTheWay.line('store').join(), /^wrong store: .*data is no folder\. Fix: set store\.url/);
+    const withFile = await run();
+    assert.deepEqual([withFile.code, withFile.line('store').length], [1, 1]);
+    assert.match(withFile.line('store').join(), /^wrong store: .*data is no folder\. Fix: set store\.url/);
     await rm(data);
     await openedStore(data).close();
     edit(join(data, 'runs.db'), 'PRAGMA user_version = 99');
@@ -166,7 +187,7 @@ describe('research-gateway doctor', () => {
     assert.deepEqual([files.code, files.line('files').length], [1, 1]);
   });
 
-  it('tells who has a port', async () => {
+  it('reports who uses a port', async () => {
     const other = createServer((_, res) => res.end('hello')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -183,7 +204,7 @@ describe('research-gateway doctor', () => {
     assert.match(foreign.line('port').join(), /^wrong .*EADDRNOTAVAIL.*HOST/);
   });
 
-  it('tells whether Redis can be used', async function () {
+  it('reports whether Redis can be used', async function () {
     await using redis = await redisOrSkip(this);
     const up = await run({ store: { url: redis.url } });
     assert.equal(up.code, 0, up.out);

@@ -40,7 +40,7 @@ const COMPOSE = composeFile.parse(parse(readExample('compose/compose.yaml'), { m
 const GATEWAYS = Object.entries(COMPOSE.services).filter(([name]) => name.startsWith('gateway-'));
 
 describe('docs/examples/compose', () => {
-  it('names services, networks, volumes and files that are there', () => {
+  it('refers only to services, networks, volumes and files that exist', () => {
     const { services, volumes, networks } = COMPOSE;
     assert.deepEqual(Object.keys(services), ['gateway-1', 'gateway-2', 'gateway-3', 'nginx', 'redis']);
     for (const [name, of] of Object.entries(services)) {
@@ -62,7 +62,7 @@ describe('docs/examples/compose', () => {
     }
   });
 
-  it('gives the gateways what their configuration reads, and time to stop', async () => {
+  it('sets only variables that the configuration reads, and gives the gateways time to stop', async () => {
     const read = variablesReadBy('gateway.yaml');
     const config = await loadExample('gateway.yaml');
     assert.equal(config.store.url, 'redis://redis:6379/0');
@@ -79,7 +79,7 @@ describe('docs/examples/compose', () => {
     assert.match(redis, /--maxmemory-policy noeviction/);
   });
 
-  it('has nginx know all gateways, and wait longer than a run takes', async () => {
+  it('lists all gateways in nginx.conf, and waits longer than a run takes', async () => {
     const config = await loadExample('gateway.yaml');
     const servers = [...CONF.matchAll(/^\s+server ([\w-]+):(\d+) /gm)];
     assert.deepEqual(
@@ -110,13 +110,13 @@ describe('docs/examples/compose', () => {
       redis = await redisOrSkip(this);
     });
     after(() => redis?.[Symbol.asyncDispose]());
-    // Also after a test that took too long: its workers would outlive a kill of the master.
+    // Needed after a timeout too: workers would outlive a kill of the nginx master.
     afterEach(async () => {
       nginx?.child.kill('SIGTERM');
       await nginx?.closed();
     });
 
-    it('the file is valid; events pass at once, and a gateway that is gone is not missed', async () => {
+    it('nginx.conf is valid, events pass through at once, and a stopped gateway is not noticed', async () => {
       await using provider = await startScriptedProvider();
       const release = Promise.withResolvers<void>();
       provider.respond = async (call) => {
@@ -148,7 +148,7 @@ describe('docs/examples/compose', () => {
       let text = '';
       for await (const chunk of stream) {
         text += chunk;
-        // The provider has not said a word of the answer.
+        // So far the provider has sent nothing of the answer.
         if (text.includes('what a lighthouse is')) release.resolve();
       }
       assert.match(text, /event: response\.completed/);
@@ -163,7 +163,7 @@ describe('docs/examples/compose', () => {
   });
 });
 
-/** The configuration with addresses, a certificate and folders of this test; `nginx.conf` is otherwise as it is. */
+/** Writes `nginx.conf` with addresses, a certificate and folders of this test, and otherwise unchanged. */
 async function prepare(folder: string, of: { http: number; https: number; gateways: number[] }) {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
@@ -173,7 +173,7 @@ async function prepare(folder: string, of: { http: number; https: number; gatewa
   ]);
   assert.equal(made.status, 0, String(made.stderr));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`);
-  // Answers say so themselves, too: here the file has to.
+  // Responses turn buffering off themselves; here the file has to.
   const own = [...temporary, 'proxy_ignore_headers X-Accel-Buffering;'].join('\n');
   let text = CONF.replace('listen 80;', `listen 127.0.0.1:${of.http};`)
     .replace('listen 443 ', `listen 127.0.0.1:${of.https} `)

@@ -140,7 +140,7 @@ describe('docs/examples/kubernetes', () => {
     assert.ok(BUDGET.spec.maxUnavailable < AUTOSCALER.spec.minReplicas);
   });
 
-  it('gives the gateway what its configuration reads, under the ports and paths that it names', async () => {
+  it('sets only variables that the configuration reads, with matching ports and paths', async () => {
     const read = variablesReadBy('gateway.yaml');
     for (const { name } of GATEWAY.env) assert.ok(read.has(name), name);
     const variables = Object.fromEntries(GATEWAY.env.map(({ name, value }) => [name, value]));
@@ -158,7 +158,7 @@ describe('docs/examples/kubernetes', () => {
     assert.equal(`${mounted.get('config')}/gateway.yaml`, variables.GATEWAY_CONFIG);
   });
 
-  it('leaves a gateway the time that it takes to stop', async () => {
+  it('gives a gateway time to stop', async () => {
     const { server } = await loadExample('gateway.yaml');
     const before = Number(GATEWAY.lifecycle.preStop.exec.command[1]);
     const { periodSeconds, failureThreshold } = GATEWAY.readinessProbe;
@@ -166,10 +166,10 @@ describe('docs/examples/kubernetes', () => {
     assert.ok(POD.spec.terminationGracePeriodSeconds > before + server.shutdownGraceMs / 1000 + 2);
   });
 
-  it('scales by metrics that its adapter gives', () => {
-    const given = ADAPTER.rules.external.map(({ name }) => name.as);
-    const asked = AUTOSCALER.spec.metrics.map(({ external }) => external.metric.name);
-    assert.deepEqual(asked, given);
+  it('scales by the metrics that its adapter provides', () => {
+    const provided = ADAPTER.rules.external.map(({ name }) => name.as);
+    const used = AUTOSCALER.spec.metrics.map(({ external }) => external.metric.name);
+    assert.deepEqual(used, provided);
   });
 
   describe('with a gateway', function () {
@@ -181,7 +181,7 @@ describe('docs/examples/kubernetes', () => {
     });
     after(() => redis?.[Symbol.asyncDispose]());
 
-    it('probes are answered and metrics are there', async () => {
+    it('probes succeed and the metrics exist', async () => {
       await using gateway = await startExample({ REDIS_URL: redis.url });
       for (const { httpGet } of [GATEWAY.startupProbe, GATEWAY.livenessProbe, GATEWAY.readinessProbe]) {
         assert.equal(httpGet.port, 'admin');
@@ -201,7 +201,7 @@ describe('docs/examples/kubernetes', () => {
 describe('docs/examples/helm', () => {
   const values: unknown = parse(readExample('helm/values.yaml'));
 
-  it('is a chart', () => {
+  it('has a valid Chart.yaml', () => {
     const chart = z.strictObject({
       apiVersion: z.literal('v2'),
       name: z.literal('research-gateway'),
@@ -213,7 +213,7 @@ describe('docs/examples/helm', () => {
     chart.parse(parse(readExample('helm/Chart.yaml')));
   });
 
-  it('is the manifests, with its values filled in', () => {
+  it('renders to the manifests with its default values', () => {
     const templates = readdirSync(`${CHART}/templates`);
     assert.equal(templates.length, 4);
     for (const template of templates) {
@@ -222,7 +222,7 @@ describe('docs/examples/helm', () => {
     }
   });
 
-  it('uses each of its values, and names what it makes after its release', () => {
+  it('uses all of its values, and names its resources after the release', () => {
     const text = readdirSync(`${CHART}/templates`).map((name) => readExample(`helm/templates/${name}`));
     assert.ok(isObject(values));
     for (const name of Object.keys(values)) assert.ok(text.join().includes(`{{ .Values.${name} }}`), name);
@@ -235,7 +235,7 @@ describe('docs/examples/helm', () => {
   });
 });
 
-/** What `helm template` makes of a template that has nothing but values in it. */
+/** Renders a template as `helm template` does, if it contains only plain values. */
 function fillIn(template: string, { values, release }: { values: unknown; release: string }): string {
   return template.replace(/\{\{(.*?)\}\}/g, (_, expression: string) => {
     const path = expression.trim();

@@ -9,11 +9,11 @@ import { EXIT } from '../../src/cli/exit-codes.ts';
 import { loadExample, readExample, variablesReadBy } from '../support/example-gateways.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Where the unit has the repository. */
+/** Where the unit expects the repository. */
 const INSTALLED = '/opt/research-gateway';
 const UNIT = readExample('systemd/research-gateway.service');
 
-/** Settings of the unit by name; one that stands twice has two values. */
+/** Settings of the unit by name; a setting that occurs twice has two values. */
 const SETTINGS = Map.groupBy(
   [...UNIT.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => ({ name, value })),
   ({ name }) => name,
@@ -21,7 +21,7 @@ const SETTINGS = Map.groupBy(
 const settings = (name: string) => (SETTINGS.get(name) ?? []).map(({ value }) => value);
 
 describe('docs/examples/systemd', () => {
-  it('starts what is there, with variables that are read, and gives it time to stop', async () => {
+  it('starts files that exist, sets variables that are read, and gives the gateway time to stop', async () => {
     const [start = ''] = settings('ExecStart');
     const paths = start.split(' ').filter((word) => word.startsWith(INSTALLED));
     assert.equal(paths.length, 2);
@@ -42,7 +42,7 @@ describe('docs/examples/systemd', () => {
     );
   });
 
-  it('gives the gateway nothing that it does not need', () => {
+  it('restricts the gateway to what it needs', () => {
     for (const name of ['NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome', 'ProtectKernelModules']) {
       assert.deepEqual(settings(name), ['yes'], name);
     }
@@ -51,14 +51,14 @@ describe('docs/examples/systemd', () => {
     assert.deepEqual(settings('MemoryDenyWriteExecute'), []);
   });
 
-  it('is valid to systemd', async function () {
+  it('passes systemd-analyze verify', async function () {
     if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
       console.warn('      skipped: there is no systemd-analyze in the PATH');
       this.skip();
     }
     await using folder = await mkdtempDisposable(join(tmpdir(), 'unit-'));
     const file = join(folder.path, 'research-gateway.service');
-    // It looks whether the program and the page are there.
+    // systemd-analyze checks that the program exists.
     await writeFile(file, UNIT.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`));
     const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
     assert.deepEqual({ status, said: stdout + stderr }, { status: 0, said: '' });

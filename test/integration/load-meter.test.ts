@@ -11,7 +11,7 @@ const CHILD = fileURLToPath(new URL('../support/load-meter-child.ts', import.met
 describe('the load meter of a process', function () {
   // A process is stopped and held up.
   this.timeout(patience(30));
-  it('counts how late its own work makes it, not how long the machine did other things', async () => {
+  it('measures the delay that the process causes itself, not the time when it was not running', async () => {
     const child = fork(CHILD);
     try {
       type Answer = { before: number; highest: number; workedMs: number };
@@ -22,7 +22,7 @@ describe('the load meter of a process', function () {
           if (answer !== 'working') return answer;
         }
       };
-      // As if neighbours had the processor.
+      // Simulates other processes taking the processor.
       const holdUp = async () => {
         child.kill('SIGSTOP');
         await delay(1500);
@@ -30,10 +30,10 @@ describe('the load meter of a process', function () {
       };
       await once(child, 'message');
       await ask(0);
-      // It waits for what is due, and is not let run.
+      // The child is idle and is not scheduled.
       await holdUp();
       const waited = await ask(0);
-      // In the middle of a step.
+      // The child is stopped in the middle of a step.
       child.once('message', () => void holdUp());
       const interrupted = await ask(300);
       for (const { before, highest, workedMs } of [waited, interrupted]) {

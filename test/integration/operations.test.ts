@@ -27,10 +27,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'docs/operations');
 const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 
-/** Pages about a symptom; the others are about work to do. */
+/** Pages about tasks; all others are about a symptom. */
 const WORK = new Set(['README.md', 'sizing.md', 'backup.md', 'upgrade.md']);
 const PAGES = readdirSync(FOLDER).filter((name) => name.endsWith('.md'));
-/** What operators read, these pages among it. */
+/** All pages that operators read. */
 const HANDBOOK = [
   join(ROOT, 'README.md'),
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -84,7 +84,7 @@ const QUERIES = [
 /** Labels that Prometheus itself adds. */
 const OF_PROMETHEUS = ['job', 'instance'];
 
-/** Values of labels, where the code knows them all. */
+/** Checks for the values of labels whose values the code knows. */
 const VALUES: Readonly<Record<string, (value: string) => boolean>> = {
   code: isErrorCode,
   state: oneOf('queued', 'in_progress'),
@@ -97,7 +97,7 @@ function oneOf(...known: string[]): (value: string) => boolean {
   return (value) => known.includes(value);
 }
 
-/** A real gateway, as `serve` starts it, that has driven no work yet. */
+/** A real gateway, started as `serve` does, that has done no work yet. */
 async function openGateway(options: { registry?: Registry; store?: string } = {}) {
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 0.5 },
@@ -117,7 +117,7 @@ async function metricsPage({ url }: { url: string }): Promise<string> {
   return await answer.text();
 }
 
-/** The names under which the metrics of a page are stored. */
+/** The names under which Prometheus stores the metrics of a page. */
 function namesOn(page: string): Set<string> {
   const names = [...page.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
@@ -144,7 +144,7 @@ describe('docs/operations', () => {
     return [...own, ...OF_PROMETHEUS, ...(metric.endsWith('_bucket') ? ['le'] : [])];
   }
 
-  it('names metrics, labels and values in its alerts and its dashboard that a gateway has', () => {
+  it('uses only metrics, labels and values that exist in its alerts and dashboard', () => {
     assert.ok(names.size > 40, 'a gateway shows metrics');
     for (const { where, expr } of QUERIES) {
       const found: QueryNames = namesIn(expr);
@@ -167,7 +167,7 @@ describe('docs/operations', () => {
     }
   });
 
-  it('has alerts with names of their own that each lead to a page', () => {
+  it('has alerts with unique names that each link to a page', () => {
     assert.equal(new Set(RULES.map(({ alert }) => alert)).size, RULES.length);
     for (const { alert, annotations } of RULES) {
       assert.match(annotations.runbook, /^docs\/operations\/[\w-]+\.md$/, alert);
@@ -181,7 +181,7 @@ describe('docs/operations', () => {
     );
   });
 
-  it('has a dashboard whose panels do not cover each other', () => {
+  it('has a dashboard whose panels do not overlap', () => {
     const { panels, templating } = DASHBOARD;
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
     const taken = new Set<string>();
@@ -204,7 +204,7 @@ describe('docs/operations', () => {
   });
 
   for (const page of PAGES) {
-    it(`${page} names metrics that exist`, () => {
+    it(`${page} names only metrics, labels and alerts that exist`, () => {
       const text = read(page);
       const named = [...text.matchAll(/\b(?:gateway|process|nodejs)_[a-z0-9_]+/g)].map(([name]) => name);
       assert.deepEqual(
@@ -225,7 +225,7 @@ describe('docs/operations', () => {
     });
 
     if (!WORK.has(page)) {
-      it(`${page} tells what one sees, what is measured, where to look and what to do`, () => {
+      it(`${page} says what you see, what is measured, where to look and what to do`, () => {
         const text = read(page);
         const chapters = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
         assert.deepEqual(chapters, ['What you see', 'What is measured', 'Where to look', 'What to do']);
@@ -233,19 +233,19 @@ describe('docs/operations', () => {
       });
     }
 
-    it(`${page} stands in the index`, () => {
+    it(`${page} is linked in the index`, () => {
       assert.ok(page === 'README.md' || read('README.md').includes(`](${page})`));
     });
   }
 
-  it('names commands and options that there are', () => {
+  it('names only commands and options that exist', () => {
     const program = new Command('research-gateway').option('--version').option('--help');
     addCommands(program, NO_PARTS, () => async () => {});
     const wrong: string[] = [];
     let seen = 0;
     for (const page of HANDBOOK) {
       const pieces = readFileSync(page, 'utf8').match(/```[\s\S]*?```|`[^`\n]+`/g) ?? [];
-      // For those it is a name.
+      // There `research-gateway` is the name of a resource, not the command.
       const code = pieces
         .flatMap((piece) => piece.split('\n'))
         .filter((line) => !/\b(?:kubectl|helm|docker)\b/.test(line));
@@ -266,7 +266,7 @@ describe('docs/operations', () => {
     assert.ok(seen > 20, `${seen}`);
   });
 
-  it('names settings that there are', () => {
+  it('names only settings that exist', () => {
     const sections = Object.keys(configSchema.shape);
     const wrong: string[] = [];
     let seen = 0;
@@ -284,7 +284,7 @@ describe('docs/operations', () => {
     assert.ok(seen > 60, `${seen}`);
   });
 
-  it('looks at fields of the overview that there are', () => {
+  it('uses only fields of the overview that exist', () => {
     const known = JSON.stringify(z.toJSONSchema(overview, { unrepresentable: 'any' }));
     let seen = 0;
     for (const page of PAGES) {
@@ -298,19 +298,19 @@ describe('docs/operations', () => {
     assert.ok(seen > 8, `${seen}`);
   });
 
-  it('names paths of the gateway in its requests that are answered', async () => {
+  it('requests only paths that the gateway serves', async () => {
     await using gateway = await openGateway();
-    let asked = 0;
+    let requestCount = 0;
     for (const page of PAGES) {
       for (const [, path = ''] of read(page).matchAll(/\$(?:ADMIN|GATEWAY)(\/[\w/.]+)/g)) {
         const headers = { authorization: `Bearer ${KEYS.ann}` };
         const answer = await fetch(gateway.url + path, { headers });
         const body = await answer.text();
         assert.notEqual(answer.status, 404, `${page}: ${path} is answered with ${body}`);
-        asked++;
+        requestCount++;
       }
     }
-    assert.ok(asked > 10);
+    assert.ok(requestCount > 10);
   });
 
   describe('with promtool', () => {
@@ -325,7 +325,7 @@ describe('docs/operations', () => {
       assert.equal(status, 0, `${stdout}${stderr}`);
     };
 
-    it('its alerts are valid and fire on what they should', () => {
+    it('its alerts are valid and fire when they should', () => {
       promtool('check', 'rules', join(FOLDER, 'alerts.yaml'));
       promtool('test', 'rules', join(ROOT, 'test/fixtures/alerts.test.yaml'));
     });
@@ -354,7 +354,7 @@ describe('docs/operations', () => {
     });
     after(() => redis?.[Symbol.asyncDispose]());
 
-    it('an instance answers /metrics without open runs, which is what GatewayStoreAway looks for', async () => {
+    it('/metrics has no gateway_runs_open, which the alert GatewayStoreAway checks', async () => {
       await using gateway = await openGateway({ store: redis.url });
       assert.match(await metricsPage(gateway), /^gateway_runs_open\{state="queued"\} 0$/m);
       await redis.kill();

@@ -6,11 +6,11 @@ import { attacksOn, type FoundRegex, regexesIn, runRegex } from '../support/rege
 import { patience } from '../support/time-limit.ts';
 
 /**
- * Every regular expression of src/ against texts that are made for it: what a client, a page, a model or a provider
- * sends meets one sooner or later, and one with nested or neighbouring repetitions holds the event loop for seconds.
+ * Runs every regular expression of src/ on texts made for it. Text from a client, a page, a model or a provider reaches
+ * them all sooner or later, and one with nested or adjacent repetitions blocks the event loop for seconds.
  */
 
-/** Expressions that may take more than linear time, each with what bounds the text that it meets. */
+/** Expressions that may take more than linear time, each with what bounds its input. */
 const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
   { file: 'upstream/dialects/think-tags.ts', literal: '/`*$/', because: '64 characters are looked at' },
   {
@@ -46,37 +46,37 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
 ];
 
 /**
- * Short texts first: what is exponential or cubic would take for ever on the long one. No processor takes that many
- * milliseconds for them where time grows with the text, or with its square.
+ * Short texts come first, because exponential or cubic expressions would take forever on the long one. Linear or
+ * quadratic ones take less than `maxMs` on any processor.
  */
 const SHORT = [
-  { length: 24, mostMs: 50 },
-  { length: 300, mostMs: 50 },
-  { length: 800, mostMs: 150 },
-  { length: 2000, mostMs: 500 },
+  { length: 24, maxMs: 50 },
+  { length: 300, maxMs: 50 },
+  { length: 800, maxMs: 150 },
+  { length: 2000, maxMs: 500 },
 ];
-/** Much longer than any bounded repetition: only what has no bound still grows too fast. */
+/** Much longer than any bounded repetition, so that only unbounded ones still grow too fast. */
 const LONG = 8000;
-/** Faster than this is never slow, in milliseconds. */
+/** A run below this many milliseconds never counts as slow. */
 const FAST_MS = 2;
 
-/** Whether it takes longer each of three times: compiling an expression, or garbage, takes its time once. */
+/** Whether it takes longer three times in a row: compilation and garbage collection cost time only once. */
 function takesLonger(go: () => void, ms: number): boolean {
   return [1, 2, 3].every(() => ownMs(go) > ms);
 }
 
-/** The first attack that an expression is slow at; undefined: none. */
+/** The first attack on which an expression is slow, or undefined. */
 function slowAt(regex: FoundRegex): string | undefined {
-  const told = (text: string) =>
+  const describeSlow = (text: string) =>
     `${preciseMs(runRegex(regex, text)).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
-  for (const { length, mostMs } of SHORT) {
-    const slow = attacksOn(regex, length).find((text) => takesLonger(runRegex(regex, text), mostMs));
-    if (slow !== undefined) return told(slow);
+  for (const { length, maxMs } of SHORT) {
+    const slow = attacksOn(regex, length).find((text) => takesLonger(runRegex(regex, text), maxMs));
+    if (slow !== undefined) return describeSlow(slow);
   }
   for (const [index, text] of attacksOn(regex, LONG).entries()) {
     if (!takesLonger(runRegex(regex, text), FAST_MS)) continue;
     const part = (share: number) => (share === 1 ? text : (attacksOn(regex, LONG * share)[index] ?? ''));
-    if (growsTooFast((share) => runRegex(regex, part(share)))) return told(text);
+    if (growsTooFast((share) => runRegex(regex, part(share)))) return describeSlow(text);
   }
   return undefined;
 }
@@ -86,7 +86,7 @@ const isBounded = ({ file, literal }: FoundRegex) =>
 
 const regexes = regexesIn();
 
-/** What is put into an expression at each call: one that is like all that are. */
+/** Expressions that are built at each call, with a typical source. */
 const PER_CALL: readonly FoundRegex[] = [
   { file: 'upstream/dialects/requests/trait.ts', source: '(?<!\\w)max_completion_tokens(?!\\w)', flags: 'i' },
   { file: 'upstream/dialects/marker-scan.ts', source: '<\\/think>|<think>', flags: 'gi' },
@@ -100,7 +100,7 @@ const PER_CALL: readonly FoundRegex[] = [
   { file: 'demo/words.ts', source: '(?<![\\p{L}\\p{N}_])resum\\p{L}{0,4}(?![\\p{L}\\p{N}_])', flags: 'u' },
 ].map((each) => ({ ...each, literal: `/${each.source}/${each.flags}` }));
 
-/** The expressions that `new RegExp` makes: those of a module are seen being made when it is loaded once more. */
+/** The expressions that `new RegExp` builds: loading a module again shows the ones it builds at load time. */
 async function builtRegexes(): Promise<FoundRegex[]> {
   const src = new URL('../../src/', import.meta.url);
   const built = [...PER_CALL];
@@ -127,13 +127,13 @@ async function builtRegexes(): Promise<FoundRegex[]> {
   return built;
 }
 
-/** The rooms of src/ that hold expressions. */
+/** The folders of src/ with regular expressions. */
 const rooms = [...new Set(regexes.map(({ file }) => file.split('/')[0] ?? ''))];
 
 describe('the regular expressions of src/', function () {
   // Every expression of a room is measured at several lengths, on a machine that may become slower meanwhile.
   this.timeout(patience(60));
-  it('are found', () => {
+  it('are found, and the list of bounded ones is up to date', () => {
     assert.ok(regexes.length > 400, `${regexes.length} were found`);
     for (const { file, literal } of BOUNDED) {
       assert.ok(
@@ -143,7 +143,7 @@ describe('the regular expressions of src/', function () {
     }
   });
 
-  it('take no exponential time, by their form', () => {
+  it('are never exponential, by analysis', () => {
     const found = regexes.filter(exponential);
     assert.deepEqual(
       found.map(({ file, literal }) => `${file} ${literal}`),
@@ -152,7 +152,7 @@ describe('the regular expressions of src/', function () {
   });
 
   for (const room of rooms) {
-    it(`take linear time in ${room}/, as measured on texts made for each of them`, () => {
+    it(`take linear time in ${room}/, measured on texts made for each of them`, () => {
       const slow: string[] = [];
       for (const regex of regexes) {
         if (!regex.file.startsWith(`${room}/`) || isBounded(regex)) continue;
@@ -163,7 +163,7 @@ describe('the regular expressions of src/', function () {
     });
   }
 
-  it('take linear time too where they are put together', async () => {
+  it('take linear time when built with new RegExp, too', async () => {
     const built = await builtRegexes();
     assert.ok(built.length >= 5, `${built.length} were built`);
     assert.deepEqual(
@@ -174,7 +174,7 @@ describe('the regular expressions of src/', function () {
     assert.deepEqual(slow, []);
   });
 
-  it('are told apart: those that are known to be slow are found out', () => {
+  it('that are known to be slow are detected', () => {
     const literals = {
       exponential: ['/^(a+)+$/'],
       slow: ['/^(?:a|a)*b$/', '/\\s+$/', '/^\\s*([^\\n`]+)\\s*```/', '/<a>[\\s\\S]*?<\\/a>/g'],

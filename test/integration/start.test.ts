@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const SERVER = new URL('../../src/server.ts', import.meta.url).href;
 
-/** Loads what a start loads, and tells what that was. */
+/** Loads what a start loads, and prints the modules. */
 const LOADING = `
   import { registerHooks } from 'node:module';
   const urls = [];
@@ -19,7 +19,7 @@ const LOADING = `
   process.stdout.write(JSON.stringify({ urls, builtins: process.moduleLoadList }));
 `;
 
-describe('what a start loads', () => {
+describe('the modules loaded at start', () => {
   let loaded: { urls: string[]; builtins: string[] };
 
   before(async () => {
@@ -28,7 +28,7 @@ describe('what a start loads', () => {
     loaded = JSON.parse(stdout);
   });
 
-  it('is seen', () => {
+  it('are recorded, with Express and node:http among them', () => {
     assert.ok(loaded.urls.some((url) => url.includes('/node_modules/express/')));
     assert.ok(loaded.builtins.some((name) => name.endsWith(' http')));
   });
@@ -36,25 +36,25 @@ describe('what a start loads', () => {
   for (const { what, marks } of [
     { what: 'the research loop', marks: ['/src/research/loop.ts', '/src/research/turns.ts'] },
     {
-      what: 'how providers are asked for turns',
+      what: 'provider wires and turn decoding',
       marks: ['/src/upstream/wires/chat-wire.ts', '/src/upstream/decoding/turn-decoder.ts'],
     },
-    { what: 'tools', marks: ['/src/tools/toolbox.ts', '/src/tools/safe-fetch/'] },
-    { what: 'the proxy of streamed calls', marks: ['/node_modules/http-proxy-middleware/', '/node_modules/httpxy/'] },
-    { what: 'Redis', marks: ['/node_modules/@redis/', '/node_modules/bullmq/'] },
-    { what: 'parsers of pages', marks: ['/node_modules/linkedom/', '/node_modules/turndown/', '/node_modules/unpdf/'] },
-    { what: 'the OpenAI and the MCP client', marks: ['/node_modules/openai/', '/node_modules/@modelcontextprotocol/'] },
+    { what: 'the tools', marks: ['/src/tools/toolbox.ts', '/src/tools/safe-fetch/'] },
+    { what: 'http-proxy-middleware', marks: ['/node_modules/http-proxy-middleware/', '/node_modules/httpxy/'] },
+    { what: 'the Redis clients', marks: ['/node_modules/@redis/', '/node_modules/bullmq/'] },
+    { what: 'page parsers', marks: ['/node_modules/linkedom/', '/node_modules/turndown/', '/node_modules/unpdf/'] },
+    { what: 'the OpenAI and MCP clients', marks: ['/node_modules/openai/', '/node_modules/@modelcontextprotocol/'] },
     {
       what: "OpenTelemetry's SDK",
       marks: ['/src/telemetry/sdk.ts', '/node_modules/@opentelemetry/sdk-trace/', '/node_modules/@opentelemetry/core/'],
     },
-    { what: 'what checks JSON Schemas', marks: ['/node_modules/ajv/'] },
+    { what: 'the JSON Schema validator', marks: ['/node_modules/ajv/'] },
     {
-      what: 'the description of the API',
+      what: 'the OpenAPI description',
       marks: ['/src/protocol/openapi/openapi.ts', '/node_modules/@asteasolutions/'],
     },
   ]) {
-    it(`leaves out ${what}`, () => {
+    it(`do not include ${what}`, () => {
       for (const mark of marks) assert.ok(existsSync(new URL(`../..${mark}`, import.meta.url)), `${mark} is there`);
       assert.deepEqual(
         loaded.urls.filter((url) => marks.some((mark) => url.includes(mark))),
@@ -63,7 +63,7 @@ describe('what a start loads', () => {
     });
   }
 
-  it("leaves out Node's own undici, which an import of node:http brings along", () => {
+  it('do not include Node’s own undici, which an import of node:http brings along', () => {
     assert.deepEqual(
       loaded.builtins.filter((name) => name.includes('undici')),
       [],

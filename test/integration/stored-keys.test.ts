@@ -13,7 +13,7 @@ import { redisOrSkip } from '../support/redis.ts';
 
 const FILE = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'boss', secret: 'sk-boss' }] });
 
-/** An instance of the gateway, as far as keys go. */
+/** The parts of a gateway instance that handle keys. */
 async function instance(store: EntryStore) {
   const live = new LiveConfig(FILE);
   const fails = { next: false };
@@ -39,7 +39,7 @@ async function instance(store: EntryStore) {
 }
 
 function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ stores: EntryStore[] } & AsyncDisposable>) {
-  it(`a change is in force on every instance, over ${name}`, async function () {
+  it(`apply a change on every instance, over ${name}`, async function () {
     await using shared = await open(this);
     const [one, two] = await Promise.all(shared.stores.map(instance));
     assert.ok(one && two);
@@ -54,7 +54,7 @@ function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ store
     assert.equal(one.live.cipherOf('eve')?.decrypt(encrypted), 'a token');
     await two.keys.rotate('eve', { overlapMs: 0 });
     await until(async () => one.ids() === 'boss,eve' || undefined);
-    assert.equal(one.live.cipherOf('eve')?.decrypt(encrypted), 'a token', 'and when the overlap is over');
+    assert.equal(one.live.cipherOf('eve')?.decrypt(encrypted), 'a token', 'also after the overlap');
     assert.ok(secret.length > 0);
     await Promise.all(
       [one, two].map(({ keys }, n) =>
@@ -74,14 +74,14 @@ function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ store
       ],
     });
     await one.keys.reload(file);
-    assert.equal(one.ids(), 'boss,ann', 'the file has this id now');
+    assert.equal(one.ids(), 'boss,ann', 'the key of the file wins');
     await one.keys.reload(FILE);
-    assert.equal(one.ids(), 'boss,ann', 'and the store has it again');
+    assert.equal(one.ids(), 'boss,ann', 'the key of the store is back');
   });
 }
 
-describe('keys of the store', () => {
-  it('go on with the file of before where a new one cannot be put in force', async () => {
+describe('StoredKeys', () => {
+  it('keep the former file if the new configuration cannot be applied', async () => {
     const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const { keys, ids, fails } = await instance(store.sideStores.entries);
     await using _ = keys;

@@ -20,12 +20,12 @@ const KEY = { id: 'ann', secret: 'sk-ann-of-the-webhooks' };
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 interface Options {
-  /** `webhook` of the key. */
+  /** The `webhook` setting of the key. */
   webhook?: object | undefined;
   allowHosts?: string[];
 }
 
-/** A store whose runs are told of, without the rest of a gateway. Time moves by the clock alone. */
+/** Webhooks over a store, without the rest of a gateway. Only the test moves the clock. */
 async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {}) {
   const clock = testClock();
   const lines: string[] = [];
@@ -39,7 +39,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
       webhooks: { allow_hosts: allowHosts },
     }),
   );
-  /** Gives the only key another id. */
+  /** Changes the id of the only key. */
   const rename = (id: string) =>
     config.replace({ ...config.current(), keys: config.current().keys.map((key) => ({ ...key, id })) });
   const registry = new Registry();
@@ -50,7 +50,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
     return opened;
   };
   const webhooks = open(registry);
-  /** A task that has ended, and whom it tells. */
+  /** Stores an ended task whose webhooks are due. */
   const ended = async (requested?: { url: string; secret?: string }, status: 'completed' | 'failed' = 'completed') => {
     const request = storedRequest(
       {
@@ -99,7 +99,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
 const typeOf = ({ body }: ReceivedWebhook) => JSON.parse(body).type;
 
 describe('webhooks', () => {
-  it('tell the receivers of the request and of the key of the end of a run, once each', async () => {
+  it('notify the receivers of the request and of the key of the end of a run, once each', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks({ webhook: { url: `${receiver.url}/key`, secret: SECRET } });
     const run = await hooks.ended({ url: `${receiver.url}/request?token=1`, secret: 'another secret of the client' });
@@ -124,7 +124,7 @@ describe('webhooks', () => {
       all.map(({ receiver: name, url }) => [name, url]),
       [
         ['request', `${receiver.url}/request`],
-        // The rest of the operator's address may be a secret.
+        // The rest of the operator's URL may be a secret.
         ['key', receiver.url],
       ],
     );
@@ -138,7 +138,7 @@ describe('webhooks', () => {
     assert.equal(receiver.messages.length, 2);
   });
 
-  it('come again, signed anew, when a receiver fails, and stop when it takes them', async () => {
+  it('are retried with a new signature after a failure, until they are accepted', async () => {
     await using receiver = await startReceiver((_, n) => (n === 0 ? 500 : 200));
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url, secret: SECRET });
@@ -167,7 +167,7 @@ describe('webhooks', () => {
     assert.equal(delivered.next_attempt_at, null);
   });
 
-  it('are not told to addresses inside, whatever name leads there, unless the operator trusts the host', async () => {
+  it('are not sent to internal addresses, by any name, unless the operator allows the host', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks({ allowHosts: [] });
     const port = new URL(receiver.url).port;
@@ -181,13 +181,13 @@ describe('webhooks', () => {
     assert.equal(receiver.messages.length, 0);
   });
 
-  it('reach nothing inside in any notation of its address, nor what tells machines their credentials where it is trusted', async () => {
+  it('block every notation of internal addresses, and cloud metadata even if allowed', async () => {
     await using receiver = await startReceiver();
     const port = new URL(receiver.url).port;
     const message = { headers: {}, body: '{}' };
     const { signal } = new AbortController();
     await using guarded = createSender({ allowHosts: () => ['example.com', '0.0.1'], signal });
-    // Not every machine knows the one that is left out.
+    // Not every machine resolves ip6-localhost.
     const inward = inwardHosts().filter((host) => host !== 'ip6-localhost');
     const hosts = [...inward, 'user:password@127.0.0.1', 'example.com@127.0.0.1'];
     const attempts = await Promise.all(hosts.map((host) => guarded.send(`http://${host}:${port}/`, message, 0)));
@@ -198,13 +198,13 @@ describe('webhooks', () => {
     await using trusting = createSender({ allowHosts: () => ['169.254.169.254', '127.0.0.1'], signal });
     const metadata = await trusting.send('http://169.254.169.254/latest/meta-data/', message, 0);
     assert.equal(metadata.error, 'blocked_address');
-    // A port that speaks something else, on a host that is trusted.
+    // A port that speaks another protocol, on an allowed host.
     assert.notEqual((await trusting.send('http://127.0.0.1:25/', message, 0)).error, null);
     assert.equal(receiver.messages.length, 0);
     assert.equal((await trusting.send(receiver.url, message, 0)).status, 204);
   });
 
-  it('do not follow where a receiver leads', async () => {
+  it('do not follow redirects', async () => {
     await using inside = await startReceiver();
     await using receiver = await startReceiver(() => ({ status: 307, headers: { location: inside.url } }));
     await using hooks = await openWebhooks();
@@ -218,7 +218,7 @@ describe('webhooks', () => {
     assert.equal(inside.messages.length, 0);
   });
 
-  it('are told to a receiver that takes them and says more than anybody reads, without an end', async () => {
+  it('count as delivered although the receiver’s response body never ends', async () => {
     const headers = { 'content-length': '100000000' };
     await using receiver = await startReceiver(() => ({ status: 200, headers }));
     await using hooks = await openWebhooks();
@@ -231,22 +231,22 @@ describe('webhooks', () => {
     assert.deepEqual([attempt.status_code, attempt.error], [200, null]);
   });
 
-  it('leave a receiver that goes on talking', async function () {
-    // Half a minute of silence would end it too.
+  it('disconnect from a receiver that keeps sending', async function () {
+    // The default limit of the test would also allow the timeout after half a minute of silence.
     this.timeout(patience(5));
-    const left = Promise.withResolvers<void>();
+    const disconnected = Promise.withResolvers<void>();
     await using web = await startWebServer((_, response) => {
-      response.once('close', () => left.resolve());
+      response.once('close', () => disconnected.resolve());
       response.writeHead(200).write('and another thing');
     });
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: web.origin });
     await hooks.webhooks.deliverEnd(run.id);
-    await left.promise;
+    await disconnected.promise;
     assert.equal((await hooks.webhooks.listDeliveries(run))[0]?.attempts[0]?.status_code, 200);
   });
 
-  it('of a dead receiver hold up no others', async () => {
+  it('of a dead receiver do not delay others', async () => {
     await using dead = await startReceiver(() => 'nothing');
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
@@ -261,7 +261,7 @@ describe('webhooks', () => {
     assert.ok(dead.messages.length <= 32, `${dead.messages.length} at once`);
   });
 
-  it('name the events that a key wants, and no others', async () => {
+  it('are sent only for the events that the key selects', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks({ webhook: { url: receiver.url, events: ['task.failed'] } });
     const completed = await hooks.ended();
@@ -275,19 +275,19 @@ describe('webhooks', () => {
     assert.deepEqual(await hooks.webhooks.listDeliveries(completed), []);
   });
 
-  it('are told by another instance where the one that took them is gone', async () => {
+  it('are delivered by another instance if the one that took them is gone', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
     await hooks.store.sideStores.deliveries.schedule(run.id, { dueInMs: 0 });
-    // Taken by an instance that does nothing with it.
+    // Taken by an instance that never delivers it.
     const taken = await hooks.store.sideStores.deliveries.takeDue({ limit: 1, leaseMs: 60_000 });
     if (taken.length === 0) return;
     hooks.clock.ms += 60_000;
     await receiver.waitFor(1);
   });
 
-  it('can be asked for again', async () => {
+  it('can be redelivered', async () => {
     let status = 410;
     await using receiver = await startReceiver(() => status);
     await using hooks = await openWebhooks();
@@ -308,7 +308,7 @@ describe('webhooks', () => {
     await assert.rejects(hooks.webhooks.redeliver(run, 'key'), /no delivery/);
   });
 
-  it('count what became of them', async () => {
+  it('count attempts and waiting deliveries in metrics', async () => {
     await using receiver = await startReceiver((_, n) => (n === 0 ? 500 : 200));
     await using hooks = await openWebhooks();
     for (let n = 0; n < 2; n++) {
@@ -322,7 +322,7 @@ describe('webhooks', () => {
     assert.match(text, /gateway_webhooks_waiting 1/);
   });
 
-  it('wait for a key that is not there yet, and are given up where it does not come within an hour', async () => {
+  it('wait for a key that is missing, and are given up after an hour', async () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
     const { deliveries } = hooks.store.sideStores;

@@ -14,7 +14,7 @@ export interface ChatApp {
   read(answer: Response): Promise<Shown>;
   /** Whether it shows the sources of a chat completion; the others leave the numbers as text. */
   showsSources: boolean;
-  /** Whether it shows why an answer broke off in the middle; the others end with what came. */
+  /** Whether it shows why an answer broke off in the middle; the others just end. */
   showsFailures: boolean;
   /** Whether it shows how many tokens an answer took. */
   showsUsage: boolean;
@@ -23,7 +23,7 @@ export interface ChatApp {
 export interface Shown {
   text: string;
   thoughts: string;
-  /** Addresses, in the order in which `[n]` opens them. */
+  /** URLs, in the order in which `[n]` opens them. */
   sources: string[];
   tokens: number;
   error: string | undefined;

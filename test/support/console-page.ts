@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, ConsoleMessage, Dialog, Page, Requ
 import { type SyntheticParts, syntheticRun, syntheticStream } from './synthetic-run.ts';
 import { patience } from './time-limit.ts';
 
-/** Tags that the console must never create, neither of its own nor from texts of models, pages or clients. */
+/** Elements that the console must never create, whether by itself or from texts of models, pages or clients. */
 const FORBIDDEN =
   'script:not([src]), iframe, object, embed, img, video, audio, form[action], style, base, meta[http-equiv]';
 
@@ -11,8 +11,8 @@ const FORBIDDEN =
 export interface ConsolePage extends AsyncDisposable {
   page: Page;
   /**
-   * Fails where a request left the gateway's origin, an address held a key, a script threw, the policy had to
-   * step in, or an element stands in the page that has no business there.
+   * Fails if a request left the gateway's origin, a URL contained a key, a script threw, the content security policy
+   * was violated, or the page contains a forbidden element.
    */
   assertHarmless(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface ConsolePage extends AsyncDisposable {
 interface ConsoleOptions extends BrowserContextOptions {
   url: string;
   secrets?: string[];
-  /** The time that it is in the page. */
+  /** The fixed time of the page's clock. */
   now?: Date;
 }
 
@@ -30,7 +30,7 @@ export async function openConsole(
   { url, secrets = [], now, viewport = { width: 1280, height: 800 }, permissions = [], ...rest }: ConsoleOptions,
 ): Promise<ConsolePage> {
   const { origin } = new URL(url);
-  // What breathes while a run goes on is drawn sixty times a second, which is most of what a browser does then.
+  // Animations of a run are drawn sixty times a second, which would be most of the browser's work.
   const options = { reducedMotion: 'reduce', colorScheme: 'light', ...rest } as const;
   const kind = JSON.stringify({ ...options, now });
   const pages = unusedPages(browser);
@@ -46,7 +46,7 @@ export async function openConsole(
     page,
     async assertHarmless() {
       assert.deepEqual(problems, []);
-      assert.doesNotMatch(page.url(), /sk-/, 'a key stands in the address');
+      assert.doesNotMatch(page.url(), /sk-/, 'the URL contains a key');
       assert.equal(await page.locator(`#app :is(${FORBIDDEN})`).count(), 0);
       assert.equal(await page.evaluate('globalThis.hit'), undefined, 'a payload ran');
     },
@@ -82,7 +82,7 @@ async function forget(page: Page, origin: string): Promise<void> {
   await page.unrouteAll({ behavior: 'ignoreErrors' });
   await context.clearPermissions();
   await context.clearCookies();
-  // Without scripts, and of the same origin: another one would get a process of its own.
+  // A page without scripts of the same origin, because another origin would get a new process.
   await page.goto(`${origin}/healthz`);
   await page.evaluate('localStorage.clear(), sessionStorage.clear()');
 }
@@ -95,7 +95,7 @@ function watch(page: Page, { origin, secrets }: { origin: string; secrets: strin
     const address = request.url();
     if (/^(blob|data):/.test(address) && request.resourceType() !== 'script') return;
     if (new URL(address).origin !== origin) problems.push(`a request left the origin: ${address}`);
-    for (const secret of secrets) if (address.includes(secret)) problems.push(`a key stands in an address: ${address}`);
+    for (const secret of secrets) if (address.includes(secret)) problems.push(`a URL contains a key: ${address}`);
   };
   const onError = (error: Error) => problems.push(`a script threw: ${error.stack ?? error.message}`);
   const onDialog = (dialog: Dialog) => {
@@ -130,7 +130,7 @@ export async function untilStatus(page: Page, status: string): Promise<void> {
   await page.locator(`.run-about .status[data-status="${status}"]`).waitFor();
 }
 
-/** Asks a question on the page for it. */
+/** Asks a question on the start page. */
 export async function askOn(page: Page, question: string): Promise<void> {
   await page.getByLabel('Question', { exact: true }).fill(question);
   await page.getByRole('button', { name: 'Research', exact: true }).click();
@@ -153,7 +153,7 @@ export async function assertFits(page: Page): Promise<void> {
 
 interface ShownRun extends SyntheticParts {
   question: string;
-  /** Its entry in the list, where that is not the usual one. */
+  /** Fields of its entry in the list that differ from the defaults. */
   entry?: object;
   /** See `GET /v1/responses/:id/timeline`. */
   times?: number[][];
@@ -162,7 +162,7 @@ interface ShownRun extends SyntheticParts {
 
 /** Makes the gateway list these finished runs, and no others. */
 export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<void> {
-  const asked = (url: string) => runs.find(({ id }) => new URL(url).pathname.split('/').includes(id));
+  const runAt = (url: string) => runs.find(({ id }) => new URL(url).pathname.split('/').includes(id));
   const data = runs.map(({ id, question, entry, response }) => ({
     id,
     object: 'response',
@@ -177,7 +177,7 @@ export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<
   }));
   await page.route('**/v1/responses?*', (route) => route.fulfill({ json: { data, has_more: false } }));
   await page.route('**/v1/responses/*', (route) => {
-    const run = asked(route.request().url());
+    const run = runAt(route.request().url());
     if (!run) return route.fulfill({ status: 404, json: { error: { code: 'not_found', message: 'No such run.' } } });
     const events = syntheticRun(run);
     if (new URL(route.request().url()).searchParams.has('stream')) {
@@ -187,10 +187,10 @@ export async function routeRuns(page: Page, runs: readonly ShownRun[]): Promise<
     return route.fulfill({ json: last.response });
   });
   await page.route('**/v1/responses/*/timeline', (route) => {
-    const { id, times = [], turns = [] } = asked(route.request().url()) ?? {};
+    const { id, times = [], turns = [] } = runAt(route.request().url()) ?? {};
     return route.fulfill({ json: { object: 'response.timeline', id, created_ms: 1, times, turns, currency: 'EUR' } });
   });
   await page.route('**/v1/responses/*/input_items*', (route) =>
-    route.fulfill({ json: { data: [{ role: 'user', content: asked(route.request().url())?.question ?? '' }] } }),
+    route.fulfill({ json: { data: [{ role: 'user', content: runAt(route.request().url())?.question ?? '' }] } }),
   );
 }

@@ -6,18 +6,18 @@ export interface HostileTargets {
   folder: string;
   /** A TCP and UDP port on loopback that nothing may reach. */
   port: number;
-  /** A process that must go on living. */
+  /** A process that must survive. */
   victimPid: number;
 }
 
 export interface HostileScript {
   name: string;
   code: (targets: HostileTargets) => string;
-  /** The error code with which the run must end; absent: any end will do as long as nothing happened. */
+  /** The error code with which the run must end; absent: any end is fine as long as nothing was touched. */
   ends?: string;
   /**
-   * The exception that must refuse it, null where it runs through. Such a script leaves its interpreter as good as it
-   * was, and shares it with the others of its group.
+   * The exception that must stop it; null if it runs through. Such a script leaves its interpreter intact, and shares it
+   * with the others of its group.
    */
   raises?: string | null;
 }
@@ -155,9 +155,9 @@ ctypes.CDLL(None).emscripten_run_script(b"process.kill(${t.victimPid}, 9)")`,
     code: () => 'import threading; threading.Thread(target=print).start()',
     raises: 'RuntimeError',
   },
-  // The last: it leaves another os.
+  // This comes last because it leaves another os module behind.
   {
-    name: 'posix.system behind a reload',
+    name: 'posix.system after a reload',
     code: (t) => py`
 import sys, importlib, os
 importlib.reload(os)
@@ -209,7 +209,7 @@ except Exception as e:
     raises: 'JsException',
   },
   {
-    name: 'the whole _module, one by one',
+    name: 'every member of _module',
     code: (t) => py`
 import pyodide_js
 for name in dir(pyodide_js._module):
@@ -223,7 +223,7 @@ for name in dir(pyodide_js._module):
     raises: null,
   },
   {
-    name: 'js module put back by hand',
+    name: 'the js module restored by hand',
     code: () => `
 import pyodide_js
 pyodide_js.registerJsModule("again", pyodide_js._module)
@@ -254,7 +254,7 @@ pyodide_js.setStdin()
 print(input())`,
     ends: 'timeout',
   },
-  // The last: it leaves other errors.
+  // This comes last because it leaves other errors behind.
   {
     name: 'prepareStackTrace',
     code: () => `
@@ -361,7 +361,7 @@ Slow()`,
   { name: 'one huge allocation', code: () => 'x = bytearray(1_500_000_000)', ends: 'memory_limit' },
   { name: 'many allocations', code: () => 'x = []\nwhile True: x.append(bytearray(1_000_000))', ends: 'memory_limit' },
   {
-    name: 'files without end in memory',
+    name: 'endless files in memory',
     code: () => `
 block = b"x" * 1_000_000
 n = 0
@@ -387,7 +387,7 @@ bomb = zlib.compress(bytes(50_000_000))
 x = [zlib.decompress(bomb) for _ in range(1000)]`,
     ends: 'memory_limit',
   },
-  { name: 'recursion without limit', code: () => 'import sys; sys.setrecursionlimit(10**9)\ndef f(): return f()\nf()' },
+  { name: 'unlimited recursion', code: () => 'import sys; sys.setrecursionlimit(10**9)\ndef f(): return f()\nf()' },
   { name: 'nested parentheses', code: () => '"(" * 100_000; eval("(" * 100_000)' },
   { name: 'huge result', code: () => '"r" * 100_000_000' },
   { name: 'huge error', code: () => 'raise ValueError("e" * 50_000_000)', ends: 'python_error' },
@@ -415,7 +415,7 @@ while frame:
     if "report" in frame.f_locals: frame.f_locals["report"]["result"] = {"a": 1}
     frame = frame.f_back`,
   },
-  { name: 'the end of the interpreter', code: () => 'import os; os._exit(0)' },
+  { name: 'os._exit', code: () => 'import os; os._exit(0)' },
   { name: 'abort', code: () => 'import os; os.abort()', ends: 'crashed' },
   { name: 'lone surrogates and control characters', code: () => 'print("\\ud800\\x00\\x1b[2J\\u2028"); "\\udfff"' },
   {

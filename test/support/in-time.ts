@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fairMs } from './fair-time.ts';
 
 /** Number of attempts: a busy machine makes one attempt slow, slow code makes every attempt slow. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Passes once an attempt takes less than `limitMs`, corrected for a busy machine; else fails with the time of each. An
@@ -10,7 +10,7 @@ const MOST_ATTEMPTS = 3;
  */
 export async function inTime(limitMs: number, what: string, attempt: () => Promise<number>): Promise<void> {
   const took: number[] = [];
-  while (took.length < MOST_ATTEMPTS) {
+  while (took.length < MAX_ATTEMPTS) {
     const ms = await attempt();
     if (ms < limitMs || fairMs(ms) < limitMs) return;
     took.push(Math.round(ms));

@@ -5,13 +5,13 @@ import type { RunEvent } from '../../src/protocol/events.ts';
  * Asserts the order that clients rely on: output indexes are consecutive, no item begins while a thought or a message is
  * open, none of another lane begins while calls of a lane are open, and an item keeps the fields it was added with.
  */
-export function assertOneItemAfterTheOther(events: readonly RunEvent[]): void {
+export function assertItemsInOrder(events: readonly RunEvent[]): void {
   const open = new Map<number, { type: string; lane: number | undefined }>();
   let next = 0;
   for (const event of events) {
     if (event.type === 'response.output_item.added') {
       const { output_index: index, item } = event;
-      assert.equal(index, next++, 'places follow one another');
+      assert.equal(index, next++, 'output indexes are consecutive');
       const lane = 'lane' in item ? item.lane : undefined;
       for (const other of open.values()) {
         assert.ok(other.type !== 'reasoning' && other.type !== 'message', `${item.type} begins within ${other.type}`);

@@ -17,9 +17,9 @@ process.on('message', (what: { work: number }) => {
   const used = usedMs();
   setTimeout(() => {
     process.send?.('working');
-    // One step of the event loop, of so many milliseconds less those in which others have the processor.
+    // Blocks the event loop for this much CPU time.
     for (const until = usedMs() + what.work; usedMs() < until; );
-    // Later than two samples of the meter.
+    // Waits longer than two samples of the meter.
     setTimeout(() => {
       process.send?.({ ...seen, workedMs: usedMs() - since });
       seen.before = seen.highest = load.lagMs;

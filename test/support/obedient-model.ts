@@ -19,7 +19,7 @@ export function obedientModel(script: (request: TurnRequest, n: number) => Scrip
 /** The part of a message outside fences. A fence ends where the most lenient reader would end it. */
 export function trustedText(message: TurnMessage): string {
   const text = typeof message.content === 'string' ? message.content : JSON.stringify(message.content);
-  // In a message that is no data the fences are the gateway's; what the prompt says of them is not text from outside.
+  // The system prompt mentions the fence without opening one; that mention is removed.
   let outside = '';
   let rest = text.replace(/between <tool_result-\w+> and <\/tool_result-\w+>/, '');
   for (;;) {

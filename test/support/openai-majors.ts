@@ -21,8 +21,8 @@ export interface Major {
 const NUMBERS = [4, 5, 6, 7];
 
 /** Registers the same tests for every major version of the official SDK, over one gateway. */
-export function forEachMajor(what: string, promises: (major: Major) => void): void {
-  describe(what, () => {
+export function forEachMajor(title: string, defineTests: (major: Major) => void): void {
+  describe(title, () => {
     const gateway = clientGateway(NUMBERS.map((number) => `openai${number}`));
     for (const number of NUMBERS) {
       const name = `openai${number}`;
@@ -33,10 +33,10 @@ export function forEachMajor(what: string, promises: (major: Major) => void): vo
           sdk = await loadClient<Sdk>(name);
         });
         const loaded = () => {
-          if (!sdk) throw new Error('the SDK is loaded before the tests');
+          if (!sdk) throw new Error('the SDK is not loaded yet');
           return sdk;
         };
-        promises({
+        defineTests({
           number,
           name,
           gateway,

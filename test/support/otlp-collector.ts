@@ -7,13 +7,13 @@ export interface ReceivedSpan {
   name: string;
   traceId: string;
   spanId: string;
-  /** Empty for a span without one. */
+  /** Empty for a root span. */
   parentSpanId: string;
   /** 1: internal, 2: server, 3: client. */
   kind: number;
   attributes: Record<string, unknown>;
   failed: boolean;
-  /** Of the process. */
+  /** Attributes of the process. */
   resource: Record<string, unknown>;
 }
 

@@ -7,16 +7,16 @@ export interface ProviderFault {
   script?: (n: number) => scripted.Script;
   /**
    * `next`: nothing was delivered, the next route answers. `broken`: something was delivered before the fault.
-   * `none`: the answer is whole all the same.
+   * `none`: the answer is complete all the same.
    */
   outcome: 'next' | 'broken' | 'none';
-  /** Kind of the failure where no other route is left. */
+  /** The kind of failure if no other route is left. */
   kind?: 'timeout' | 'rate_limit' | 'refused' | 'failed';
   /** Whether the same route is worth another try. */
   retried: boolean;
-  /** Whether it is asked once more before another one is. */
+  /** Whether the same route is asked once more before the next one. */
   repeated?: boolean;
-  /** The time limit that sees it, where the provider falls silent for good. */
+  /** The time limit that detects it, if the provider falls silent for good. */
   silent?: 'first_byte' | 'first_token' | 'idle';
 }
 

@@ -38,7 +38,7 @@ export const KEY_REFUSALS: readonly Refusal[] = [
   { who: 'OpenAI, by code', status: 400, body: openai('No.', 'invalid_api_key') },
   { who: 'a relay', status: 400, body: { detail: 'Invalid access token' } },
   { who: 'OpenAI', status: 401, body: openai('Incorrect API key provided: sk-x.', 'invalid_api_key') },
-  { who: 'anybody', status: 403, body: openai('You are not allowed to do this.') },
+  { who: 'any provider', status: 403, body: openai('You are not allowed to do this.') },
 ];
 
 /** Refusals that concern the route: its credit, model, region or capabilities. */
@@ -99,7 +99,7 @@ export const ROUTE_REFUSALS: readonly Refusal[] = [
     ),
   },
   {
-    who: 'vLLM, pictures',
+    who: 'vLLM, images',
     status: 400,
     body: { object: 'error', message: 'foo is not a multimodal model', code: 400 },
   },
@@ -175,7 +175,7 @@ export const ROUTE_REFUSALS: readonly Refusal[] = [
   },
   { who: 'xAI, parameter', status: 400, body: { code: 'x', error: 'Argument not supported on this model: stop' } },
   {
-    who: 'OpenRouter, for another',
+    who: 'OpenRouter, of another provider',
     status: 400,
     body: {
       error: {
@@ -228,6 +228,6 @@ export const REQUEST_REFUSALS: readonly Refusal[] = [
     status: 400,
     body: openai('The response was filtered due to the content management policy.', 'content_filter'),
   },
-  { who: 'anybody', status: 422, body: openai('messages is not a list') },
-  { who: 'anybody', status: 415, body: openai('send JSON') },
+  { who: 'any provider', status: 422, body: openai('messages is not a list') },
+  { who: 'any provider', status: 415, body: openai('send JSON') },
 ];

@@ -15,7 +15,7 @@ export interface Known {
   secrets: readonly string[];
   /** Ids of runs, of the key's user and of others. */
   ids: readonly string[];
-  /** Of conversations. */
+  /** Ids of items of conversations. */
   items: readonly string[];
 }
 
@@ -121,7 +121,7 @@ const body = fc.oneof(
       )
       .map(([name, fields]) => JSON.stringify({ ...Object.fromEntries(fields), model: name })),
   },
-  // Good but for what is added; so many that each endpoint takes some.
+  // Valid except for an added field; frequent enough that each endpoint accepts some.
   {
     weight: 12,
     arbitrary: fc
@@ -138,7 +138,7 @@ const body = fc.oneof(
 );
 const raw = fc.oneof(
   { weight: 6, arbitrary: body.map((text) => Buffer.from(text)) },
-  // A body cut or changed in one place.
+  // A body that is cut off.
   {
     weight: 2,
     arbitrary: fc.tuple(body, fc.nat()).map(([text, at]) => Buffer.from(text).subarray(0, at % (text.length + 1))),

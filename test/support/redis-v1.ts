@@ -3,8 +3,8 @@ import { createClient } from '@redis/client';
 import type { NewRun } from '../../src/store/run-store.ts';
 
 /**
- * A frozen copy of what an instance of the first version does in Redis: its scripts and its indexes. Gateways of this
- * version have to share their data with one.
+ * A frozen copy of what an instance of version 1 does in Redis: its scripts and its indexes. Gateways of this version
+ * have to share their data with such an instance.
  */
 const SCRIPTS = {
   create: `
@@ -92,7 +92,7 @@ async function connect(url: string) {
 
 type Client = Awaited<ReturnType<typeof connect>>;
 
-/** An instance of the first version. Times are those of its own clock. */
+/** An instance of version 1. Times are those of its own clock. */
 export class FirstVersion implements AsyncDisposable {
   readonly #client: Client;
   readonly #prefix: string;
@@ -124,7 +124,7 @@ export class FirstVersion implements AsyncDisposable {
     );
   }
 
-  /** Takes an idempotency key for a run; whose it is by then. */
+  /** Takes an idempotency key for a run. Returns the holder if it is taken. */
   async reserve(key: string, entry: { runId: string; fingerprint: string }, options: { now: number; ttlMs: number }) {
     const { now, ttlMs } = options;
     const args = [`${now}`, `${ttlMs}`, entry.runId, entry.fingerprint, `${now + ttlMs}`];
@@ -132,13 +132,13 @@ export class FirstVersion implements AsyncDisposable {
     return Array.isArray(reply) ? { runId: String(reply[0]), fingerprint: String(reply[1]) } : undefined;
   }
 
-  /** Keeps in its cache which run a submission without a key became. */
+  /** Stores which run a submission without an idempotency key became. */
   async remember(attempt: string, { runId, ttlMs, now }: { runId: string; ttlMs: number; now: number }) {
     const entry = JSON.stringify({ value: runId, expires: now + ttlMs });
     await this.#command('SET', `${this.#prefix}:cache:retries::${attempt}`, entry, 'PX', `${ttlMs}`);
   }
 
-  /** The token; undefined where another instance holds the run. */
+  /** Claims the run. Returns the token, or undefined if another instance holds the run. */
   async claim(id: string, options: { now: number; leaseMs: number; force?: boolean }): Promise<string | undefined> {
     const until = `${options.now + options.leaseMs}`;
     const args = [`${options.now}`, until, options.force ? '1' : '0', randomBytes(12).toString('base64url')];

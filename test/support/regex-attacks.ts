@@ -91,12 +91,12 @@ class Sampler {
     this.#flags = flags.replace(/[gyd]/g, '');
   }
 
-  /** A short text that an element matches; empty for what matches a place. */
+  /** A short text that an element matches; empty for an assertion. */
   sample(element: AST.Element): string {
     return this.samples(element)[0] ?? '';
   }
 
-  /** Up to three such texts. */
+  /** Up to three texts that an element matches. */
   samples(element: AST.Element): string[] {
     switch (element.type) {
       case 'Character':

@@ -16,12 +16,12 @@ export interface ReportScript {
   outline: readonly PlannedSection[] | string;
   /** What it writes into the n-th section, counted from 1. `tries`: how often it was asked for that section before. */
   section(number: number, request: TurnRequest, tries: number): ScriptedTurn;
-  /** What it says of doubtful sentences. */
+  /** Its verdicts on doubtful sentences. */
   check?(request: TurnRequest): ScriptedTurn;
 }
 
 /** The kind of a request in a report's run. */
-export function askedFor(request: TurnRequest): 'research' | 'outline' | 'section' | 'check' | 'answer' {
+export function requestKind(request: TurnRequest): 'research' | 'outline' | 'section' | 'check' | 'answer' {
   const [first] = request.messages;
   const system = typeof first?.content === 'string' ? first.content : '';
   if (system.startsWith('You write one section')) return 'section';
@@ -39,18 +39,18 @@ export function sectionOf(request: TurnRequest): number {
 export function reportModel(script: ReportScript): (request: TurnRequest) => ScriptedTurn {
   const tries = new Map<number, number>();
   return (request) => {
-    const asked = askedFor(request);
-    if (asked === 'outline') {
+    const kind = requestKind(request);
+    if (kind === 'outline') {
       return { text: [typeof script.outline === 'string' ? script.outline : JSON.stringify(script.outline)] };
     }
-    if (asked === 'section') {
+    if (kind === 'section') {
       const number = sectionOf(request);
       const before = tries.get(number) ?? 0;
       tries.set(number, before + 1);
       return script.section(number, request, before);
     }
-    if (asked === 'check') return script.check?.(request) ?? { text: ['[]'] };
-    if (asked === 'answer') return { text: ['A short answer [1].'] };
+    if (kind === 'check') return script.check?.(request) ?? { text: ['[]'] };
+    if (kind === 'answer') return { text: ['A short answer [1].'] };
     const isFirst = !request.messages.some(({ role }) => role === 'tool');
     return isFirst ? { calls: lookups(...(script.words ?? ['a', 'b', 'c'])) } : { text: ['I am ready.'] };
   };

@@ -9,22 +9,22 @@ export const HEADERS = headersOf(KEY);
 /** Gateways in separate processes over one store, with a provider that sees which of them calls it. */
 export interface Instances extends AsyncDisposable {
   readonly provider: ScriptedProvider;
-  /** By name. */
+  /** The running gateways, by name. */
   readonly gateways: ReadonlyMap<string, GatewayProcess>;
   /** The gateway that sent a request to the provider. */
   senderOf(request: ProviderRequest): { name: string; gateway: GatewayProcess };
-  /** Another one than this. */
+  /** A gateway with another name. */
   other(name: string): GatewayProcess;
-  /** Starts those again that have ended. */
+  /** Restarts the gateways that have ended. */
   restart(): Promise<void>;
 }
 
 export async function startInstances(options: {
   storeUrl: string;
   names: readonly string[];
-  /** How far the clocks of some are off, by name, in milliseconds. */
+  /** Offsets of the clocks, by name, in milliseconds; others are right. */
   clockOffsetsMs?: Readonly<Record<string, number>>;
-  /** More of the configuration. */
+  /** Configuration that replaces the defaults. */
   config?: object;
 }): Promise<Instances> {
   await using opening = new AsyncDisposableStack();

@@ -43,8 +43,8 @@ import { isAnswerTurn, ScriptedModel } from './scripted-model.ts';
 import { storageOf } from './storage-of.ts';
 
 /**
- * Writes fixtures of what this version stores, for all later versions to read, once for each version that lands:
- * `node test/support/write-stores.ts test/fixtures/stores/v3`. `test/contract/stored-versions.test.ts` opens it.
+ * Writes what this version stores as fixtures that all later versions have to read, once for each released version:
+ * `node test/support/write-stores.ts test/fixtures/stores/v3`. `test/contract/stored-versions.test.ts` opens them.
  */
 const DAY_MS = 86_400_000;
 
@@ -105,7 +105,7 @@ async function fill(store: RunStore, executor?: HarnessOptions['executor']): Pro
   const retry = { kind: 'retry' as const, ttlMs: 120_000, sentBefore: false };
   const queued = await submit(question({ repeat: { ...retry, hash: 'retry-1', fingerprint: 'body-3' } }));
   const cancelling = await submit(question());
-  // An owner is about to end it, and there is none.
+  // A run whose cancel was requested but which no owner has ended.
   await harness.stop();
   await store.requestCancel(cancelling.id);
   return { compressed, completed, task, failed, interrupted, queued, cancelling };
@@ -153,7 +153,7 @@ async function fillDocuments({ files, entries, readings }: SideStores): Promise<
 }
 
 /** A conversation with one item, locked by a run that has ended, and a text that was sealed with the store's secret. */
-async function fillBeside(
+async function fillConversations(
   { conversations, secret }: Pick<Storage, 'conversations' | 'secret'>,
   { completed }: Named,
   folder: string,
@@ -171,7 +171,7 @@ async function fillBeside(
 }
 
 /** Usage, a pending webhook, and a stored key. */
-async function fillOperated({ usage, deliveries, entries }: SideStores, { completed }: Named): Promise<void> {
+async function fillOperatorData({ usage, deliveries, entries }: SideStores, { completed }: Named): Promise<void> {
   await usage.add([USED], { source: 'an instance', id: '1' });
   const id = completed?.id ?? '';
   await deliveries.put(id, { before: undefined, state: DELIVERY, dueInMs: 0, keepMs: 100_000 * DAY_MS });
@@ -207,10 +207,10 @@ async function writeSqlite(folder: string): Promise<void> {
   const store = openSqliteStore(`file:${data}`, { sync: 'normal', log: silentLogger });
   const runs = await fill(store);
   await writeFile(join(folder, 'sqlite.json'), await known(store, runs));
-  await fillBeside(storageOf(store), runs, join(folder, 'sqlite.sealed'));
+  await fillConversations(storageOf(store), runs, join(folder, 'sqlite.sealed'));
   await fillDocuments(storageOf(store));
-  await fillOperated(storageOf(store), runs);
-  await takeFor(store.limits, runs);
+  await fillOperatorData(storageOf(store), runs);
+  await takeLimits(store.limits, runs);
   await store.close();
   const db = new DatabaseSync(join(data, 'runs.db'));
   await writeFile(join(folder, 'sqlite.sql'), `${sqlOf(db).join('\n')}\n`);
@@ -243,8 +243,8 @@ function literal(value: unknown): string {
   return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value ?? 'NULL');
 }
 
-/** How much a key and its runs have used of their limits. */
-async function takeFor(limits: LimitStore, runs: Named): Promise<void> {
+/** Uses a part of the limits of a key and of a run. */
+async function takeLimits(limits: LimitStore, runs: Named): Promise<void> {
   const id = runs.interrupted?.id ?? '';
   await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
   await limits.counter({ name: 'tokens', windowSeconds: 86_400 }).take(CALLER.keyId, 1234, { limit: 10_000 });
@@ -261,14 +261,14 @@ async function writeRedis(folder: string): Promise<void> {
     const executor = (options: ExecutorOptions) => new QueueExecutor({ ...options, connection });
     const runs = await fill(store, executor);
     await writeFile(join(folder, 'redis.json'), await known(store, runs));
-    await fillBeside(storage, runs, join(folder, 'redis.sealed'));
+    await fillConversations(storage, runs, join(folder, 'redis.sealed'));
     await fillDocuments(storage);
-    await fillOperated(storage, runs);
-    await takeFor(limits, runs);
+    await fillOperatorData(storage, runs);
+    await takeLimits(limits, runs);
   }
   await store.close();
   const client = await connectTo(server.url);
-  const keys = await eventually('the queue lets go', async () => {
+  const keys = await eventually('the queue releases its locks', async () => {
     const all = (await client.keys('*')).sort();
     return all.some((key) => /:(lock|stalled-check)$/.test(key)) ? undefined : all;
   });

@@ -22,23 +22,24 @@ const FILES = FOLDERS.flatMap((folder) =>
     .filter((name) => !name.includes('node_modules'))
     .map((name) => `/${folder}/${name.replaceAll('\\', '/')}`),
 );
-const ROOMS = new Set([...FOLDERS, ...readdirSync(join(ROOT, 'src')).filter((name) => !name.includes('.'))]);
+const SOURCE_FOLDERS = new Set([...FOLDERS, ...readdirSync(join(ROOT, 'src')).filter((name) => !name.includes('.'))]);
 const SCRIPTS = new Set(Object.keys(JSON.parse(read('package.json')).scripts));
-/** Folders that the gateway, npm or the build makes, or that a user has. */
-const USERS_OWN = new Set(['data/', 'dist/', 'node_modules/', './docs']);
+/** Folders that the gateway, npm, the build or a user creates. */
+const NOT_CHECKED_IN = new Set(['data/', 'dist/', 'node_modules/', './docs']);
 
-/** What a page names of this repository: files by the end of their path, folders with a slash behind or in full. */
+/** Paths of this repository that a page has in backticks: file names, folders that end in a slash, and full paths. */
 function pathsIn(text: string): string[] {
   const spans = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)];
   return spans
     .flatMap((match) => String(match[1]).split(/,? /))
-    .filter((word) => /^[\w.<>*{},-]+(\/[\w.<>*{},-]+)*\/?$/.test(word) && !USERS_OWN.has(word))
+    .filter((word) => /^[\w.<>*{},-]+(\/[\w.<>*{},-]+)*\/?$/.test(word) && !NOT_CHECKED_IN.has(word))
     .filter(
-      (word) => /\.([mc]?[jt]s|sse)$|\/$/.test(word) || (word.includes('/') && ROOMS.has(word.split('/')[0] ?? '')),
+      (word) =>
+        /\.([mc]?[jt]s|sse)$|\/$/.test(word) || (word.includes('/') && SOURCE_FOLDERS.has(word.split('/')[0] ?? '')),
     );
 }
 
-/** `<name>` stands for any, as `*` does. */
+/** Whether a path exists; `<name>` matches any name, as `*` does. */
 function exists(path: string): boolean {
   const pattern = path
     .replace(/\/$/, '')
@@ -77,7 +78,7 @@ describe('the documentation', () => {
     });
   }
 
-  it('has the chapters that comments name', () => {
+  it('has the chapters that code comments cite', () => {
     let named = 0;
     for (const file of FILES.filter((name) => /^\/(?:src|test|bench)\/.*\.ts$/.test(name))) {
       const text = read(file).replace(/\n\s*(?:\*|\/\/) /g, ' ');
@@ -93,7 +94,7 @@ describe('the documentation', () => {
     assert.ok(named > 100);
   });
 
-  it('names the tests of its promises of security', () => {
+  it('cites more than 20 tests in docs/security.md', () => {
     assert.ok(pathsIn(read('docs/security.md')).filter((path) => path.startsWith('test/')).length > 20);
   });
 
@@ -109,7 +110,7 @@ describe('the documentation', () => {
     });
   }
 
-  it('shows whole configurations that are valid', () => {
+  it('contains only valid configurations (blocks with providers and keys)', () => {
     const variables = { OPENAI_API_KEY: 'a', BRAVE_API_KEY: 'b', GATEWAY_API_KEY: 'c' };
     let checked = 0;
     for (const page of PAGES) {
@@ -122,7 +123,7 @@ describe('the documentation', () => {
     assert.ok(checked >= 2);
   });
 
-  it('says nothing of the machine that it was written on', () => {
+  it('contains no paths of the machine it was written on', () => {
     for (const page of PAGES) assert.doesNotMatch(read(page), /\/(work|root|tmp)\//, page);
   });
 });

@@ -4,8 +4,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The floors of docs/architecture.md, held against the real imports of every file in src/. Imports of types count:
- * what a file may know is the question, not what is loaded.
+ * Checks the floors of docs/architecture.md against the imports of every file in src/. Type imports count: the question is
+ * what a file may know, not what it loads.
  */
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
@@ -33,17 +33,17 @@ const FLOORS: Readonly<Record<string, number>> = {
   console: 7,
   cli: 7,
 };
-/** What stands above all floors: the entries, the composition root, and the processes that share a port. */
-const ROOF = /^(accounting|foundation|index|main|polyfills|server)\.ts$|^workers\//;
+/** Files above all floors: the entries, the composition root, and the processes that share a port. */
+const ABOVE_FLOORS = /^(accounting|foundation|index|main|polyfills|server)\.ts$|^workers\//;
 
-interface Only {
+interface Restriction {
   what: string;
   matches: RegExp;
-  /** Folders that may import it, each with the reason where it is not plain. */
+  /** Folders that may import it. */
   allowed: readonly string[];
 }
 
-const ONLY: readonly Only[] = [
+const RESTRICTIONS: readonly Restriction[] = [
   {
     what: 'Express',
     matches: /^(express|http-proxy-middleware|helmet|pino-http)$/,
@@ -52,13 +52,13 @@ const ONLY: readonly Only[] = [
   // The local search keeps its full-text index in SQLite; it stores nothing of a run there.
   { what: 'SQLite', matches: /^node:sqlite$/, allowed: ['store', 'tools/web-search'] },
   { what: 'Redis', matches: /^(@redis\/.*|redis|ioredis)$/, allowed: ['store'] },
-  // Who runs a run is decided on the floor of runs; its queue is reached through the connection that store opens.
+  // runs/ assigns runs through the queue; store/ opens its connection.
   { what: 'BullMQ', matches: /^bullmq$/, allowed: ['store', 'runs'] },
   { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['cli'] },
-  // Tools fetch what a model points at through a pool of their own, which connects to checked addresses only.
+  // Tools fetch through their own pool, which connects only to checked addresses.
   { what: 'undici', matches: /^undici(\/|$)/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
   { what: 'WebSockets', matches: /^ws$/, allowed: ['http/socket'] },
-  // The API, which does nothing without an SDK, is known to spans alone; the SDK to who starts it.
+  // Only spans use the API, which does nothing without an SDK; only telemetry/ starts the SDK.
   { what: 'OpenTelemetry', matches: /^@opentelemetry\//, allowed: ['base/telemetry', 'telemetry'] },
   { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
 ];
@@ -75,7 +75,7 @@ interface SourceFile {
 
 const FROM = /(?:^|[;}\n])\s*(?:import|export)\b(?:[^'"`;]*?\bfrom)?\s*['"]([^'"\n]+)['"]/g;
 const DYNAMIC = /\bimport\(\s*['"]([^'"\n]+)['"]/g;
-/** Child processes and workers are started by the address of their file. */
+/** Child processes and workers are started by the URL of their file. */
 const ADDRESS = /new URL\(\s*['"](\.[^'"\n]+\.ts)['"]\s*,\s*import\.meta\.url/g;
 
 function readSource(path: string): SourceFile {
@@ -93,7 +93,7 @@ function readSource(path: string): SourceFile {
   };
 }
 
-/** Comments blanked, unless they only look like one inside a string with an address. */
+/** Removes comments, but not what looks like one in a URL inside a string. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[\s;{}(,])\/\/.*$/gm, '$1');
 }
@@ -105,11 +105,11 @@ const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 const folderOf = (name: string) => name.split('/')[0] ?? '';
 
 function isAllowed(file: SourceFile, folders: readonly string[]): boolean {
-  return ROOF.test(file.name) || folders.some((folder) => file.name.startsWith(`${folder}/`));
+  return ABOVE_FLOORS.test(file.name) || folders.some((folder) => file.name.startsWith(`${folder}/`));
 }
 
 describe('the import graph', () => {
-  it('is read whole: every file that is meant to be found is found', () => {
+  it('is complete: every imported file is among the files read', () => {
     const names = new Set(sources.map((file) => file.name));
     assert.ok(names.size > 30);
     const imported = sources.flatMap((file) => file.files.map((target) => ({ from: file.name, target })));
@@ -118,15 +118,17 @@ describe('the import graph', () => {
     assert.ok(imported.length > names.size, 'the patterns see the imports');
   });
 
-  it('knows the floor of every folder', () => {
-    const unknown = sources.filter((file) => !ROOF.test(file.name) && FLOORS[folderOf(file.name)] === undefined);
+  it('has a floor for every folder', () => {
+    const unknown = sources.filter(
+      (file) => !ABOVE_FLOORS.test(file.name) && FLOORS[folderOf(file.name)] === undefined,
+    );
     assert.deepEqual(
       unknown.map((file) => file.name),
       [],
     );
   });
 
-  it('goes downward only, and never sideways to another folder of the same floor', () => {
+  it('only points down, never to another folder of the same floor', () => {
     const wrong: string[] = [];
     for (const file of sources) {
       const floor = FLOORS[folderOf(file.name)] ?? Number.POSITIVE_INFINITY;
@@ -139,7 +141,7 @@ describe('the import graph', () => {
     assert.deepEqual(wrong, []);
   });
 
-  it('leaves src/ only for the version in package.json', () => {
+  it('leaves src/ only to import package.json', () => {
     const out = sources.flatMap((file) => file.files.filter((target) => target.startsWith('..')));
     assert.deepEqual(
       [...new Set(out)].filter((target) => target !== '../package.json'),
@@ -147,8 +149,8 @@ describe('the import graph', () => {
     );
   });
 
-  for (const { what, matches, allowed } of ONLY) {
-    it(`shows ${what} only to ${allowed.join(', ')}`, () => {
+  for (const { what, matches, allowed } of RESTRICTIONS) {
+    it(`imports ${what} only in ${allowed.join(', ')}`, () => {
       const wrong = sources.filter(
         (file) => !isAllowed(file, allowed) && file.packages.some((name) => matches.test(name)),
       );
@@ -159,7 +161,7 @@ describe('the import graph', () => {
     });
   }
 
-  it('shows gateway/ three files of upstream/: whom to ask, how to ask, what the answer says', () => {
+  it('lets gateway/ see three files of upstream/: provider-answer, provider-target, upstream', () => {
     const seen = sources
       .filter((file) => folderOf(file.name) === 'gateway')
       .flatMap((file) => file.files.filter((target) => folderOf(target) === 'upstream'));
@@ -169,9 +171,9 @@ describe('the import graph', () => {
     );
   });
 
-  it('sends nothing through a request, response or socket that is a dummy', () => {
+  it('has no dummy requests, responses or sockets in upstream, gateway and http', () => {
     const dummy = /new (?:IncomingMessage|ServerResponse|Socket|Response|Request)\(/;
-    // The MCP server takes requests of the Fetch standard alone; nothing of ours reads that one.
+    // The MCP server needs a Fetch `Request`; none of our own code reads it.
     const wrong = sources.filter(({ name, code }) => {
       const looked = ['upstream', 'gateway', 'http'].includes(folderOf(name)) && name !== 'http/mcp/mcp.ts';
       return looked && dummy.test(code);
@@ -179,12 +181,12 @@ describe('the import graph', () => {
     assert.deepEqual(wrong, []);
   });
 
-  it('opens connections to what others name through the checked fetch alone', () => {
+  it('opens outgoing connections only in the listed files', () => {
     const opens =
       /(?<![.\w#]|async )fetch\(|globalThis\.fetch\b(?!;)|import \{[^}]*\b(?:request|get|connect|createConnection|lookup|resolve\w*|Resolver|(?:Https?)?Agent|Socket)\b[^}]*\} from 'node:(?:https?|http2|net|tls|dgram|dns(?:\/promises)?)'|import\('node:(?:https?|http2|net|tls|dgram)'\)/;
     const seen = sources.filter(({ code }) => opens.test(code.replace(/import type \{[^}]*\}/g, '')));
     assert.deepEqual(seen.map(({ name }) => name).sort(), [
-      // What the command line is told to ask.
+      // Addresses given on the command line.
       'cli/doctor/system.ts',
       'cli/operating/keys.ts',
       // What the operator configured.
@@ -192,7 +194,7 @@ describe('the import graph', () => {
       'gateway/passthrough/passthrough.ts',
       'store/shared/store-client.ts',
       'store/shared/store-server.ts',
-      // The checked one, and who is given it.
+      // The checked fetch, and the modules that are given it.
       'tools/mcp/server-fetch.ts',
       'tools/safe-fetch/guarded-agent.ts',
       'tools/safe-fetch/safe-fetch.ts',
@@ -200,7 +202,7 @@ describe('the import graph', () => {
     ]);
   });
 
-  it('has no library for schemas in the process that reads pages, which would take a sixth more memory', () => {
+  it('keeps zod out of the process that parses pages (it would need a sixth more memory)', () => {
     const files = new Map(sources.map((file) => [file.name, file]));
     const met = new Set(['tools/fetch-url-content/parsing/parse-child.ts']);
     for (const name of met) for (const file of files.get(name)?.files ?? []) met.add(file);
@@ -212,7 +214,7 @@ describe('the import graph', () => {
     );
   });
 
-  it('reads the environment in config only', () => {
+  it('reads process.env only in config/', () => {
     const wrong = sources.filter(
       (file) => folderOf(file.name) !== 'config' && /\bprocess\s*\.\s*env\b/.test(file.code),
     );
@@ -222,11 +224,11 @@ describe('the import graph', () => {
     );
   });
 
-  it('has no cycle', () => {
+  it('has no cycles', () => {
     assert.deepEqual(findCycle(new Map(sources.map((file) => [file.name, file.files]))), []);
   });
 
-  it('finds a cycle where there is one', () => {
+  it('reports a cycle if there is one', () => {
     const graph = new Map([
       ['a', ['b']],
       ['b', ['c']],
@@ -235,7 +237,7 @@ describe('the import graph', () => {
     assert.deepEqual(findCycle(graph), ['b', 'c', 'b']);
   });
 
-  it('sees every form of import', () => {
+  it('recognises every form of import', () => {
     const code = "const a = 1;\nimport type {\n  b,\n} from './b.ts';\nexport * from './c.ts';\nimport './d.ts';";
     assert.deepEqual(
       [...code.matchAll(FROM)].map((match) => match[1]),

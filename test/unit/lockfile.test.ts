@@ -33,7 +33,7 @@ describe('package-lock.json', () => {
 
   // A version that the registry has for some platforms only leaves entries without a hash: pin an older one that it has
   // for all (`overrides` in package.json).
-  it('says what every package must be, on every platform', () => {
+  it('has a SHA-512 hash for every package, on every platform', () => {
     const unsure = Object.entries(packages).filter(([place, entry]) => {
       return place !== '' && !/^sha512-[\w+/]{86}==$/.test(entry.integrity ?? '');
     });
@@ -43,11 +43,11 @@ describe('package-lock.json', () => {
     );
   });
 
-  it('brings no script that an installation runs: they are turned off, and those that have one do without', () => {
+  it('runs no install scripts: npm ignores them, and only two known packages have one', () => {
     const npmrc = readFileSync(new URL('../../.npmrc', import.meta.url), 'utf8');
     assert.match(npmrc, /^ignore-scripts=true$/m);
     const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
-    // The telemetry of one, and the native half of another that has a half in JavaScript too.
+    // Telemetry, and a native addon that falls back to JavaScript.
     assert.deepEqual(scripted.map(([place]) => place).sort(), [
       'node_modules/@scarf/scarf',
       'node_modules/msgpackr-extract',
@@ -56,14 +56,14 @@ describe('package-lock.json', () => {
     assert.deepEqual(manifest.scarfSettings, { enabled: false });
   });
 
-  it('has only licences that may be passed on with the gateway', () => {
+  it('has only licences that allow redistribution with the gateway', () => {
     const allowed = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'MPL-2.0', 'BlueOak-1.0.0'];
     const others = licences().filter(({ licence }) => !allowed.includes(licence));
     assert.ok(licences().length > 100);
     assert.deepEqual(others, []);
   });
 
-  it('names no registry, so that it works behind any', () => {
+  it('contains no registry URLs, so that it works with any registry', () => {
     const resolved = Object.entries(packages).filter(([, entry]) => entry.resolved !== undefined);
     assert.deepEqual(resolved, []);
   });

@@ -4,13 +4,13 @@ import { Worker } from 'node:worker_threads';
 import { TimeoutError, withTimeout } from '../../src/base/abort.ts';
 import { StallDetector } from '../../src/base/load/stall.ts';
 
-/** As a process is held up that is stopped and goes on: nothing of it runs. */
+/** Blocks the whole thread, as if the process had been stopped and continued. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-describe('a process that stood still', () => {
-  it('takes an answer that came meanwhile, though its time is over', async () => {
+describe('a process that was suspended', () => {
+  it('accepts an answer that arrived in the meantime, even past the timeout', async () => {
     const worker = new Worker(
       `const { parentPort } = require('node:worker_threads');
        parentPort.once('message', () => setTimeout(() => parentPort.postMessage('answer'), 100));
@@ -30,13 +30,13 @@ describe('a process that stood still', () => {
     }
   });
 
-  it('waits no longer for one that does not come', async () => {
+  it('still times out if no answer arrives', async () => {
     const answer = withTimeout('asking', 100, () => new Promise(() => {}));
     standStill(1300);
     await assert.rejects(answer, TimeoutError);
   });
 
-  it('knows it, whichever timer comes first', async () => {
+  it('knows that it stalled, before and after other timers run', async () => {
     using watch = new StallDetector();
     assert.equal(watch.hasStalled, false);
     standStill(1600);

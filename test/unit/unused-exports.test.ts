@@ -13,14 +13,14 @@ function filesOf(folder: string): { path: string; text: string }[] {
     .map((name) => ({ path: join(folder, name), text: readFileSync(join(ROOT, folder, name), 'utf8') }));
 }
 
-/** Names that `file` exports and that stand in no other file, nor anywhere else in itself. */
+/** Names that `file` exports and that occur nowhere else, in it or in another file. */
 function unused(file: { path: string; text: string }, words: ReadonlyMap<string, number>): string[] {
   return [...file.text.matchAll(EXPORTED)].flatMap(([, name]) =>
     name !== undefined && words.get(name) === 1 ? [`${file.path}: ${name}`] : [],
   );
 }
 
-/** Names that two files export, but for those of a module that is chosen when the program runs. */
+/** Names that two files export, except those of modules that are chosen at run time. */
 function shared(files: readonly { path: string; text: string }[]): string[] {
   const places = new Map<string, string[]>();
   for (const { path, text } of files.filter(({ path }) => path.endsWith('.ts') && !FACADE.test(path))) {
@@ -30,11 +30,11 @@ function shared(files: readonly { path: string; text: string }[]): string[] {
   return [...places].flatMap(([name, found]) => (found.length > 1 ? [`${name}: ${found.join(', ')}`] : []));
 }
 
-/** What programs import; it names things anew. */
+/** The public entry points, which export existing names again. */
 const FACADE = /^src\/(?:index|client\/follow)\.ts$/;
 
 describe('exports', () => {
-  it('are used by somebody', () => {
+  it('are used somewhere', () => {
     const sources = filesOf('src');
     const words = new Map<string, number>();
     for (const { text } of [...sources, ...filesOf('test'), ...filesOf('bench')]) {
@@ -46,13 +46,13 @@ describe('exports', () => {
     );
   });
 
-  it('have a name of their own each', () => {
+  it('have unique names', () => {
     assert.deepEqual(shared(filesOf('src')), []);
     const twice = ['src/a.ts', 'src/b.ts'].map((path) => ({ path, text: 'export const one = 1;\n' }));
     assert.deepEqual(shared(twice), ['one: src/a.ts, src/b.ts']);
   });
 
-  it('that nobody uses are found', () => {
+  it('are reported if nobody uses them', () => {
     const file = { path: 'a.ts', text: 'export const used = 1;\nexport function alone(): void {}\n' };
     const words = new Map([
       ['used', 2],

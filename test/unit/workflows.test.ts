@@ -35,12 +35,12 @@ const workflow = z.strictObject({
   ),
 });
 
-describe('the workflows', () => {
+describe('the CI workflows', () => {
   const workflows = Object.fromEntries(
     readdirSync(FOLDER).map((name) => [name, workflow.parse(parse(readFileSync(new URL(name, FOLDER), 'utf8')))]),
   );
 
-  it('name what is there: their matrix, scripts of the project, files', () => {
+  it('have read-only permissions and refer only to existing matrix values, npm scripts and files', () => {
     for (const [name, { jobs, permissions: all }] of Object.entries(workflows)) {
       assert.deepEqual(all, { contents: 'read' }, name);
       for (const [id, job] of Object.entries(jobs)) {
@@ -55,7 +55,7 @@ describe('the workflows', () => {
     }
   });
 
-  it('test on every system and Node that is named, and publish with provenance', () => {
+  it('test Linux and macOS, the package with Node 22, 24 and 26, and publish with provenance', () => {
     const { test, package: packed } = workflows['ci.yml']?.jobs ?? {};
     assert.deepEqual(test?.strategy?.matrix.os, ['ubuntu-latest', 'macos-latest']);
     assert.deepEqual(packed?.strategy?.matrix, { os: ['ubuntu-latest', 'macos-latest'], node: [22, 24, 26] });

@@ -198,9 +198,10 @@ export class ResponsesSocket {
 
   #ping(): void {
     const { ws } = this.#options;
-    if (this.#isAlive) ws.ping();
-    else ws.terminate();
+    // Where the gateway stood still, the answer has arrived but was not read yet.
+    if (!this.#isAlive) return void setImmediate(() => this.#isAlive || ws.terminate());
     this.#isAlive = false;
+    ws.ping();
   }
 
   #expire(): void {

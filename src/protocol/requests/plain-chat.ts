@@ -52,7 +52,7 @@ export const plainChatBody = z.object({
   logprobs: z.boolean().optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
   stop: z
-    .union([z.string(), z.array(z.string()).max(4)])
+    .union([z.string(), z.array(z.string()).max(4)], 'expected a string, or an array of at most 4')
     .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
     .optional(),
   functions: z

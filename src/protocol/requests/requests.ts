@@ -41,7 +41,10 @@ const common = {
 
 const conversationId = z.string().min(1, 'must not be empty');
 const conversation = z
-  .union([conversationId, z.object({ id: conversationId }).transform(({ id }) => id)])
+  .union(
+    [conversationId, z.object({ id: conversationId }).transform(({ id }) => id)],
+    'expected the id of a conversation, or an object with its id',
+  )
   .optional()
   .describe('The id of a conversation, or an object with it. Not together with `previous_response_id`.');
 
@@ -77,7 +80,7 @@ export const countBody = compactBody.extend({
 });
 export type CountBody = z.output<typeof countBody>;
 
-const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the server';
+const NO_FUNCTIONS = 'functions are called tools: send tools';
 
 /** `POST /v1/chat/completions` on a research model (docs/api.md, "Chat completions"). */
 export const createChatCompletionBody = z.object({

@@ -14,7 +14,7 @@ export function isBoundElsewhere(clause: readonly Mark[], claim: readonly Mark[]
       places.length > 0 &&
       places.every((place) => {
         const own = source.filter((mark) => governs(mark, place, source));
-        const leftOut = source.filter((mark) => mark.clause === place.clause && isWord(mark) && !isAmong(mark, claim));
+        const leftOut = source.filter((mark) => mark.clause === place.clause && isWord(mark) && !isAmong(mark, clause));
         return rivals.some((rival) =>
           claimsWords(rival, { place, leftOut, strange: words.filter((word) => !isAmong(word, own)), source }),
         );

@@ -1,4 +1,4 @@
-import { HEDGES, NEGATIONS, OPPOSITES, RANKED } from './lexicon.ts';
+import { EXCLUSIVE, HEDGES, NEGATIONS, OPPOSITES, RANKED } from './lexicon.ts';
 import { sameDate } from './text/dates.ts';
 import { CJK, foldedPattern } from './text/fold.ts';
 import type { Clause, Sentence } from './text/parse-sentence.ts';
@@ -17,7 +17,10 @@ type Facts = Pick<Clause, 'words' | 'figures' | 'dates'>;
 export function likeness(claim: Facts, source: Facts): number {
   let shared = 0;
   for (const word of claim.words) if (isOneOf(word, source.words)) shared += word.isName ? 1.5 : 1;
-  for (const figure of claim.figures) if (source.figures.some((other) => sameFigure(figure, other))) shared += 3;
+  for (const figure of claim.figures) {
+    // The number of a name, such as `COVID-19`, says no more than the name.
+    if (figure.label === undefined && source.figures.some((other) => sameFigure(figure, other))) shared += 3;
+  }
   for (const date of claim.dates) if (source.dates.some((other) => sameDate(date, other))) shared += 2;
   return shared;
 }
@@ -28,7 +31,7 @@ export function doubtsOfClause(
   source: { clause: Clause; sentence: Sentence },
 ): Doubt[] {
   const doubts: Doubt[] = [];
-  if (isOpposed(claim, source)) doubts.push('direction');
+  if (isOpposed(claim, source) || isExcluded(claim, source)) doubts.push('direction');
   const text = claim.sentence.text.toLowerCase();
   const isFuture = TO_COME.test(text) || (claim.sentence.language === 'fr' && FRENCH_FUTURE.test(text));
   const isOpen = isFuture || NEGATIONS.isIn(claim.sentence.folded);
@@ -78,7 +81,7 @@ function isOnlyPlanned(claim: Clause, { clause, sentence }: { clause: Clause; se
 
 /** Phrases that only say how exact a figure is, and that indicate no direction. */
 const EXACTNESS = lettered(
-  /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?(?:[\d$€£]|(?:a|the|die|der|la|le|el|il) ))|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu,
+  /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?[\d$€£]| (?:(?:an?|the|die|der|ein\p{L}*|une?|una|la|le|el|il) )?(?:half|halfte|moitie|mitad|meta|third|drittel|tiers|quarter|viertel|quart|fifth|funftel|tenth|zehntel|hundred|hundert|thousand|tausend|million)| (?:an?|ein\p{L}*|une?|una) (?:decade|jahrzehnt|century|jahrhundert|year|jahr|month|monat|week|woche|day|tag|hour|stunde))|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu,
 );
 
 function isOpposed(
@@ -98,6 +101,23 @@ function isOpposed(
     const theirs = texts.map((text) => sideOf(text, pair, isBoth ? ownText : undefined));
     const found = theirs[0] ?? theirs[1];
     return found !== undefined && found.isFirst !== mine.isFirst && found.isDenied === mine.isDenied;
+  });
+}
+
+/** Whether two clauses with mostly the same words have words that exclude each other. */
+function isExcluded(
+  claim: { clause: Clause; sentence: Sentence },
+  source: { clause: Clause; sentence: Sentence },
+): boolean {
+  const { words } = claim.clause;
+  const common = words.filter((word) => isOneOf(word, source.clause.words)).length;
+  if (common < 3 || common < words.length * 0.6) return false;
+  return EXCLUSIVE.some((sides) => {
+    const [mine, theirs] = [claim.clause.text, source.clause.text].map((text) =>
+      sides.filter((side) => side.isIn(text)),
+    );
+    const [own] = mine ?? [];
+    return mine?.length === 1 && theirs?.length === 1 && own !== theirs[0] && !own?.isIn(source.sentence.folded);
   });
 }
 

@@ -52,6 +52,23 @@ function negationsOf(clause: Clause): Word[][] {
     .filter((denied) => denied.length > 0);
 }
 
+/** Whether a claim affirms, in a sentence without any negation, what a clause of its source denies. */
+export function affirmsDenied(claim: Sentence, source: readonly Sentence[]): boolean {
+  if (NEGATIONS.isIn(claim.folded) || DENIALS.isIn(claim.folded)) return false;
+  return source.some(({ clauses }) => clauses.some((clause) => isRefused(claim, clause)));
+}
+
+/** Whether a clause of a source denies with a verb what a claim affirms: `ruled out a coalition` for `announced a coalition`. */
+function isRefused(claim: Sentence, clause: Clause): boolean {
+  const isMeant = (words: readonly Word[]) => words.length > 1 && words.every((word) => isOneOf(word, claim.words));
+  if (negationsOf(clause).some((denied) => isMeant(clause.words.filter((word) => !denied.includes(word))))) return true;
+  return DENIALS.placesIn(clause.text).some((place) => {
+    const at = clause.start + place.at + place.word.length;
+    const behind = clause.words.filter((word) => word.start >= at).slice(0, 2);
+    return behind.length > 0 && behind.every((word) => isOneOf(word, claim.words));
+  });
+}
+
 /** The two words after a negation, or those before it if none follow. In Japanese it applies to what comes before. */
 function deniedBy({ at: place, word: denial }: { at: number; word: string }, { start, words }: Clause): Word[] {
   const at = start + place;

@@ -13,14 +13,14 @@ export const NEGATIONS = wordList(
     'nicht(?! (?:mehr|weniger) als)|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|weder|nichts|niemand|' +
     "ne|n'\\p{L}+|pas(?! (?:plus|moins) d)|jamais|aucun|aucune|sans|ni|nunca|jamas|sin|ningun|ninguna|ninguno|tampoco|nadie|nada|" +
     'non(?!-| (?:piu|meno) di)|nessun|nessuno|nessuna|senza|ne|не|нет|без|никогда|ни',
-  '不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون',
+  '不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ|満た)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون',
 );
 
 /** Verbs that contain a negation: `failed to` means `did not`. */
 export const DENIALS = wordList(
   'fail\\p{L}*|cess\\p{L}*|fallo|fallar\\p{L}*|moved? away|ceas\\p{L}*|quit|left|lack\\p{L}*|abolish\\p{L}*|absen\\p{L}*|refus\\p{L}*|reject\\p{L}*|den(?:y|ied|ies)|avoid\\p{L}*|except|unable|remov\\p{L}*|' +
-    'instead of|rather than|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
-    'abgeschafft|verzicht\\p{L}*|fehl\\p{L}*|verfehl\\p{L}*|schl(?:oss|iess)\\p{L}*(?= .{0,60} aus(?!\\p{L}))|abgelehnt|lehn\\p{L}*|verweiger\\p{L}*|gescheitert|scheiter\\p{L}*|unverandert|ausgeschlossen|kostenlos|frei|' +
+    'instead of|rather than|disappear\\p{L}*|vanish\\p{L}*|rul(?:e|es|ed) out|mere|drop\\p{L}*|prevent\\p{L}*|stop\\p{L}*|end(?:ed|s)?|unchanged|exclud\\p{L}*|exempt\\p{L}*|oppos(?:e[ds]?|ing)|opus\\p{L}*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)\\p{L}*|in(?:comp|depen|eff|val|vis)\\p{L}*|' +
+    'abgeschafft|befreit|ausgenommen|verzicht\\p{L}*|fehl\\p{L}*|verfehl\\p{L}*|schl(?:oss|iess)\\p{L}*(?= .{0,60} aus(?!\\p{L}))|abgelehnt|lehn\\p{L}*|verweiger\\p{L}*|gescheitert|scheiter\\p{L}*|unverandert|ausgeschlossen|kostenlos|frei|' +
     'supprim\\p{L}*|refus\\p{L}*|rejet\\p{L}*|echou\\p{L}*|gratuit\\p{L}*|exclu\\p{L}*|manqu\\p{L}*|' +
     'suprim\\p{L}*|rechaz\\p{L}*|fracas\\p{L}*|n(?:i?e)g[oa]\\p{L}*|carec\\p{L}*|falt\\p{L}*|abol\\p{L}*|' +
     'rifiut\\p{L}*|respin\\p{L}*|manca\\p{L}*|esclu\\p{L}*',
@@ -46,7 +46,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
     wordList(
       'ris(?:e|es|en|ing)|rose|increas\\p{L}*|grow\\p{L}*|grew|gain\\p{L}*|climb\\p{L}*|surg\\p{L}*|jump\\p{L}*|soar\\p{L}*|higher|expand\\p{L}*|' +
         'improv\\p{L}*|doubl\\p{L}*|tripl\\p{L}*|longer|greater|mayor(?:es)?|upward|strengthen\\p{L}*|accelerat\\p{L}*|widen\\p{L}*|up(?= \\d| by)|(?<=% )(?:mas|plus|piu)|rais(?:e|ed|es)|above|exceed\\p{L}*|better|faster|larger|more|mehr|' +
-        'verlanger\\p{L}*|beschleunig\\p{L}*|erweiter\\p{L}*|anheb\\p{L}*|angehoben|hob|ausgebaut|ausbau\\p{L}*|gestiegen|stieg|stiegen|steig\\p{L}*|anstieg\\p{L}*|zunahme|zugenommen|erhoh\\p{L}*|wuchs\\p{L}*|wachs\\p{L}*|gewachsen|hoher\\p{L}*|langer|verbesser\\p{L}*|kletter\\p{L}*|zugelegt|uberschr\\p{L}*|ubertr\\p{L}*|schneller|besser|verdoppel\\p{L}*|' +
+        'subi(?:u|ram|r|ndo)|sobe|sobem|cresc\\p{L}*|melhor\\p{L}*|alarg\\p{L}*|ultrapass\\p{L}*|verlanger\\p{L}*|beschleunig\\p{L}*|erweiter\\p{L}*|anheb\\p{L}*|angehoben|hob|ausgebaut|ausbau\\p{L}*|gestiegen|stieg|stiegen|steig\\p{L}*|anstieg\\p{L}*|zunahme|zugenommen|erhoh\\p{L}*|wuchs\\p{L}*|wachs\\p{L}*|gewachsen|hoher\\p{L}*|langer|verbesser\\p{L}*|kletter\\p{L}*|zugelegt|uberschr\\p{L}*|ubertr\\p{L}*|schneller|besser|verdoppel\\p{L}*|' +
         'acceler\\p{L}*|allong\\p{L}*|prolong\\p{L}*|elargi\\p{L}*|bondi\\p{L}*|plus (?:grand|eleve|important)\\p{L}*|en plus|de plus|augment\\p{L}*|hausse|progress\\p{L}*|grimp\\p{L}*|croiss\\p{L}*|accru\\p{L}*|superieur\\p{L}*|amelior\\p{L}*|doubl\\p{L}*|depass\\p{L}*|releve\\p{L}*|' +
         'aceler\\p{L}*|alarg\\p{L}*|ampli[ao]\\p{L}*|de mas|aument\\p{L}*|subi(?:do|o|eron)|sube|suben|crec\\p{L}*|increment\\p{L}*|alza|mejor\\p{L}*|supero|supera|superaron|' +
         'acceler\\p{L}*|allung\\p{L}*|in piu|crescit\\p{L}*|cresc\\p{L}*|cresciut\\p{L}*|salit\\p{L}*|salgono|superior\\p{L}*|maggiore|rialz\\p{L}*|miglior\\p{L}*|incremen\\p{L}*|' +
@@ -57,7 +57,7 @@ export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
       'fall\\p{L}*|fell|declin\\p{L}*|decreas\\p{L}*|drop\\p{L}*|lower\\p{L}*|reduc\\p{L}*|shr[aiu]nk\\p{L}*|cut|cuts|cutting|fewer|less|shorter|worse\\p{L}*|halv\\p{L}*|slump\\p{L}*|' +
         'plung\\p{L}*|slip\\p{L}*|slid|slides?|dip(?:s|ped)?|zuruck|tumbl\\p{L}*|downward|weaken\\p{L}*|(?<=% )(?:menos|moins|meno)|slow\\p{L}*|narrow\\p{L}*|down|below|smaller|weniger|moins|' +
         'gefallen|fiel|fielen|fallt|sank|sanken|sink\\p{L}*|gesunken|ruckgang\\p{L}*|abnahme|abgenommen|verringer\\p{L}*|reduzier\\p{L}*|niedriger\\p{L}*|kurzer|schrumpf\\p{L}*|geschrumpft|gesenkt|senk\\p{L}*|zuruckg\\p{L}*|unterschr\\p{L}*|langsamer|schlechter|halbier\\p{L}*|verkurz\\p{L}*|verlangsam\\p{L}*|eingebrochen|abgebaut|abbau\\p{L}*|nachgelassen|verschlechter\\p{L}*|' +
-        'moindre|raccourci\\p{L}*|effondr\\p{L}*|flechi\\p{L}*|moins (?:grand|eleve|important)\\p{L}*|en moins|de moins|baiss\\p{L}*|diminu\\p{L}*|recul\\p{L}*|chut\\p{L}*|redui\\p{L}*|inferieur\\p{L}*|repli\\p{L}*|abaiss\\p{L}*|ralenti\\p{L}*|' +
+        'cai(?:u|ram|r|ndo)?|caem|queda|reduz\\p{L}*|encolh\\p{L}*|pior\\p{L}*|moindre|raccourci\\p{L}*|effondr\\p{L}*|flechi\\p{L}*|moins (?:grand|eleve|important)\\p{L}*|en moins|de moins|baiss\\p{L}*|diminu\\p{L}*|recul\\p{L}*|chut\\p{L}*|redui\\p{L}*|inferieur\\p{L}*|repli\\p{L}*|abaiss\\p{L}*|ralenti\\p{L}*|' +
         'ralentiz\\p{L}*|acort\\p{L}*|recort\\p{L}*|desplom\\p{L}*|rebaj\\p{L}*|de menos|disminu\\p{L}*|baj[aoe]|bajaron|bajar|cay\\p{L}*|cae|caen|caid\\p{L}*|descend\\p{L}*|reduc\\p{L}*|reduj\\p{L}*|menor|descens\\p{L}*|retroced\\p{L}*|empeor\\p{L}*|' +
         'rallent\\p{L}*|accorci\\p{L}*|taglia\\p{L}*|croll\\p{L}*|in meno|diminui\\p{L}*|cal(?:o|a|ano|at\\p{L}*|arono|ando)|scend\\p{L}*|sces[aoie]|ridott\\p{L}*|riduz\\p{L}*|riduc\\p{L}*|inferior\\p{L}*|minore|ribass\\p{L}*|peggior\\p{L}*|' +
         'сниз\\p{L}*|упал\\p{L}*|паден\\p{L}*|сократ\\p{L}*|уменьш\\p{L}*|ниже',
@@ -186,7 +186,100 @@ export const EXCLUSIVE: readonly (readonly WordList[])[] = [
     wordList('right|rechts|rechte\\p{L}*|droite|derech\\p{L}*|destr\\p{L}*|прав(?:ый|ая|ой|ом|ую)', '右'),
   ],
   [
+    wordList('open\\p{L}*|offn\\p{L}*|eroffn\\p{L}*|ouv\\p{L}*|abr[ie]\\p{L}*|apert\\p{L}*|apr[eio]\\p{L}*', '开放|開'),
+    wordList(
+      'clos\\p{L}*|schliess\\p{L}*|geschlossen\\p{L}*|ferm\\p{L}*|cerr\\p{L}*|cierr\\p{L}*|chius\\p{L}*|chiud\\p{L}*|fech\\p{L}*',
+      '关闭|閉',
+    ),
+  ],
+  [
+    wordList('on(?= by default)|(?<=(?:turned|switched) )on|activ\\p{L}*|enabl\\p{L}*|aktiv\\p{L}*|attiv\\p{L}*', ''),
+    wordList(
+      'off(?= by default)|(?<=(?:turned|switched) )off|deactiv\\p{L}*|disabl\\p{L}*|deaktiv\\p{L}*|desactiv\\p{L}*|disattiv\\p{L}*',
+      '',
+    ),
+  ],
+  [
+    wordList(
+      'add(?:s|ed|ing)?|introduc\\p{L}*|hinzu\\p{L}*|ajout\\p{L}*|anad\\p{L}*|aggiun\\p{L}*|adicion\\p{L}*',
+      '新增|追加',
+    ),
+    wordList(
+      'remov\\p{L}*|drop(?:s|ped|ping)?|delet\\p{L}*|entfern\\p{L}*|gestrichen|supprim\\p{L}*|elimin\\p{L}*|suprim\\p{L}*|rimo\\p{L}*|remov\\p{L}*',
+      '删除|削除|取消',
+    ),
+  ],
+  [
+    wordList(
+      'b(?:uy|ought|uys|uying)|purchas\\p{L}*|acqui\\p{L}*|kauf\\p{L}*|gekauft|erwarb\\p{L}*|achet\\p{L}*|compr[aoó]\\p{L}*',
+      '收购|购买|買収|購入',
+    ),
+    wordList('s(?:ell|old|ells|elling)|verkauf\\p{L}*|vend[aeiou]\\p{L}*', '出售|卖|売却|販売'),
+  ],
+  [
+    wordList(
+      'w(?:in|on|ins|inning)|gain(?:s|ed|ing)?|gewann\\p{L}*|gewonnen|gewinnt|gewinnen|gagn\\p{L}*|gan[ao]\\p{L}*|vinc\\p{L}*|vinse\\p{L}*|vint[oa]\\p{L}*',
+      '赢|胜|勝',
+    ),
+    wordList('los(?:t|e|es|ing)|verliert|verlieren|verlor\\p{L}*|perd\\p{L}*|perse\\p{L}*', '输|败|敗|負'),
+  ],
+  [
+    wordList('profit\\p{L}*|gewinn\\p{L}*|benefic\\p{L}*|utile|lucr\\p{L}*', '利润|盈利|黒字|利益'),
+    wordList('loss(?:es)?|verlust\\p{L}*|pertes?|perdidas?|perdit[ae]|prejuizos?', '亏损|赤字|損失'),
+  ],
+  [
+    wordList('heav\\p{L}*|schwer\\p{L}*|lourd\\p{L}*|pesad\\p{L}*|pesant\\p{L}*', '重'),
+    wordList('light(?:er|est)?|leicht\\p{L}*|leg(?:er|ier)\\p{L}*|liger\\p{L}*|leggi?er\\p{L}*|leve', '轻|軽'),
+  ],
+  [
+    wordList('warm\\p{L}*|hot(?:ter|test)?|heiss\\p{L}*|chaud\\p{L}*|calid\\p{L}*|cald\\p{L}*|quente', '热|暖|暑'),
+    wordList('cold\\p{L}*|cool\\p{L}*|kalt\\p{L}*|kalter\\p{L}*|froid\\p{L}*|fri[oa]\\p{L}*|fredd\\p{L}*', '冷|寒'),
+  ],
+  [
+    wordList('strong\\p{L}*|stark\\p{L}*|fort|forte\\p{L}*|fuert\\p{L}*', '强|強'),
+    wordList('weak\\p{L}*|schwach\\p{L}*|faibl\\p{L}*|debil\\p{L}*|debol\\p{L}*|frac[oa]s?', '弱'),
+  ],
+  [
+    wordList('cheap\\p{L}*|billig\\p{L}*|gunstig\\p{L}*|bon marche|barat\\p{L}*|economic[oi]', '便宜|安'),
+    wordList('expensiv\\p{L}*|costl\\p{L}*|teuer\\p{L}*|teur\\p{L}*|cher|chers|chere\\p{L}*|car[oa]s?', '昂贵|高价'),
+  ],
+  [wordList('positiv\\p{L}*', '阳性|陽性'), wordList('negativ\\p{L}*', '阴性|陰性')],
+  [
+    wordList(
+      'doubl\\p{L}*|twice|twofold|verdoppel\\p{L}*|dupli[ck]\\p{L}*|raddoppi\\p{L}*|dobr(?:ou|aram|ar)',
+      '翻番|倍増',
+    ),
+    wordList('tripl\\p{L}*|trebl\\p{L}*|threefold|verdreifach\\p{L}*', '三倍'),
+    wordList('quadrupl\\p{L}*|fourfold|vervierfach\\p{L}*|cuadrupl\\p{L}*', '四倍'),
+    wordList('halv\\p{L}*|halbier\\p{L}*|dimezz\\p{L}*', '减半|半減'),
+  ],
+  [
+    wordList('hours?|hourly|stund\\p{L}*|heures?|horas?|ore|ora', '小时|時間'),
+    wordList('days?|daily|tage?n?|taglich\\p{L}*|jours?|quotidien\\p{L}*|dias?|diari\\p{L}*|giorn\\p{L}*', '天|日'),
+    wordList(
+      'weeks?|weekly|wochen?|wochentlich\\p{L}*|semaines?|hebdomadaire\\p{L}*|semanas?|semanal\\p{L}*|settiman\\p{L}*',
+      '周|週',
+    ),
+    wordList(
+      'months?|monthly|monate?n?|monatlich\\p{L}*|mois|mensuel\\p{L}*|mes|meses|mensual\\p{L}*|mes[ei]|mensil\\p{L}*',
+      '月',
+    ),
+    wordList(
+      'years?|yearly|annual\\p{L}*|jahre?n?|jahrlich\\p{L}*|ans?|annees?|annuel\\p{L}*|anos?|anual\\p{L}*|ann[oi]',
+      '年',
+    ),
+  ],
+  [
     wordList('public\\p{L}*|offentlich\\p{L}*|publique\\p{L}*|pubblic\\p{L}*|государствен\\p{L}*', '公立|公共'),
     wordList('privat\\p{L}*|prive\\p{L}*|частн\\p{L}*', '私立|私有|私人'),
+  ],
+  [
+    wordList('monday|montags?|lundi|lunes|lunedi|segunda-feira|понедельник\\p{L}*', '周一|星期一|月曜'),
+    wordList('tuesday|dienstags?|mardi|martes|martedi|terca-feira|вторник\\p{L}*', '周二|星期二|火曜'),
+    wordList('wednesday|mittwochs?|mercredi|miercoles|mercoledi|quarta-feira|сред[уы]', '周三|星期三|水曜'),
+    wordList('thursday|donnerstags?|jeudi|jueves|giovedi|quinta-feira|четверг\\p{L}*', '周四|星期四|木曜'),
+    wordList('friday|freitags?|vendredi|viernes|venerdi|sexta-feira|пятниц\\p{L}*', '周五|星期五|金曜'),
+    wordList('saturday|samstags?|sonnabends?|samedi|sabado|sabato|суббот\\p{L}*', '周六|星期六|土曜'),
+    wordList('sunday|sonntags?|dimanche|domingo|domenica|воскресень\\p{L}*', '周日|星期日|日曜'),
   ],
 ];

@@ -58,8 +58,20 @@ export function claimBefore(text: string): string {
   const parts = sentence.split(new RegExp(MARKER, 'u'));
   const own = parts.at(-1) ?? '';
   const hasOwn = parts.length > 1 && (own.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= MIN_WORDS;
-  return plainText(hasOwn ? own : parts.join(' '));
+  return plainText(itemOf(parts) ?? (hasOwn ? own : parts.join(' ')));
 }
+
+/** What a sentence says of the last item of a list with a marker for each: `They met in Graz` in `They met in Rome [1], Graz [2]`. */
+function itemOf(parts: readonly string[]): string | undefined {
+  const [lead = '', ...items] = parts;
+  const item = NEXT_ITEM.exec(items.at(-1) ?? '')?.[1];
+  const start = lead.replace(LAST_NAME, '');
+  const isList = item !== undefined && items.every((each) => NEXT_ITEM.test(each)) && start !== lead;
+  return isList && /\p{L}/u.test(start) ? `${start}${item}` : undefined;
+}
+const NAME = "\\p{Lu}[\\p{L}\\p{M}\\d.'’&-]*(?: (?:\\p{Lu}[\\p{L}\\p{M}\\d.'’&-]*|\\d+)){0,3}";
+const LAST_NAME = new RegExp(`(?<=\\s)${NAME}\\s*$`, 'u');
+const NEXT_ITEM = new RegExp(`^\\s*(?:,|,?\\s(?:and|und|et|y|e|or|oder|ou|o))\\s+(${NAME})\\s*[.]?\\s*$`, 'u');
 const LAST_MARKER = new RegExp(`${MARKER}$`, 'u');
 function withoutLastMarkers(text: string): string {
   const end = text.trimEnd();

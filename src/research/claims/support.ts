@@ -1,6 +1,6 @@
 import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
 import { copiedFrom, doubtsOfCopy } from './copies.ts';
-import { isDenied } from './denials.ts';
+import { affirmsDenied, isDenied } from './denials.ts';
 import { ALL, NEGATIONS, UNIVERSAL } from './lexicon.ts';
 import { missingNames } from './names.ts';
 import { contextOf, type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
@@ -12,6 +12,7 @@ import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { mayBeComputed } from './text/same-figure.ts';
 import { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
+import { misquotes } from './verbatim.ts';
 
 /** Whether a source supports a claim, judged by words, figures, dates and names, without a model. */
 
@@ -57,7 +58,8 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
   // The costliest checks come last, and only if there is no doubt yet.
   if (doubts.length === 0 && !isCopied) {
     const context = contextOf(best.passage, source);
-    if (isGeneralized(claim, [source.parsedTitle, ...context])) doubts.push('extent');
+    if (misquotes(claim, mainOf(claim, best.passage.sentences), source)) doubts.push('words');
+    else if (isGeneralized(claim, [source.parsedTitle, ...context])) doubts.push('extent');
     else if (isSwapped(claim, context) || isOfAnotherCell(claim, best.passage, source)) doubts.push('swap');
   }
   if (doubts.length === 0) return { support: 'quoted', passage, doubts, isCopied };
@@ -168,7 +170,8 @@ function clauseDoubts(claim: Sentence, { sentences }: Passage): Doubt[] {
     matches.add(own.sentence);
     doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
   }
-  if (shareOfWords(claim, sentences) >= MIN_COMMON_WORDS && isDenied(claim, [...matches])) doubts.push('negation');
+  const isAlike = shareOfWords(claim, sentences) >= MIN_COMMON_WORDS;
+  if (isAlike && (isDenied(claim, [...matches]) || affirmsDenied(claim, [...matches]))) doubts.push('negation');
   return doubts;
 }
 

@@ -1,10 +1,12 @@
 import { isBoundElsewhere } from './bindings.ts';
 import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
 import { sameDate } from './text/dates.ts';
+import type { Figure } from './text/figures.ts';
 import { CJK } from './text/fold.ts';
 import { ARTICLES, isFunctionWord } from './text/language.ts';
 import type { Clause, Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
+import { isOneOf, type Word } from './text/words.ts';
 
 /**
  * Whether a claim combines what its source says about different things. Only positions can tell: what is in one clause
@@ -18,6 +20,8 @@ export function isSwapped(claim: Sentence, context: readonly Sentence[]): boolea
   const labels = labelled(claim);
   if (labels.length > 1 && context.some((sentence) => hasExchangedLabels(labels, labelled(sentence)))) return true;
   if (own.length > 1 && isCrossed(own, proseOf(context))) return true;
+  if (claim.figures.length > 1 && context.some((sentence) => hasExchangedFigures(claim, sentence))) return true;
+  if (context.some((sentence) => reachesEarlier(claim, sentence))) return true;
   const all = own.flat();
   if (all.every(({ isPlain }) => isPlain)) return false;
   const source = marksOf(context).slice(0, MAX_MARKS);
@@ -49,6 +53,50 @@ function hasExchangedLabels(own: readonly LabelledMark[], theirs: readonly Label
       return inA.includes(labelOfB) && inB.includes(labelOfA) && !inA.includes(labelOfA) && !inB.includes(labelOfB);
     }),
   );
+}
+
+/**
+ * Whether two figures follow the words that in the source precede the other one: `white 49 %, red 34 %` for `white makes
+ * up 34 % and red 49 %`.
+ */
+function hasExchangedFigures(claim: Sentence, source: Sentence): boolean {
+  const [x, y, third] = claim.figures.map((own) => source.figures.filter((other) => sameFigure(own, other)));
+  const [a, b] = [x?.length === 1 ? x[0] : undefined, y?.length === 1 ? y[0] : undefined];
+  if (!a || !b || a === b || third) return false;
+  const inOrder = source.figures.filter((figure) => figure === a || figure === b);
+  if (source.figures.indexOf(b) - source.figures.indexOf(a) !== (inOrder[0] === a ? 1 : -1)) return false;
+  const [before, between] = wordsAround(claim, claim.figures);
+  const [lead, middle] = wordsAround(source, inOrder);
+  const [ofA, ofB] = inOrder[0] === a ? [lead, middle] : [middle, lead];
+  const isOnly = (word: Word, here: readonly Word[], there: readonly Word[]) =>
+    isOneOf(word, here) && !isOneOf(word, there);
+  return (
+    before.some((word) => isOnly(word, ofB, ofA) && !isOneOf(word, between)) &&
+    between.some((word) => isOnly(word, ofA, ofB) && !isOneOf(word, before))
+  );
+}
+
+/** Whether a claim says that something came to a figure which is the earlier one in the source: `fell to 44 %` for `61 %, up from 44 %`. */
+function reachesEarlier(claim: Sentence, source: Sentence): boolean {
+  const follows = ({ start }: Figure, { folded }: Sentence, words: RegExp) =>
+    words.test(folded.slice(Math.max(0, start - 24), start));
+  return claim.figures.some((figure) => {
+    if (!follows(figure, claim, TO)) return false;
+    const places = source.figures.filter((other) => sameFigure(figure, other));
+    return places.length > 0 && places.every((place) => follows(place, source, INSTEAD_OF));
+  });
+}
+const TO = /(?<!\p{L})(?:to|auf|a|hasta) \p{Sc}?$/u;
+const INSTEAD_OF =
+  /(?<!\p{L})(?:compared (?:with|to)|(?:up|down) from|versus|vs\.?|contre|gegenuber|frente a|rispetto a\p{L}{0,4}) (?:(?:the|les?|los|las?|i) )?\p{Sc}?$/u;
+
+/** The words before the first of two figures, and those between them. */
+function wordsAround({ words }: Sentence, [first, second]: readonly { start: number }[]): [Word[], Word[]] {
+  const at = first?.start ?? 0;
+  return [
+    words.filter(({ start }) => start < at),
+    words.filter(({ start }) => start > at && start < (second?.start ?? 0)),
+  ];
 }
 
 /** Two figures are also of one kind if only one of them has a unit: `from 25 to 80 minutes`. */

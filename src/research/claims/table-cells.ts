@@ -2,59 +2,100 @@ import type { Passage } from './passages.ts';
 import type { Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
-import { containsWord } from './text/words.ts';
+import { containsWord, sameName, type Word } from './text/words.ts';
 
-/** Checks to which row and column of a table a figure belongs. */
+/** Checks to which row and column of a table or list a figure or name belongs. */
 
 /** How many rows of a table are read above and below a passage. */
 const MAX_ROWS = 60;
+/** How many names of a claim are looked for. */
+const MAX_NAMES = 30;
 /** Shorter names of rows and columns match everywhere, in UTF-16 code units. */
 const MIN_NAME = 2;
 /** Scripts with spaces between words; in others a name may be anywhere in a text. */
 const SPACED = /\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u;
 
-/** A row of a table, with its cells as folded text. */
+/** A row of a table, or an item of a list such as `- Norway: 214 schools`, with its cells as folded text. */
 interface Row {
   sentence: Sentence;
   cells: readonly string[];
+  separator: '|' | ':';
 }
 
 /**
- * Whether a figure of a claim appears in a table only in rows, or under headings, that the claim does not name, while it
- * names others: `Japan 18`, but 18 is in the row of Australia. Names that the claim spells differently decide nothing.
+ * Whether a figure or name of a claim appears in a table or list only in rows, or under headings, that the claim does not
+ * name, while it names others: `Japan 18`, but 18 is in the row of Australia. Names that the claim spells differently
+ * decide nothing.
  */
 export function isOfAnotherCell(claim: Sentence, { first, last }: Passage, source: SourceText): boolean {
   const shown = Array.from({ length: last - first + 1 }, (_, i) => rowAt(first + i, source));
   const rows = shown.filter((row) => row !== undefined);
   if (rows.length === 0) return false;
   const table = tableAround(first + shown.findLastIndex(Boolean), source);
+  if (isExchanged(claim, table.rows)) return true;
+  const namesAny = (text: string, some: readonly Row[]) => some.some((row) => saysName(text, nameOf(row)));
+  const isInOthers = (text: string, places: readonly Row[]) =>
+    places.length > 0 && !namesAny(text, places) && namesAny(text, table.rows);
+  const hasName = ({ text }: Word, row: Row) => row.sentence.words.some((other) => sameName(text, other.text));
+  const isRowName = ({ text }: Word) => table.rows.some((row) => saysName(nameOf(row), text));
+  const isOfOthers = (name: Word) => {
+    const places = rows.filter((row) => hasName(name, row));
+    return isInOthers(claim.folded, places) && !isRowName(name);
+  };
+  const names = claim.words.filter(({ isName }) => isName).slice(0, MAX_NAMES);
+  if (names.some(isOfOthers)) return true;
+  const heads = table.head?.cells ?? [];
   return claim.clauses.some((clause) =>
     clause.figures.some((figure) => {
-      const cellsOf = (row: Row) => row.sentence.figures.filter((other) => sameFigure(figure, other));
+      const cellsOf = (row: Row) =>
+        row.sentence.figures.filter((other) => sameFigure(figure, other) && !isInName(other.start, row));
       const places = rows.filter((row) => cellsOf(row).length > 0);
-      if (places.length === 0) return false;
-      const isNamed = (row: Row, text: string) => saysName(text, nameOf(row));
-      const about = table.rows.some((row) => isNamed(row, clause.text)) ? clause.text : claim.folded;
-      const own = places.filter((row) => isNamed(row, about));
-      if (own.length === 0) return table.rows.some((row) => isNamed(row, about));
-      const heads = table.head?.cells ?? [];
-      return own.every((row) => {
-        const columns = cellsOf(row).map(({ start }) => columnAt(row, start));
-        const isBelow = columns.some((column) => !heads[column] || saysName(clause.text, heads[column]));
-        return !isBelow && heads.some((head, column) => !columns.includes(column) && saysName(clause.text, head));
-      });
+      const about = namesAny(clause.text, table.rows) ? clause.text : claim.folded;
+      if (isInOthers(about, places)) return true;
+      const own = places.filter((row) => saysName(about, nameOf(row)));
+      return (
+        own.length > 0 &&
+        own.every((row) =>
+          isUnderAnother(
+            heads,
+            cellsOf(row).map(({ start }) => columnAt(row, start)),
+            clause.text,
+          ),
+        )
+      );
     }),
   );
+}
+
+/** Whether a clause names headings, but none of these columns. */
+function isUnderAnother(heads: readonly string[], columns: readonly number[], clause: string): boolean {
+  const isBelow = columns.some((column) => !heads[column] || saysName(clause, heads[column]));
+  return !isBelow && heads.some((head, column) => !columns.includes(column) && saysName(clause, head));
+}
+
+/** Whether a claim names two rows, and two figures of theirs in the opposite order: `B (2 kg) is heavier than A (1 kg)`. */
+function isExchanged({ folded, figures }: Sentence, rows: readonly Row[]): boolean {
+  const named = rows.filter((row) => saysName(folded, nameOf(row)));
+  if (named.length !== 2) return false;
+  const [first, second] = named.sort((a, b) => folded.indexOf(nameOf(a)) - folded.indexOf(nameOf(b)));
+  const owners = figures.flatMap((figure) => {
+    const own = named.filter((row) => row.sentence.figures.some((other) => sameFigure(figure, other)));
+    return own.length === 1 && !named.some((row) => isInNameOf(figure, row, folded)) ? own : [];
+  });
+  return owners.length === 2 && owners[0] === second && owners[1] === first;
 }
 
 /** The sentence as a row, if it is a complete one. */
 function rowAt(index: number, source: SourceText): Row | undefined {
   const start = source.start(index);
-  if (source.text[start] !== '|' || !/^\n?$/.test(source.text.slice(Math.max(0, start - 1), start))) return undefined;
+  if (!/[|*•-]/.test(source.text[start] ?? '') || !/^\n?$/.test(source.text.slice(Math.max(0, start - 1), start)))
+    return undefined;
   const sentence = source.sentence(index);
-  const cells = sentence.folded.split('|').map((cell) => cell.replace(/[*_`]+/g, '').trim());
-  return { sentence, cells };
+  const separator = source.text[start] === '|' ? '|' : ':';
+  const parts = separator === '|' ? sentence.folded.split('|') : ITEM.exec(sentence.folded)?.slice(1);
+  return parts && { sentence, cells: parts.map((cell) => cell.replace(/[*_`]+/g, '').trim()), separator };
 }
+const ITEM = /^[-*•]\s+([^:|]{2,60}):\s+(.*)$/su;
 
 /** The rows around a row, and the row with their headings. */
 function tableAround(index: number, source: SourceText): { rows: Row[]; head: Row | undefined } {
@@ -82,8 +123,19 @@ function nameOf({ cells }: Row): string {
   return cells.find((cell) => cell !== '') ?? '';
 }
 
-function columnAt({ sentence }: Row, place: number): number {
-  return sentence.folded.slice(0, place).split('|').length - 1;
+/** Whether a figure of a claim is part of the name of a row there. */
+function isInNameOf({ start }: { start: number }, row: Row, folded: string): boolean {
+  const at = folded.indexOf(nameOf(row));
+  return start >= at && start < at + nameOf(row).length;
+}
+
+/** Whether a place is in the name of a row: `Model 15`. */
+function isInName(place: number, row: Row): boolean {
+  return /\p{L}/u.test(nameOf(row)) && columnAt(row, place) === row.cells.findIndex((cell) => cell !== '');
+}
+
+function columnAt({ sentence, separator }: Row, place: number): number {
+  return sentence.folded.slice(0, place).split(separator).length - 1;
 }
 
 /** Whether a text contains a name as separate words. */

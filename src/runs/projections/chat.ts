@@ -21,6 +21,7 @@ export function toChatCompletion(response: ResponseObject): ChatCompletion {
   const message = {
     role: 'assistant' as const,
     content: response.output_text,
+    refusal: null,
     reasoning_content: thoughts,
     reasoning_steps: response.output.flatMap((item, index) => toReasoningStep(item, index) ?? []),
     annotations,

@@ -3,6 +3,7 @@ import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import { messageText, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
+import type { Warning } from '../../protocol/warnings.ts';
 import type { LogBatch } from '../../store/run-store.ts';
 import { completionOf, finishReason, thoughtsAndCalls, toChatUsage, toToolCall } from './chat.ts';
 import { type ChatStreamOptions, chunksOf } from './chat-stream.ts';
@@ -28,7 +29,7 @@ export function toPlainCompletion(response: ResponseObject) {
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
   };
-  return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, {});
+  return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, warningsOf(response));
 }
 
 /**
@@ -59,11 +60,16 @@ export async function* plainChatStream(
       if (!isTerminal(event)) continue;
       const { response } = event;
       const error = response.status === 'failed' && response.error ? { error: response.error } : {};
-      yield { ...chunk({}, { finish_reason: finishReason(response) }), ...error };
+      yield { ...chunk({}, { finish_reason: finishReason(response) }), ...warningsOf(response), ...error };
       if (options.includeUsage && response.status !== 'failed')
         yield { ...base, choices: [], usage: toChatUsage(response.usage) };
     }
   }
+}
+
+/** What the client should know and no error says; absent where there is nothing, because providers have no such field. */
+function warningsOf({ warnings }: ResponseObject): { warnings?: Warning[] } {
+  return warnings.length > 0 ? { warnings } : {};
 }
 
 /** Whether an item is commentary before the answer, if the provider tells them apart; in chats it becomes reasoning. */

@@ -8,7 +8,7 @@ import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { learn } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
-import type { AssistantMessage, DeltaSink, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
+import type { Adaptation, AssistantMessage, DeltaSink, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
 import { AttemptFailure } from './attempt-failure.ts';
@@ -63,7 +63,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
   const mask = (text: string) => target.mask.maskText(text, REDACTED);
-  const { body, names } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
+  const { body, names, adapted } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
   const meter = new CallMeter(route, { prompt: () => estimateInput(request) });
   options.meters.push(meter);
   const turn = yield* readTurn({
@@ -88,7 +88,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   options.onTurn?.(turn);
   meter.setDelivered(outputTokens(turn));
   if (turn.usage) meter.reported(turn.usage, { whole: true });
-  yield* finalParts(turn, { route, names, usage: usageOf(options.meters), mask });
+  yield* finalParts(turn, { route, names, adapted, usage: usageOf(options.meters), mask });
 }
 
 /** Learns from a refusal how to ask again; false where it teaches nothing new. */
@@ -108,9 +108,15 @@ function learnFromRefusal(
 
 function* finalParts(
   turn: DecodedTurn,
-  context: { route: Route; names: ToolNames; usage: TurnUsage; mask(text: string): string },
+  context: {
+    route: Route;
+    names: ToolNames;
+    adapted: readonly Adaptation[] | undefined;
+    usage: TurnUsage;
+    mask(text: string): string;
+  },
 ): Generator<TurnPart> {
-  const { route, names, usage, mask } = context;
+  const { route, names, adapted, usage, mask } = context;
   const { provider, model, contextLength, price } = route;
   const calls = turn.calls.map((call) => ({
     ...call,
@@ -124,7 +130,7 @@ function* finalParts(
   if (turn.replay)
     message.replay = { provider: provider.name, fields: replayFields(maskFields(turn.replay, mask), route) };
   const answeringRoute = { provider: provider.name, model, contextLength, price };
-  yield { type: 'finish', reason: turn.reason, usage, message, route: answeringRoute };
+  yield { type: 'finish', reason: turn.reason, usage, message, route: answeringRoute, ...(adapted && { adapted }) };
 }
 
 /** The fields with secrets masked in their texts. */

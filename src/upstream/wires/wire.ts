@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { DecodedTurn, DecoderOptions, Delta, Deltas } from '../decoding/decoded-turn.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
-import type { TurnRequest, TurnUsage } from '../turn.ts';
+import type { Adaptation, TurnRequest, TurnUsage } from '../turn.ts';
 import type { RunTraits } from './replayed.ts';
 
 /** The route that a request is written for. */
@@ -18,6 +18,8 @@ export interface BodyTarget {
 export interface WireRequest {
   body: JsonObject;
   names: ToolNames;
+  /** What the API itself does not take as it was asked for; refusals that were learned are known to the traits. */
+  adapted?: readonly Adaptation[];
 }
 
 /** Reads the payloads of one streamed turn. */

@@ -6,16 +6,16 @@ import { KEYS } from '../../support/http-gateway.ts';
 import { mountDisk } from '../../support/mounted-disk.ts';
 import { openResearchGateway } from '../../support/research-gateway.ts';
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   let disk: Awaited<ReturnType<typeof mountDisk>>;
   beforeEach(async function () {
     disk = await mountDisk('3m');
-    // This user may not mount one.
+    // This user may not mount a disk.
     if (!disk) this.skip();
   });
   afterEach(() => disk?.[Symbol.asyncDispose]());
 
-  it('keeps nothing of a file that does not fit, and says so', async () => {
+  it('rejects a file that does not fit with 503, and keeps nothing of it', async () => {
     assert.ok(disk);
     await using gateway = await openResearchGateway({ files: { url: `file:${disk.path}` } });
     const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
@@ -35,7 +35,7 @@ describe('a disk that is full', () => {
     await client.files.delete((await upload(1_000_000)).id);
   });
 
-  it('fails a document whose index does not fit, and finds the others', async () => {
+  it('fails a document whose index does not fit, and still finds the others', async () => {
     assert.ok(disk);
     await using gateway = await openResearchGateway({ files: { index_folder: disk.path } });
     const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
@@ -52,7 +52,7 @@ describe('a disk that is full', () => {
     assert.deepEqual([failed.status, failed.last_error?.code], ['failed', 'server_error']);
     assert.deepEqual(await search('crane'), ['small.md']);
     assert.deepEqual(await search('word7919'), []);
-    // Full of something else: searches go on.
+    // Searches still work while something else fills the disk.
     await writeFile(join(disk.path, 'other'), Buffer.alloc(4_000_000)).catch(() => {});
     assert.deepEqual(await search('crane'), ['small.md']);
   });

@@ -28,7 +28,7 @@ const PASSING: readonly S3Fault[] = [
   'cut after',
 ];
 
-describe('files in a store that speaks S3 and fails', function () {
+describe('files in an S3-compatible store that fails', function () {
   this.timeout(patience(90));
   let server: S3Server;
   let fixture: ReturnType<typeof openS3Place>;
@@ -63,8 +63,8 @@ describe('files in a store that speaks S3 and fails', function () {
   };
 
   for (const [operation, bytes] of UPLOADING) {
-    it(`are stored all the same where ${operation} fails once or twice`, async () => {
-      // With the usual times: nothing hangs here, and the machine may be busy.
+    it(`are stored although ${operation} fails once or twice`, async () => {
+      // The default time limits: nothing hangs here, and the machine may be busy.
       fixture.place[Symbol.dispose]();
       fixture = openS3Place(server, { prefix: '/some', log, times: { backoffMs: 1 } });
       for (const fault of PASSING) {
@@ -78,9 +78,9 @@ describe('files in a store that speaks S3 and fails', function () {
       }
     });
 
-    it(`are refused where ${operation} goes on failing, and nothing stays`, async () => {
+    it(`are rejected if ${operation} keeps failing, and leave nothing behind`, async () => {
       const faults: S3Fault[] = [...PASSING, 'hang before', 'hang after', { status: 403, code: 'AccessDenied' }];
-      // An upload in parts that has ended is an object, whoever hears of it.
+      // A completed multipart upload is an object, even if its response is lost.
       const ends = (fault: S3Fault) => operation === 'CompleteMultipartUpload' && fault === 'cut after';
       for (const fault of faults.filter((one) => !ends(one))) {
         failOnly(operation, fault);
@@ -90,7 +90,7 @@ describe('files in a store that speaks S3 and fails', function () {
     });
   }
 
-  it('are refused where a part has a wrong ETag, or the end fails in a 200, and nothing stays', async () => {
+  it('are rejected if a part has a wrong ETag or the completion fails in a 200, and leave nothing behind', async () => {
     for (const [operation, fault] of [
       ['UploadPart', 'wrong etag'],
       ['CompleteMultipartUpload', 'error in 200'],
@@ -101,7 +101,7 @@ describe('files in a store that speaks S3 and fails', function () {
     }
   });
 
-  it('are read whole although downloads break off or stand still at any tenth', async () => {
+  it('are read whole although a download breaks off at any tenth or stalls', async () => {
     const id = await upload(small);
     for (let tenth = 0; tenth < 10; tenth++) {
       server.asked.length = 0;
@@ -113,7 +113,7 @@ describe('files in a store that speaks S3 and fails', function () {
     assert.ok((await fixture.place.read(id, signal))?.equals(small), 'stalled');
   });
 
-  it('are refused where downloads go on breaking off, or bytes are never sent', async () => {
+  it('are unavailable if downloads keep breaking off or never start', async () => {
     const id = await upload(small);
     const faults: S3Fault[] = [{ cutAt: 0 }, 'hang before', 'cut before', { status: 503, code: 'SlowDown' }];
     for (const fault of [...faults, { status: 404, code: 'NoSuchBucket' }]) {
@@ -125,7 +125,7 @@ describe('files in a store that speaks S3 and fails', function () {
     assert.equal(server.objects.size, 1);
   });
 
-  it('are given up with the reason of the signal, while the store says nothing', async () => {
+  it('are given up with the reason of the signal while the store hangs', async () => {
     const id = await upload(small);
     for (const operation of ['GetObject', 'PutObject', 'DeleteObject'] as const) {
       const stop = new AbortController();
@@ -145,7 +145,7 @@ describe('files in a store that speaks S3 and fails', function () {
     }
   });
 
-  it('leave no connection open where nobody reads them', async () => {
+  it('leave no connection open if their stream is destroyed', async () => {
     const id = await upload(small);
     failOnly('GetObject', { stallAt: 10 });
     const source = await fixture.place.stream(id, signal);
@@ -154,7 +154,7 @@ describe('files in a store that speaks S3 and fails', function () {
     await until(() => server.answering === 0 || undefined);
   });
 
-  it('are refused where nobody listens, and the log says why', async () => {
+  it('are unavailable if nobody listens, and the log says why', async () => {
     const id = await upload(small);
     await server[Symbol.asyncDispose]();
     await assert.rejects(upload(small), away);
@@ -165,7 +165,7 @@ describe('files in a store that speaks S3 and fails', function () {
     assert.match(lines.join(''), /ECONNREFUSED/);
   });
 
-  it('are refused where the store refuses the credentials, and no secret is shown', async () => {
+  it('are unavailable if the store rejects the credentials, and no secret is shown', async () => {
     const { accessKeyId, secretAccessKey } = server.credentials;
     for (const [wrong, code] of [
       [{ accessKeyId, secretAccessKey: 'canary-of-a-secret' }, 'SignatureDoesNotMatch'],
@@ -183,7 +183,7 @@ describe('files in a store that speaks S3 and fails', function () {
     }
   });
 
-  it('leave uploads behind where the store is away while they are given up, which a sweep finds', async () => {
+  it('leave uploads behind if the store is away when they are aborted, until a sweep removes them', async () => {
     server.fault = ({ operation }) =>
       operation === 'UploadPart' || operation === 'AbortMultipartUpload' ? 'cut before' : undefined;
     await assert.rejects(upload(large), away);
@@ -197,25 +197,25 @@ describe('files in a store that speaks S3 and fails', function () {
     assert.equal(server.uploads.size, 0);
   });
 
-  it('hold less in memory where many are uploaded at once', async () => {
+  it('buffer less memory when many are uploaded at once', async () => {
     using connection = new S3Connection({ ...storeOf(server), log: logTo(lines) });
     const bucket = new S3Bucket(connection, server.bucket);
-    for (const [others, most] of [
+    for (const [others, maxBuffered] of [
       [0, 16 * MIB + 65_536],
       [64 * MIB, MIN_PART_BYTES + 65_536],
     ] as const) {
-      const held = { bytes: others };
+      const buffered = { bytes: others };
       let highest = 0;
-      using going = new S3Upload(bucket, { key: 'some/one', maxBytes: 64 * MIB, buffered: held });
+      using going = new S3Upload(bucket, { key: 'some/one', maxBytes: 64 * MIB, buffered });
       for (const piece of pieces(large)) {
         await going.write(piece, signal);
-        highest = Math.max(highest, held.bytes - others);
+        highest = Math.max(highest, buffered.bytes - others);
       }
       await going.end(signal);
-      assert.ok(highest <= most, `${highest} bytes were held`);
+      assert.ok(highest <= maxBuffered, `${highest} bytes were buffered`);
       assert.ok(server.objects.get('some/one')?.body.equals(large));
       going[Symbol.dispose]();
-      assert.equal(held.bytes, others);
+      assert.equal(buffered.bytes, others);
     }
   });
 });
@@ -228,7 +228,7 @@ function logTo(lines: string[]) {
   return createLogger({ destination: { write: (line: string) => void lines.push(line) } });
 }
 
-/** What is known of a server. */
+/** The settings of a connection to a server. */
 function storeOf({ endpoint, region, bucket, credentials }: S3Server) {
   return { endpoint, region, bucket, credentials, [Symbol.asyncDispose]: async () => {} };
 }

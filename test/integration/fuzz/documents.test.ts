@@ -16,12 +16,12 @@ import { pdfOf } from '../../support/pdf-file.ts';
 import { patience } from '../../support/time-limit.ts';
 
 /**
- * What reading a document of 64 KB at most may take: the thread's own time and its heap. Whoever waits for it sees a hang.
+ * How long the thread may work on a document of up to 64 KB, in milliseconds. A hang ends at `LIMITS`.
  */
 const MAX_MS = 2500;
-/** What hangs is ended, on the busiest machine too. */
+/** Where a hanging reader is ended, even on the busiest machine. */
 const LIMITS = { heapMb: 256, wallMs: 200_000 };
-/** How many elements of a page may be open at once. */
+/** How deeply the elements of a page may be nested. */
 const MAX_DEPTH = 400;
 
 const MARKUP = [
@@ -244,15 +244,15 @@ const GRAMMARS: Record<ContentKind, Grammar> = {
     ],
   },
 };
-/** Zipped kinds are mostly not readable once they are changed, and their parts are read as the others. */
+/** Fewer runs for zipped kinds, which mostly cannot be opened once changed, and whose parts are read like the others. */
 const shareOf = (kind: ContentKind) => (isOffice(kind) ? 0.2 : kind === 'pdf' ? 0.3 : 0.5);
 
-describe('documents, as fuzzers write them', () => {
+describe('fuzzed documents', () => {
   const reader = new DocumentReader();
   after(() => reader[Symbol.asyncDispose]());
 
   for (const kind of CONTENT_KINDS) {
-    it(`${kind} is read in its time and memory`, async () => {
+    it(`${kind} is read within its time and memory limits`, async () => {
       const documents = fc.sample(hostileText(GRAMMARS[kind]), {
         numRuns: Math.ceil(RUNS * shareOf(kind)),
         seed: SEED,
@@ -262,7 +262,7 @@ describe('documents, as fuzzers write them', () => {
         const shown = `FUZZ_SEED=${SEED}: ${JSON.stringify(bytes.toString('latin1').slice(0, 600))} (${bytes.length} bytes)`;
         const cost = () => reader.read(job, LIMITS).catch((error: unknown) => assert.fail(`${error}: ${shown}`));
         let { ms, length } = await cost();
-        // The first time compiles, and collects what others left.
+        // The first run compiles, and collects garbage of earlier ones.
         for (let again = 0; again < 2 && isSlow(ms, MAX_MS); again++) ({ ms, length } = await cost());
         assert.ok(!isSlow(ms, MAX_MS), `${Math.round(ms)} ms: ${shown}`);
         assert.ok(length <= MAX_CONTENT, `${length} characters: ${shown}`);
@@ -270,7 +270,7 @@ describe('documents, as fuzzers write them', () => {
     }).timeout(patience(60 + RUNS));
   }
 
-  it('no page becomes a tree that is deeper than its limit', () =>
+  it('no page becomes a tree deeper than its limit', () =>
     fuzz({
       name: 'depth',
       ...GRAMMARS.html,
@@ -302,7 +302,7 @@ describe('documents, as fuzzers write them', () => {
       allows: (error) => error instanceof RangeError,
     })).timeout(patience(60 + RUNS));
 
-  it('what a body is, by its type and its first bytes, is told', () =>
+  it('describeContent finds a known kind for any content type and bytes', () =>
     fuzz({
       name: 'content types',
       samples: ['text/html; charset=utf-8', 'application/pdf', 'application/vnd.oasis.opendocument.text'],

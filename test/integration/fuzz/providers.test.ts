@@ -80,16 +80,16 @@ const CHAT = [
 ];
 const MASK = new SecretMask([]);
 
-/** Reads a stream in three pieces, as a turn does. */
+/** Reads a stream in three chunks, as a turn does. */
 function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {
   const stream = new EventStream();
   const reader = WIRES[wire].reader({
     failureOf: (payload) => failureOfStreamError(payload, MASK),
     tools: [tool('a_tool', { n: 'integer' }), tool('web_search', { query: 'string' })],
   });
-  let said = 0;
+  let emitted = 0;
   const collect = () => {
-    for (const { delta } of reader.deltas.take()) said += delta.length;
+    for (const { delta } of reader.deltas.take()) emitted += delta.length;
   };
   const third = Math.floor(bytes.length / 3);
   for (const piece of [bytes.subarray(0, third), bytes.subarray(third, 2 * third), bytes.subarray(2 * third)]) {
@@ -99,8 +99,8 @@ function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {
   for (const payload of stream.end()) reader.accept(payload);
   collect();
   const { parts } = reader.finish();
-  for (const { delta } of parts) said += delta.length;
-  assert.ok(said <= 4 * bytes.length + 1000, 'a turn says no more than was sent');
+  for (const { delta } of parts) emitted += delta.length;
+  assert.ok(emitted <= 4 * bytes.length + 1000, 'a turn emits no more than was sent');
 }
 
 const isFailure = (error: unknown) => error instanceof AttemptFailure;
@@ -196,7 +196,7 @@ const SEARCH = [
 ];
 const searches = SEARCH_PROVIDER_NAMES.filter((name) => name !== 'local');
 
-/** The same answer, as every search service gives it. */
+/** Reads the bytes as an answer of each search service. */
 async function readAnswers(bytes: Buffer): Promise<void> {
   const headers = { 'retry-after': bytes.toString('latin1', 0, 12).replace(/[^\x20-\x7e]/g, '') };
   for (const provider of searches) {
@@ -224,28 +224,28 @@ async function readAnswers(bytes: Buffer): Promise<void> {
 
 const boundaries: Boundary[] = [
   {
-    name: 'the stream of a chat turn',
+    name: 'a chat completions stream',
     samples: chatStreams,
     pieces: CHAT,
     read: (bytes) => readTurn('chat', bytes),
     allows: isFailure,
   },
   {
-    name: 'the stream of a Responses turn',
+    name: 'a Responses stream',
     samples: [responses],
     pieces: [...SSE, ...responses.split('\n')],
     read: (bytes) => readTurn('responses', bytes),
     allows: isFailure,
   },
   {
-    name: 'the stream of a Messages turn',
+    name: 'a Messages stream',
     samples: [messages],
     pieces: [...SSE, ...messages.split('\n')],
     read: (bytes) => readTurn('messages', bytes),
     allows: isFailure,
   },
   {
-    name: 'tool calls in a text',
+    name: 'text with tool calls in it',
     samples: [
       '<tool_call>\n{"name": "a_tool", "arguments": {"n": 1}}\n</tool_call>',
       '<think>a</think><a_tool><n>1</n></a_tool>',
@@ -299,7 +299,7 @@ const boundaries: Boundary[] = [
     allows: never,
   },
   {
-    name: 'a stream that is passed on',
+    name: 'a proxied stream',
     samples: chatStreams,
     pieces: CHAT,
     read(bytes) {
@@ -314,7 +314,7 @@ const boundaries: Boundary[] = [
     allows: never,
   },
   {
-    name: 'what search services answer',
+    name: 'an answer of a search service',
     samples: Object.values(shapes).map((shape) => JSON.stringify(shape(FOUND))),
     pieces: SEARCH,
     read: readAnswers,
@@ -364,8 +364,10 @@ const boundaries: Boundary[] = [
   },
 ];
 
-describe('what providers send, as fuzzers write it', () => {
+describe('fuzzed answers of providers', () => {
   for (const boundary of boundaries) {
-    it(`${boundary.name} is read in its time and memory`, () => fuzz(boundary)).timeout(220_000 + 1000 * RUNS);
+    it(`${boundary.name} is read within its time and memory limits`, () => fuzz(boundary)).timeout(
+      220_000 + 1000 * RUNS,
+    );
   }
 });

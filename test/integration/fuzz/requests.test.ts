@@ -79,21 +79,21 @@ const TOOLS = toolsSchema.parse({});
 
 const boundaries: Boundary[] = [
   {
-    name: 'a body for a response',
+    name: 'a body of POST /v1/responses',
     samples: [response],
     pieces: JSON_PIECES,
     read: (raw) => parseSubmission(createResponseBody, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {
-    name: 'a body for a chat completion',
+    name: 'a body of POST /v1/chat/completions',
     samples: [chat],
     pieces: JSON_PIECES,
     read: (raw) => parseSubmission(createChatCompletionBody, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {
-    name: 'the places of a field in a body that is passed on',
+    name: 'the model field of a proxied body',
     samples: [response, chat, '{"model":"a","model":"b"}'],
     pieces: JSON_PIECES,
     read(raw) {
@@ -106,7 +106,7 @@ const boundaries: Boundary[] = [
     allows: isOurs,
   },
   {
-    name: 'a form',
+    name: 'a multipart form',
     samples: [
       '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\ngpt\r\n--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n\0\r\n--b--\r\n',
     ],
@@ -139,7 +139,7 @@ const boundaries: Boundary[] = [
     allows: never,
   },
   {
-    name: 'a query',
+    name: 'a query string',
     samples: ['/v1/responses?limit=20&after=resp_00000000-0000-4000-8000-000000000000&order=asc'],
     pieces: [
       '/v1/responses',
@@ -245,15 +245,17 @@ const boundaries: Boundary[] = [
       '}',
       '%YAML 9',
     ],
-    // The operator's own file: it has its time.
+    // The operator's own file may take longer.
     read: (bytes) => readYaml(bytes.toString('utf8', 0, 400), { A: 'a' }),
     maxMs: 1000,
     allows: never,
   },
 ];
 
-describe('what clients send, as fuzzers write it', () => {
+describe('fuzzed requests and configurations', () => {
   for (const boundary of boundaries) {
-    it(`${boundary.name} is read in its time and memory`, () => fuzz(boundary)).timeout(220_000 + 1000 * RUNS);
+    it(`${boundary.name} is read within its time and memory limits`, () => fuzz(boundary)).timeout(
+      220_000 + 1000 * RUNS,
+    );
   }
 });

@@ -12,7 +12,7 @@ import { patience } from '../../support/time-limit.ts';
 
 const NAMES = ['Ottilie Brandt', 'Kasimir Holt', 'Wanda Pell', 'Ruben Asch', 'Mira Tolk', 'Jonas Quist', 'Edda Varn'];
 
-/** A fact that stands in no page and shares no word with the question: only the model's own note of it can arrive. */
+/** A fact that is in no page and shares no word with the question, so that it can reach the answer only as a note. */
 const noteOf = (n: number) => `Lantern number ${n} belongs to ${NAMES[n % NAMES.length]} since ${1500 + n} [${n}].`;
 const NOTED = /Lantern number (\d+) belongs to (\w+ \w+) since (\d+)/g;
 
@@ -23,7 +23,7 @@ function notedIn(text: string): Set<number> {
   return new Set([...found].map(([, n]) => Number(n)));
 }
 
-describe('facts that the model noted, and those that stand in results only', function () {
+describe('facts in the model’s notes and in results', function () {
   // Runs take many turns.
   this.timeout(patience(30));
   for (const [context, turns, max] of [
@@ -33,13 +33,11 @@ describe('facts that the model noted, and those that stand in results only', fun
     [32_000, 150, 8000],
   ] as const) {
     for (const where of ['its message', 'its thoughts'] as const) {
-      it(`in ${where} all arrive at the answer: ${turns} turns in ${context} tokens`, async () => {
+      it(`noted in ${where} all reach the answer: ${turns} turns in ${context} tokens`, async () => {
         const calls = (n: number): TurnScript => {
-          const said = `I look at chapter ${n} of the handbook now. ${noteOf(n)} That may help.`;
+          const text = `I look at chapter ${n} of the handbook now. ${noteOf(n)} That may help.`;
           const call = readOrSearch(n);
-          return where === 'its message'
-            ? { toolCalls: call.toolCalls ?? [], text: said }
-            : { ...call, reasoning: said };
+          return where === 'its message' ? { toolCalls: call.toolCalls ?? [], text } : { ...call, reasoning: text };
         };
         const book = handbook({ chapters: turns, length: 5000 });
         let arrived = new Set<number>();
@@ -69,7 +67,7 @@ describe('facts that the model noted, and those that stand in results only', fun
     [8192, 2000],
     [8000, 16_384],
   ] as const) {
-    it(`nowhere do not cost those of the results: 60 turns in ${context} tokens`, async () => {
+    it(`of results all reach the answer without notes: 60 turns in ${context} tokens`, async () => {
       const book = handbook({ chapters: 60, length: 5000 });
       const { told } = await longRun({ book, turns: 60, context, model: { max_completion_tokens: max } });
       assert.equal(told.size, 60);
@@ -94,10 +92,10 @@ function found(turn: number, ...records: EvidenceRecord[]): TurnFindings {
   return { turn, notes: [], results: [{ call: call(turn), records }] };
 }
 
-describe('the records of a result', function () {
+describe('the evidence records of a result', function () {
   // Runs take many turns.
   this.timeout(patience(30));
-  it('hold the words of the source with their place in it', async () => {
+  it('contain the words of the source and their position', async () => {
     const filler = 'Nothing of use stands in this line of the page. '.repeat(60);
     const content = `${filler}\nThe tower is  112 m\nhigh. ${filler}`;
     const result = { status: 'completed' as const, result: JSON.stringify({ content, source_id: 7 }) };
@@ -109,14 +107,14 @@ describe('the records of a result', function () {
     assert.deepEqual([best.source, best.turn, best.by], [7, 3, 'tool']);
   });
 
-  it('of failures and broken results are none', async () => {
+  it('are empty for failures and broken results', async () => {
     for (const result of ['{"error":{"message":"gone"}}', '{"results":[]}']) {
       assert.deepEqual(await recordsOf(call(1), { status: 'completed', result }, { about, turn: 1 }), []);
     }
     assert.deepEqual(await recordsOf(call(1), { status: 'failed', result: 'x' }, { about, turn: 1 }), []);
   });
 
-  it('of a page of 120 000 characters are taken without holding up others', async () => {
+  it('are taken from a page of 120 000 characters without blocking the event loop', async () => {
     const content = 'The tower of Elmsworth was opened in 1871 and holds 12 things. '.repeat(1900);
     const result = { status: 'completed' as const, result: JSON.stringify({ content }) };
     let turns = 0;
@@ -133,25 +131,25 @@ describe('the notes of a turn', function () {
   const notes = (text: string, reasoning = '') =>
     notesIn({ text, reasoning }, { turn: 1, about }).map(({ note }) => note);
 
-  it('are what it says of the matter, not what it plans', () => {
-    const said =
+  it('contain findings, not plans', () => {
+    const text =
       'I will look for the tower now. The tower is 112 m high [3]. Let me search for more. Is it the highest? ' +
       'I found that the bridge is closed. We should check page 12. - Noted: Edda Varn built it.';
-    assert.deepEqual(notes(said), [
+    assert.deepEqual(notes(text), [
       'The tower is 112 m high [3].',
       'I found that the bridge is closed.',
       'Edda Varn built it.',
     ]);
   });
 
-  it('are of its thoughts, too, each once', () => {
+  it('come from its thoughts too, each once', () => {
     assert.deepEqual(
       notes('The tower is 112 m high [3].', 'So: the tower is 112 m high [3]. The TOWER is 112 m high [3].'),
       ['The tower is 112 m high [3].', 'So: the tower is 112 m high [3].'],
     );
   });
 
-  it('are bounded, those that tell most', () => {
+  it('are bounded to those with the most facts', () => {
     const many = Array.from({ length: 400 }, (_, n) => `The page of ${n} has more to say than others.`).join(' ');
     const kept = notes(`${many} The tower is 112 m high [3].`);
     assert.ok(kept.join('').length <= 2000);
@@ -159,10 +157,10 @@ describe('the notes of a turn', function () {
   });
 });
 
-describe('findings', function () {
+describe('the findings block', function () {
   // Runs take many turns.
   this.timeout(patience(30));
-  it('say the same only once and name who else says it', async () => {
+  it('states a fact once, and names other sources that say the same', async () => {
     const first = found(1, record(1, 1, 'The tower of Vasa is 112 m high.'));
     const second = found(
       2,
@@ -181,7 +179,7 @@ describe('findings', function () {
     assert.equal(later, '');
   });
 
-  it('keep sources that disagree side by side, in this block or an earlier one', async () => {
+  it('lists sources that disagree side by side, across blocks too', async () => {
     const first = found(1, record(1, 1, 'The tower of Vasa is 112 m high.'));
     const second = found(2, record(2, 2, 'The tower of Vasa is 120 m high.'));
     for (const [turns, earlier] of [
@@ -193,7 +191,7 @@ describe('findings', function () {
     }
   });
 
-  it('that write the same figure in another way do not disagree, and are said once', async () => {
+  it('treats figures in another notation as the same', async () => {
     const first = found(1, record(1, 1, 'The tower of Vasa holds 1,200 people.'));
     const second = found(2, record(2, 2, 'The tower of Vasa holds 1200 people.'));
     const third = found(3, record(3, 3, 'The tower of Vasa holds 1,300 people.'));
@@ -203,7 +201,7 @@ describe('findings', function () {
     assert.match(block, /Sources disagree: \[1\] .*1,200 people\. — \[3\] .*1,300 people\./);
   });
 
-  it('have a share for every turn, and never more tokens than they may', async () => {
+  it('covers the whole run within its token limit', async () => {
     const turns = Array.from({ length: 120 }, (_, n) =>
       found(
         n,

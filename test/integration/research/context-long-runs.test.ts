@@ -5,7 +5,7 @@ import { accountOf } from '../../support/prefix-account.ts';
 import type { TurnScript } from '../../support/scripted-provider.ts';
 import { patience } from '../../support/time-limit.ts';
 
-/** Enough for several compactions: what else may be different is tried with fewer turns. */
+/** Fewer turns for the variants, but enough for several compactions. */
 const SHORTER = 80;
 const QUESTION_CJK = '手册每一章的访问代码是什么？';
 
@@ -19,7 +19,7 @@ describe('a long run in a context of 32 000 tokens', function () {
   const book = handbook({ chapters: 300, length: 5000 });
   const shorter = handbook({ chapters: SHORTER, length: 5000 });
 
-  it('of 300 turns ends with all that it found, counts every token, and sends mostly what it sent before', async () => {
+  it('reports all findings of 300 turns, counts every token, and mostly resends cached prefixes', async () => {
     const { response, narrow, told } = await longRun({ book, turns: 300 });
     assert.equal(response.status, 'completed');
     assert.equal(response.incomplete_details, null);
@@ -37,7 +37,7 @@ describe('a long run in a context of 32 000 tokens', function () {
     assert.ok(account.rewrites <= 60, JSON.stringify(account));
   });
 
-  it('does so where the provider reports no usage and refuses in other words each time', async () => {
+  it('works if the provider reports no usage and words each length error differently', async () => {
     const { response, narrow, told } = await longRun({ book: shorter, turns: SHORTER, provider: { usage: false } });
     assert.equal(response.status, 'completed');
     assertTold(told, book, [1, 2, 39, 40, 41, 79, 80]);
@@ -47,7 +47,7 @@ describe('a long run in a context of 32 000 tokens', function () {
     assert.ok(ratio > 0.6 && ratio < 1.6, `estimated ${ratio} of what was counted`);
   });
 
-  it('does so where the configuration promises four times the context that there is', async () => {
+  it('works if the configured context is four times the real one', async () => {
     const { response, narrow, told } = await longRun({
       book: shorter,
       turns: SHORTER,
@@ -60,7 +60,7 @@ describe('a long run in a context of 32 000 tokens', function () {
     assert.ok(narrow.refused <= 10, `${narrow.refused} requests were refused for their length`);
   });
 
-  it('does so with several pages of 20 000 characters in each turn', async () => {
+  it('works with several pages of 20 000 characters in each turn', async () => {
     const large = handbook({ chapters: 150, length: 20_000 });
     const { response, told } = await longRun({
       book: large,
@@ -78,7 +78,7 @@ describe('a long run in a context of 32 000 tokens', function () {
     assertTold(told, large, [1, 2, 74, 75, 76, 149, 150]);
   });
 
-  it('does so with a model that talks much before each call', async () => {
+  it('works with a model that writes a lot before each call', async () => {
     const talk = (n: number) =>
       Array.from({ length: 40 }, (_, i) => `I weigh what page ${n * 40 + i} may still add to the picture.`).join(' ');
     const { response, told } = await longRun({
@@ -90,7 +90,7 @@ describe('a long run in a context of 32 000 tokens', function () {
     assertTold(told, book, [1, 40, 80]);
   });
 
-  it('does so in Chinese', async () => {
+  it('works in Chinese', async () => {
     const chinese = handbook({ chapters: SHORTER, length: 3000, script: 'cjk' });
     const { response, told } = await longRun({ book: chinese, turns: SHORTER, ask: QUESTION_CJK });
     assert.equal(response.status, 'completed');

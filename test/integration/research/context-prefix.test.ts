@@ -17,10 +17,10 @@ import { accountOf } from '../../support/prefix-account.ts';
 import { MODEL, question, testConfig, testTool } from '../../support/run-harness.ts';
 import { patience } from '../../support/time-limit.ts';
 
-describe('what a run sends', function () {
+describe('the requests of a long run', function () {
   // Runs take many turns.
   this.timeout(patience(30));
-  it('in 60 turns of a wide context is nearly all the prefix of the request before', async () => {
+  it('repeat the request before as their prefix, nearly all of 60 turns in a wide context', async () => {
     const book = handbook({ chapters: 60, length: 5000 });
     const { response, narrow, told } = await longRun({ book, turns: 60, context: 128_000 });
     assert.equal(response.status, 'completed');
@@ -32,7 +32,7 @@ describe('what a run sends', function () {
     assert.ok(account.rewrites <= 2, JSON.stringify(account));
   });
 
-  it('keeps the tools in every request, and none may be called for the answer', async () => {
+  it('always contain the tools, with tool_choice: none for the answer', async () => {
     const book = handbook({ chapters: 2, length: 500 });
     const { narrow } = await longRun({ book, turns: 2 });
     const bodies = narrow.provider.requests.map(({ body }) => body);
@@ -49,11 +49,11 @@ const SYLLABLES = ['ka', 'lo', 'mi', 'ru', 'te', 'vo', 'sha', 'pen', 'dor', 'gli
 
 /** One step of a random run. */
 interface RandomTurn {
-  /** Results of so many characters, one a call. */
+  /** The lengths of the results, in characters, one for each call. */
   results: number[];
   said: number;
   note: boolean;
-  /** What the provider counts beside the estimate. */
+  /** The tokens that the provider counts, as a multiple of the estimate. */
   counted: number;
   told: boolean;
   refused: boolean;
@@ -80,7 +80,7 @@ function words(length: number, seed: number): string {
   return text;
 }
 
-/** A run of these turns without a loop around it: what stands in the transcript, and every request. */
+/** Plays these turns without the research loop; returns every request and the final state. */
 async function play(turns: readonly RandomTurn[], options: { context: number; compactAt: number; keep: number }) {
   const config = testConfig({
     model: { context_length: options.context, max_completion_tokens: 800 },
@@ -104,7 +104,7 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
   const add = (entry: TranscriptEntry) => void applyEntry(state, entry);
   for (const [n, turn] of turns.entries()) {
     const revive = async () => {
-      // What a store gives back is text.
+      // The store returns text.
       const stored = await parseTranscript(state.entries.map((entry) => JSON.stringify(entry)));
       state = ResearchState.of(stored);
       context = createContext({ ...parts, state });
@@ -112,19 +112,19 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
     if (turn.crash) await revive();
     const room = await context.makeRoom([]);
     if (room) add(room);
-    const asked = context.messages([]);
-    requests.push({ messages: asked.messages, made: room !== undefined });
-    // Whoever takes the run up after the request went out would send it again as it is.
+    const sent = context.messages([]);
+    requests.push({ messages: sent.messages, made: room !== undefined });
+    // An instance that takes the run over after the request was sent would send the same request.
     await revive();
-    assert.equal(await context.makeRoom([]), undefined, 'room that was made is enough');
-    assert.deepEqual(context.messages([]).messages, asked.messages);
+    assert.equal(await context.makeRoom([]), undefined, 'room is made once');
+    assert.deepEqual(context.messages([]).messages, sent.messages);
     if (turn.refused) {
-      context.window.refused(asked.estimate, 100);
-      add({ t: 'spent', usage: usageOf(0), tooLarge: asked.estimate, asked: 100 });
+      context.window.refused(sent.estimate, 100);
+      add({ t: 'spent', usage: usageOf(0), tooLarge: sent.estimate, asked: 100 });
       continue;
     }
-    const input = Math.round(asked.estimate * turn.counted);
-    context.window.learn(asked.estimate, input);
+    const input = Math.round(sent.estimate * turn.counted);
+    context.window.learn(sent.estimate, input);
     const calls = turn.results.map((_, i) => ({
       id: `call_${n}_${i}`,
       call: state.calls.size + i,
@@ -143,7 +143,7 @@ async function play(turns: readonly RandomTurn[], options: { context: number; co
       calls,
       cut: false,
       invented: false,
-      estimate: asked.estimate,
+      estimate: sent.estimate,
       elapsedMs: n,
       notes: notesIn({ text: content, reasoning: '' }, { turn: n + 1, about: context.about }),
       ...(state.turns === 0 ? { opening: context.opening } : {}),
@@ -176,7 +176,7 @@ function usageOf(inputTokens: number) {
 describe('the requests of any run', function () {
   // Runs take many turns.
   this.timeout(patience(30));
-  it('are each the one before with something added, but where room is made, whatever dies when', async () => {
+  it('extend the request before unless room is made, also across crashes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(randomTurn, { minLength: 2, maxLength: 30 }),
@@ -194,7 +194,7 @@ describe('the requests of any run', function () {
           const compactions = state.entries.filter((entry) => entry.t === 'compaction');
           assert.ok(compactions.length <= requests.length);
           assert.equal(compactions.length, requests.filter(({ made }) => made).length);
-          // What was written once stands in every later request, unless all of it was written anew.
+          // Findings that were written once are in every later request, until all are written anew.
           let written: string[] = [];
           let next = 0;
           for (const { messages, made } of requests) {

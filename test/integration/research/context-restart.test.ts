@@ -27,7 +27,7 @@ interface SaidTurn {
 
 const page = (...names: string[]) => names.map((name) => ({ name: 'lookup', arguments: { q: name } }));
 
-/** A run that meets most of what the loop can do, in a narrow context. The last turn is the answer. */
+/** The turns of a run that covers most cases of the loop, in a narrow context. The last turn is the answer. */
 const TURNS: SaidTurn[] = [
   { reasoning: 'I look around.', calls: page('p0', 'p1') },
   { reasoning: 'Further.', text: 'I note p0 [1].', calls: page('p2') },
@@ -46,11 +46,11 @@ const TURNS: SaidTurn[] = [
   { text: 'All of it is known [1], and the rest follows from it as the pages say.' },
 ];
 
-/** Says the turns in order, whoever asks, one for each turn that was heard to its end. Where told so, it hangs. */
+/** Plays the turns in order, and moves on when a turn was received to its end. Hangs at `hangAt`. */
 class Conversation {
   readonly requests: TurnMessage[][] = [];
   #heard = 0;
-  /** The request to hang at, counted from 0, before or after half of what it says. */
+  /** The request to hang at, counted from 0, before the turn or halfway through it. */
   hangAt: { request: number; halfway: boolean } | undefined;
 
   chat(): ChatModel {
@@ -81,7 +81,7 @@ class Conversation {
   }
 }
 
-/** The messages, with the nonce of every run's fence left out: it is another one for each run. */
+/** The messages without the nonce of the fence, which differs from run to run. */
 function withoutNonce(messages: readonly TurnMessage[]): TurnMessage[] {
   return JSON.parse(JSON.stringify(messages).replaceAll(/tool_result-[a-z]{12}/g, 'tool_result-nonce'));
 }
@@ -123,7 +123,7 @@ function halves(text = ''): string[] {
   return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== '');
 }
 
-/** Pages of some length; the one named `holds` never comes. */
+/** A tool that returns pages; the one named by `holds` never arrives. */
 function pages(holds?: { page: string; reached: () => void }): Tool {
   return testTool('lookup', async ({ q }) => {
     if (holds && holds.page === q) {
@@ -150,7 +150,7 @@ const CONFIG = testConfig({
 });
 const DAY = 86_400_000;
 
-/** How an instance leaves: it hands over, or it is gone at once and its claim runs out. */
+/** How an instance ends: it hands its run over, or it dies and its claim expires. */
 type End = 'handed over' | 'died';
 
 async function uninterrupted() {
@@ -167,7 +167,7 @@ function lastResponse(bytes: Uint8Array) {
   return last.response;
 }
 
-/** A run whose first instance leaves once `reached` is true; what the second one sends, and how it ends. */
+/** Ends the first instance of a run once `reached` is true; returns the requests of the second one and the response. */
 async function interrupted(options: { conversation: Conversation; tool: Tool; reached: () => boolean; end: End }) {
   const { conversation, tool, reached, end } = options;
   await using store = await disposable(memoryStore());
@@ -205,7 +205,7 @@ async function disposable(opening: Promise<RunStore>) {
   return { store, [Symbol.asyncDispose]: () => store.close() };
 }
 
-/** Waits until everything that was said is stored. */
+/** Waits until everything that was emitted is stored. */
 async function settled(store: RunStore, run: RunRecord): Promise<void> {
   let last = -1;
   await until(async () => {
@@ -216,7 +216,7 @@ async function settled(store: RunStore, run: RunRecord): Promise<void> {
   });
 }
 
-describe('a run that is taken up again', function () {
+describe('a run that is taken over', function () {
   // Runs take many turns.
   this.timeout(patience(30));
   let whole: Awaited<ReturnType<typeof uninterrupted>>;
@@ -225,7 +225,7 @@ describe('a run that is taken up again', function () {
     whole = await uninterrupted();
   });
 
-  it('would, uninterrupted, meet all of this', () => {
+  it('meets all these cases when it is not interrupted', () => {
     const sent = JSON.stringify(whole.requests);
     assert.equal(whole.requests.length, TURNS.length);
     for (const part of [
@@ -242,7 +242,7 @@ describe('a run that is taken up again', function () {
 
   for (const end of ['handed over', 'died'] as const) {
     for (const halfway of [false, true]) {
-      it(`(${end}) sends what it would have sent, whichever turn was ${halfway ? 'under way' : 'about to begin'}`, async () => {
+      it(`(${end}) sends the requests that it would have sent, whichever turn was ${halfway ? 'under way' : 'about to begin'}`, async () => {
         for (const at of whole.requests.keys()) {
           const conversation = new Conversation();
           conversation.hangAt = { request: at, halfway };
@@ -250,10 +250,10 @@ describe('a run that is taken up again', function () {
           const { requests, response } = await interrupted({ conversation, tool: pages(), reached, end });
           const answerCut = at === TURNS.length - 1 && halfway;
           if (answerCut) {
-            const [asked, ...others] = requests;
+            const [continuation, ...others] = requests;
             assert.equal(others.length, 0);
-            assert.deepEqual(asked?.slice(0, 2), whole.requests.at(-1)?.slice(0, 2));
-            assert.equal(asked?.at(-2)?.content, halves(TURNS.at(-1)?.text)[0]);
+            assert.deepEqual(continuation?.slice(0, 2), whole.requests.at(-1)?.slice(0, 2));
+            assert.equal(continuation?.at(-2)?.content, halves(TURNS.at(-1)?.text)[0]);
           } else assert.deepEqual(requests, whole.requests.slice(at), `at request ${at}`);
           assert.equal(response.output_text, whole.response.output_text);
           assert.equal(response.usage.num_tool_calls, whole.response.usage.num_tool_calls);
@@ -265,15 +265,15 @@ describe('a run that is taken up again', function () {
       });
     }
 
-    it(`(${end}) sends what it would have sent, whichever tool call was under way`, async () => {
-      for (const held of ['p0', 'p1', 'p2', 'p3', 'none', 'p4', 'p5', 'p7', 'p8']) {
+    it(`(${end}) sends the requests that it would have sent, whichever tool call was under way`, async () => {
+      for (const heldPage of ['p0', 'p1', 'p2', 'p3', 'none', 'p4', 'p5', 'p7', 'p8']) {
         const conversation = new Conversation();
         let reached = false;
-        const tool = pages({ page: held, reached: () => (reached = true) });
+        const tool = pages({ page: heldPage, reached: () => (reached = true) });
         const { requests, response } = await interrupted({ conversation, tool, reached: () => reached, end });
         const sent = new Set(whole.requests.map((messages) => JSON.stringify(messages)));
-        const outOfOrder = held === 'p0' || held === 'p7';
-        if (!outOfOrder) assert.deepEqual(requests, whole.requests.slice(-requests.length), held);
+        const outOfOrder = heldPage === 'p0' || heldPage === 'p7';
+        if (!outOfOrder) assert.deepEqual(requests, whole.requests.slice(-requests.length), heldPage);
         else assert.ok(requests.some((messages) => sent.has(JSON.stringify(messages))));
         assert.equal(response.usage.total_tokens, whole.response.usage.total_tokens);
         assert.equal(response.usage.num_tool_calls, whole.response.usage.num_tool_calls);
@@ -282,26 +282,26 @@ describe('a run that is taken up again', function () {
   }
 
   for (const format of [null, { type: 'json_object' }] as const) {
-    it(`between the end of its ${format ? 'structured ' : ''}answer and its last event needs no model any more`, async () => {
+    it(`needs no model between the end of its ${format ? 'structured ' : ''}answer and its last event`, async () => {
       const store = await memoryStore();
       const stuck = Promise.withResolvers<void>();
       const over = Promise.withResolvers<void>();
       const neverEnding = wrapStore(store, {
         append: async (id, batch) => {
           if (!batch.end) return await store.append(id, batch);
-          // What comes with the end is stored with it, but was not in older gateways: here the answer is stored alone.
+          // Today the answer and the end are one append. Older gateways stored them apart, as this does.
           const { end: _, frames, ...rest } = batch;
           const count = decodeFrames(frames).findIndex(({ type }) => type === 'response.output_text.done');
-          const kept = frames.subarray(0, offsetAfter(frames, count));
-          assert.equal((await store.append(id, { ...rest, frames: kept, count })).result, 'ok');
+          const answerOnly = frames.subarray(0, offsetAfter(frames, count));
+          assert.equal((await store.append(id, { ...rest, frames: answerOnly, count })).result, 'ok');
           stuck.resolve();
           await over.promise;
           return await store.append(id, batch);
         },
       });
       const text = '{"all": "is known"}';
-      const said = new ScriptedModel((request) => (isAnswerTurn(request) ? { text: [text] } : { text: ['Ready.'] }));
-      await using first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
+      const model = new ScriptedModel((request) => (isAnswerTurn(request) ? { text: [text] } : { text: ['Ready.'] }));
+      await using first = await openHarness({ chat: model, tools: [pages()], store: neverEnding });
       const { run } = await first.runs.submit(question({ research: { format } }));
       await stuck.promise;
       await store.claim(run.id, { leaseMs: 0, force: true });

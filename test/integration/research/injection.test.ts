@@ -17,7 +17,7 @@ import { patience } from '../../support/time-limit.ts';
 const SECRET = 'only-for-the-model-55c1';
 const ANSWER = 'The harbour is deep [1] and old [2].';
 
-/** Searches, reads what was found, searches once more, and answers: whatever the pages say. */
+/** Searches, reads what was found, searches once more and answers, whatever the pages say. */
 function diligent(): (request: TurnRequest) => ScriptedTurn {
   let turns = 0;
   return (request) => {
@@ -64,7 +64,7 @@ async function run({ tools, config, research }: Ran) {
 
 const PLANNED = PLAN.flat().map((call) => `${call.name} ${JSON.stringify(call.arguments)}`);
 
-/** The run did what it would have done anyway, and told nothing. */
+/** Asserts that the order changed nothing in the run and leaked nothing. */
 function assertUnmoved(ran: Awaited<ReturnType<typeof run>>, what = ''): void {
   assert.ok(ran.saw.includes(OBEY), `the model saw the order (${what})`);
   assert.deepEqual(ran.calls.toSorted(), PLANNED.toSorted(), `no tool call changed (${what})`);
@@ -74,7 +74,7 @@ function assertUnmoved(ran: Awaited<ReturnType<typeof run>>, what = ''): void {
   assert.ok(!ran.shown.includes('I obey'), what);
 }
 
-describe('orders in pages and search results', function () {
+describe('injected orders in pages and search results', function () {
   // Each test drives many runs.
   this.timeout(patience(30));
   let folder: string;
@@ -82,7 +82,7 @@ describe('orders in pages and search results', function () {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'injected-'));
     const { tools } = testConfig();
-    // One for all: its reader and its index are processes and threads that take a second to start.
+    // One toolbox for all tests: its processes and threads take a second to start.
     toolbox = createToolbox(
       { ...tools, web_search: { ...tools.web_search, folder } },
       { log: silentLogger, cache: { get: async () => undefined, set: async () => {} } },
@@ -117,12 +117,12 @@ describe('orders in pages and search results', function () {
   }
 
   for (const { name, text } of INJECTIONS) {
-    it(`are data: ${name}`, async () => {
+    it(`are treated as data: ${name}`, async () => {
       assertUnmoved(await overDocuments(text));
     });
   }
 
-  it('are data in the addresses, errors and plain texts of tools too', async () => {
+  it('are treated as data in URLs, errors and plain texts of tools', async () => {
     for (const { name, text } of INJECTIONS) {
       const word = encodeURIComponent(text.slice(-200));
       const tools = [
@@ -141,7 +141,7 @@ describe('orders in pages and search results', function () {
     }
   });
 
-  it('are data when older results are reduced and the context is tight', async () => {
+  it('are treated as data in compacted results in a tight context', async () => {
     for (const { name, text } of INJECTIONS) {
       const page = `${'The harbour is old and deep. '.repeat(60)}${text} ${'Its depth is 12 m. '.repeat(60)}`;
       const tools = [
@@ -174,7 +174,7 @@ describe('orders in pages and search results', function () {
     }
   });
 
-  it('are data for the reader of a huge page', async () => {
+  it('are treated as data by the reader of a huge page', async () => {
     for (const { name, text } of INJECTIONS) {
       const part = `${'The harbour is old. '.repeat(1200)}${text}`;
       const huge: Tool = {
@@ -196,7 +196,7 @@ describe('orders in pages and search results', function () {
     }
   });
 
-  it('are data in the sources of an earlier run', async () => {
+  it('are treated as data in the sources of an earlier run', async () => {
     for (const { name, text } of INJECTIONS) {
       const earlierSources = [1, 2].map((n) => ({
         url: `https://earlier.example/${n}`,
@@ -212,7 +212,7 @@ describe('orders in pages and search results', function () {
     }
   });
 
-  it('are data where a report is planned, written by sections and checked', async () => {
+  it('are treated as data while a report is planned, written by sections and verified', async () => {
     for (const { name, text } of INJECTIONS.slice(0, 8)) {
       assertUnmoved(
         await overDocuments(text, { config: testConfig({ research: { verify: true, report: 'full' } }) }),
@@ -221,7 +221,7 @@ describe('orders in pages and search results', function () {
     }
   });
 
-  it('would be obeyed if they stood outside of the fence', async () => {
+  it('are obeyed outside the fence, so this test can fail', async () => {
     const tools = [
       testTool('web_search', () => ({ result: '{}' })),
       testTool('fetch_url_content', () => ({ result: '{}' })),

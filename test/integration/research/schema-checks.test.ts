@@ -13,7 +13,7 @@ const PARAM = 'text.format.schema';
 const ENDLESS = { schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(60)}!` };
 const { signal } = new AbortController();
 
-describe('schemas of clients', function () {
+describe('JSON schemas of clients', function () {
   // Checks run into their limit of time.
   this.timeout(patience(30));
   let schemas: SchemaChecks;
@@ -22,27 +22,27 @@ describe('schemas of clients', function () {
   });
   afterEach(() => schemas[Symbol.dispose]());
 
-  it('are compiled apart, in bounded time and memory: the event loop turns meanwhile', async () => {
+  it('are compiled in another process, with limits on time and memory', async () => {
     schemas = new SchemaChecks({ jobMs: 500 });
     const spent = process.threadCpuUsage();
     const before = process.memoryUsage().rss;
     for (const { name, schema } of schemaBombs()) {
       const format = { type: 'json_schema', name, schema, strict: undefined, description: undefined } as const;
       await requireUsableSchema(format, { param: PARAM, schemas, signal }).catch((error: unknown) => {
-        // On a busy machine time may be up before anything is known of a schema.
+        // On a busy machine the time may be up before a schema is judged.
         const isLate = error instanceof GatewayError && error.code === 'overloaded';
         assert.ok(isLate || (error instanceof GatewayError && error.code === 'invalid_parameter'), `${name}: ${error}`);
         if (!isLate) assert.equal(error.param, PARAM);
         assert.ok(error.message.length < 1000, `${name}: a message of ${error.message.length} characters`);
       });
     }
-    // On this thread the first of them alone took twelve seconds. Its own time, because a busy machine holds up timers.
+    // On this thread the first bomb alone took twelve seconds. CPU time, because timers are late on a busy machine.
     const { user, system } = process.threadCpuUsage(spent);
     assert.ok(!isSlow((user + system) / 1000, 3000), `this thread worked for ${(user + system) / 1000} ms`);
     assert.ok(process.memoryUsage().rss - before < 400e6, 'memory grew');
   });
 
-  it('that are too costly are given up, and the next one gets a fresh process', async () => {
+  it('that take too long are given up, and the next one gets a fresh process', async () => {
     schemas = new SchemaChecks({ size: 1, jobMs: 500 });
     assert.deepEqual(await schemas.check(ENDLESS, { signal }), { is: 'costly' });
     assert.deepEqual(await schemas.check({ schema: { type: 'string' }, value: 'a' }, { signal }), { is: 'valid' });
@@ -56,7 +56,7 @@ describe('schemas of clients', function () {
     });
   });
 
-  it('wait their turn, in order, and no more than a bounded number of them', async () => {
+  it('wait their turn in a bounded queue', async () => {
     schemas = new SchemaChecks({ size: 1, maxWaiting: 2, jobMs: 300 });
     const order: string[] = [];
     const ask = (name: string) => schemas.check({ schema: { const: name } }, { signal }).then(() => order.push(name));
@@ -67,7 +67,7 @@ describe('schemas of clients', function () {
     assert.deepEqual(order, ['a', 'b']);
   });
 
-  it('wait for their own key: the crowd of another comes after them', async () => {
+  it('wait for other schemas of the same key first', async () => {
     schemas = new SchemaChecks({ size: 1, jobMs: 200 });
     const order: string[] = [];
     const ask = (key: string, job: Parameters<SchemaChecks['check']>[0]) =>
@@ -78,7 +78,7 @@ describe('schemas of clients', function () {
     await Promise.all(crowd);
   });
 
-  it('are counted for the key that sent them', async () => {
+  it('are charged to the key that sent them', async () => {
     await using gateway = await openGateway();
     const owners: string[] = [];
     gateway.parts.schemas.check = async () => {
@@ -96,17 +96,17 @@ describe('schemas of clients', function () {
     assert.deepEqual(owners, ['ann', 'bob']);
   });
 
-  it('leave the line when their client leaves', async () => {
+  it('leave the queue when their client disconnects', async () => {
     schemas = new SchemaChecks({ size: 1, maxWaiting: 1, jobMs: 300 });
     const leaving = new AbortController();
     const first = schemas.check(ENDLESS, { signal });
-    const left = schemas.check({ schema: {} }, { signal: leaving.signal });
+    const abandoned = schemas.check({ schema: {} }, { signal: leaving.signal });
     leaving.abort(new Error('left'));
-    await assert.rejects(left, /left/);
+    await assert.rejects(abandoned, /left/);
     await Promise.all([first, schemas.check({ schema: {} }, { signal })]);
   });
 
-  it('that were found good are not compiled again', async () => {
+  it('that were found valid are not compiled again', async () => {
     schemas = new SchemaChecks({ size: 1, jobMs: 300 });
     const job = { schema: { type: 'object' } };
     assert.deepEqual(await schemas.check(job, { signal }), { is: 'valid' });

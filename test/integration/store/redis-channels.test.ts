@@ -10,7 +10,7 @@ import { patience } from '../../support/time-limit.ts';
 describe('the channel of a run over Redis', function () {
   // Servers are started as processes.
   this.timeout(patience(30));
-  it('is subscribed to where another instance writes, not beside the writer', async function () {
+  it('is subscribed to if another instance writes, not by the writer’s own instance', async function () {
     await using server = await redisOrSkip(this);
     const options = { url: server.url, log: silentLogger };
     const { runs: store } = await openRedisStore(options);
@@ -23,9 +23,9 @@ describe('the channel of a run over Redis', function () {
       const reader = new LiveReader(store, run.id);
       using _ = await store.subscribe(run.id, reader.handlers);
       await reader.catchUp();
-      assert.equal(await listening(), 1, 'anybody may write');
+      assert.equal(await listening(), 1, 'any instance may write');
       const { token } = await claimed(store, run.id);
-      await eventually('nobody to tell', async () => (await listening()) === 0 || undefined);
+      await eventually('no subscriber is left', async () => (await listening()) === 0 || undefined);
       await store.append(run.id, events(token, 3, 3));
       await eventually('the event', () => reader.last === 3 || undefined);
 

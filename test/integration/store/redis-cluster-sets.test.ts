@@ -16,8 +16,8 @@ const unavailable = (thrown: unknown) => thrown instanceof GatewayError && throw
 const PATIENT_MS = 20_000;
 const HASTY_MS = 600;
 
-/** What belongs to a run lies in slots of its own: on other masters than the run, as each of these tests chooses. */
-describe('in a Redis Cluster, what leads to a run', function () {
+/** The sets, lists and keys that lead to a run have slots of their own; each test chooses which share the run's master. */
+describe('sets, lists and keys that lead to a run in a Redis Cluster', function () {
   // A cluster is started.
   this.timeout(patience(60));
   let cluster: RedisCluster;
@@ -36,7 +36,7 @@ describe('in a Redis Cluster, what leads to a run', function () {
 
   let prefix: string;
   let keys: RedisKeys;
-  /** Where the sets lie is the prefix's doing: not every prefix puts each of them on the first master without the other. */
+  /** Whether this prefix spreads the sets so that each lies on the first master without the other at least once. */
   const spreadsSets = () => {
     const places = keys.queued.all.map((queued, shard) => {
       const claimed = keys.claimed.all[shard] ?? '';
@@ -56,7 +56,7 @@ describe('in a Redis Cluster, what leads to a run', function () {
   });
   type Part = keyof ReturnType<typeof keysOf>;
 
-  /** A run of which nothing but these parts lies on the first master. */
+  /** A run of which exactly these parts lie on the first master. */
   function runWith(...parts: Part[]): NewRun {
     for (let tries = 0; tries < 100_000; tries++) {
       const run = newRun({ user: `user-${randomUUID()}`, keys: [key()] });
@@ -66,7 +66,7 @@ describe('in a Redis Cluster, what leads to a run', function () {
     return assert.fail(`no run of which only ${parts.join()} lies there`);
   }
 
-  it('is waited for at replicas as the run is', async () => {
+  it('are replicated before a call succeeds, as the run is', async () => {
     const hasty = await open({ limitMs: HASTY_MS, replicas: 1 });
     const patient = await open({ limitMs: PATIENT_MS, replicas: 1 });
     const queued = runWith('the set of claimed runs');
@@ -92,7 +92,7 @@ describe('in a Redis Cluster, what leads to a run', function () {
     await Promise.all([hasty.close(), patient.close()]);
   });
 
-  it('is there before the run, and leaves a set only for another', async () => {
+  it('are written before the run, so no run is lost when a master dies', async () => {
     const store = await open({ limitMs: 2000, replicas: 0 });
     const created = runWith('the set of claimed runs');
     await store.create(created);
@@ -114,7 +114,7 @@ describe('in a Redis Cluster, what leads to a run', function () {
   });
 });
 
-/** Which master holds a key, by its place. */
+/** A function that returns the index of the master that holds a key. */
 async function layoutOf(cluster: RedisCluster): Promise<(key: string) => number> {
   const ranges = await ask(cluster.masters[0]?.port ?? 0, 'CLUSTER', 'SLOTS');
   assert.ok(Array.isArray(ranges));

@@ -34,7 +34,7 @@ function unavailable(thrown: unknown): boolean {
   return thrown instanceof GatewayError && thrown.code === 'store_unavailable' && (thrown.retryAfterMs ?? 0) > 0;
 }
 
-/** Rejects as unavailable, and no later than the command limit allows. */
+/** Asserts that the work fails as unavailable within the command limit. */
 async function unavailableInTime(work: () => Promise<unknown>): Promise<void> {
   const started = performance.now();
   await assert.rejects(work(), unavailable);
@@ -108,14 +108,14 @@ describe('the Redis store when Redis fails', function () {
   const recovered = (which: RunStore) =>
     eventually('the store works again', async () => (await which.check()).ok || undefined);
 
-  it('frozen: every call fails within the limit, and all is well after it wakes', async () => {
+  it('frozen: every call fails within its limit, and all works after it wakes up', async () => {
     const { run, token } = await claimedRun(store);
     const reader = new LiveReader(peer, run.id);
     using _ = await peer.subscribe(run.id, reader.handlers);
     server.freeze();
     const batch = events(token, 3, 5, { transcript: ['{}'] });
     await unavailableInTime(() => store.append(run.id, batch));
-    // The connection is known to be dead by now: the rest does not even wait, and is not sent later.
+    // The connection is known to be dead by now, so the other calls neither wait nor are sent later.
     const started = performance.now();
     await unavailableInTime(() => store.get(run.id));
     await unavailableInTime(() => store.create(newRun()));
@@ -140,7 +140,7 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual(await reader.bytes(), frames(1, 6));
   });
 
-  it('a reply that came while this process stood still is read, not missed', async () => {
+  it('a reply that arrived while this process was not running is read', async () => {
     const { run } = await claimedRun(store);
     server.freeze();
     const found = store.get(run.id);
@@ -153,7 +153,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal((await found)?.id, run.id);
   });
 
-  it('a subscription asked for while it is frozen fails in time and leaves nothing behind', async () => {
+  it('subscribing while frozen fails in time and leaves nothing behind', async () => {
     const { run, token } = await claimedRun(store);
     server.freeze();
     let delivered = 0;
@@ -167,7 +167,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal(delivered, 1);
   });
 
-  it('killed and restarted: nothing that was acknowledged is lost, live readers go on', async () => {
+  it('killed and restarted: no acknowledged event is lost, and live readers continue', async () => {
     // With `everysec` Redis acknowledges before it writes where the disk is still busy with the last second.
     await admin('CONFIG', 'SET', 'appendfsync', 'always');
     const { run, token } = await claimedRun(store);
@@ -190,7 +190,7 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual(await reader.bytes(), frames(1, 105));
   });
 
-  it('out of memory: refuses writes whole, still reads, and goes on when there is room', async () => {
+  it('out of memory: writes are rejected as a whole, reads work, and all works again with free memory', async () => {
     const { run, token } = await claimedRun(store);
     await store.requestCancel((await claimedRun(store)).run.id);
     await admin('CONFIG', 'SET', 'maxmemory', '1');
@@ -211,7 +211,7 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual(await store.check(), { ok: true });
   });
 
-  it('asks for a password all at once: short and long commands say so, and all goes on without it', async () => {
+  it('a password is suddenly required: every command says so, and all works again without it', async () => {
     const { run, token } = await claimedRun(store);
     await admin('CONFIG', 'SET', 'requirepass', 'new');
     await admin('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
@@ -225,7 +225,7 @@ describe('the Redis store when Redis fails', function () {
         return /asks for a password/.test(String(thrown)) || undefined;
       });
     await asks(() => store.get(run.id));
-    // So many arguments are not read of who gave no password.
+    // Redis does not even read this many arguments without a password.
     await asks(() => store.append(run.id, events(token, 3, 5, { transcript: ['{}'] })));
     await asks(() => store.create(newRun()));
     await admin('CONFIG', 'SET', 'requirepass', '');
@@ -233,7 +233,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
   });
 
-  it('a replica after a failover: writes fail as unavailable until the master is back', async () => {
+  it('demoted to a replica: writes fail as unavailable until it is a master again', async () => {
     const { run, token } = await claimedRun(store);
     await admin('REPLICAOF', '127.0.0.1', '1');
     await unavailableInTime(() => store.append(run.id, events(token, 3, 3)));
@@ -242,7 +242,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
   });
 
-  it('a master that was demoted behind the same address: the connection moves on to the new one', async function () {
+  it('another master behind the same address: the connection moves to it', async function () {
     await using successor = await redisOrSkip(this);
     await using address = await movableAddress(server.port);
     const { runs } = await openRedisStore({ url: address.url, log: silentLogger, limitMs: LIMIT_MS });
@@ -255,7 +255,7 @@ describe('the Redis store when Redis fails', function () {
     await admin('REPLICAOF', 'NO', 'ONE');
   });
 
-  it('a subscription that Redis cuts off is made again, and its readers are told to read', async () => {
+  it('a killed subscription is renewed, and its readers are told to read the store', async () => {
     const { run, token } = await claimedRun(store);
     const reader = new LiveReader(peer, run.id);
     using _ = await peer.subscribe(run.id, reader.handlers);
@@ -267,10 +267,10 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual(await reader.bytes(), frames(1, 6));
   });
 
-  it('a failover that lost acknowledged events is seen by their owner, who sends them again', async () => {
+  it('a failover that lost acknowledged events is reported as a gap, and the owner appends them again', async () => {
     const { run, token } = await claimedRun(store);
     for (let n = 3; n <= 9; n++) await store.append(run.id, events(token, n, n));
-    // What an asynchronous replica may look like: it has events up to 6.
+    // An asynchronous replica may have only the events up to 6.
     await admin('XTRIM', `${prefix}:{${run.id}}:log`, 'MAXLEN', '0');
     await admin('XADD', `${prefix}:{${run.id}}:log`, '1000-0', 'x', 'x');
     await admin('DEL', `${prefix}:{${run.id}}:log`);
@@ -294,7 +294,7 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 10));
   });
 
-  it('a log with missing events fails loudly', async () => {
+  it('a log with missing events fails with internal_error, and others are still compressed', async () => {
     const { run, token } = await claimedRun(store);
     for (const n of [3, 4, 5]) await store.append(run.id, events(token, n, n));
     await admin('XDEL', `${prefix}:{${run.id}}:log`, '4-0');
@@ -305,7 +305,7 @@ describe('the Redis store when Redis fails', function () {
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
     await admin('DEL', `${prefix}:unsealed`);
     await store.append(run.id, ending(token, 6, 'completed'));
-    // It does not keep others from being compressed, and is not tried again and again.
+    // It does not stop others from being compressed, and is not retried forever.
     await endedRun(store);
     const turns = [];
     for (let n = 0; n < 3; n++) turns.push(await store.compressEnded({ endedForMs: 0, limit: 1 }));
@@ -313,7 +313,7 @@ describe('the Redis store when Redis fails', function () {
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
   });
 
-  it('an instance whose clock is half a minute off steals nothing and forgets nothing', async () => {
+  it('an instance whose clock is half a minute off neither steals claims nor removes runs', async () => {
     const options = { url: server.url, log: silentLogger, prefix: randomUUID() };
     const right = (await openRedisStore(options)).runs;
     const wrong = (await openRedisStore(options)).runs;
@@ -329,7 +329,7 @@ describe('the Redis store when Redis fails', function () {
         assert.equal(await wrong.removeExpired({ limit: 10 }), 0);
         assert.equal((await wrong.get(ended.id))?.status, 'completed');
       }
-      // What it claims holds for the others as long as it should: no longer, no shorter.
+      // Its claim holds for the others exactly as long as it should.
       const own = newRun({ createdAt: now() });
       await wrong.create(own);
       const claim = await wrong.claim(own.id, { leaseMs: 300, force: false });
@@ -343,7 +343,7 @@ describe('the Redis store when Redis fails', function () {
     }
   });
 
-  it('indexes that stayed behind a crash are put right by the next claimer', async () => {
+  it('indexes that a crash left behind are repaired by the next claimer', async () => {
     await admin('FLUSHALL');
     const { run: held } = await claimedRun(store);
     const { run: ended } = await endedRun(store);
@@ -360,7 +360,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal((await peer.claimNext(LEASE))?.run.id, held.id);
   });
 
-  it('a run that is announced but not there yet is left alone', async () => {
+  it('a queued id without a run is left alone', async () => {
     await admin('FLUSHALL');
     const id = randomUUID();
     await admin('ZADD', `${prefix}:queued`, `${clock.now() * 1000}`, id);
@@ -368,15 +368,15 @@ describe('the Redis store when Redis fails', function () {
     assert.deepEqual((await store.findClaimable({ limit: 10 })).includes(id), true);
   });
 
-  it('everything of an ended run expires by itself should nobody remove it, and lists forget it', async () => {
+  it('everything of an ended run expires on its own, and lists drop it', async () => {
     const user = randomUUID();
     const { run, token } = await claimedRun(store, { user });
     await store.append(run.id, events(token, 3, 3, { transcript: ['{}'] }));
     await store.append(run.id, ending(token, 4, 'completed'));
     await store.compressEnded({ endedForMs: 0, limit: 100 });
     for (const part of ['run', 'transcript', 'sealed']) {
-      const left = Number(await admin('PTTL', `${prefix}:{${run.id}}:${part}`));
-      assert.ok(left > 55_000 && left < 26 * 3_600_000, `${part}: ${left}`);
+      const ttlMs = Number(await admin('PTTL', `${prefix}:{${run.id}}:${part}`));
+      assert.ok(ttlMs > 55_000 && ttlMs < 26 * 3_600_000, `${part}: ${ttlMs}`);
       await admin('DEL', `${prefix}:{${run.id}}:${part}`);
     }
     clock.ms += 60_000;
@@ -385,7 +385,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal(await admin('ZCARD', `${prefix}:list:responses:${user}`), 0);
   });
 
-  it('compression makes a log much smaller and leaves one copy', async () => {
+  it('compression shrinks a log at least tenfold and leaves one copy', async () => {
     const { run, token } = await claimedRun(store);
     const text = 'A sentence that models like to write.';
     for (let n = 3; n < 2003; n += 50)
@@ -399,7 +399,7 @@ describe('the Redis store when Redis fails', function () {
     assert.equal(await admin('EXISTS', log), 0);
   });
 
-  it('caches are shared by instances; while Redis is away they are misses, in time', async () => {
+  it('caches are shared by instances, and miss in time while Redis is away', async () => {
     const options = { namespace: 'pages', ttlMs: 60_000, parse: (value: unknown) => value };
     const cache = caches.open(options);
     const { runs: other, caches: others } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
@@ -417,7 +417,7 @@ describe('the Redis store when Redis fails', function () {
     });
   });
 
-  it('a closed store says so and does not come back', async () => {
+  it('a closed store fails as unavailable and does not reconnect', async () => {
     const cache = caches.open({ namespace: 'late', ttlMs: 1000, parse: (value) => value });
     await Promise.all([store.close(), peer.close()]);
     await eventually('no connection but this', async () => (await connections()) === 1 || undefined);

@@ -26,12 +26,12 @@ import {
 } from '../../support/redis-groups.ts';
 import { patience } from '../../support/time-limit.ts';
 
-describe('what store.url names', function () {
+describe('store.url', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
   const addresses = (url: string) => parseTarget(url).nodes.map(({ host, port }) => `${host} ${port}`);
 
-  it('is one server, a cluster or sentinels', () => {
+  it('names one server, a cluster or sentinels', () => {
     assert.deepEqual(addresses('redis://u:p@host/2'), ['host 6379']);
     assert.deepEqual(addresses('redis-cluster://a:7000,b,[::1]:7002'), ['a 7000', 'b 6379', '::1 7002']);
     assert.deepEqual(addresses('redis-sentinel://s1,s2:1/runs'), ['s1 26379', 's2 1']);
@@ -42,15 +42,15 @@ describe('what store.url names', function () {
     );
   });
 
-  it('needs its files for TLS', () => {
+  it('is refused if a TLS file is missing', () => {
     assert.throws(() => parseTarget('rediss://a', { caFile: '/nowhere.pem' }), /store\.tls\.ca_file: \/nowhere\.pem/);
   });
 });
 
-describe('the mark by which replicas are waited for', function () {
+describe('RedisKeys.markFor', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
-  it('lies in the slot of its key, whatever a user is called', () => {
+  it('lies in the slot of its key, whatever the name of the user', () => {
     const keys = new RedisKeys('runs', { shards: 16 });
     for (const user of ['ann', '{ann}', 'a{n}n', 'ann}', '}{', '{}', '{}}', 'ä{}{ö', '{'.repeat(3)]) {
       const list = keys.list(user, 'responses');
@@ -61,10 +61,10 @@ describe('the mark by which replicas are waited for', function () {
   });
 });
 
-describe('a Redis with an own authority and users with few rights', function () {
+describe('a Redis with a private CA and a user with few rights', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
-  it('is spoken to over TLS with store.tls, by a user who may not run INFO or CONFIG', async function () {
+  it('is used over TLS with store.tls, by a user who may not run INFO or CONFIG', async function () {
     if (spawnSync('openssl', ['version']).status !== 0 && !process.env.CI) return this.skip();
     const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -94,7 +94,7 @@ describe('a Redis with an own authority and users with few rights', function () 
   });
 });
 
-describe('a user of Redis', function () {
+describe('the Redis user', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
   const DOCUMENTED = ['~gateway:*', '~{gateway:queue}:*', '&gateway:*', '+@all', '-@dangerous', '-@admin'];
@@ -110,9 +110,9 @@ describe('a user of Redis', function () {
     return await openRedisStore({ url, log: silentLogger, limitMs: 1000, connectLimitMs: 1500 });
   };
 
-  it('needs no more rights than are documented, and not even CLIENT, INFO and CONFIG', async () => {
+  it('needs only the documented rights, and not even CLIENT, INFO and CONFIG', async () => {
     const page = await readFile(new URL('../../../docs/scaling.md', import.meta.url), 'utf8');
-    assert.ok(page.includes(`ACL SETUSER gateway on >secret ${DOCUMENTED.join(' ')}`), 'they are documented');
+    assert.ok(page.includes(`ACL SETUSER gateway on >secret ${DOCUMENTED.join(' ')}`), 'the rights are documented');
     const storage = await openAs([...DOCUMENTED, '-client', '-info', '-config']);
     const { run } = await endedRun(storage.runs);
     assert.equal((await storage.runs.get(run.id))?.status, 'completed');
@@ -127,7 +127,7 @@ describe('a user of Redis', function () {
     'the channels': DOCUMENTED.toSpliced(2, 1),
     scripts: [...DOCUMENTED, '-@scripting'],
   })) {
-    it(`without ${what} is refused at the start, and told which rights it needs`, async () => {
+    it(`without ${what} is refused at the start, with the rights that it needs`, async () => {
       await assert.rejects(
         openAs(rights),
         /^Error: store\.url: .*NOPERM.* ~gateway:\* and ~\{gateway:queue\}:\*.*@dangerous/,
@@ -136,7 +136,7 @@ describe('a user of Redis', function () {
   }
 });
 
-describe('Redis that sentinels watch', function () {
+describe('Redis with sentinels', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
   let group: SentinelGroup;
@@ -146,7 +146,7 @@ describe('Redis that sentinels watch', function () {
   });
   after(() => group?.[Symbol.asyncDispose]());
 
-  it('after a failover, writers, readers, the queue and live streams go on at the new master', async () => {
+  it('continues writers, readers, the queue and live streams on the new master after a failover', async () => {
     const prefix = randomUUID();
     const options = { url: group.url, log: silentLogger, prefix, limitMs: 1000 };
     const here = await openRedisStore(options);
@@ -168,7 +168,7 @@ describe('Redis that sentinels watch', function () {
     await Promise.all([here.runs.close(), there.runs.close()]);
   });
 
-  it('says which master no sentinel knows, and which sentinel does not answer', async () => {
+  it('reports an unknown master, and a sentinel that does not answer', async () => {
     const wrong = group.url.replace('/runs', '/other');
     const options = { log: silentLogger, connectLimitMs: 200 };
     await assert.rejects(openRedisStore({ url: wrong, ...options }), /does not know a master named other/);
@@ -176,7 +176,7 @@ describe('Redis that sentinels watch', function () {
     await assert.rejects(openRedisStore({ url: none, ...options }), /127\.0\.0\.1:1.*ECONNREFUSED/);
   });
 
-  it('is waited for where its sentinel starts later than the gateway', async () => {
+  it('is waited for if its sentinel starts later than the gateway', async () => {
     const port = await freePort();
     const opening = openRedisStore({ url: group.urlBy(port), log: silentLogger, connectLimitMs: 60_000 });
     let isOpen = false;
@@ -208,7 +208,7 @@ describe('a Redis Cluster whose master dies', function () {
   });
   after(() => cluster?.[Symbol.asyncDispose]());
 
-  it('fails only what lay there, and goes on with its replica', async () => {
+  it('fails only the keys of that master, and continues with its replica', async () => {
     const prefix = randomUUID();
     const options = { url: cluster.url, log: silentLogger, prefix, limitMs: 1000 };
     const here = await openRedisStore(options);
@@ -221,7 +221,7 @@ describe('a Redis Cluster whose master dies', function () {
     using _ = await there.runs.subscribe(hit.run.id, reader.handlers);
     await reader.catchUp();
     await here.runs.append(hit.run.id, events(hit.token, 3, 5));
-    // Its replica has it all, or what is promoted would lack the run.
+    // The replica must be up to date, or the new master would lack the run.
     await eventually('the replica is up to date', async () => {
       const info = String(await ask(victim.port, 'INFO', 'replication'));
       const written = /^master_repl_offset:(\d+)/m.exec(info)?.[1];
@@ -243,7 +243,7 @@ describe('a Redis Cluster whose master dies', function () {
 describe('a Redis Cluster that moves a slot', function () {
   // Clusters and sentinels are started, and fail over.
   this.timeout(patience(60));
-  it('writers and live readers go with it', async function () {
+  it('takes writers and live readers along', async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
     await using cluster = await startCluster();
     const options = { url: cluster.url, log: silentLogger, prefix: randomUUID() };
@@ -278,7 +278,7 @@ async function moveSlot(slot: number, from: number, to: number): Promise<void> {
   for (const port of [to, from]) await ask(port, 'CLUSTER', 'SETSLOT', `${slot}`, 'NODE', target);
 }
 
-/** Appends the end until the store takes it, as an owner does whose store is away. */
+/** Appends the end until the store takes it, as an owner does while its store is away. */
 async function appendUntilDone(store: RunStore, id: string, token: string): Promise<string> {
   return await eventually('the end is written', async () => {
     const { result } = await store.append(id, ending(token, 6, 'completed')).catch(() => ({ result: 'away' }));

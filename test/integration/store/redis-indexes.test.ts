@@ -25,7 +25,7 @@ describe('the sets of open runs in Redis', function () {
   });
   afterEach(() => store.close());
 
-  it('lose an ended run that they still name once somebody tries to claim it', async () => {
+  it('lose an ended run once an executor tries to claim it', async () => {
     const { run } = await endedRun(store);
     await ask(server.port, 'ZADD', keys.claimed.of(run.id), '0', run.id);
     await ask(server.port, 'ZADD', keys.queued.of(run.id), '0', run.id);
@@ -35,7 +35,7 @@ describe('the sets of open runs in Redis', function () {
     assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
   });
 
-  it('hold a claim no longer than a lease where the clock goes back', async () => {
+  it('hold a claim no longer than a lease when the clock goes back', async () => {
     const clock = testClock();
     const { runs: ours } = await openRedisStore({ url: server.url, log: silentLogger, prefix: randomUUID(), clock });
     try {
@@ -45,7 +45,7 @@ describe('the sets of open runs in Redis', function () {
       clock.ms -= 3_600_000;
       assert.deepEqual(new Set(await abandoned()), new Set([run.id, alive.run.id]));
       for (const { id } of [run, alive.run]) assert.equal(await ours.claim(id, { ...LEASE, force: false }), undefined);
-      assert.deepEqual(await abandoned(), [], 'whoever lives has time to renew its claim');
+      assert.deepEqual(await abandoned(), [], 'living owners get time to renew their claims');
       clock.ms += LEASE.leaseMs / 2;
       assert.equal((await ours.renew(alive.run.id, { ...LEASE, token: alive.token })).result, 'ok');
       clock.ms += LEASE.leaseMs / 2;
@@ -57,7 +57,7 @@ describe('the sets of open runs in Redis', function () {
     }
   });
 
-  it('name a claimed run again that they have lost once its claim is renewed', async () => {
+  it('get back a lost run when its claim is renewed', async () => {
     const { run, token } = await claimedRun(store);
     await ask(server.port, 'ZREM', keys.claimed.of(run.id), run.id);
     assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
@@ -65,11 +65,11 @@ describe('the sets of open runs in Redis', function () {
     assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 1 });
   });
 
-  it('show a run once in a list while it stands in two of its parts, as one that is just ending does', async () => {
+  it('show a run once in a list while two parts of the list have it', async () => {
     const user = randomUUID();
     const { run } = await endedRun(store, { user });
     const list = { user, api: 'responses', limit: 10, model: run.model } as const;
-    // The first look at a list repairs it.
+    // The first read of a list repairs it.
     assert.equal((await store.list(list)).runs.length, 1);
     const position = String(await ask(server.port, 'ZSCORE', keys.list(user, 'responses'), run.id));
     await ask(server.port, 'ZADD', keys.listPart(run, { model: run.model, bucket: 'open' }), position, run.id);

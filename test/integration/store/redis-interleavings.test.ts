@@ -15,19 +15,19 @@ import { claimed, endedRun, ending, events, frames, newRun } from '../../contrac
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';
 
-/** More commands than any read or creation sends. */
-const MOST_COMMANDS = 16;
+/** An upper bound on the commands of a read or a creation. */
+const MAX_COMMANDS = 16;
 const WHOLE = { after: 0, maxBytes: 100_000 };
 
-/** Two stores over the same runs: what happens before the n-th command of the reader's is up to the test. */
+/** Two stores over the same runs: a test can do something before the n-th command of the reader. */
 interface Pair extends AsyncDisposable {
   writer: RunStore;
   reader: RunStore;
-  /** The writer's log, for appends that are shown later. */
+  /** The writer's log, for appends that become visible later. */
   log: RedisLog;
   own: RedisConnection;
   keys: RedisKeys;
-  /** Asks the reader; `meanwhile` happens before its n-th command. False where it sends fewer. */
+  /** Runs `ask`, and `meanwhile` before the n-th command of the reader. False if the reader sends fewer commands. */
   between(n: number, meanwhile: () => Promise<unknown>, ask: () => Promise<unknown>): Promise<boolean>;
 }
 
@@ -64,7 +64,7 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
       log: silentLogger,
       sharded: false,
     });
-    // Nothing has to be waited for, and yet everything is held back until it is shown.
+    // No replica has to be waited for, but writes stay hidden until they are made visible.
     const waits = held
       ? { redis: await connect(), commands: redis, keys, options: { replicas: 0, limitMs: 1000 } }
       : undefined;
@@ -100,12 +100,12 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   };
 }
 
-/** Does it for each moment of a read, as far as there are any. */
+/** Runs the round for each command of a read. */
 async function atEachMoment(round: (n: number) => Promise<boolean>): Promise<void> {
-  for (let n = 1; await round(n); n++) assert.ok(n < MOST_COMMANDS, 'few commands are sent');
+  for (let n = 1; await round(n); n++) assert.ok(n < MAX_COMMANDS, 'few commands are sent');
 }
 
-describe('reads over Redis, whatever happens between two of their commands', function () {
+describe('reads over Redis, with changes between any two of their commands', function () {
   // Servers are started as processes.
   this.timeout(patience(30));
   let server: RedisServer;
@@ -114,7 +114,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
   });
   after(() => server?.[Symbol.asyncDispose]());
 
-  it('find the end of a run that is being shown', async () => {
+  it('find the end of a run whose end is being made visible', async () => {
     await using pair = await openPair(server.port, { held: true });
     const { writer, reader, log, between } = pair;
     for (const read of [
@@ -136,7 +136,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
     }
   });
 
-  it('find the beginning of a run whose creator died before it was shown', async () => {
+  it('find the start of a run whose creator died before making it visible', async () => {
     await using pair = await openPair(server.port, { held: true });
     const { writer, reader, log, between, own, keys } = pair;
     await atEachMoment(async (n) => {
@@ -154,7 +154,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
     });
   });
 
-  it('find the last events of a run that goes on', async () => {
+  it('find the last events of a run that continues', async () => {
     await using pair = await openPair(server.port, { held: false });
     const { writer, reader, between } = pair;
     await atEachMoment(async (n) => {
@@ -169,7 +169,7 @@ describe('reads over Redis, whatever happens between two of their commands', fun
     });
   });
 
-  it('find the same in a log that is being compressed', async () => {
+  it('find the same events in a log that is being compressed', async () => {
     await using pair = await openPair(server.port, { held: false });
     const { writer, reader, between } = pair;
     for (const read of [
@@ -187,30 +187,30 @@ describe('reads over Redis, whatever happens between two of their commands', fun
     }
   });
 
-  it('are told that a run was created with its claim only once every set knows it, where replicas are waited for', async () => {
+  it('see a run created with its claim only after every set was written, if replicas are waited for', async () => {
     await using pair = await openPair(server.port, { held: true });
     await atEachMoment(async (n) => {
       const claim = { leaseMs: 60_000 };
-      let isTold = false;
-      const wasTold = Promise.withResolvers<boolean>();
+      let hasAnswered = false;
+      const answeredEarly = Promise.withResolvers<boolean>();
       const more = await pair.between(
         n,
         async () => {
-          // Time enough for an answer that does not wait for this command.
+          // Enough time for an answer that does not wait for this command.
           for (let asked = 0; asked < 20; asked++) await pair.own.command(['PING']);
-          wasTold.resolve(isTold);
+          answeredEarly.resolve(hasAnswered);
         },
         async () => {
           await pair.reader.create(newRun({ claim }));
-          isTold = true;
+          hasAnswered = true;
         },
       );
-      assert.equal(more && (await wasTold.promise), false, `before command ${n}`);
+      assert.equal(more && (await answeredEarly.promise), false, `before command ${n}`);
       return more;
     });
   });
 
-  it('say that a removed run is gone, not that it is damaged', async () => {
+  it('report a removed run as gone, not as damaged', async () => {
     await using pair = await openPair(server.port, { held: false });
     const { writer, reader, between } = pair;
     for (const compressed of [false, true]) {

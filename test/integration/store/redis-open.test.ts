@@ -20,7 +20,7 @@ describe('opening the Redis store', function () {
     return { ok, lines: lines.join('') };
   };
 
-  it('takes password and database from the URL, and never shows the password', async function () {
+  it('takes password and database from the URL, and never prints the password', async function () {
     await using server = await redisOrSkip(this, ['--requirepass', 'se:cret/42']);
     const at = (password: string, db: number) =>
       `redis://:${encodeURIComponent(password)}@127.0.0.1:${server.port}/${db}`;
@@ -32,7 +32,7 @@ describe('opening the Redis store', function () {
     await assert.rejects(open(at('se:cret/42', 99)), /database/);
   });
 
-  it('warns of a Redis that throws runs away or forgets them, and is quiet about a good one', async function () {
+  it('warns about eviction and missing persistence, and only about them', async function () {
     await using careless = await redisOrSkip(this, ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no']);
     const { lines } = await open(careless.url);
     assert.match(lines, /maxmemory-policy noeviction/);
@@ -41,7 +41,7 @@ describe('opening the Redis store', function () {
     assert.equal((await open(good.url)).lines, '');
   });
 
-  it('speaks TLS with rediss://, and refuses a certificate that it does not know', async function () {
+  it('speaks TLS with rediss://, and refuses an unknown certificate', async function () {
     if (spawnSync('openssl', ['version']).status !== 0 && !process.env.CI) {
       console.warn('      skipped: no openssl in the PATH to make a certificate');
       return this.skip();
@@ -71,7 +71,7 @@ describe('opening the Redis store', function () {
     await rm(folder, { recursive: true });
   });
 
-  it('says where it did not find one', async () => {
+  it('names the address if there is no Redis', async () => {
     await assert.rejects(open('redis://127.0.0.1:1/0'), /no connection to Redis at 127\.0\.0\.1:1.*ECONNREFUSED/);
   });
 });

@@ -6,15 +6,15 @@ import { type SentinelGroup, startSentinels } from '../../support/redis-groups.t
 import { patience } from '../../support/time-limit.ts';
 
 const CALLER = { user: 'ann', keyId: 'ann' };
-/** Runs under way at a time, those who poll each, and the polls of each behind its end. */
+/** Concurrent runs, pollers of each run, and polls of each poller after the end. */
 const AT_ONCE = 8;
 const POLLERS = 4;
 const BEHIND = 2;
 
-/** A kind of poll: the status that it tells of. */
+/** Polls a run once and returns its status. */
 type Poll = (at: TestGateway, id: string) => Promise<string>;
 
-/** As an endpoint does it, without HTTP: more polls in the same time. */
+/** Polls as an endpoint does, but without HTTP, for more polls in the same time. */
 const direct: Poll = async ({ runs }, id) =>
   JSON.parse(await runs.taskJson(await runs.find(CALLER, 'async', id))).status;
 const directResponse: Poll = async ({ runs }, id) => {
@@ -27,7 +27,7 @@ const overHttp: Poll = async (at, id) => {
   return String(json.status);
 };
 
-describe('polls of accepted runs over a Redis with a replica', function () {
+describe('polling accepted runs over a Redis with a replica', function () {
   // Servers are started as processes.
   this.timeout(patience(30));
   let group: SentinelGroup;
@@ -46,14 +46,14 @@ describe('polls of accepted runs over a Redis with a replica', function () {
     await group?.[Symbol.asyncDispose]();
   });
 
-  /** Makes runs and polls them at both instances from their submission to behind their end, until there were `polls`. */
+  /** Submits runs and polls them at both instances until after their end, until there were `polls` polls. */
   async function pollAroundEnds(polls: number, ask: Poll): Promise<void> {
-    let asked = 0;
+    let pollCount = 0;
     const poller = async (at: TestGateway, id: string) => {
-      for (let behind = 0; behind < BEHIND; asked++) if ((await ask(at, id)) === 'COMPLETED') behind++;
+      for (let behind = 0; behind < BEHIND; pollCount++) if ((await ask(at, id)) === 'COMPLETED') behind++;
     };
     const runs = async () => {
-      while (asked < polls) {
+      while (pollCount < polls) {
         const { status, text, json } = await send(here, 'POST /v1/async', {
           body: { model: 'deep', messages: [{ role: 'user', content: 'Why?' }] },
         });
@@ -64,15 +64,15 @@ describe('polls of accepted runs over a Redis with a replica', function () {
     await Promise.all(Array.from({ length: AT_ONCE }, runs));
   }
 
-  it('find them at every moment: 4 000 polls of tasks', async () => {
+  it('finds them at every moment: 4 000 polls of tasks', async () => {
     await pollAroundEnds(4000, direct);
   });
 
-  it('find them at every moment: 4 000 polls of responses', async () => {
+  it('finds them at every moment: 4 000 polls of responses', async () => {
     await pollAroundEnds(4000, directResponse);
   });
 
-  it('are answered with 200 over HTTP, a thousand times', async () => {
+  it('gets 200 over HTTP, a thousand times', async () => {
     await pollAroundEnds(1000, overHttp);
   });
 });

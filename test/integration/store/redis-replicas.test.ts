@@ -26,9 +26,9 @@ import { patience } from '../../support/time-limit.ts';
 
 const unavailable = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'store_unavailable';
 
-/** How long a store waits for its replicas where they are there, and a busy machine takes its time, in milliseconds. */
+/** How long a store waits for replicas that exist, in milliseconds: long enough for a busy machine. */
 const PATIENT_MS = 20_000;
-/** And where they are not. */
+/** How long a store waits for frozen replicas, in milliseconds. */
 const HASTY_MS = 600;
 
 describe('a Redis store that waits for a replica', function () {
@@ -48,7 +48,7 @@ describe('a Redis store that waits for a replica', function () {
     return { hasty, patient: (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs };
   }
 
-  it('what was used counts once, however often a replica that is away has it given again', async () => {
+  it('counts usage once, however often a batch is retried while the replica is away', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const store = await openRedisStore(options);
     const day = '2026-11-26';
@@ -69,7 +69,7 @@ describe('a Redis store that waits for a replica', function () {
     await store.runs.close();
   });
 
-  it('shows the end of a run whose owner died before a replica had it', async () => {
+  it('shows the end of a run whose owner died once a replica has it, not before', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
     const owner = (await openRedisStore(options)).runs;
@@ -86,7 +86,7 @@ describe('a Redis store that waits for a replica', function () {
     await reader.close();
   });
 
-  it('waits for the server that has what was written, not for another one', async function () {
+  it('rejects a write if another server than the one that has it is waited for', async function () {
     await using former = await redisOrSkip(this);
     const common = { log: silentLogger, limitMs: PATIENT_MS, connectLimitMs: PATIENT_MS };
     const connectTo = async (port: number) => {
@@ -94,7 +94,7 @@ describe('a Redis store that waits for a replica', function () {
       return await Connection.open({ ...common, target, topology: await Topology.open({ ...common, target }) });
     };
     const keys = new RedisKeys(randomUUID());
-    // The connection of the waits has followed a failover, that of the commands not yet.
+    // The connection that waits has followed a failover; the one for commands has not.
     const [commands, redis] = [await connectTo(former.port), await connectTo(await group.masterPort())];
     const options = { replicas: 1, limitMs: PATIENT_MS };
     await new Replicas({ redis, commands: redis, keys, options }).waitForRun(randomUUID());
@@ -102,30 +102,30 @@ describe('a Redis store that waits for a replica', function () {
     await Promise.all([commands.close(), redis.close()]);
   });
 
-  it('tells a repeat of what an earlier attempt stored only once a replica has it', async () => {
+  it('reports an earlier attempt to a repeat only once a replica has it', async () => {
     const { hasty, patient } = await openPair();
     const keys = [{ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 }];
     const first = newRun({ keys });
     group.replica.freeze();
     await assert.rejects(hasty.create(first), unavailable);
     await assert.rejects(hasty.create(newRun({ keys })), unavailable, 'the repeat');
-    await assert.rejects(hasty.findKey(keys), unavailable, 'a repeat that says that it is one');
+    await assert.rejects(hasty.findKey(keys), unavailable, 'a repeat that looks for its key');
     await assert.rejects(
       hasty.read(first.id, { after: 0, maxBytes: 10_000 }),
       unavailable,
-      'nor is how it begins shown',
+      'its first events are hidden too',
     );
     group.replica.thaw();
     const found = await patient.findKey(keys);
     assert.equal(found?.runId, first.id);
-    assert.deepEqual([(await readAll(patient, first.id)).last], [first.frameCount], 'now they are');
+    assert.deepEqual([(await readAll(patient, first.id)).last], [first.frameCount], 'now the events are shown');
     const repeated = await patient.create(newRun({ keys }));
     assert.ok(typeof repeated === 'object' && 'taken' in repeated);
     assert.equal(repeated.taken.runId, first.id);
     await Promise.all([hasty.close(), patient.close()]);
   });
 
-  it('tells a repeat that its run was deleted only once a replica knows', async () => {
+  it('reports a deletion to a repeat only once a replica has it', async () => {
     const { hasty, patient } = await openPair();
     const keys = [{ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 }];
     const first = newRun({ keys });
@@ -139,14 +139,14 @@ describe('a Redis store that waits for a replica', function () {
     await Promise.all([hasty.close(), patient.close()]);
   });
 
-  it('shows nothing at a server that lacks it', async () => {
+  it('rejects an append that the master lost, even if replicas confirm', async () => {
     const prefix = randomUUID();
     const options = { url: group.url, log: silentLogger, prefix, limitMs: PATIENT_MS, replicas: 1 };
     const store = (await openRedisStore(options)).runs;
     const { run, token } = await claimedRun(store);
     const master = await group.masterPort();
     const key = new RedisKeys(prefix).run(run.id);
-    // As if the append had gone to a master that a failover has replaced by one that lacks the event.
+    // Simulates a failover to a master that lacks the appended event.
     const lacking = async () => {
       await eventually('it is written', async () =>
         String(await ask(master, 'HGET', key, 'last')) === '3' ? true : undefined,
@@ -161,7 +161,7 @@ describe('a Redis store that waits for a replica', function () {
     await store.close();
   });
 
-  it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async () => {
+  it('shows nothing that no replica has, and loses nothing shown in a failover', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
     const here = (await openRedisStore(options)).runs;
@@ -181,15 +181,15 @@ describe('a Redis store that waits for a replica', function () {
     await assert.rejects(here.requestCancel(other.run.id), unavailable);
     await assert.rejects(here.delete(other.run.id), unavailable);
     await reader.catchUp();
-    assert.equal(reader.last, 5, 'neither shown by news');
-    assert.equal((await readAll(there, run.id)).last, 5, 'nor by reading');
+    assert.equal(reader.last, 5, 'not shown live');
+    assert.equal((await readAll(there, run.id)).last, 5, 'not shown by reading');
     assert.equal((await there.readLast(run.id))?.last ?? 5, 5);
     group.replica.thaw();
     assert.equal((await patient.append(run.id, events(token, 6, 8))).result, 'duplicate');
     await patient.close();
     await eventually('a live reader has it', () => reader.last === 8 || undefined);
 
-    // Whoever takes over goes on behind what was written, shown or not.
+    // The next owner continues after what was written, visible or not.
     const next = await claimed(there, run.id);
     await group.master.kill();
     await eventually(
@@ -198,10 +198,10 @@ describe('a Redis store that waits for a replica', function () {
     );
     const shown = await eventually('it can be read', () => readAll(there, run.id).catch(() => undefined));
     assert.deepEqual(shown.bytes, frames(1, 8));
-    // The only replica is the master now: until there is another, nothing is promised and nothing is shown.
+    // The only replica is the master now: until there is another, no append succeeds and none is shown.
     await assert.rejects(there.append(run.id, ending(next.token, 9, 'completed')), unavailable);
     await group.master.start();
-    // The sentinel would tell it so after a while.
+    // The sentinel would do this after a while.
     await ask(group.master.port, 'REPLICAOF', '127.0.0.1', `${group.replica.port}`);
     const result = await eventually('the former master follows', async () => {
       const end = ending(next.token, 9, 'completed');

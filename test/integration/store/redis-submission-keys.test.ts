@@ -8,7 +8,7 @@ import { newRun } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';
 
-describe('submission keys on Redis, when an instance dies between the key and its run', function () {
+describe('submission keys on Redis when an instance dies between key and run', function () {
   // Servers are started as processes.
   this.timeout(patience(30));
   const key: SubmissionKey = { kind: 'retry', hash: 'a', fingerprint: 'body', ttlMs: 120_000 };
@@ -25,7 +25,7 @@ describe('submission keys on Redis, when an instance dies between the key and it
   });
   afterEach(() => store.close());
 
-  /** Leaves the key as an instance does that took it and is gone. */
+  /** Leaves the key as an instance does that took it and died. */
   async function takenBy(runId: string): Promise<void> {
     const client = await createClient({ url: server.url }).connect();
     const name = `${prefix}:submission:retry:a`;
@@ -33,13 +33,13 @@ describe('submission keys on Redis, when an instance dies between the key and it
     await client.close();
   }
 
-  it('the next submission becomes the run, and the dead one cannot be stored any more', async () => {
+  it('go to the next submission, and the dead one can no longer be stored', async () => {
     const dead = newRun({ keys: [key] });
     await takenBy(dead.id);
     assert.equal(await store.findKey([key]), undefined);
     const next = newRun({ keys: [key] });
     assert.equal(await store.create(next), 'created');
-    // The instance only slept, and goes on with what it was about to do.
+    // The instance was only suspended, and now continues with its create.
     const late = await store.create(dead);
     assert.ok(typeof late === 'object' && 'taken' in late);
     assert.equal(late.taken.runId, next.id);
@@ -47,7 +47,7 @@ describe('submission keys on Redis, when an instance dies between the key and it
     assert.deepEqual(await store.countOpen(), { queued: 1, inProgress: 0 });
   });
 
-  it('of many that come next, one becomes the run', async () => {
+  it('go to exactly one of many submissions', async () => {
     await takenBy(randomUUID());
     const results = await Promise.all(Array.from({ length: 10 }, () => store.create(newRun({ keys: [key] }))));
     assert.equal(results.filter((result) => result === 'created').length, 1);
@@ -55,7 +55,7 @@ describe('submission keys on Redis, when an instance dies between the key and it
     assert.deepEqual(await store.countOpen(), { queued: 1, inProgress: 0 });
   });
 
-  it('a submission that is under way is waited for', async () => {
+  it('make a repeat wait for a submission under way', async () => {
     const slow = newRun({ keys: [key] });
     await takenBy(slow.id);
     const repeat = store.create(newRun({ keys: [key] }));

@@ -11,18 +11,18 @@ import { newRun } from '../../contract/run-store-fixture.ts';
 const EARLIER = join(import.meta.dirname, '../../fixtures/stores/v1/sqlite.sql');
 
 /**
- * SQLite keeps processes apart by locks of the operating system. A process that closes any descriptor of a file loses all
- * its locks on it (https://www.sqlite.org/howtocorrupt.html, 2.2): whoever comes next believes to be alone, and cuts off
- * the index that the gateway works with, or removes its log.
+ * SQLite separates processes by locks of the operating system. A process that closes any descriptor of a file loses all
+ * its locks on it (https://www.sqlite.org/howtocorrupt.html, 2.2). The next process then believes to be alone, and
+ * truncates the index that the gateway uses, or removes its log.
  */
-describe('a process that looks at the database of a running gateway', () => {
+describe('another process at the database of a running gateway', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sqlite-beside-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** Runs a script in a process of its own; `path` is the database. What it printed. */
+  /** Runs a script in another process, with the database as `path`; returns what it printed. */
   function beside(script: string): string {
     const begin = `
       const { DatabaseSync } = require('node:sqlite');
@@ -34,11 +34,11 @@ describe('a process that looks at the database of a running gateway', () => {
     return stdout.trim();
   }
 
-  it('finds it in use after the gateway looked after its files, and leaves its index as it is', async () => {
+  it('finds it in use after the gateway checked its files, and leaves its index alone', async () => {
     await using store = withDispose(openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }));
     assert.equal(await store.create(newRun()), 'created');
     assert.deepEqual(await store.check(), { ok: true });
-    // Whoever believes to be alone makes the index anew: nothing of the log has been moved then.
+    // A process that believes to be alone rebuilds the index, which resets the count of moved frames.
     const moved = beside(`
       const db = new DatabaseSync(path);
       db.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -53,7 +53,7 @@ describe('a process that looks at the database of a running gateway', () => {
     assert.equal(await store.create(newRun()), 'created');
   });
 
-  it('cannot have it for itself, also where the gateway kept a copy of an earlier version', async () => {
+  it('cannot lock it exclusively, even after a migration from an earlier version', async () => {
     const earlier = new DatabaseSync(join(folder, 'runs.db'));
     earlier.exec(await readFile(EARLIER, 'utf8'));
     earlier.close();

@@ -17,7 +17,7 @@ const WRITER = join(import.meta.dirname, '../../support/store-writer.ts');
 describe('the SQLite store when its process is killed', function () {
   // Servers are started as processes.
   this.timeout(patience(30));
-  it('keeps every acknowledged batch whole, frees the folder and the run at once, time and again', async () => {
+  it('keeps every acknowledged batch whole, and frees folder and run at once, in four rounds', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sqlite-kill-'));
     const url = `file:${folder}`;
     const id = randomUUID();

@@ -10,16 +10,16 @@ import { callTool } from '../../support/tool-calls.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
 /**
- * A hostile body is answered, by a text or by an error, though its parsing has no end: the parse process is stopped after
- * some time. The rest is for a machine that does other work.
+ * A hostile body gets a text or an error even if its parsing never ends, because the parser process is stopped. The slack
+ * is for a busy machine.
  */
 const ANSWERED_WITHIN_MS = 20_000;
-/** Of the processor's time: less than by default, since some of them take all that they get. */
+/** CPU time for parsing: less than the default, since some bombs use all of it. */
 const PARSED_WITHIN_MS = 1000;
-/** What the gateway itself may grow by over all bombs; each of them asks for hundreds of megabytes or more. */
+/** How much the gateway itself may grow over all bombs, each of which takes hundreds of megabytes or more. */
 const FLAT_BYTES = 300 * 1024 * 1024;
 
-/** What the gateway's own thread may work for one of them, sending and receiving included; in processor milliseconds. */
+/** The CPU time of the gateway's own thread for one bomb, sending and receiving included, in milliseconds. */
 const OWN_WORK_MS = 700;
 
 const GOOD =
@@ -74,7 +74,7 @@ describe('fetch_url_content: bombs', function () {
   it('has at least twenty bombs', () => assert.ok(bombs.length >= 20));
 
   for (const [at, bomb] of bombs.entries()) {
-    it(`answers ${bomb.name} in time, and reads the next page`, async () => {
+    it(`returns text or an error for ${bomb.name} in time, and reads the next page`, async () => {
       body = await bomb.body();
       const before = process.threadCpuUsage();
       await readBomb(at);
@@ -84,7 +84,7 @@ describe('fetch_url_content: bombs', function () {
     });
   }
 
-  it('stays as small as it was', () => {
+  it('keeps the memory of the gateway bounded', () => {
     const grown = process.memoryUsage.rss() - memoryBefore;
     assert.ok(grown < FLAT_BYTES, `grew by ${grown >> 20} MiB`);
   });

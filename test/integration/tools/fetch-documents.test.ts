@@ -52,7 +52,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '$E = mc^2$',
   ],
   pptx: [...TEXT, '[Slide 2]', '## Tides of the coast', '| Wick | 2.8 m |'],
-  // Its last row says that it stands a million times.
+  // The last row of this file claims to repeat a million times.
   ods: [
     '## Stations',
     '| Station | Range |',
@@ -69,7 +69,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'Straße, naïve, 東京, Ω ≈ 3.',
   ],
   rtf: [...TEXT, '| Wick | 2.8 m |'],
-  // A table, a list and two columns of prose: the table alone becomes one.
+  // A table, a list and two columns of prose: only the table becomes a table.
   pdf: [
     'between nine and noon.\n\n| Station | Country | Range (m) | Since |\n| --- | --- | --- | --- |\n| Wick | Scotland | 2.8 | 1965 |',
     '| Stavanger | Norway | 0.4 | 1919 |\n\nThe following list',
@@ -104,7 +104,7 @@ describe('fetch_url_content: documents', () => {
   });
 
   for (const [kind, expected] of Object.entries(EXPECTED)) {
-    it(`reads ${kind}, whatever the server calls it`, async () => {
+    it(`reads ${kind}, with an exact or a generic Content-Type`, async () => {
       const { result } = await callTool(tool, { url: `${server.origin}/tides.${kind}` });
       for (const text of expected)
         assert.ok(String(result.content).includes(text), `${text} is not in:\n${result.content}`);
@@ -113,7 +113,7 @@ describe('fetch_url_content: documents', () => {
     });
   }
 
-  it('finds and reads them in the local folder too', async () => {
+  it('searches and reads documents in the local folder too', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
     try {
       for (const kind of ['docx', 'epub', 'xlsx']) {
@@ -126,10 +126,10 @@ describe('fetch_url_content: documents', () => {
       using search = createLocalSearch({ folder });
       const query = { text: 'harbour log storms', limit: 5, filters: { allowedDomains: [], blockedDomains: [] } };
       const { signal } = new AbortController();
-      // Reading them takes processes; until they are read, the search answers with what it has.
+      // Parser processes read the files; until then the search answers with what it has.
       let answer = await search.search(query, { signal });
       while (answer.note) answer = await search.search(query, { signal });
-      assert.equal(answer.hits.length, 1, 'copies are one');
+      assert.equal(answer.hits.length, 1, 'copies count as one');
       assert.equal(answer.hits[0]?.title, 'Tide tables');
       const lit = await search.search({ ...query, text: 'when was the lighthouse lit' }, { signal });
       assert.equal(lit.hits[0]?.url, 'corpus:///lights.pdf');

@@ -41,13 +41,13 @@ async function childrenOf(pid: number): Promise<number[]> {
 describe('parser processes', function () {
   // Parsers run into their limits of time.
   this.timeout(patience(30));
-  it('end with the document that takes too long, and the next one is read', async () => {
+  it('are killed with a document that takes too long, and the next one is read', async () => {
     using pool = new ParsePool({ size: 1, limits: { timeMs: 300 } });
     await assert.rejects(pool.parse(await hanging(), { signal: never }), { kind: 'timeout' });
     assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
   });
 
-  it('end with the document that takes too much memory outside of the JavaScript heap', async () => {
+  it('are killed with a document that takes too much memory outside the JavaScript heap', async () => {
     const bomb = pdfBombs().find(({ name }) => name === 'a PDF that inflates twice');
     assert.ok(bomb);
     using pool = new ParsePool({ size: 1, limits: { timeMs: 10_000, memoryBytes: 300 << 20 } });
@@ -55,7 +55,7 @@ describe('parser processes', function () {
     assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
   });
 
-  it('have no privileges, and another user or a network of their own where the system allows it', async function () {
+  it('have no privileges, and another user and network if the system allows it', async function () {
     if (!existsSync('/usr/bin/setpriv')) return this.skip();
     const before = new Set(await childrenOf(process.pid));
     using pool = new ParsePool({ size: 1 });
@@ -63,8 +63,8 @@ describe('parser processes', function () {
     const [child] = (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
     const status = await readFile(`/proc/${child}/status`, 'utf8');
     assert.match(status, /^NoNewPrivs:\t1$/m);
-    const way = process.getuid?.() === 0 ? await findConfinement() : undefined;
-    if (way?.restrictions.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
+    const confinement = process.getuid?.() === 0 ? await findConfinement() : undefined;
+    if (confinement?.restrictions.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
     assert.match(status, /^CapEff:\t0+$/m);
   });
 
@@ -76,7 +76,7 @@ describe('parser processes', function () {
     assert.equal(started.length, availableParallelism() > 2 ? 2 : 1);
   });
 
-  it('are left at once by a caller that is cancelled, working or waiting', async () => {
+  it('are released at once by a cancelled caller, working or waiting', async () => {
     using pool = new ParsePool({ size: 1, limits: { timeMs: 60_000 } });
     const reason = new Error('cancelled');
     const working = new AbortController();
@@ -92,7 +92,7 @@ describe('parser processes', function () {
     assert.equal((await third).content, 'Good page');
   });
 
-  it('bound what waits for them, in number and as long as their callers wait', async () => {
+  it('limit the number of waiting documents, which leave with their callers', async () => {
     using pool = new ParsePool({ size: 1, limits: { timeMs: 60_000 }, maxWaiting: 1 });
     const patience = new AbortController();
     const first = pool.parse(await hanging(), { signal: patience.signal });
@@ -103,35 +103,35 @@ describe('parser processes', function () {
     for (const each of [first, second]) await assert.rejects(each, reason);
   });
 
-  it('are waited for while they start, and stay for the next document where a caller leaves', async function () {
+  it('may start slowly, and stay for the next document if a caller leaves', async function () {
     if (!existsSync(`/proc/${process.pid}/task`)) this.skip();
     const before = new Set(await childrenOf(process.pid));
     const started = async () => (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
     using pool = new ParsePool({ size: 1, limits: { timeMs: 300 } });
     const leaving = new AbortController();
-    const left = pool.parse(GOOD, { signal: leaving.signal });
+    const abandoned = pool.parse(GOOD, { signal: leaving.signal });
     let children: number[] = [];
     while (children.length === 0) children = await started();
     const [child] = children;
     assert.ok(child !== undefined);
     process.kill(child, 'SIGSTOP');
     leaving.abort(new Error('left'));
-    await assert.rejects(left, /left/);
+    await assert.rejects(abandoned, /left/);
     const read = pool.parse(GOOD, { signal: never });
-    // As long as a start takes on a machine with too much to do: this is why the test takes more than ten seconds.
+    // How long a start takes on an overloaded machine; this is why the test takes more than ten seconds.
     await delay(10_500);
     process.kill(child, 'SIGCONT');
     assert.equal((await read).content, 'Good page');
     assert.deepEqual(await started(), [child]);
   });
 
-  it('say what is wrong with a document without ending', async () => {
+  it('report an unreadable document without ending', async () => {
     using pool = new ParsePool({ size: 1 });
     await assert.rejects(pool.parse(job('%PDF-1.7 nothing', 'pdf'), { signal: never }), { kind: 'unreadable' });
     assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
   });
 
-  it('have no environment and no permissions, and are gone when the pool is closed', async function () {
+  it('have no environment and no permissions, and end with the pool', async function () {
     if (!existsSync(`/proc/${process.pid}/task`)) this.skip();
     const before = new Set(await childrenOf(process.pid));
     const pool = new ParsePool({ size: 1 });

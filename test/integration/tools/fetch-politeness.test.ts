@@ -7,21 +7,21 @@ import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/s
 import { callTool } from '../../support/tool-calls.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
-describe('fetch_url_content: manners', () => {
+describe('fetch_url_content: politeness', () => {
   let safeFetch: SafeFetch;
   before(() => {
     safeFetch = createSafeFetch({ allowPrivateAddresses: true });
   });
   after(() => safeFetch[Symbol.asyncDispose]());
 
-  it('asks one host for at most two pages at a time', async () => {
+  it('requests at most two pages of a host at a time', async () => {
     const open = new Set<ServerResponse>();
-    let most = 0;
+    let highest = 0;
     let answered = 0;
     await using server = await startWebServer((_request, response) => {
       open.add(response);
-      most = Math.max(most, open.size);
-      // Answers only when nothing more comes: both places are taken then.
+      highest = Math.max(highest, open.size);
+      // Answers only when no more requests arrive: then both slots are taken.
       setImmediate(() => {
         open.delete(response);
         answered += 1;
@@ -31,10 +31,10 @@ describe('fetch_url_content: manners', () => {
     using tool = createFetchUrlContentTool({ safeFetch });
     await Promise.all(Array.from({ length: 10 }, (_, at) => callTool(tool, { url: `${server.origin}/${at}` })));
     assert.equal(answered, 10);
-    assert.ok(most <= 2, `${most} at once`);
+    assert.ok(highest <= 2, `${highest} at once`);
   });
 
-  it('leaves a host alone that asks for it, for as long as it says', async () => {
+  it('stays away from a host for as long as its Retry-After says', async () => {
     await using server = await startWebServer((_request, response) => {
       response.writeHead(429, { 'retry-after': '120' }).end();
     });
@@ -44,7 +44,7 @@ describe('fetch_url_content: manners', () => {
     assert.deepEqual(server.requests, ['/a']);
   });
 
-  it('waits for a host that asks for a moment only', async () => {
+  it('waits out a short Retry-After', async () => {
     let now = 0;
     const hosts = new PoliteHosts(() => now);
     hosts.pause('a.test', '1');
@@ -59,7 +59,7 @@ describe('fetch_url_content: manners', () => {
     assert.equal(await hosts.visit('b.test', async () => 'other', { signal: new AbortController().signal }), 'other');
   });
 
-  it('gives its place back when a visit fails or its caller leaves', async () => {
+  it('releases its slot when a visit fails or its caller leaves', async () => {
     const hosts = new PoliteHosts();
     const { signal } = new AbortController();
     const leaving = new AbortController();
@@ -76,7 +76,7 @@ describe('fetch_url_content: manners', () => {
     assert.equal(await hosts.visit('a.test', async () => 'again', { signal }), 'again');
   });
 
-  it('reads a page once for all runs, with its parts, and documents that failed not at all', async () => {
+  it('fetches a page once for all runs and parts, and does not cache failures', async () => {
     let broken = true;
     await using server = await startWebServer((request, response) => {
       if (request.url === '/broken' && broken) response.writeHead(500).end();
@@ -103,7 +103,7 @@ describe('fetch_url_content: manners', () => {
     await callTool(tool, { url: `${server.origin}/broken` });
   });
 
-  it('reads although the cache is down or holds nonsense', async () => {
+  it('works although the cache is down or has invalid entries', async () => {
     await using server = await startWebServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('page');
     });
@@ -115,7 +115,7 @@ describe('fetch_url_content: manners', () => {
     }
   });
 
-  it('introduces itself to every site', async () => {
+  it('sends a User-Agent that names the gateway', async () => {
     let agent = '';
     await using server = await startWebServer((request, response) => {
       agent = request.headers['user-agent'] ?? '';

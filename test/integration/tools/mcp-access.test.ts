@@ -26,7 +26,7 @@ async function echo(opened: McpTools): Promise<unknown> {
   return (await tool.call({}, { signal: never, log: silentLogger })).result(() => 0);
 }
 
-/** The failure that stands in for the tools of a server. */
+/** The failure that the stand-in tool of an unreachable server reports. */
 async function failureOf(opened: McpTools): Promise<ToolError> {
   const [tool, ...others] = await opened.tools({ signal: never });
   assert.equal(tool?.name, 's.call');
@@ -40,7 +40,7 @@ async function failureOf(opened: McpTools): Promise<ToolError> {
   return error;
 }
 
-/** An MCP server that wants the bearer token `token`, and says where its metadata are. */
+/** An MCP server that requires the bearer token `token`, and refers to its metadata. */
 function startProtectedServer(options: { token: string; metadata?: () => string; host?: string }) {
   return startScriptedMcpServer({
     ...(options.host !== undefined && { host: options.host }),
@@ -62,11 +62,14 @@ interface TokenRequest {
 
 /** An authorization server with its metadata; `resource` is the MCP server it protects. */
 async function startAuthorizationServer(options: { token: string; resource?: () => string; host?: string }) {
-  const asked: TokenRequest[] = [];
+  const tokenRequests: TokenRequest[] = [];
   const json = (response: ServerResponse, body: JsonObject) =>
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   const give = async (request: IncomingMessage, response: ServerResponse) => {
-    asked.push({ authorization: request.headers.authorization, form: new URLSearchParams(await text(request)) });
+    tokenRequests.push({
+      authorization: request.headers.authorization,
+      form: new URLSearchParams(await text(request)),
+    });
     json(response, { access_token: options.token, token_type: 'Bearer', expires_in: 3600 });
   };
   const web: WebServer = await startWebServer((request, response) => {
@@ -86,7 +89,7 @@ async function startAuthorizationServer(options: { token: string; resource?: () 
     }
     response.writeHead(404).end();
   }, options.host);
-  return Object.assign(web, { asked });
+  return Object.assign(web, { tokenRequests });
 }
 
 /** Text as its UTF-8 bytes in a header. */
@@ -97,20 +100,20 @@ function headerText(text: string): string {
 describe('credentials for MCP servers', function () {
   // Servers are connected to until their limit of time.
   this.timeout(patience(30));
-  it('are sent as the bearer token and headers that were given', async () => {
+  it('are sent as the given bearer token and headers', async () => {
     await using server = await startProtectedServer({ token: SECRET });
     await using opened = open({ url: server.url, accessToken: SECRET, headers: { 'x-team': 'blue' } });
     assert.equal(await echo(opened), 'let in');
     assert.ok(server.headers.every((headers) => headers['x-team'] === 'blue'));
   });
 
-  it('that are refused are an error that does not show them', async () => {
+  it('that are rejected return an error without them', async () => {
     await using server = await startProtectedServer({ token: 'another' });
     await using opened = open({ url: server.url, accessToken: SECRET });
     assert.equal((await failureOf(opened)).code, 'mcp_unauthorized');
   });
 
-  it('are not shown in what a server answers, however it writes them', async () => {
+  it('are redacted from what a server returns, in any encoding', async () => {
     const key = 'server-7f3a9c2b1d4e5f60';
     const parameter = 'canary/parameter=12345';
     const bought = 'bought-token-81af-0123456789';
@@ -129,7 +132,7 @@ describe('credentials for MCP servers', function () {
         fail: { call: ({ request }) => ({ isError: true, content: [{ type: 'text', text: quote(request) }] }) },
       },
       intercept: (request) => {
-        // Any address is this server's.
+        // The server answers at every path.
         request.url = `/${request.url}`;
         return false;
       },
@@ -137,13 +140,13 @@ describe('credentials for MCP servers', function () {
     const url = `${new URL(server.url).origin}/s/${key}/mcp?apiKey=${encodeURIComponent(parameter)}`;
     const basic = `Basic ${Buffer.from('user:pass-word-12345').toString('base64')}`;
     const oauth = { clientId: 'c', clientSecret: SECRET, tokenUrl: `${authorization.origin}/token` };
-    const given: Pick<HttpMcpServer, 'accessToken' | 'headers' | 'oauth'>[] = [
+    const credentialSets: Pick<HttpMcpServer, 'accessToken' | 'headers' | 'oauth'>[] = [
       { accessToken: SECRET },
       { headers: { authorization: `Bearer ${SECRET}` } },
       { headers: { authorization: basic, 'x-api-key': SECRET } },
       { oauth },
     ];
-    for (const credentials of given) {
+    for (const credentials of credentialSets) {
       await using opened = open({ url, ...credentials });
       const tools = await opened.tools({ signal: never });
       const context = { signal: never, log: silentLogger };
@@ -159,7 +162,7 @@ describe('credentials for MCP servers', function () {
     }
   });
 
-  it('are not shown in what a program answers that got them in its environment', async () => {
+  it('are redacted from what a program returns that got them in its environment', async () => {
     const tool = { name: 'echo', description: 'For TOKEN', inputSchema: { type: 'object' } };
     const results = {
       initialize: {
@@ -185,7 +188,7 @@ describe('credentials for MCP servers', function () {
     assert.deepEqual([tools[0]?.description, said], ['For [redacted]', '[redacted] in /srv/documents']);
   });
 
-  it('of a client buy a token at the token address, once, and a new one when it is refused', async () => {
+  it('of an OAuth client fetch a token once, and a new one when it is rejected', async () => {
     let token = 'first';
     await using authorization = await startAuthorizationServer({
       get token() {
@@ -209,8 +212,8 @@ describe('credentials for MCP servers', function () {
     await using opened = open({ url: server.url, oauth });
     assert.equal(await echo(opened), 'let in');
     assert.equal(await echo(opened), 'let in');
-    assert.equal(authorization.asked.length, 1);
-    const [first] = authorization.asked;
+    assert.equal(authorization.tokenRequests.length, 1);
+    const [first] = authorization.tokenRequests;
     assert.equal(first?.authorization, `Basic ${Buffer.from(`client%3A1:${SECRET}`).toString('base64')}`);
     assert.deepEqual(Object.fromEntries(first?.form ?? []), {
       grant_type: 'client_credentials',
@@ -219,10 +222,10 @@ describe('credentials for MCP servers', function () {
     });
     token = 'second';
     assert.equal(await echo(opened), 'let in');
-    assert.equal(authorization.asked.length, 2);
+    assert.equal(authorization.tokenRequests.length, 2);
   });
 
-  it('of a client find the token address in the metadata of the issuer that was named', async () => {
+  it('of an OAuth client find the token endpoint in the metadata of the configured issuer', async () => {
     let server: ScriptedMcpServer | undefined;
     await using authorization = await startAuthorizationServer({ token: 'bought', resource: () => server?.url ?? '' });
     server = await startProtectedServer({ token: 'bought', metadata: () => `${authorization.origin}/resource` });
@@ -231,10 +234,10 @@ describe('credentials for MCP servers', function () {
     await using opened = open({ url: server.url, oauth, headers: { 'x-api-key': SECRET } });
     assert.equal(await echo(opened), 'let in');
     assert.ok(server.headers.every((headers) => headers['x-api-key'] === SECRET));
-    assert.equal(authorization.asked.length, 1);
+    assert.equal(authorization.tokenRequests.length, 1);
   });
 
-  it('of a client go to no authorization server but the one named, whatever the metadata say', async () => {
+  it('of an OAuth client go only to the configured authorization server, whatever the metadata say', async () => {
     for (const issuer of ['https://login.example.com', undefined]) {
       let server: ScriptedMcpServer | undefined;
       await using thief = await startAuthorizationServer({ token: 'bought', resource: () => server?.url ?? '' });
@@ -243,7 +246,7 @@ describe('credentials for MCP servers', function () {
       const oauth = { clientId: 'c', clientSecret: SECRET, ...(issuer !== undefined && { issuer }) };
       await using opened = open({ url: server.url, oauth });
       await failureOf(opened);
-      assert.equal(thief.asked.length, 0);
+      assert.equal(thief.tokenRequests.length, 0);
     }
   });
 
@@ -261,10 +264,10 @@ describe('credentials for MCP servers', function () {
   });
 });
 
-describe('MCP servers of a request cannot be turned inward', function () {
+describe('MCP servers of a request cannot reach internal addresses', function () {
   // Servers are connected to until their limit of time.
   this.timeout(patience(30));
-  /** On all interfaces, so that every notation that got through would be seen. */
+  /** Listens on all interfaces, so that every notation that gets through is seen. */
   let inside: WebServer;
   let safe: SafeFetch;
   before(async () => {
@@ -278,11 +281,11 @@ describe('MCP servers of a request cannot be turned inward', function () {
   const hosts = inwardHosts();
   const url = (host: string, path: string) => `http://${host}:${inside.port}${path}`;
 
-  it('knows at least sixty notations', () => {
+  it('with at least sixty notations to try', () => {
     assert.ok(hosts.length >= 60, `${hosts.length}`);
   });
 
-  it('by their address', async () => {
+  it('by their URL', async () => {
     for (const host of hosts) {
       await using opened = open({ url: url(host, '/mcp'), accessToken: SECRET }, safe.fetch);
       const { code } = await failureOf(opened);
@@ -291,7 +294,7 @@ describe('MCP servers of a request cannot be turned inward', function () {
     assert.equal(inside.connections(), 0);
   });
 
-  it('by a token address, metadata, or the authorization server that metadata name', async () => {
+  it('by a token URL, by metadata, or by the authorization server that metadata name', async () => {
     await using outside = createSafeFetch({ allowAddresses: ['127.0.0.2'] });
     let answer: (request: IncomingMessage, response: ServerResponse) => void = () => {};
     await using server = await startWebServer((request, response) => answer(request, response), '127.0.0.2');
@@ -329,7 +332,7 @@ describe('MCP servers of a request cannot be turned inward', function () {
     assert.ok(server.connections() > 0);
   });
 
-  it('by redirects, of the server, the older transport, or the authorization server', async () => {
+  it('by redirects of the server, of the SSE transport, or of the authorization server', async () => {
     await using outside = createSafeFetch({ allowAddresses: ['127.0.0.2'] });
     let target = '';
     await using server = await startWebServer((request, response) => {
@@ -349,7 +352,7 @@ describe('MCP servers of a request cannot be turned inward', function () {
     assert.equal(inside.connections(), 0);
   });
 
-  it('by the message endpoint of the older transport', async () => {
+  it('by the message endpoint of the SSE transport', async () => {
     await using outside = createSafeFetch({ allowAddresses: ['127.0.0.2'] });
     await using server = await startWebServer((request, response) => {
       if (request.method === 'POST') return void response.writeHead(405).end();
@@ -361,7 +364,7 @@ describe('MCP servers of a request cannot be turned inward', function () {
     assert.equal(inside.connections(), 0);
   });
 
-  it('by a name whose address changes after it was looked at', async () => {
+  it('by DNS rebinding', async () => {
     let questions = 0;
     await using dns = await startDnsServer(({ type }) => {
       questions++;
@@ -377,7 +380,7 @@ describe('MCP servers of a request cannot be turned inward', function () {
     assert.equal(inside.connections(), 0);
   });
 
-  it('and are cut where they answer more than the fetch allows', async () => {
+  it('and are cut off if they answer more than the fetch allows', async () => {
     await using small = createSafeFetch({ allowAddresses: ['127.0.0.2'], maxBytes: 100_000 });
     await using server = await startScriptedMcpServer({
       host: '127.0.0.2',

@@ -52,7 +52,7 @@ describe('real MCP servers', function () {
         await running?.[Symbol.asyncDispose]();
       });
 
-      it('lists its tools with the prefix of the server, their descriptions and schemas', () => {
+      it('lists its tools with the server’s name as prefix, with descriptions and schemas', () => {
         const echo = tools.find((tool) => tool.name === 'every.echo');
         assert.ok(echo);
         assert.ok(echo.description.length > 0);
@@ -60,7 +60,7 @@ describe('real MCP servers', function () {
         assert.ok(JSON.stringify(echo.parameters).includes('message'));
       });
 
-      it('gives text, structured content, images, links and files', async () => {
+      it('returns text, structured content, images, links and files', async () => {
         assert.equal(await call(tools, 'every.echo', { message: 'höher 😀' }), 'Echo: höher 😀');
         assert.equal(await call(tools, 'every.get-sum', { a: 2, b: 40 }), 'The sum of 2 and 40 is 42.');
         const weather = await call(tools, 'every.get-structured-content', { location: 'Chicago' });
@@ -74,11 +74,11 @@ describe('real MCP servers', function () {
         assert.match(String(file), /\[file: demo:\/\/resource/);
       });
 
-      it('tells of arguments that the server refuses', async () => {
+      it('reports arguments that the server rejects', async () => {
         await assert.rejects(call(tools, 'every.get-sum', { a: 'two' }), ToolError);
       });
 
-      it('stops waiting at once when a call is aborted, and goes on being usable', async () => {
+      it('stops waiting at once when a call is aborted, and stays usable', async () => {
         const controller = new AbortController();
         const reason = new Error('cancelled');
         const args = { duration: 60, steps: 60 };
@@ -88,14 +88,14 @@ describe('real MCP servers', function () {
         assert.equal(await call(tools, 'every.echo', { message: 'still here' }), 'Echo: still here');
       });
 
-      it('is found again after a restart, without a failed call', async () => {
+      it('is reconnected after a restart, without a failed call', async () => {
         const port = Number(new URL(running.origin).port);
         await running[Symbol.asyncDispose]();
         running = await startEverythingServer(transport, port);
         assert.equal(await call(tools, 'every.echo', { message: 'back' }), 'Echo: back');
       });
 
-      it('is told to be unreachable while it is down, and is used again when it is back', async () => {
+      it('is reported as unavailable while it is down, and is used again afterwards', async () => {
         const port = Number(new URL(running.origin).port);
         await running[Symbol.asyncDispose]();
         await assert.rejects(
@@ -108,7 +108,7 @@ describe('real MCP servers', function () {
     });
   }
 
-  it('time out in silence, not while they report progress', async () => {
+  it('time out when silent, but not while they report progress', async () => {
     await using running = await startEverythingServer('streamableHttp');
     const url = `${running.origin}/mcp`;
     await using patient = open({ name: 'every', url, timeoutMs: 1_500 });
@@ -121,7 +121,7 @@ describe('real MCP servers', function () {
     );
   });
 
-  describe('server-filesystem over its standard streams', () => {
+  describe('server-filesystem over stdio', () => {
     let folder: string;
     let opened: McpTools;
     let tools: Tool[];
@@ -141,11 +141,11 @@ describe('real MCP servers', function () {
       await rm(folder, { recursive: true });
     });
 
-    it('offers only the tools that are allowed', () => {
+    it('offers only the allowed tools', () => {
       assert.deepEqual(tools.map((tool) => tool.name).sort(), ['files.list_directory', 'files.read_text_file']);
     });
 
-    it('reads files, and tells of those it may not read', async () => {
+    it('reads files, and reports a file that it may not read', async () => {
       const result = await call(tools, 'files.read_text_file', { path: join(folder, 'hello.txt') });
       assert.match(JSON.stringify(result), /hello from a file/);
       await assert.rejects(
@@ -155,7 +155,7 @@ describe('real MCP servers', function () {
     });
   });
 
-  it('that never answer are ended with the tools that use them', async () => {
+  it('that never answer are killed when their tools are disposed of', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-silent-'));
     const file = join(folder, 'pids');
     const script = `require('node:fs').appendFileSync(${JSON.stringify(file)}, process.pid + ' '); setInterval(() => {}, 1000);`;

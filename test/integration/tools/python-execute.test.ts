@@ -23,17 +23,17 @@ describe('execute_python', function () {
     tool.call(args, { signal, log: silentLogger });
   const run = async (code: string): Promise<JsonValue> => (await call({ code })).result(noSource);
 
-  it('gives the printed text and the value of the last expression', async () => {
+  it('returns the printed text and the value of the last expression', async () => {
     const output = await call({ code: 'import math\nprint("hello")\nmath.factorial(20)' });
     assert.equal(output.failed, false);
     assert.deepEqual(output.result(noSource), { stdout: 'hello\n', stderr: '', result: '2432902008176640000' });
   });
 
-  it('gives null where the last statement is no expression', async () => {
+  it('returns null if the last statement is not an expression', async () => {
     assert.deepEqual(await run('x = 1'), { stdout: '', stderr: '', result: null });
   });
 
-  it('shows an exception with the lines of the code and none of the sandbox', async () => {
+  it('shows an exception with the lines of the code, without those of the sandbox', async () => {
     const output = await call({ code: 'def f():\n    return 1 / 0\nprint("before")\nf()' });
     assert.equal(output.failed, true);
     const result = output.result(noSource);
@@ -66,19 +66,19 @@ random.random()`;
     assert.notEqual(values[0], values[1]);
   });
 
-  it('says that packages and network are missing, and what to do', async () => {
+  it('explains that packages and network are missing', async () => {
     const missing = await run('import numpy');
     assert.match(JSON.stringify(missing), /No module named 'numpy'.*Only the Python standard library.*missing_package/);
     const network = await run('import urllib.request; urllib.request.urlopen("https://example.com")');
     assert.match(JSON.stringify(network), /There is no network in this sandbox.*no_network/);
   });
 
-  it('takes SystemExit for an end, and for an error only with a code', async () => {
+  it('takes SystemExit as the end, and as an error only with a message', async () => {
     assert.deepEqual(await run('print(1)\nexit()'), { stdout: '1\n', stderr: '', result: null });
     assert.match(JSON.stringify(await run('import sys; sys.exit("gone wrong")')), /SystemExit: gone wrong/);
   });
 
-  it('starts every call fresh', async () => {
+  it('starts fresh with every call', async () => {
     await run('import builtins; builtins.left = 1; open("/tmp/left", "w").write("x")');
     assert.deepEqual(await run('import builtins, os; hasattr(builtins, "left"), os.path.exists("/tmp/left")'), {
       stdout: '',
@@ -87,7 +87,7 @@ random.random()`;
     });
   });
 
-  it('cuts long output and says so', async () => {
+  it('truncates long output and says so', async () => {
     const result = await run('import sys\nprint("o" * 100_000)\nprint("e" * 100_000, file=sys.stderr)\n"r" * 100_000');
     assert.ok(typeof result === 'object' && result !== null && !Array.isArray(result));
     assert.equal(result.truncated, true);
@@ -96,7 +96,7 @@ random.random()`;
     assert.match(String(result.result), /^'r{19999}\n\[cut: 100002 characters\]$/);
   });
 
-  it('refuses arguments without code', async () => {
+  it('rejects invalid arguments', async () => {
     const wrong: JsonObject[] = [{}, { code: '' }, { code: 1 }, { code: 'x'.repeat(200_001) }];
     for (const args of wrong) {
       await assert.rejects(call(args), (error) => error instanceof ToolError && error.code === 'invalid_arguments');
@@ -117,7 +117,7 @@ random.random()`;
     });
   });
 
-  it('queues what exceeds the processes at the same time, and aborts what waits', async () => {
+  it('queues calls beyond maxConcurrent, and drops aborted ones', async () => {
     const controller = new AbortController();
     const loops = [1, 2].map(() => call({ code: ENDLESS }, controller.signal));
     const waiting = new AbortController();
@@ -132,7 +132,7 @@ random.random()`;
     assert.ok(tool.pids.length <= 3, `${tool.pids.length} processes`);
   });
 
-  it('ends a spare process that nobody needs, and every process when it is disposed', async () => {
+  it('ends an idle spare process, and every process when it is disposed of', async () => {
     const idle = createExecutePythonTool({ idleSeconds: 0.05, timeoutSeconds: 20 });
     const options = { signal: new AbortController().signal, log: silentLogger };
     await idle.call({ code: '1' }, options);

@@ -30,10 +30,10 @@ const GROUPS: Readonly<Record<string, readonly HostileScript[]>> = {
   'time, memory and output': GREEDY_SCRIPTS,
   'forged reports': FORGING_SCRIPTS,
 };
-/** Scripts at the same time, as several runs of a gateway would have. */
+/** How many scripts run at the same time, as with several runs of a gateway. */
 const AT_ONCE = 3;
 
-/** Python that runs scripts one after another, each in a module of its own, and says what each raised. */
+/** Python that runs scripts one after another, each in a module of its own, and returns what each raised. */
 const severalScripts = (scripts: readonly (readonly string[])[]): string => `
 import json
 from pyodide.code import eval_code_async
@@ -46,7 +46,7 @@ for name, code in json.loads(${JSON.stringify(JSON.stringify(scripts))}):
         raised.append(f"{name}: {type(error).__name__}")
 " | ".join(raised)`;
 
-/** A piece of host that hostile code aims at, and what happened to it. */
+/** What hostile code attacks on the host: a secret file, a process and ports; it sees whether they were touched. */
 class Host implements AsyncDisposable {
   readonly targets: HostileTargets;
   readonly #stack: AsyncDisposableStack;
@@ -99,13 +99,13 @@ describe('hostile Python code', function () {
   this.timeout(patience(90));
   let host: Host;
   let tool: ExecutePythonTool;
-  /** For what can only end by its time limit. */
+  /** For scripts that only the time limit can end. */
   let hasty: ExecutePythonTool;
   const inherited = process.env.HOSTILE_PYTHON_CANARY;
   before(async () => {
     process.env.HOSTILE_PYTHON_CANARY = SECRET;
     host = await Host.open();
-    // Far more than any of it takes: what refuses them is no clock.
+    // Far more time than any script takes, so that none is stopped by the clock.
     tool = createExecutePythonTool({ timeoutSeconds: 120, memoryMb: 192, maxConcurrent: AT_ONCE });
     hasty = createExecutePythonTool({ timeoutSeconds: 0.5, memoryMb: 192, maxConcurrent: AT_ONCE });
   });
@@ -131,22 +131,22 @@ describe('hostile Python code', function () {
     return result;
   };
 
-  /** Those that are refused by an exception, or run through, all in one interpreter. */
+  /** Runs the scripts that raise an exception or run through, all in one interpreter. */
   const attackTogether = async (scripts: readonly HostileScript[]): Promise<void> => {
     const coded = scripts.map(({ name, code }) => [name, code(host.targets)]);
     const names = scripts.map(({ name }) => name).join(', ');
     const { result, truncated } = await attack(names, severalScripts(coded));
-    assert.equal(truncated, undefined, 'not all that they printed was looked at');
+    assert.equal(truncated, undefined, 'no output was cut off');
     const raised = scripts.map(({ name, raises }) => `${name}: ${raises}`);
     assert.deepEqual(String(result).slice(1, -1).split(' | '), raised);
   };
 
-  it('comes in at least forty kinds', () => {
+  it('is tried with at least forty scripts', () => {
     assert.ok(Object.values(GROUPS).flat().length >= 40);
   });
 
   for (const [group, scripts] of Object.entries(GROUPS)) {
-    it(`reaches nothing and holds nothing up: ${group} (${scripts.length} scripts)`, async () => {
+    it(`reaches nothing and blocks nothing: ${group} (${scripts.length} scripts)`, async () => {
       const began = performance.now();
       const before = process.threadCpuUsage();
       const together = scripts.filter(({ raises }) => raises !== undefined);
@@ -170,7 +170,7 @@ describe('hostile Python code', function () {
     });
   }
 
-  it('leaves a sandbox that works', async () => {
+  it('leaves a working sandbox', async () => {
     const output = await tool.call({ code: '6 * 7' }, { signal: new AbortController().signal, log: silentLogger });
     assert.deepEqual(
       output.result(() => 0),

@@ -10,7 +10,7 @@ import { READY_LINE } from '../../../src/tools/execute-python/messages.ts';
 import { ForgedReportError, ReportReader } from '../../../src/tools/execute-python/report-reader.ts';
 import { patience } from '../../support/time-limit.ts';
 
-/** What the sandbox's flags alone must refuse, should code ever run in its JavaScript. Each throws or rejects there. */
+/** What the sandbox's flags alone must deny if code ever runs in its JavaScript. Each probe throws or rejects there. */
 const NODE_PROBES: Readonly<Record<string, string>> = {
   'reading a file': "(await import('node:fs')).readFileSync('/etc/hostname')",
   'reading the environment of a process': "(await import('node:fs')).readFileSync('/proc/self/environ')",
@@ -31,10 +31,10 @@ const NODE_PROBES: Readonly<Record<string, string>> = {
   'code from a string': "new Function('return 1')()",
 };
 
-describe('the walls of the Python sandbox', function () {
+describe('the sandbox of execute_python', function () {
   // Each test starts Python, some let it run into its limits.
   this.timeout(patience(60));
-  it("refuse everything outside by Node's own means", async () => {
+  it('denies everything outside by Node’s own permissions', async () => {
     const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 20 });
     const flags = args.slice(
       0,
@@ -57,7 +57,7 @@ describe('the walls of the Python sandbox', function () {
     const { open, refused } = JSON.parse(await text(child.stdout));
     assert.deepEqual(open, []);
     assert.equal(refused.length, Object.keys(NODE_PROBES).length);
-    // A denied fetch says no more than TypeError; one that got through would have the system's error as its cause.
+    // A denied fetch is just a TypeError; one that got through would have the system's error as its cause.
     const denials = [
       'TypeError',
       'ERR_ACCESS_DENIED',
@@ -71,7 +71,7 @@ describe('the walls of the Python sandbox', function () {
     );
   });
 
-  it('end a process by processor time, though nobody is left to kill it', async () => {
+  it('ends a process by CPU time, even if nobody is left to kill it', async () => {
     const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 4 });
     const child = spawn(file, args, { env: {}, stdio: ['pipe', 'ignore', 'ignore', 'pipe'] });
     const job = { nonce: 'n', code: 'while True: pass', limits: { stdout: 10, stderr: 10, result: 10 } };
@@ -80,7 +80,7 @@ describe('the walls of the Python sandbox', function () {
     assert.match(String(signal), /SIGXCPU|SIGKILL/);
   });
 
-  it('leave no sandbox behind when the gateway is killed', async () => {
+  it('ends with the gateway when that is killed', async () => {
     const program = fileURLToPath(new URL('../../support/python-owner.ts', import.meta.url));
     const owner = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await once(owner.stdout, 'data');
@@ -93,9 +93,42 @@ describe('the walls of the Python sandbox', function () {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   });
+
+  it('has no privileges and another user, as far as the system allows', async function () {
+    const confinement = await findConfinement();
+    if (confinement.restrictions.length === 0) return this.skip();
+    const [file = '', ...args] = [
+      ...confinement.command,
+      '/bin/sh',
+      '-c',
+      'cat /proc/self/status; ls /sys/class/net; id -u',
+    ];
+    const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
+    const output = await text(child.stdout);
+    assert.match(output, /NoNewPrivs:\s1/);
+    const has = (what: string) => confinement.restrictions.some((each) => each.includes(what));
+    if (has('no capabilities')) assert.match(output, /CapEff:\s0+\n[\s\S]*CapBnd:\s0+\n/);
+    if (has('nobody')) assert.match(output, /\n65534\s*$/);
+  });
+
+  it('has no network but loopback, if the system allows it', async function () {
+    const confinement = await findConfinement();
+    if (!confinement.restrictions.some((each) => each.includes('network'))) return this.skip();
+    const [file = '', ...args] = [...confinement.command, '/bin/cat', '/proc/net/dev'];
+    const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
+    const interfaces = [...(await text(child.stdout)).matchAll(/^\s*(\w+):/gm)].map(([, name]) => name);
+    assert.deepEqual(interfaces, ['lo']);
+  });
+
+  it('is started through the confinement command', () => {
+    const confinement = { command: ['/usr/bin/setpriv', '--no-new-privs', '--'], restrictions: ['no new privileges'] };
+    const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 4, confinement });
+    assert.equal(file, '/usr/bin/setpriv');
+    assert.deepEqual(args.slice(0, 4), ['--no-new-privs', '--', '/bin/sh', '-c']);
+  });
 });
 
-describe('reports of a Python sandbox', function () {
+describe('ReportReader', function () {
   // Each test starts Python, some let it run into its limits.
   this.timeout(patience(60));
   const limits = { stdout: 10, stderr: 10, result: 10 };
@@ -107,7 +140,7 @@ describe('reports of a Python sandbox', function () {
   };
   const end = 'secret {"type":"end","outcome":"{\\"result\\":\\"1\\"}"}';
 
-  it('are refused without the nonce, in another form, and beyond all measure', () => {
+  it('rejects reports without the nonce, malformed or oversized', () => {
     assert.throws(() => reader('{"type":"end","outcome":"{}"}'), ForgedReportError);
     assert.throws(() => reader('guess {"type":"end","outcome":"{}"}'), ForgedReportError);
     assert.throws(() => reader('secret {"type":"kill"}'), ForgedReportError);
@@ -120,7 +153,7 @@ describe('reports of a Python sandbox', function () {
     }, ForgedReportError);
   });
 
-  it('are the same however their bytes are cut', () => {
+  it('reads the same however the bytes are split', () => {
     const bytes = Buffer.from(`${READY_LINE}\nsecret {"type":"output","stream":"stdout","text":"añ😀"}\n${end}\n`);
     for (let at = 1; at < bytes.length; at++) {
       const made = new ReportReader('secret', limits);
@@ -130,7 +163,7 @@ describe('reports of a Python sandbox', function () {
     }
   });
 
-  it('count up to the end, not after it, and are bounded each', () => {
+  it('reads up to the end report, and limits each output', () => {
     const made = reader(
       'secret {"type":"output","stream":"stderr","text":"0123456789abc"}',
       end,
@@ -141,43 +174,10 @@ describe('reports of a Python sandbox', function () {
     assert.deepEqual(made.record.outcome, { result: '1' });
   });
 
-  it('with an outcome of another shape tell of a broken interpreter', () => {
+  it('reports an invalid outcome as a crash', () => {
     for (const outcome of ['', 'null', '{"result":1}', '[]']) {
       const made = reader(`secret ${JSON.stringify({ type: 'end', outcome })}`);
       assert.equal(made.record.outcome?.error?.code, 'crashed');
     }
-  });
-
-  it('are joined by those of the system, as far as it has any: no network, no privileges, another user', async function () {
-    const confinement = await findConfinement();
-    if (confinement.restrictions.length === 0) return this.skip();
-    const [file = '', ...args] = [
-      ...confinement.command,
-      '/bin/sh',
-      '-c',
-      'cat /proc/self/status; ls /sys/class/net; id -u',
-    ];
-    const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
-    const told = await text(child.stdout);
-    assert.match(told, /NoNewPrivs:\s1/);
-    const has = (what: string) => confinement.restrictions.some((each) => each.includes(what));
-    if (has('no capabilities')) assert.match(told, /CapEff:\s0+\n[\s\S]*CapBnd:\s0+\n/);
-    if (has('nobody')) assert.match(told, /\n65534\s*$/);
-  });
-
-  it('leave the code of a run without the network of the gateway', async function () {
-    const confinement = await findConfinement();
-    if (!confinement.restrictions.some((each) => each.includes('network'))) return this.skip();
-    const [file = '', ...args] = [...confinement.command, '/bin/cat', '/proc/net/dev'];
-    const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
-    const interfaces = [...(await text(child.stdout)).matchAll(/^\s*(\w+):/gm)].map(([, name]) => name);
-    assert.deepEqual(interfaces, ['lo']);
-  });
-
-  it('are told in the command line of a sandbox process', () => {
-    const confinement = { command: ['/usr/bin/setpriv', '--no-new-privs', '--'], restrictions: ['no new privileges'] };
-    const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 4, confinement });
-    assert.equal(file, '/usr/bin/setpriv');
-    assert.deepEqual(args.slice(0, 4), ['--no-new-privs', '--', '/bin/sh', '-c']);
   });
 });

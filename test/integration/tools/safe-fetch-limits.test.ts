@@ -9,10 +9,10 @@ import { startWebServer } from '../../support/web-server.ts';
 
 const MIB = 1024 * 1024;
 
-describe('safe fetch: limits', function () {
+describe('safe fetch limits', function () {
   // Bodies of hundreds of megabytes are made.
   this.timeout(patience(30));
-  it('stops a body at its limit, declared, chunked or compressed', async () => {
+  it('stop a body at its limit, declared, chunked or compressed', async () => {
     const zeros = Buffer.alloc(50 * MIB);
     const bodies: Record<string, { headers: Record<string, string>; body: Buffer }> = {
       '/declared': { headers: {}, body: Buffer.alloc(2 * MIB) },
@@ -35,7 +35,7 @@ describe('safe fetch: limits', function () {
     }
   });
 
-  it('counts decompressed bytes, so a body just within the limit passes', async () => {
+  it('count decompressed bytes, so a body just within the limit passes', async () => {
     await using server = await startWebServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(MIB)));
     });
@@ -43,7 +43,7 @@ describe('safe fetch: limits', function () {
     assert.equal((await (await safe.fetch(server.origin)).arrayBuffer()).byteLength, MIB);
   });
 
-  it('does not wait for ever: headers that never come, bodies that stall', async () => {
+  it('time out headers that never come and bodies that stall', async () => {
     await using server = await startWebServer((request, response) => {
       if (request.url === '/stall') response.writeHead(200).write('first words');
     });
@@ -52,10 +52,10 @@ describe('safe fetch: limits', function () {
     await assert.rejects(async () => (await safe.fetch(`${server.origin}/stall`)).text(), { code: 'timeout' });
   });
 
-  it('stops with its caller, before the headers and in the body, and closes the connection', async () => {
-    const left: Promise<unknown>[] = [];
+  it('stop with the caller, before the headers and in the body, and close the connection', async () => {
+    const closed: Promise<unknown>[] = [];
     await using server = await startWebServer((request, response) => {
-      left.push(once(request.socket, 'close'));
+      closed.push(once(request.socket, 'close'));
       if (request.url === '/body') response.writeHead(200).write('first words');
     });
     await using safe = createSafeFetch({ allowPrivateAddresses: true });
@@ -72,17 +72,17 @@ describe('safe fetch: limits', function () {
     const reading = answer.text();
     within.abort(reason);
     await assert.rejects(reading, reason);
-    await Promise.all(left);
+    await Promise.all(closed);
   });
 
-  it('names a refused connection without showing internals', async () => {
+  it('report a refused connection as unreachable', async () => {
     const server = await startWebServer(() => {});
     await server[Symbol.asyncDispose]();
     await using safe = createSafeFetch({ allowPrivateAddresses: true });
     await assert.rejects(safe.fetch(server.origin), { code: 'unreachable', message: /ECONNREFUSED/ });
   });
 
-  it('introduces itself, and sends no headers of the connection for its caller', async () => {
+  it('set User-Agent, and drop hop-by-hop headers of the caller', async () => {
     let headers: NodeJS.Dict<string | string[]> = {};
     await using server = await startWebServer((request, response) => {
       headers = request.headers;
@@ -96,7 +96,7 @@ describe('safe fetch: limits', function () {
     assert.equal(headers.te, undefined);
   });
 
-  it('uses no proxy from the environment', async () => {
+  it('ignore proxies of the environment', async () => {
     await using proxy = await startWebServer((_request, response) => response.end('through the proxy'));
     await using server = await startWebServer((_request, response) => response.end('direct'));
     const module = new URL('../../../src/tools/safe-fetch/safe-fetch.ts', import.meta.url).href;

@@ -17,7 +17,7 @@ import { bestPassage } from '../../../src/tools/web-search/local/passage.ts';
 import { indexText, queryTerms } from '../../../src/tools/web-search/local/terms.ts';
 import { fairOwnMs, growsTooFast, ownMs, preciseMs } from '../../support/fair-time.ts';
 
-/** Pieces of which hostile texts are made: repeated, they are what an expression with repetition in it is tried on. */
+/** Pieces that are repeated to make hostile texts, which regular expressions with repetitions may be slow on. */
 const PIECES = [
   ' ',
   '\t',
@@ -66,7 +66,7 @@ const FRAMES: readonly [before: string, after: string][] = [
 ];
 
 const LENGTH = 32_000;
-/** Faster than this is never slow, in milliseconds. */
+/** A read below this many milliseconds never counts as slow. */
 const FAST_MS = 12;
 
 const READERS: readonly [name: string, read: (text: string) => unknown][] = [
@@ -100,9 +100,9 @@ function attempt(work: () => unknown): unknown {
   }
 }
 
-describe('texts of strangers', () => {
+describe('hostile texts', () => {
   for (const [name, read] of READERS) {
-    it(`are read by ${name} in time that grows as they do`, () => {
+    it(`are read by ${name} in linear time`, () => {
       for (const [before, after] of FRAMES) {
         for (const piece of PIECES) {
           const make = (length: number) => before + piece.repeat(Math.ceil(length / piece.length)) + after;
@@ -118,7 +118,7 @@ describe('texts of strangers', () => {
     });
   }
 
-  it('are read as a formula in time that grows as it does', () => {
+  it('are joined as LaTeX in linear time', () => {
     assert.ok(
       !growsTooFast((share) => {
         const signs = Array.from({ length: 30_000 * share }, () => '\\hat{x}');
@@ -127,16 +127,16 @@ describe('texts of strangers', () => {
     );
   });
 
-  /** Pages of so many pieces, each of which looks at what is around it. */
+  /** Pages of `count` pieces whose rules look at their surroundings. */
   const PAGES: readonly [name: string, page: (count: number) => string][] = [
     [
-      'a list of chapters with a link elsewhere at its end',
+      'a list of chapters that ends with a link to another page',
       (count) => `<ul>${'<li><a href="#a">chapter of it</a></li>'.repeat(count)}<li><a href="/x">away</a></li></ul>`,
     ],
-    ['elements as deep as they are many', (count) => `${'<div>a, b'.repeat(count / 10)}${'</div>'.repeat(count / 10)}`],
+    ['deeply nested elements', (count) => `${'<div>a, b'.repeat(count / 10)}${'</div>'.repeat(count / 10)}`],
   ];
   for (const [name, page] of PAGES) {
-    it(`are read as a page with ${name} in time that grows as they do`, () => {
+    it(`are read as a page with ${name} in linear time`, () => {
       const make = (share: number) => `<main><h1>T</h1><p>Some words, of a text.</p>${page(4000 * share)}</main>`;
       assert.ok(
         !growsTooFast((share) => {

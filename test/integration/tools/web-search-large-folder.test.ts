@@ -9,7 +9,7 @@ const NOTHING = { allowedDomains: [], blockedDomains: [] };
 const SENTENCE = 'The gateway keeps a log of what was done, and readers follow it from any place they like';
 
 describe('the local search', () => {
-  it('works in a thread of its own: the one that asks is hardly busy', async () => {
+  it('works in a thread of its own, so the caller’s thread stays mostly idle', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
     try {
       for (let at = 0; at < 300; at++) {
@@ -32,7 +32,7 @@ describe('the local search', () => {
     }
   });
 
-  it('answers several callers, also when one of them leaves, and after it broke down', async () => {
+  it('answers several callers although one of them leaves', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
     try {
       await writeFile(join(folder, 'a.md'), `# One\n\n${SENTENCE}.`);
@@ -50,7 +50,7 @@ describe('the local search', () => {
     }
   });
 
-  it('shows one of several copies of a document, and when it was published', async () => {
+  it('shows one of several copies of a document, with its date of publication', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
     try {
       await mkdir(join(folder, 'old'));
@@ -73,7 +73,7 @@ describe('the local search', () => {
 });
 
 describe('a large index', () => {
-  it('lets rare words decide, and asks for all words of a query that has none', () => {
+  it('ranks by rare words, and requires all words if none is rare', () => {
     using index = new DocumentIndex();
     const put = Array.from({ length: 24_000 }, (_, at) => ({
       file: { path: `${at}.md`, signature: 'x' },

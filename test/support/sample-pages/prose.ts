@@ -87,15 +87,15 @@ export interface SamplePage {
   title: string;
   /** Texts of the main part, in the words that must survive. */
   present: string[];
-  /** Texts around it that must not. */
+  /** Texts around it that must not appear. */
   absent: string[];
-  /** Markdown that must stand there literally, with `ORIGIN` for the site's address. */
+  /** Markdown that must appear literally, with `ORIGIN` for the origin of the site. */
   markdown: string[];
   author?: string;
   published?: string;
 }
 
-/** What surrounds most pages; each phrase is one that must not be read. */
+/** Phrases that surround most pages and must not be read. */
 export const SURROUNDINGS = {
   header:
     '<header class="site-header"><a href="/">Noisehome</a><nav><ul><li><a href="/a">Noisenav Alpha</a></li><li><a href="/b">Noisenav Beta</a></li><li><a href="/c">Noisenav Gamma</a></li></ul></nav></header>',

@@ -3,8 +3,8 @@ import { Audit } from '../../../src/audit/audit.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 
-describe('the audit', () => {
-  it('tells of sixty refused keys a minute, and how many more there were', async () => {
+describe('the audit log', () => {
+  it('records sixty refused keys a minute, and how many more there were', async () => {
     const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const clock = { at: 60_000, now: () => clock.at };
     const lines: string[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { abortable } from '../../../src/base/abort.ts';
 import { collectAll } from '../../support/collect-garbage.ts';
 
-/** Turns of the event loop in which everything that is garbage is collected. */
+/** Turns of the event loop within which all garbage is collected. */
 const TURNS = 50;
 
 async function areCollected(references: readonly WeakRef<object>[]): Promise<boolean> {
@@ -14,8 +14,8 @@ async function areCollected(references: readonly WeakRef<object>[]): Promise<boo
   return false;
 }
 
-describe('waiting for a promise that outlives those who wait', () => {
-  it('gives its value, its failure, or the reason of the signal, whichever is first', async () => {
+describe('abortable', () => {
+  it('settles like the promise, or rejects with the abort reason if that comes first', async () => {
     const { signal } = new AbortController();
     assert.equal(await abortable(Promise.resolve(1), signal), 1);
     await assert.rejects(abortable(Promise.reject(new Error('failed')), signal), /failed/);
@@ -24,7 +24,7 @@ describe('waiting for a promise that outlives those who wait', () => {
     await assert.rejects(abortable(Promise.reject(new Error('failed')), left), /left/);
   });
 
-  it('keeps nothing of one that left', async () => {
+  it('retains nothing of an aborted waiter while the promise is pending', async () => {
     const lasting = Promise.withResolvers<void>();
     const wait = async () => {
       const leaving = new AbortController();

@@ -8,8 +8,8 @@ import { COMPILE_CACHE_FOLDER, workerThreadEnv } from '../../../src/base/compile
 const SAYS =
   "require('node:worker_threads').parentPort.postMessage([require('node:module').getCompileCacheDir(), process.env])";
 
-describe('the variables of a thread', () => {
-  it('say where compiled code is kept, and nothing else', async () => {
+describe('workerThreadEnv', () => {
+  it('passes the compile cache folder and nothing else', async () => {
     enableCompileCache(COMPILE_CACHE_FOLDER);
     const thread = new Worker(SAYS, { eval: true, env: workerThreadEnv() });
     const [[folder, variables]] = await once(thread, 'message');

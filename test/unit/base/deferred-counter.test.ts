@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { DeferredCounter } from '../../../src/base/telemetry/deferred-counter.ts';
 
-describe('a tally', () => {
-  it('tells its sums by their labels, the same at each reading', async () => {
+describe('DeferredCounter', () => {
+  it('reports sums by label, unchanged by repeated reads', async () => {
     const registry = new Registry();
     const tally = new DeferredCounter({ name: 'calls_total', help: 'Calls.', labelNames: ['key', 'result'], registry });
     const page = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('calls_total'));

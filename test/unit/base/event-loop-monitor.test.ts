@@ -9,7 +9,7 @@ function hold(ms: number): void {
   while (performance.now() < until);
 }
 
-describe('the watch over the event loop', () => {
+describe('EventLoopMonitor', () => {
   const watching = () => {
     const lines: Record<string, unknown>[] = [];
     const stood: string[] = [];
@@ -25,7 +25,7 @@ describe('the watch over the event loop', () => {
     for (let n = 0; n < 100 && lines.length === 0; n++) await delay(20);
   };
 
-  it('logs a slow step with the route or the run that it was for, once', async () => {
+  it('logs a slow step once, with the route it belongs to', async () => {
     using watch = watching();
     await runInScope({ route: '/v1/responses' }, async () => {
       await delay(1);
@@ -39,7 +39,7 @@ describe('the watch over the event loop', () => {
     assert.ok(watch.stood.includes('reading a JSON body'));
   });
 
-  it('logs what was being worked on where no step tells', async () => {
+  it('logs the routes and runs in progress if no step explains a stall', async () => {
     using watch = watching();
     await delay(60);
     hold(400);
@@ -50,7 +50,7 @@ describe('the watch over the event loop', () => {
     assert.ok(watch.stood.includes('unknown'));
   });
 
-  it('gives back what a step gives, and hands on what it throws', () => {
+  it('lets measureStep return what the step returns and rethrow its errors', () => {
     assert.equal(
       measureStep('a', () => 7),
       7,

@@ -6,7 +6,7 @@ import { FairSemaphore, type Permit, semaphoreRefusals } from '../../../src/base
 const never = new AbortController().signal;
 const full = () => new Error('full');
 
-/** Work of owners, in the order in which it begins; each piece ends when it is told to. */
+/** Records the order in which owners get permits; `endOne` releases the oldest permit. */
 function workshop(turns: FairSemaphore) {
   const began: string[] = [];
   const held: Disposable[] = [];
@@ -24,8 +24,8 @@ function workshop(turns: FairSemaphore) {
   };
 }
 
-describe('a fair semaphore', () => {
-  it('let a second owner in before the crowd of the first', async () => {
+describe('FairSemaphore', () => {
+  it('admits a second owner before the backlog of the first', async () => {
     const { began, send, endOne } = workshop(
       new FairSemaphore({ name: 'test', permits: 2, maxWaiting: 100, fullError: full }),
     );
@@ -38,7 +38,7 @@ describe('a fair semaphore', () => {
     assert.equal(began.filter((owner) => owner === 'a').length, 8);
   });
 
-  it('keep a place for others where one owner may not have all', async () => {
+  it('keeps permits free for others if each owner has a limit', async () => {
     const { began, send } = workshop(
       new FairSemaphore({ name: 'test', permits: 4, perOwner: 2, maxWaiting: 100, fullError: full }),
     );
@@ -47,7 +47,7 @@ describe('a fair semaphore', () => {
     assert.deepEqual(began, ['a', 'a', 'b']);
   });
 
-  it('refuse one owner before all that may wait is its', async () => {
+  it('refuses an owner before its waiters fill the whole queue', async () => {
     const { send } = workshop(new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, fullError: full }));
     void send('a');
     const crowd = await Promise.allSettled(
@@ -59,7 +59,7 @@ describe('a fair semaphore', () => {
     await assert.rejects(send('a'), /full/);
   });
 
-  it('forget those that leave, and lose no place over it', async () => {
+  it('drops waiters that abort, without losing a permit', async () => {
     const { began, send, endOne } = workshop(
       new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, fullError: full }),
     );
@@ -76,7 +76,7 @@ describe('a fair semaphore', () => {
     assert.deepEqual(began, ['a', 'c', 'd']);
   });
 
-  it('counts permits that grow with what comes, and gives all of them back at once', () => {
+  it('counts permits that grow, returns them all at once, and reports refusals but not tries', () => {
     const bytes = new FairSemaphore({ name: 'test', permits: 100, perOwner: 'what is left', fullError: full });
     const told: unknown[] = [];
     const listen = (name: unknown) => void told.push(name);
@@ -96,7 +96,7 @@ describe('a fair semaphore', () => {
     semaphoreRefusals.unsubscribe(listen);
   });
 
-  it('lets in those that wait when its bound grows', async () => {
+  it('admits waiters when the limit grows', async () => {
     let bound = 1;
     const turns = new FairSemaphore({ name: 'test', permits: () => bound, maxWaiting: 10, fullError: full });
     const { began, send } = workshop(turns);
@@ -109,7 +109,7 @@ describe('a fair semaphore', () => {
     assert.equal(turns.waiting, 1);
   });
 
-  it('is never above its bound, loses no permit, starves nobody and gets all of it back, whatever happens', async () => {
+  it('stays within its limit, loses no permit and starves nobody, under any sequence of operations', async () => {
     const owner = fc.constantFrom('a', 'b', 'c');
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ does: fc.constant('come' as const), owner }) },

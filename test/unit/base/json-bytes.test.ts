@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { encodeTexts, stringifyInParts } from '../../../src/base/json-bytes.ts';
 
-describe('the bytes of texts', () => {
-  it('are those of all of them one behind the other, however long each is', () => {
+describe('encodeTexts', () => {
+  it('gives the bytes of all texts joined, whatever their lengths', () => {
     const units = ['a', 'é', '“', '😀', '\n\n'];
     const lengths = [0, 1, 1000, 16 * 1024, 16 * 1024 + 1, 100_000];
     const texts = lengths.flatMap((length) => units.map((unit) => unit.repeat(length / unit.length)));
@@ -12,8 +12,8 @@ describe('the bytes of texts', () => {
   });
 });
 
-describe('JSON in parts', () => {
-  it('is the text of JSON.stringify', () => {
+describe('stringifyInParts', () => {
+  it('yields the same text as JSON.stringify', () => {
     const value = fc.oneof(
       fc.object({ maxDepth: 5, withNullPrototype: false }),
       fc.array(fc.anything({ maxDepth: 3 })),
@@ -24,7 +24,7 @@ describe('JSON in parts', () => {
       assert.equal([...stringifyInParts(any)].join(''), JSON.stringify(any));
   });
 
-  it('has each message of a request and each item of a response in a part of its own', () => {
+  it('puts each message of a request and each item of a response into its own part', () => {
     const items = Array.from({ length: 30 }, () => ({ type: 'tool_call', result: 'x'.repeat(24_000) }));
     for (const value of [{ messages: items }, { response: { id: 'a', output: items } }])
       assert.ok(Math.max(...stringifyInParts(value).map(({ length }) => length)) < 25_000);

@@ -6,7 +6,7 @@ import { Redactor } from '../../../src/base/logger.ts';
 const LINE =
   '{"level":30,"req":"0b0e7c6e-9a2d-4c7a","path":"/v1/chat/completions","status":200,"key":"k-1","msg":"request"}\n';
 
-/** The same numbers each time. */
+/** A seeded generator: the same numbers each time. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -19,8 +19,8 @@ function keys(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `sk-${n.toString(36).padStart(6, '0')}-of-many-keys-alike`);
 }
 
-describe('the redactor', () => {
-  it('finds each of many secrets, of any shape, wherever it stands in a line', () => {
+describe('Redactor', () => {
+  it('finds each of many secrets, of any shape, anywhere in a line', () => {
     const odd = ['p w"d\\x', 'sk-sh6', 'ünïcödé-secret', 'a'.repeat(5000), 'sk-abc', 'sk-abcdef', '🔑🔑🔑🔑'];
     const many = [...keys(20_000), ...odd];
     const redactor = new Redactor();
@@ -38,7 +38,7 @@ describe('the redactor', () => {
     assert.equal(redactor.redact(LINE), LINE);
   });
 
-  it('leaves out what is shorter than six characters, and forgets what is set no more', () => {
+  it('ignores secrets shorter than six characters, and forgets those no longer set', () => {
     const redactor = new Redactor();
     redactor.setSecrets(['short', 'longer', '']);
     assert.equal(redactor.redact('short longer'), 'short [redacted]');
@@ -48,7 +48,7 @@ describe('the redactor', () => {
     assert.equal(redactor.redact('longer another'), 'longer [redacted]');
   });
 
-  it('forgets a refreshed secret with the next one, and no other', () => {
+  it('forgets only the refreshed secrets that the next refresh omits', () => {
     const redactor = new Redactor();
     redactor.setSecrets(['lasting']);
     redactor.setRefreshed(['token of nine', 'token of ten']);
@@ -58,11 +58,11 @@ describe('the redactor', () => {
     assert.equal(redactor.redact('lasting, token of nine, token of ten'), '[redacted], token of nine, [redacted]');
   });
 
-  it('takes as many steps for a line with 100 000 secrets as with ten', () => {
+  it('needs at most 20 steps for a line, with ten secrets or with 100 000', () => {
     const steps = (count: number): number => {
       const redactor = new Redactor();
       redactor.setSecrets(keys(count));
-      // Whatever can be asked of a text or a set: looking at the characters of the line one by one is the rest.
+      // All searches in strings and sets; the redactor reads the characters of the line one by one besides.
       const watched = [
         ...(['includes', 'indexOf', 'replaceAll', 'slice', 'startsWith'] as const).map((name) =>
           mock.method(String.prototype, name),
@@ -81,8 +81,8 @@ describe('the redactor', () => {
   });
 });
 
-describe('known texts', () => {
-  it('are replaced wherever they stand, also where they overlap or are part of each other', () => {
+describe('KnownTexts', () => {
+  it('replaces texts anywhere, even if they overlap or contain each other', () => {
     const next = random(7);
     const text = (length: number) => Array.from({ length }, () => 'ab'[next(2)]).join('');
     for (let round = 0; round < 500; round++) {

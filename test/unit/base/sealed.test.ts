@@ -10,7 +10,7 @@ const open = (sealer: Sealer, sealed: string, of: { user: string; kind: 'reasoni
   sealer.open(sealed, { ...of, param: refused.param });
 
 describe('Sealer', () => {
-  it('gives back what it sealed, on any instance, and shows nothing of it', async () => {
+  it('opens on any instance what it sealed, and reveals nothing of it', async () => {
     const text = 'Thoughts \u{1F914} of the model.';
     const sealed = await new Sealer({ keys: [], share }).seal(text, ADA);
     assert.match(sealed, /^rgs1\.[0-9a-f]{8}\.[\w-]+$/);
@@ -19,7 +19,7 @@ describe('Sealer', () => {
     assert.notEqual(await new Sealer({ keys: [], share }).seal(text, ADA), sealed, 'no two are alike');
   });
 
-  it("refuses what is another user's or of another kind", async () => {
+  it('refuses content of another user, kind or store', async () => {
     const sealer = new Sealer({ keys: [], share });
     const sealed = await sealer.seal('text', ADA);
     await assert.rejects(open(sealer, sealed, { ...ADA, user: 'bob' }), refused);
@@ -27,7 +27,7 @@ describe('Sealer', () => {
     await assert.rejects(open(new Sealer({ keys: [], share: async () => 'another store' }), sealed), refused);
   });
 
-  it('refuses what was changed in any one place, cut or made longer', async () => {
+  it('refuses content that is changed in any place, truncated or extended', async () => {
     const sealer = new Sealer({ keys: [], share });
     const sealed = await sealer.seal('a text of some length', ADA);
     for (let place = 0; place < sealed.length; place++) {
@@ -51,7 +51,7 @@ describe('Sealer', () => {
     for (const text of odd) await assert.rejects(open(sealer, text), refused, text);
   });
 
-  it('seals with the first key of the operator and opens with all of them, and with what the store keeps', async () => {
+  it("seals with the operator's first key, and opens with all of them and with the store's secret", async () => {
     const before = await new Sealer({ keys: [], share }).seal('0', ADA);
     const first = await new Sealer({ keys: [OLD], share }).seal('1', ADA);
     const rotated = new Sealer({ keys: [NEW, OLD], share });
@@ -66,7 +66,7 @@ describe('Sealer', () => {
     await assert.rejects(open(after, first), refused, 'its key was taken away');
   });
 
-  it('asks again for the shared secret where it could not be read', async () => {
+  it('retries reading the shared secret after a failure', async () => {
     let away = true;
     const sealer = new Sealer({
       keys: [],

@@ -5,40 +5,43 @@ import { preciseMs } from '../../support/fair-time.ts';
 
 const SECRET = 'Ab/cd+EF&gh="0123456789=';
 
-/** The secret as others may write it. */
+/** Forms in which others may write the secret. */
 const FORMS: Readonly<Record<string, string>> = {
   'as it is': SECRET,
   'in JSON': JSON.stringify(SECRET).slice(1, -1),
   'in JSON within JSON': JSON.stringify(JSON.stringify(SECRET).slice(1, -1)).slice(1, -1),
-  'in the JSON of PHP': JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/'),
-  'in the JSON of Gson': escaped(SECRET, /[=&"]/g),
+  'in JSON as PHP writes it': JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/'),
+  'in JSON as Gson writes it': escaped(SECRET, /[=&"]/g),
   'in JSON with its first character escaped': escaped(SECRET, /^./g),
   'in JSON with each character escaped': escaped(SECRET, /./gs),
-  'in an address': encodeURIComponent(SECRET),
-  'in an address, in lower case': SECRET.replaceAll('/', '%2f')
+  'in a URL': encodeURIComponent(SECRET),
+  'in a URL, with lower-case escapes': SECRET.replaceAll('/', '%2f')
     .replaceAll('+', '%2b')
     .replaceAll('&', '%26')
     .replaceAll('=', '%3d')
     .replaceAll('"', '%22'),
   'in HTML': SECRET.replaceAll('&', '&amp;').replaceAll('"', '&quot;'),
-  'in HTML by numbers': SECRET.replace(/[/+&="]/g, (sign) => `&#x${sign.charCodeAt(0).toString(16).toUpperCase()};`),
+  'in HTML with numeric references': SECRET.replace(
+    /[/+&="]/g,
+    (sign) => `&#x${sign.charCodeAt(0).toString(16).toUpperCase()};`,
+  ),
 };
 
 function escaped(text: string, which: RegExp): string {
   return text.replace(which, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-describe('a secret mask', () => {
+describe('SecretMask', () => {
   const of = (...secrets: string[]) => new SecretMask(secrets);
 
-  it('blanks credentials at their length', () => {
+  it('replaces credentials by as many asterisks', () => {
     const bytes = Buffer.from('a sk-0123456789ab b sk-0123456789ab');
     of('sk-0123456789ab').maskBytes(bytes);
     assert.equal(bytes.toString(), 'a *************** b ***************');
   });
 
   for (const [how, form] of Object.entries(FORMS)) {
-    it(`knows a credential that is written ${how}, also where it comes in pieces`, () => {
+    it(`masks a credential written ${how}, also when it arrives in pieces`, () => {
       const mask = of('another-credential', SECRET);
       const stars = '*'.repeat(form.length);
       assert.equal(mask.maskText(`key ${form}, said`), `key ${stars}, said`);
@@ -56,7 +59,7 @@ describe('a secret mask', () => {
     });
   }
 
-  it('leaves escapes of other texts alone, and what it masks is JSON as before', () => {
+  it('leaves other escapes alone, and keeps masked JSON valid', () => {
     const mask = of(SECRET);
     const plain = String.raw`{"a":"\u0041b\/cd \u0041b\\u002fcd+EF","b":"\\\\\n"}`;
     const bytes = Buffer.from(plain);
@@ -70,11 +73,11 @@ describe('a secret mask', () => {
   const unusual: Readonly<Record<string, string>> = {
     'with a path in it': '/srv/keys/0123456789',
     'with backslashes': String.raw`domain\user\\pass-0123456789`,
-    'with a character beyond ASCII': 'key-\u{1f511}-0123456789',
+    'with a non-ASCII character': 'key-\u{1f511}-0123456789',
     'of nine thousand characters': `${'eyJ'.repeat(3000)}/`,
   };
   for (const [what, secret] of Object.entries(unusual)) {
-    it(`knows a credential ${what}, however it is escaped and cut, and what it masks is JSON as before`, () => {
+    it(`masks a credential ${what}, however it is escaped and cut, and keeps the JSON valid`, () => {
       const inJson = JSON.stringify(secret).slice(1, -1);
       const forms = [inJson.replaceAll('/', '\\/'), escaped(secret, /./gs), JSON.stringify(inJson).slice(1, -1)];
       for (const form of forms) {
@@ -90,13 +93,13 @@ describe('a secret mask', () => {
     });
   }
 
-  it('looks at each character once, whatever stands in a credential', () => {
+  it('leaves near misses alone without backtracking, even if a credential is full of backslashes', () => {
     const mask = of(`key${'\\'.repeat(30)}${'\\a'.repeat(30)}0123456789`);
     const near = `key${'\\'.repeat(300)}${'\\\\\\\\a'.repeat(30)}012345678 \\u0020`;
     assert.equal(mask.maskText(near.repeat(100)), near.repeat(100));
   });
 
-  it('knows an escaped credential wherever it stands in a long text', () => {
+  it('finds an escaped credential at any offset around 64 KiB in a long text', () => {
     const mask = of(SECRET, 'another-credential');
     const form = escaped(SECRET, /./gs);
     for (let before = 64 * 1024 - SECRET.length - 2; before <= 64 * 1024 + 1; before++) {
@@ -105,7 +108,7 @@ describe('a secret mask', () => {
     }
   });
 
-  it('reads a text that is all escapes nearly as fast as one with few', () => {
+  it('takes at most four times as long for a text full of escapes', () => {
     const msOf = (piece: string) => {
       const bytes = Buffer.from(`\\u00e9${piece.repeat(500_000)}`);
       return preciseMs(() => of(SECRET).maskBytes(bytes));
@@ -114,7 +117,7 @@ describe('a secret mask', () => {
     assert.ok(!Array.from({ length: 3 }).every(isSlow));
   });
 
-  it('knows credentials in headers and in the address, but nothing else there and no short words', () => {
+  it('masks credentials in headers and base_url, but nothing else there and no short words', () => {
     const found = providerSecrets({
       base_url: 'https://a.example/v1?version=2026-01-01-preview&key=query%2Fkey-0123456789',
       headers: { Authorization: 'Token abcdefghijklmnop', 'HTTP-Referer': 'https://example.com/' },
@@ -129,13 +132,13 @@ describe('a secret mask', () => {
     );
   });
 
-  it('knows user and password of a header', () => {
+  it('masks the password of a Basic authorization header, but not the user name', () => {
     const headers = { authorization: `Basic ${Buffer.from('operator:pass-word-12345').toString('base64')}` };
     const mask = of(...providerSecrets({ base_url: 'https://a.example', headers, refreshed: [] }));
     assert.equal(mask.maskText('operator pass-word-12345'), `operator ${'*'.repeat(15)}`);
   });
 
-  it('knows how much of a chunk may be the start of a credential', () => {
+  it('counts the bytes at the end of a chunk that may begin a credential', () => {
     const found = of('sk-0123456789ab');
     const cases: [string, number][] = [
       ['hello', 0],

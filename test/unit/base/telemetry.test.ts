@@ -9,7 +9,7 @@ const TRACE = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`, traces
 const ROOT = { trace: undefined, contents: false };
 
 describe('spans without an SDK', () => {
-  it('do their work in the trace of the client, as it came', async () => {
+  it("keep the client's trace unchanged", async () => {
     const root = { trace: TRACE, contents: true };
     await inSpan({ name: 'above', root }, async (span) => {
       assert.equal(currentTrace(), TRACE);
@@ -19,7 +19,7 @@ describe('spans without an SDK', () => {
     assert.equal(currentTrace(), undefined);
   });
 
-  it('take a root out of the trace around it', () => {
+  it('leave the surrounding trace if they are a root', () => {
     runInTrace(TRACE, () => {
       const span = startSpan({ name: 'run', root: ROOT });
       assert.equal(
@@ -42,7 +42,7 @@ describe('spans', () => {
     await provider.shutdown();
   });
 
-  it('stand below the span whose work it is, and pass its trace on', async () => {
+  it('are children of the span they run in, and pass on its trace', async () => {
     await inSpan({ name: 'above', root: { trace: TRACE, contents: false } }, async () => {
       await inSpan({ name: 'below' }, async () => {});
     });
@@ -52,7 +52,7 @@ describe('spans', () => {
     assert.equal(above?.spanContext().traceState?.serialize(), TRACE.tracestate);
   });
 
-  it('begin a trace of their own as a root without one, whatever is around it', async () => {
+  it('start a new trace if they are a root without one, whatever surrounds them', async () => {
     await inSpan({ name: 'other', root: { trace: TRACE, contents: true } }, async () => {
       await inSpan({ name: 'run', root: ROOT }, async (span) => assert.equal(span.showsContents, false));
     });
@@ -61,7 +61,7 @@ describe('spans', () => {
     assert.notEqual(run?.spanContext().traceId, '1'.repeat(32));
   });
 
-  it('tell the code of a failure, and nothing of its message', async () => {
+  it('record the code of a failure, but not its message', async () => {
     const failure = new GatewayError('upstream_error', 'The provider quoted: my secret question.');
     await assert.rejects(
       inSpan({ name: 'fails', root: ROOT }, () => Promise.reject(failure)),
@@ -72,14 +72,14 @@ describe('spans', () => {
     assert.deepEqual([span.attributes, span.events], [{ 'error.type': 'upstream_error' }, []]);
   });
 
-  it('have texts of a bounded length', async () => {
+  it('cap text attributes at 16 384 characters', async () => {
     const text = 'x'.repeat(100_000);
     await inSpan({ name: 'long', root: ROOT, attributes: { text } }, async (span) => span.set({ later: text }));
     const [span] = ended();
     assert.deepEqual([String(span?.attributes.text).length, String(span?.attributes.later).length], [16_384, 16_384]);
   });
 
-  it('are a thousand below a root at most; what is done beyond them goes on in its trace', async () => {
+  it("stop at 1000 below a root; later work continues in the root's trace", async () => {
     await inSpan({ name: 'run', root: ROOT }, async (run) => {
       for (let n = 0; n < 1200; n++) {
         await inSpan({ name: 'step' }, async (step) => {

@@ -16,7 +16,7 @@ const citation = (id: number | null, url: string, verified = true) => ({
   support: 'unchecked' as const,
 });
 
-/** Asks a scripted gateway; what was written, asked for and returned. */
+/** Asks a scripted gateway; returns the output, the requests and the exit code. */
 async function askFake(options: Partial<AskOptions> = {}, script: FakeScript = {}, terminal = new RecordedTerminal()) {
   await using gateway = await startFakeGateway(script);
   const connection = { baseUrl: gateway.url, apiKey: 'sk-test' };
@@ -26,12 +26,12 @@ async function askFake(options: Partial<AskOptions> = {}, script: FakeScript = {
 }
 
 describe('research-gateway ask', () => {
-  it('prints that a model will not answer', async () => {
+  it('prints the refusal of a model', async () => {
     const { out } = await askFake({}, { refusal: 'I cannot say that.' });
     assert.match(out, /^\s*I cannot say that\.\n$/);
   });
 
-  it('shows the run in plain lines and prints the report, exit code 0', async () => {
+  it('shows progress in plain lines and prints the report, exit code 0', async () => {
     const { code, err, out } = await askFake();
     assert.equal(code, 0);
     for (const line of [
@@ -46,7 +46,7 @@ describe('research-gateway ask', () => {
     assert.equal(out, '\nAn answer. [1]\n');
   });
 
-  it('numbers the sources at the end, each once, and says which was never seen', async () => {
+  it('lists each source once at the end, by number, and marks those never seen', async () => {
     const annotations = [
       citation(2, 'https://b.example'),
       citation(1, 'https://a.example'),
@@ -62,7 +62,7 @@ describe('research-gateway ask', () => {
     ]);
   });
 
-  it('takes the first model of the key, or the one that is named, with the effort', async () => {
+  it('uses the first model of the key, or the named model and effort', async () => {
     const first = await askFake();
     assert.deepEqual(first.submitted, [{ model: 'deep', input: 'Why?', stream: true }]);
     const named = await askFake({ model: 'other', effort: 'low' });
@@ -75,7 +75,7 @@ describe('research-gateway ask', () => {
     assert.equal(submitted[0]?.input, 'From a pipe?');
   });
 
-  it('prints nothing but the response object on standard output with --json', async () => {
+  it('prints only the response object on standard output with --json', async () => {
     const { out, code } = await askFake({ json: true, quiet: true });
     const response = JSON.parse(out);
     assert.deepEqual([code, response.object, response.output_text], [0, 'response', 'An answer. [1]']);
@@ -99,7 +99,7 @@ describe('research-gateway ask', () => {
 });
 
 describe('research-gateway ask over a bad connection', () => {
-  it('resumes after the last event that it saw, as often as it takes, and shows each event once', async () => {
+  it('resumes after the last event it saw, as often as needed, showing each event once', async () => {
     const { code, err, requests, out } = await askFake({}, { cuts: [3, 0, 2, 1] });
     assert.equal(code, 0);
     assert.deepEqual(
@@ -117,35 +117,35 @@ describe('research-gateway ask over a bad connection', () => {
     assert.match(out, /An answer/);
   });
 
-  it('goes on after connections that broke in the middle', async () => {
+  it('continues after connections that break in the middle of the body', async () => {
     const { code, err } = await askFake({}, { cuts: [3, 0, 2, 1], breaks: true });
     assert.deepEqual([code, err.match(/thought:/g)?.length], [0, 1]);
   });
 
-  it('shows no event twice, whatever is replayed', async () => {
+  it('shows no event twice, even if the stream is replayed from the start', async () => {
     const { code, err } = await askFake({}, { cuts: [7], ignoresCursor: true });
     assert.deepEqual([code, err.match(/thought:/g)?.length, err.match(/^ *0:0\d {2}run /gm)?.length], [0, 1, 1]);
   });
 
-  it('submits again with the same idempotency key where the connection broke before the first event', async () => {
+  it('submits again with the same idempotency key if the connection breaks before the first event', async () => {
     const { code, idempotencyKeys } = await askFake({}, { cuts: [0] });
     assert.deepEqual([code, idempotencyKeys.length, new Set(idempotencyKeys).size], [0, 2, 1]);
     assert.match(String(idempotencyKeys[0]), /^[\w-]{36}$/);
   });
 
-  it('goes on with a run that is named, from its first event', async () => {
+  it('resumes a named run from its first event', async () => {
     const { code, requests, err } = await askFake({ resume: 'resp_x', question: undefined });
     assert.deepEqual([code, requests], [0, ['GET /v1/responses/resp_x?stream=true']]);
     assert.match(err, /thought: Let me think/);
   });
 
-  it('waits out a gateway that is restarting', async () => {
+  it('waits for a gateway that is restarting', async () => {
     const refuse = { status: 503, code: 'overloaded' as const, message: 'soon' };
     const { code } = await askFake({}, { cuts: [2], refuse, refuseOn: 1 });
     assert.equal(code, 0);
   });
 
-  it('says that nothing listens there, exit code 4', async () => {
+  it('says that nothing listens at the address, exit code 4', async () => {
     const terminal = new RecordedTerminal();
     const { url } = await (async () => {
       await using gateway = await startFakeGateway();
@@ -156,25 +156,25 @@ describe('research-gateway ask over a bad connection', () => {
   });
 });
 
-describe('how research-gateway ask ends', () => {
-  it('1 for a failed run, with its reason', async () => {
+describe('the exit code of research-gateway ask', () => {
+  it('is 1 for a failed run, with the reason', async () => {
     const { code, err, out } = await askFake({}, { end: 'failed' });
     assert.deepEqual([code, out], [1, '']);
     assert.match(err, /Failed after .*: every route failed \(upstream_error\)/);
   });
 
-  it('2 without a question', async () => {
+  it('is 2 without a question', async () => {
     const { code, err } = await askFake({ question: '  ' });
     assert.equal(code, 2);
     assert.match(err, /give one of the three: a question/);
   });
 
-  it('2 with a question and a run to resume: one of them would be left out', async () => {
+  it('is 2 for both a question and a run to resume, without a request', async () => {
     const { code, requests } = await askFake({ resume: 'resp_x', question: 'And?' });
     assert.deepEqual([code, requests.length], [2, 0]);
   });
 
-  it('3 after Ctrl-C, which cancels the run on the server', async () => {
+  it('is 3 after Ctrl-C, which also cancels the run on the server', async () => {
     const terminal = new RecordedTerminal();
     await using gateway = await startFakeGateway({ end: 'hangs' });
     const done = ask({ baseUrl: gateway.url, apiKey: 'k', question: 'Why?' }, terminal);
@@ -185,7 +185,7 @@ describe('how research-gateway ask ends', () => {
     assert.match(terminal.written.err, /Cancelled after/);
   });
 
-  it('5 where the gateway refuses, and names the key to give for a 401', async () => {
+  it('is 5 if the gateway refuses; for a 401 the message names --api-key', async () => {
     const refuse = { status: 401, code: 'invalid_api_key' as const, message: 'Unknown API key.' };
     const { code, err } = await askFake({ model: 'deep' }, { refuse });
     assert.equal(code, 5);

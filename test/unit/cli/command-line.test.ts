@@ -35,7 +35,7 @@ async function run(
   return { code, ...terminal.written };
 }
 
-/** A gateway that is only noted down. */
+/** Records the gateways that are started, without starting any. */
 function recordingStart(url: string): { start: StartGateway; started: Started[] } {
   const started: Started[] = [];
   const start: StartGateway = async ({ config }) => {
@@ -67,7 +67,7 @@ describe('the command line', () => {
     [['config', 'check', 'nope.yaml'], /^nope\.yaml: there is no such file/m],
     [['config', 'check', '--config', 'nope.yaml'], /^nope\.yaml: there is no such file/m],
   ] as const) {
-    it(`explains: ${args.join(' ')}`, async () => {
+    it(`explains the mistake in: ${args.join(' ')}`, async () => {
       const { code, err } = await run([...args]);
       assert.equal(code, 2);
       assert.match(err, said);
@@ -82,7 +82,7 @@ describe('the command line', () => {
       assert.match(help.out, new RegExp(`  ${command}`));
   });
 
-  it('ends with exit code 2 for arguments that it does not know', async () => {
+  it('exits with code 2 for invalid arguments', async () => {
     for (const args of [['nonsense'], ['ask', 'q', '--nope'], ['ask', 'q', '--effort', 'huge'], ['config']]) {
       assert.equal((await run(args)).code, 2, args.join(' '));
     }
@@ -96,7 +96,7 @@ describe('the command line', () => {
     assert.notEqual((await run(['keys', 'new'])).out, out);
   });
 
-  it('config check says what is in a valid file and lists what is wrong with an invalid one', async () => {
+  it('config check summarises a valid file and lists the problems of an invalid one', async () => {
     const valid = await run(['config', 'check', join(PROJECT_ROOT, 'config/gateway.yaml')]);
     assert.equal(valid.code, 0);
     assert.match(valid.out, /is valid: 1 provider, 3 models, 1 key/);
@@ -141,7 +141,7 @@ describe('the command line', () => {
       /one of: generic, .*`text_tools`\?/,
     ],
   ];
-  it('config check and the start refuse the same, in the same words, and quote nothing', async () => {
+  it('config check and serve refuse the same settings in the same words, without quoting secrets', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'check-'));
     try {
       const file = join(folder, 'bad.yaml');
@@ -166,7 +166,7 @@ describe('the command line', () => {
     }
   });
 
-  it('ask takes address and key from the environment', async () => {
+  it('ask takes base URL and key from the environment', async () => {
     await using gateway = await startFakeGateway();
     const { code } = await run(['ask', 'Why?'], { variables: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: 'k' } });
     assert.deepEqual([code, gateway.requests.length], [0, 2]);
@@ -191,7 +191,7 @@ logging: { level: silent }
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is the default command, runs until a signal, then closes the gateway', async () => {
+  it('is the default command: runs until a signal, then closes the gateway', async () => {
     const { start, started } = recordingStart('http://x');
     const terminal = new RecordedTerminal();
     const startGateway: StartGateway = async (options) => {
@@ -203,7 +203,7 @@ logging: { level: silent }
     assert.deepEqual([code, started.length, started[0]?.closed], [0, 1, true]);
   });
 
-  it('says in a terminal where it is, and logs JSON lines elsewhere', async () => {
+  it('prints the address in a terminal, and no JSON log lines there', async () => {
     await writeFile(file, CONFIG.replace('silent', 'info'));
     const { start } = recordingStart('http://127.0.0.1:4321');
     const terminal = new RecordedTerminal({ live: true });
@@ -216,7 +216,7 @@ logging: { level: silent }
     assert.doesNotMatch(err, /\{"level"|sk-a/);
   });
 
-  it('where the log has a place of its own in a terminal, it is written for eyes there', async () => {
+  it('formats the log for reading if the terminal has a separate output for it', async () => {
     await writeFile(file, CONFIG.replace('silent', 'info'));
     const { start } = recordingStart('http://127.0.0.1:4321');
     let logged = '';
@@ -236,7 +236,7 @@ logging: { level: silent }
     assert.doesNotMatch(logged, /The gateway runs|\{"level"/);
   });
 
-  it('hands a changed configuration to the gateway', async () => {
+  it('passes a changed configuration to the running gateway', async () => {
     const { start, started } = recordingStart('http://x');
     const terminal = new RecordedTerminal();
     const reloaded = Promise.withResolvers<GatewayConfig>();
@@ -259,7 +259,7 @@ logging: { level: silent }
     assert.match(err, /nonsense: is not a known key/);
   });
 
-  it('says what to do where the port is taken', async () => {
+  it('says what to do if the port is taken or not permitted', async () => {
     const taken = Object.assign(new Error('listen'), { code: 'EADDRINUSE' });
     const { code, err } = await run(['serve', '-c', file], { startGateway: () => Promise.reject(taken) });
     assert.equal(code, 1);
@@ -271,7 +271,7 @@ logging: { level: silent }
 });
 
 describe('research-gateway demo', () => {
-  it('starts the default configuration on a free port in memory, asks, shows the run and the address', async () => {
+  it('starts the default configuration on a free port with a memory store, asks, shows run and address', async () => {
     await using gateway = await startFakeGateway();
     const { start, started } = recordingStart(gateway.url);
     const { code, err, out } = await run(['demo'], { startGateway: start, variables: { PORT: '1', HOST: '0.0.0.0' } });
@@ -285,7 +285,7 @@ describe('research-gateway demo', () => {
     assert.match(out, /An answer/);
   });
 
-  it('stays until a signal with --keep', async () => {
+  it('keeps running until a signal with --keep', async () => {
     await using gateway = await startFakeGateway();
     const { start, started } = recordingStart(gateway.url);
     const terminal = new RecordedTerminal();
@@ -298,13 +298,15 @@ describe('research-gateway demo', () => {
     assert.match(terminal.written.out, /curl -N/);
   });
 
-  it('fails with the code of the run', async () => {
+  it('exits with the code of the run', async () => {
     await using gateway = await startFakeGateway({ end: 'failed' });
     const { start } = recordingStart(gateway.url);
     assert.equal((await run(['demo'], { startGateway: start })).code, 1);
   });
+});
 
-  it('prints a JSON Schema that takes the example files and no typing mistakes', async () => {
+describe('research-gateway config', () => {
+  it('schema prints a JSON Schema that accepts the examples but no typos', async () => {
     const { code, out } = await run(['config', 'schema']);
     assert.equal(code, 0);
     const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(out));
@@ -322,7 +324,7 @@ describe('research-gateway demo', () => {
     assert.ok(!validate({ ...minimal, server: { port: 'eighty' } }));
   });
 
-  it('explains what a key gets, without a secret', async () => {
+  it('explain shows what a key gets, without secrets', async () => {
     const secrets = {
       OPENAI_API_KEY: 'sk-secret-of-openai',
       TEAM_A_KEY: 'sk-secret-of-team-a',

@@ -3,8 +3,8 @@ import { Redactor } from '../../../src/base/logger.ts';
 import { findingLine } from '../../../src/cli/doctor/finding.ts';
 import { nodeFinding, spaceFinding } from '../../../src/cli/doctor/system.ts';
 
-describe('what doctor finds', () => {
-  it('a Node that is too old for what package.json asks for', () => {
+describe('research-gateway doctor', () => {
+  it('reports a Node older than package.json requires', () => {
     const states = (needed: string, versions: string[]) =>
       versions.map((version) => nodeFinding(version, needed).state);
     assert.deepEqual(states('>=26', ['26.0.0', '27.1.0', '25.9.9', '9.0.0']), ['ok', 'ok', 'wrong', 'wrong']);
@@ -12,12 +12,12 @@ describe('what doctor finds', () => {
     assert.match(nodeFinding('25.0.0', '>=26').fix ?? '', /install Node 26/);
   });
 
-  it('a disk with little space, or too little', () => {
+  it('notes little disk space, and reports too little as wrong', () => {
     const state = (mb: number) => spaceFinding('/data', mb * 1024 ** 2).state;
     assert.deepEqual([2000, 500, 50].map(state), ['ok', 'note', 'wrong']);
   });
 
-  it('stands on one line, without secrets or what a terminal would obey', () => {
+  it('prints a finding on one line, without secrets or escape sequences', () => {
     const redactor = new Redactor();
     redactor.setSecrets(['sk-secret']);
     const line = findingLine(

@@ -11,7 +11,7 @@ import { cancelledError, newResponse, type ResponseObject } from '../../../src/p
 export interface FakeGateway extends AsyncDisposable {
   url: string;
   id: string;
-  /** `POST /v1/responses`, `GET /v1/responses/...?stream=true&after=3`, ... in the order in which they came. */
+  /** `POST /v1/responses`, `GET /v1/responses/...?stream=true&after=3`, ... in the order received. */
   requests: string[];
   submitted: Record<string, unknown>[];
   idempotencyKeys: unknown[];
@@ -24,7 +24,7 @@ export interface FakeScript {
   breaks?: boolean;
   /** Ignores the cursor and replays from the first event, as a middlebox that caches would. */
   ignoresCursor?: boolean;
-  /** How the run ends; `hangs`: not until it is cancelled. */
+  /** How the run ends; with `hangs` not until it is cancelled. */
   end?: 'completed' | 'failed' | 'hangs';
   answer?: string;
   /** What the model says in place of an answer. */
@@ -32,7 +32,7 @@ export interface FakeScript {
   annotations?: UrlCitation[];
   /** Answers every request with this error instead. */
   refuse?: { status: number; code: 'invalid_api_key' | 'overloaded'; message: string };
-  /** The connection on which it is refused; else every one. */
+  /** The connection that is refused; by default every one. */
   refuseOn?: number;
 }
 

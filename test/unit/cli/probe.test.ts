@@ -30,7 +30,7 @@ describe('research-gateway probe', () => {
     return { code, ...terminal.written };
   }
 
-  it('prints what a provider can do and a configuration that can be pasted, without its credential', async () => {
+  it('prints the abilities of a provider and a configuration to paste, without its credential', async () => {
     await using provider = await startScriptedProvider({
       respond: (request) =>
         request.body.tools && !request.body.messages?.some((message) => message.role === 'tool')
@@ -51,7 +51,7 @@ describe('research-gateway probe', () => {
     assert.ok(!out.includes('sk-provider-secret'));
   });
 
-  it('prints a whole configuration that asks as the provider was configured, without a secret', async () => {
+  it('prints a complete configuration equal to the one in use, with variables in place of secrets', async () => {
     await using provider = await startScriptedProvider();
     const fields = [
       `base_url: "http://127.0.0.1:$\{PROVIDER_PORT}/v1"`,
@@ -92,7 +92,7 @@ describe('research-gateway probe', () => {
     assert.deepEqual(printed.providers.mine, { ...before.config.providers.mine, api_key: '123456' });
   });
 
-  it('fails with the reason where the provider cannot be used, and names the known ones otherwise', async () => {
+  it('fails if the provider cannot be used, and lists the known ones for an unknown name', async () => {
     assert.equal((await run('mine')).code, 1);
     const unknown = await run('other');
     assert.equal(unknown.code, 2);

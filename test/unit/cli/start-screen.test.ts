@@ -16,8 +16,8 @@ const screen = (change: object = {}, url = 'http://127.0.0.1:8080') =>
     }),
   });
 
-describe('what a terminal says when the gateway starts', () => {
-  it('names the console, the API, the key to use, the models and where runs are kept', () => {
+describe('startScreen', () => {
+  it('shows the console, the API, the key, the models and where runs are stored', () => {
     assert.equal(
       screen(),
       `
@@ -34,7 +34,7 @@ The gateway runs. Ctrl-C stops it.
     );
   });
 
-  it('names keys of one’s own, never their secrets, nor a password of the store', () => {
+  it('names configured keys, but no secrets and no store password', () => {
     const keys = [
       { id: 'team-a', secret: 'sk-canary-a' },
       { id: 'team-b', secret: 'sk-canary-b' },
@@ -45,12 +45,12 @@ The gateway runs. Ctrl-C stops it.
     assert.doesNotMatch(shown, /canary/);
   });
 
-  it('the console is on the second port where there is one', () => {
+  it('shows the console on the admin port if there is one', () => {
     const shown = screen({ server: { admin_port: 9090 } });
     assert.match(shown, /Console {4}http:\/\/127\.0\.0\.1:9090\n {2}API {8}http:\/\/127\.0\.0\.1:8080\/v1\n/);
   });
 
-  it('many names are counted, and control characters of a configuration stay out', () => {
+  it('shortens a long list of models, and drops control characters', () => {
     const names = Array.from({ length: 9 }, (_, n) => [
       `m${n}`,
       { kind: 'proxy', routes: [{ provider: 'demo', model: 'x' }] },
@@ -60,8 +60,8 @@ The gateway runs. Ctrl-C stops it.
   });
 });
 
-describe('the log in a terminal', () => {
-  it('is one readable line each, without requests that went well', () => {
+describe('terminalLog', () => {
+  it('writes one readable line per entry, without secrets, and omits successful requests', () => {
     let shown = '';
     const redactor = new Redactor();
     redactor.setSecrets(['sk-canary']);

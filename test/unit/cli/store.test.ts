@@ -13,7 +13,7 @@ import { RecordedTerminal } from './recorded-terminal.ts';
 
 const PAGE = 8192;
 
-describe('the commands about the store', () => {
+describe('research-gateway store', () => {
   let folder: string;
   let store: RunStore;
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe('the commands about the store', () => {
   });
 
   const run = (...args: string[]) => command([...args, '--config', join(folder, 'gateway.yaml')]);
-  /** Whatever is configured: there need not be a file. */
+  /** Runs `store verify`, which needs no configuration file. */
   const verify = (path: string) => command(['verify', path]);
   async function command(args: string[]) {
     const terminal = new RecordedTerminal();
@@ -51,7 +51,7 @@ describe('the commands about the store', () => {
     return { code, ...terminal.written };
   }
 
-  it('check says that all is in order while a gateway uses it, and copy and restore work', async () => {
+  it('check and backup work while a gateway uses the store; backup never overwrites', async () => {
     assert.deepEqual(await run('check'), {
       code: 0,
       out: '1 runs, 0 of them open; version 10\nEverything is in order.\n',
@@ -78,7 +78,7 @@ describe('the commands about the store', () => {
   });
 
   describe('verify', () => {
-    it('says that a backup is sound, and a store folder, with a gateway on it and without', async () => {
+    it('accepts a backup and a store folder, with or without a running gateway', async () => {
       const sound = { code: 0, out: '1 runs, 0 of them open; version 10\nEverything is in order.\n', err: '' };
       const copy = join(folder, 'copy.db');
       await run('backup', copy);
@@ -88,7 +88,7 @@ describe('the commands about the store', () => {
       assert.deepEqual(await verify(folder), sound);
     });
 
-    it('names what is damaged, lost, or no store at all', async () => {
+    it('names what is damaged or missing, and files that are no store', async () => {
       const copy = join(folder, 'copy.db');
       await run('backup', copy);
       edit(copy, 'UPDATE batches SET first = first + 1 WHERE first = 3');
@@ -104,7 +104,7 @@ describe('the commands about the store', () => {
       const found = await verify(torn);
       assert.equal(found.code, 1);
       assert.match(found.err, /torn\.db cannot be read further: database disk image is malformed/);
-      // As a copy of the files of a running gateway, one by one, may leave it.
+      // Copying the files of a running gateway one by one may leave this.
       const part = join(folder, 'part');
       await mkdir(part);
       await cp(join(folder, 'runs.db'), join(part, 'runs.db'));
@@ -147,7 +147,7 @@ describe('the commands about the store', () => {
       assert.deepEqual(await kept(), []);
     });
 
-    it('puts a backup in the place of what is there, which is kept', async () => {
+    it('replaces the store with a backup and keeps what was there', async () => {
       await store.close();
       const { code, out } = await run('restore', copy);
       assert.equal(code, 0);
@@ -161,7 +161,7 @@ describe('the commands about the store', () => {
       assert.equal((await run('check')).code, 0);
     });
 
-    it('puts it where nothing is yet', async () => {
+    it('restores into an empty folder', async () => {
       await store.close();
       for (const name of await readdir(folder)) {
         if (name.startsWith('runs.db') || name === 'lock.db') await rm(join(folder, name));
@@ -171,10 +171,10 @@ describe('the commands about the store', () => {
       assert.match((await run('check')).out, /^1 runs/);
     });
 
-    it('puts it in the place of a store that cannot be read', async () => {
+    it('replaces a store that cannot be read', async () => {
       await store.close();
       await writeFile(join(folder, 'runs.db'), 'no database'.repeat(1000));
-      // A gateway that was killed leaves this; beside the backup it would say that a log is missing.
+      // A killed gateway leaves this file; beside the backup it would mean that a log is missing.
       await writeFile(join(folder, 'runs.db-open'), '');
       assert.equal((await run('restore', copy)).code, 0);
       const [before] = await kept();
@@ -186,7 +186,7 @@ describe('the commands about the store', () => {
       });
     });
 
-    it('refuses where the store went on since, unless it is forced to', async () => {
+    it('refuses if the store has newer runs, unless forced', async () => {
       await store.create(newRun());
       await store.close();
       const refused = await run('restore', copy);
@@ -199,12 +199,12 @@ describe('the commands about the store', () => {
       assert.match((await verify(join(folder, String(before)))).out, /^2 runs/);
     });
 
-    it('sees that an open run went on, and takes what the killed gateway left in its log', async () => {
+    it('notices newer events of an open run, and accepts the folder of a killed gateway with its log', async () => {
       const { run: open, token } = await claimedRun(store);
       const later = join(folder, 'later.db');
       await run('backup', later);
       await store.append(open.id, events(token, 3, 4));
-      // As a killed gateway leaves it: the last events stand in the write-ahead log alone.
+      // As a killed gateway leaves it: the last events are only in the write-ahead log.
       const left = join(folder, 'left');
       await mkdir(left);
       for (const name of ['runs.db', 'runs.db-wal', 'runs.db-shm']) await cp(join(folder, name), join(left, name));
@@ -214,7 +214,7 @@ describe('the commands about the store', () => {
       assert.match((await run('restore', later)).err, /1 newer/);
     });
 
-    it('refuses a damaged backup unless it is forced, and one of another kind of store', async () => {
+    it('refuses a damaged backup unless forced, and always the store itself, a newer version or another kind', async () => {
       await store.close();
       edit(copy, 'UPDATE batches SET first = first + 1 WHERE first = 3');
       const damaged = await run('restore', copy);

@@ -47,7 +47,7 @@ class Answer {
   }
 }
 
-/** A gateway whose connections follow the scripts in turn, the last one for ever. */
+/** A gateway that answers each connection with the next script, and all later ones with the last. */
 async function startScripted(scripts: readonly Script[]) {
   const asked: number[] = [];
   const server = await startWebServer((request, response) => {
@@ -66,13 +66,13 @@ async function numbersOf(events: AsyncIterable<{ sequence_number: number }>): Pr
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 describe('follow', () => {
-  it('resumes a stream that is cut again and again, and gives every event once', async () => {
+  it('resumes a stream that breaks again and again, and yields every event once', async () => {
     await using gateway = await startScripted([
       (answer) => answer.cut(),
       (answer) => answer.send(1, 3).cut(),
       (answer) => answer.refuse(503),
       (answer) => answer.drop(),
-      // It goes on from before the last event that was seen, as no gateway should.
+      // It repeats the last event that was seen, which no gateway should do.
       (answer, after) => answer.send(after, 6).cut(),
       (answer) => answer.cut(),
       (answer, after) => answer.send(after + 1, 8).end(),
@@ -86,7 +86,7 @@ describe('follow', () => {
     assert.match(String(lost.at(-1)), /ended before the run did/);
   });
 
-  it('ends with each terminal event, although the connection stays open', async () => {
+  it('ends on every terminal event, even if the connection stays open', async () => {
     const types = runEvent.options
       .flatMap(({ shape }) => [...shape.type.values])
       .filter((type) => isTerminal({ type }));
@@ -97,13 +97,13 @@ describe('follow', () => {
     }
   });
 
-  it('goes on after the event that it is told', async () => {
+  it('starts after the event number that it is given', async () => {
     await using gateway = await startScripted([(answer, after) => answer.send(after + 1, 9).end()]);
     assert.deepEqual(await numbersOf(follow(gateway.client, 'resp_1', { after: 7 })), [8, 9]);
     assert.deepEqual(gateway.asked, [7]);
   });
 
-  it('leaves a connection on which nothing comes, and resumes, as long as the gateway answers', async () => {
+  it('reconnects if a connection goes silent or nothing answers', async () => {
     const silences = Array.from(
       { length: 13 },
       () => (answer: Answer, after: number) => void answer.send(after + 1, 4),
@@ -120,7 +120,7 @@ describe('follow', () => {
     assert.deepEqual(new Set(lost.map(String)), new Set(reasons));
   });
 
-  it('throws what a gateway refuses, at first and later', async () => {
+  it("throws the gateway's refusal, of the first request or a later one", async () => {
     await using unknown = await startScripted([(answer) => answer.refuse(404)]);
     await assert.rejects(numbersOf(follow(unknown.client, 'resp_1')), OpenAI.NotFoundError);
     await using deleted = await startScripted([(answer) => answer.send(1, 2).cut(), (answer) => answer.refuse(404)]);
@@ -128,13 +128,13 @@ describe('follow', () => {
     assert.equal(deleted.asked.length, 2);
   });
 
-  it('throws at once where no gateway was reached', async () => {
+  it('throws at once if the first connection fails', async () => {
     await using gateway = await startScripted([(answer) => answer.drop()]);
     await assert.rejects(numbersOf(follow(gateway.client, 'resp_1')), OpenAI.APIConnectionError);
     assert.equal(gateway.asked.length, 1);
   });
 
-  it('stops with the reason of its signal, while it reads and between two connections', async () => {
+  it("stops with its signal's reason, while reading and between two connections", async () => {
     const reason = new Error('enough');
     await using open = await startScripted([(answer) => void answer.send(1, 2)]);
     const reading = new AbortController();
@@ -151,7 +151,7 @@ describe('follow', () => {
     assert.equal(away.asked.length, 1);
   });
 
-  it('closes its connection when its reader leaves', async () => {
+  it('closes its connection when the reader stops', async () => {
     const closed = Promise.withResolvers<void>();
     await using server = await startWebServer((_request, response) => {
       response.once('close', closed.resolve);
@@ -162,7 +162,7 @@ describe('follow', () => {
     await closed.promise;
   });
 
-  it('imports nothing, so that browsers and bundlers can take it as it is', () => {
+  it('imports nothing, so that browsers and bundlers can use it as it is', () => {
     const source = readFileSync(new URL('../../../src/client/follow.ts', import.meta.url), 'utf8');
     const code = source.replace(/^(?:import|export) type [^;]+;$/gm, '');
     assert.notEqual(code, source);

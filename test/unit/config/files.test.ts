@@ -11,8 +11,8 @@ import { secretsIn } from '../../../src/config/secrets.ts';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 
-describe('the configuration files of the project', () => {
-  it('the default one runs with an empty environment and says which key it accepts', async () => {
+describe('the shipped configuration files', () => {
+  it('load by default with an empty environment, and announce the accepted key', async () => {
     const { config, notices } = await loadConfig({ root: ROOT, environment: readEnvironment({}) });
     assert.equal(config.server.host, '127.0.0.1');
     assert.deepEqual(Object.keys(config.models), [
@@ -24,7 +24,7 @@ describe('the configuration files of the project', () => {
     assert.deepEqual([...secretsIn(config)], [], 'the well-known key need not be hidden');
   });
 
-  it('the default one refuses a public address until it has another key', async () => {
+  it('refuse a public address by default until another key is set', async () => {
     const load = (variables: Record<string, string>) =>
       loadConfig({ root: ROOT, environment: readEnvironment(variables) });
     await assert.rejects(load({ HOST: '0.0.0.0' }), /sk-local.*GATEWAY_API_KEY/);
@@ -32,7 +32,7 @@ describe('the configuration files of the project', () => {
     assert.deepEqual([[...secretsIn(config)], notices], [['sk-mine-and-long'], []]);
   });
 
-  it('a search folder that is not there is no mistake in the file, but told', async () => {
+  it('cause a notice, not an error, if the search folder is missing', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'config-'));
     const text = await readFile(`${ROOT}config/gateway.yaml`, 'utf8');
     const file = join(folder.path, 'gateway.yaml');
@@ -41,7 +41,7 @@ describe('the configuration files of the project', () => {
     assert.match(notices.join('\n'), /searches the folder .*elsewhere, which is not there/);
   });
 
-  it('every example is valid once the variables it names are set, and hides what they hold', async () => {
+  it('include only examples that are valid once their variables are set, whose values count as secrets', async () => {
     const examples = await readdir(`${ROOT}config/examples`);
     assert.ok(examples.length >= 3);
     for (const name of examples) {
@@ -55,7 +55,7 @@ describe('the configuration files of the project', () => {
     }
   });
 
-  it('docs/configuration.md explains every key', async () => {
+  it('have every key mentioned in docs/configuration.md', async () => {
     const page = await readFile(`${ROOT}docs/configuration.md`, 'utf8');
     const missing = [...keysOf(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }))].filter(
       (key) => !page.includes(key),

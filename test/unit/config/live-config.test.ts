@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { LiveConfig } from '../../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../../src/config/schema.ts';
 
-describe('the configuration in force', () => {
-  it('is replaced as a whole, with its keys, and its listeners are told', () => {
+describe('LiveConfig', () => {
+  it('replaces the whole configuration with its keys, and notifies listeners', () => {
     const live = new LiveConfig(configured('ann'));
     const told: GatewayConfig[] = [];
     live.onChange((config) => void told.push(config));
@@ -15,7 +15,7 @@ describe('the configuration in force', () => {
     assert.deepEqual(told, [next]);
   });
 
-  it('stays as it was where a part cannot take the new one, and parts that took it are told', () => {
+  it('rolls back if a listener fails, and tells the listeners that had taken the new one', () => {
     const first = configured('ann');
     const live = new LiveConfig(first);
     const told: GatewayConfig[] = [];
@@ -30,7 +30,7 @@ describe('the configuration in force', () => {
     assert.deepEqual(told, [next, first]);
   });
 
-  it('tells nobody who no longer listens', () => {
+  it('does not call a disposed listener', () => {
     const live = new LiveConfig(configured('ann'));
     const listener = live.onChange(() => assert.fail('still listening'));
     listener[Symbol.dispose]();

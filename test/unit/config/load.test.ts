@@ -25,7 +25,7 @@ function parse(text: string, variables: Record<string, string> = {}) {
   return parseConfig(text, { file: 'test.yaml', root: '/base', environment: readEnvironment(variables) });
 }
 
-/** A provider with further fields, and a key with a credential of its own there. */
+/** A provider with further fields, and a key with its own credential for it. */
 function ownKey(fields: string): string {
   return MINIMAL.replace('9/v1" }', `9/v1", ${fields} }`).replace('sk-a }', 'sk-a, provider_keys: { up: sk-own } }');
 }
@@ -40,7 +40,7 @@ function problemsOf(text: string, variables: Record<string, string> = {}): reado
   return [];
 }
 
-/** The one problem at a path. */
+/** The problem at a path; fails if there is none. */
 function problemAt(path: string, text: string, variables: Record<string, string> = {}): ConfigProblem {
   const problems = problemsOf(text, variables);
   const found = problems.find((problem) => problem.path === path);
@@ -48,8 +48,8 @@ function problemAt(path: string, text: string, variables: Record<string, string>
   return found;
 }
 
-describe('reading a configuration', () => {
-  it('fills in every default and converts seconds and sizes', () => {
+describe('loading a configuration', () => {
+  it('fills in defaults and converts seconds and sizes', () => {
     const config = parse(`${MINIMAL}server: { body_limit: 2mb, heartbeat_seconds: 0.5 }\n`);
     assert.equal(config.server.port, 8080);
     assert.equal(config.server.bodyLimitBytes, 2 * 1024 * 1024);
@@ -57,14 +57,14 @@ describe('reading a configuration', () => {
     assert.equal(config.runs.max_concurrent, 200);
   });
 
-  it('refuses a time that no timer can wait for, instead of ending at once', () => {
+  it('refuses a time that no timer can wait for', () => {
     const max = 35_791;
     assert.equal(parse(`${MINIMAL}runs: { max_minutes: ${max} }\n`).runs.maxRunMs, max * 60_000);
     const { message } = problemAt('runs.max_minutes', `${MINIMAL}runs: { max_minutes: ${max + 1} }\n`);
     assert.match(message, /35791/);
   });
 
-  it('takes anchors: sections that are merged, and one list for a thousand keys; not a bomb of them', () => {
+  it('accepts merge keys and one list shared by a thousand keys, but no alias bomb', () => {
     const merged = MINIMAL.replace('m: {', 'm: &m {').replace('keys:', '  n: { <<: *m, context_length: 5 }\nkeys:');
     assert.deepEqual(parse(merged).models.n?.routes, parse(merged).models.m?.routes);
     assert.match(problemsOf(`<<: word\n${MINIMAL}`)[0]?.message ?? '', /has a << that leads to no section/);
@@ -75,7 +75,7 @@ describe('reading a configuration', () => {
     assert.match(problemsOf(`a: &a [x]\n${levels.join('')}${MINIMAL}`)[0]?.message ?? '', /10000 aliases/);
   });
 
-  it('freezes what it returns, at every depth', () => {
+  it('freezes the result at every depth', () => {
     const config = parse(MINIMAL);
     assert.throws(() => Object.assign(config.server, { port: 1 }), TypeError);
     assert.throws(() => Object.assign(config.keys[0] ?? {}, { secret: 'x' }), TypeError);
@@ -92,18 +92,18 @@ describe('reading a configuration', () => {
     assert.equal(parse(`${MINIMAL}store: { url: "memory:" }\n`).store.url, 'memory:');
   });
 
-  it('lets HOST and PORT win over the file', () => {
+  it('lets HOST and PORT override the file', () => {
     const config = parse(`${MINIMAL}server: { host: 127.0.0.1, port: 1 }\n`, { HOST: '0.0.0.0', PORT: '9999' });
     assert.deepEqual([config.server.host, config.server.port], ['0.0.0.0', 9999]);
     assert.match(problemsOf(MINIMAL, { PORT: '80x' })[0]?.message ?? '', /PORT must be a port number/);
   });
 
-  it('names the file that is not there and says how to name another', async () => {
+  it('names the missing file and says how to choose another', async () => {
     const missing = loadConfig({ file: 'nowhere.yaml', root: tmpdir(), environment: readEnvironment({}) });
     await assert.rejects(missing, /nowhere\.yaml: there is no such file.*--config/);
   });
 
-  it('warns of the well-known key, and that every web page may use it', async () => {
+  it('warns about the well-known key, and about letting every web page use it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-test-'));
     const file = join(folder, 'gateway.yaml');
     const noticesOf = async (text: string) => {
@@ -118,7 +118,7 @@ describe('reading a configuration', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('keeps files in a bucket, whose keys it hides, and says what is missing or too much', () => {
+  it('accepts an S3 bucket for files, hides its keys, and names missing, misplaced and invalid settings', () => {
     const keys = `access_key_id: AK1, secret_access_key: "\${S}"`;
     const files = (text: string) => `${MINIMAL}files: { ${text} }\n`;
     const config = parse(files(`url: "s3://bucket/a/b", endpoint: "https://s3.example.org/", ${keys}`), { S: 'of-s3' });
@@ -142,7 +142,7 @@ describe('reading a configuration', () => {
     assert.match(endpoint.message, /user or password/);
   });
 
-  it('knows the credentials in addresses', () => {
+  it('finds credentials in the URLs of providers, telemetry, search and MCP servers', () => {
     const address = (name: string) => `https://a.example/x?v=2&${name}=of%2F${name}`;
     const text = `${MINIMAL.replace('http://127.0.0.1:9/v1', address('key'))}
 telemetry: { otlp_endpoint: "${address('token')}" }
@@ -157,7 +157,7 @@ tools:
     assert.ok(!known.includes('2'));
   });
 
-  it('says that several instances need more than a folder of one machine for files', async () => {
+  it('warns if several instances share a store but keep files in a local folder', async () => {
     const noticesWith = (text: string) => noticesOf(parse(MINIMAL + text));
     const redis = 'store: { url: "redis://localhost" }\n';
     assert.match((await noticesWith(redis)).join(), /files in the folder \/base\/data\/files.*s3:\/\//);
@@ -167,7 +167,7 @@ tools:
     }
   });
 
-  it('reads the default configuration where there is no file and none is named, and says so', async () => {
+  it('falls back to the default configuration, with a notice, if there is no file and none is named', async () => {
     const root = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       const { config, file, notices } = await loadConfig({ environment: readEnvironment({}), root });
@@ -184,7 +184,7 @@ tools:
     }
   });
 
-  it('takes the file from GATEWAY_CONFIG where none is given', async () => {
+  it('reads the file named by GATEWAY_CONFIG if none is given', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     try {
       await writeFile(join(folder, 'other.yaml'), MINIMAL);
@@ -196,10 +196,10 @@ tools:
   });
 });
 
-describe('environment variables in a configuration', () => {
+describe('interpolation in a configuration', () => {
   const keyed = (secret: string) => MINIMAL.replace('sk-a', () => secret);
 
-  it(`replaces \${NAME}, uses a default where it is unset or empty, and keeps $\${ literal`, () => {
+  it(`replaces \${NAME}, uses a default if it is unset or empty, and keeps $\${ literal`, () => {
     const secretOf = (text: string, variables = {}) => parse(keyed(text), variables).keys[0]?.secret;
     assert.equal(secretOf(`"\${K}"`, { K: 'from-env' }), 'from-env');
     assert.equal(secretOf(`"\${K:-fallback}"`), 'fallback');
@@ -208,7 +208,7 @@ describe('environment variables in a configuration', () => {
     assert.equal(secretOf(`"\${K}"`, { K: `\${OTHER}` }), `\${OTHER}`, 'a value is not searched again');
   });
 
-  it('takes the text of a file, as it is', () => {
+  it('inserts the text of a file verbatim; refuses folders, pipes, empty and oversized files', () => {
     const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
     const path = join(folder, 'key');
     const secretOf = (text: string) => parse(keyed(text)).keys[0]?.secret;
@@ -230,7 +230,7 @@ describe('environment variables in a configuration', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('reads an unquoted value again as YAML would, a quoted one as text', () => {
+  it('parses an unquoted value as YAML again, and keeps a quoted one as text', () => {
     assert.equal(parse(`${MINIMAL}server:\n  port: \${P:-81}\n`).server.port, 81);
     assert.match(problemAt('server.port', `${MINIMAL}server:\n  port: "\${P:-81}"\n`).message, /must be a number/);
     assert.equal(parse(keyed(`"\${K}"`), { K: '12345' }).keys[0]?.secret, '12345');
@@ -241,21 +241,21 @@ describe('environment variables in a configuration', () => {
     assert.equal(config.keys[0]?.secret, 'x",models:[],#');
   });
 
-  it('names the variable that is missing, with its line', () => {
+  it('names the missing variable and its line, and reports nothing else', () => {
     const problem = problemAt('keys[0].secret', keyed(`"\${MISSING_ONE}"`));
     assert.match(problem.message, /MISSING_ONE/);
     assert.equal(problem.line, 7);
     assert.equal(problemsOf(keyed(`"\${MISSING_ONE}"`)).length, 1, 'and nothing that follows from it');
   });
 
-  it('refuses references in keys and broken references', () => {
+  it('refuses references in keys, and malformed references', () => {
     assert.match(problemAt(`\${A}`, `${MINIMAL}"\${A}": 1\n`, { A: 'server' }).message, /values only/);
     assert.match(problemAt('keys[0].secret', keyed(`"\${1x}"`)).message, /\$\$\{/);
   });
 });
 
-describe('what is wrong with a configuration', () => {
-  it('is told all at once, in the order of the file, with line and column', () => {
+describe('configuration problems', () => {
+  it('are reported all at once, in file order, with line and column', () => {
     const text = `server:\n  port: many\n  hots: x\n${MINIMAL.replace('kind: proxy', 'kind: other')}`;
     const problems = problemsOf(text);
     assert.deepEqual(
@@ -270,33 +270,33 @@ describe('what is wrong with a configuration', () => {
     assert.match(problems[2]?.message ?? '', /research, proxy/);
   });
 
-  it('points at the line of broken YAML without quoting it', () => {
+  it('point at the line of broken YAML without quoting it', () => {
     const [problem] = problemsOf('keys:\n  - secret: "hidden-value\n');
     assert.equal(problem?.line, 3);
     assert.ok(!problem?.message.includes('hidden-value'));
   });
 
-  it('is said in the words of the file for an empty one, a list and a repeated key', () => {
+  it('are explained for an empty file, a list, a repeated key and a second document', () => {
     assert.match(problemsOf('')[0]?.message ?? '', /is empty/);
     assert.match(problemsOf('- 1')[0]?.message ?? '', /not a list/);
     assert.match(problemsOf('keys: 1\nkeys: 2')[0]?.message ?? '', /unique/);
     assert.match(problemsOf(`${MINIMAL}---\n${MINIMAL}`)[0]?.message ?? '', /a second document begins here/);
   });
 
-  it('is said of a tag that nobody reads, which would leave its text as the value', () => {
+  it('include unknown tags, whose text would otherwise become the value', () => {
     const [problem] = problemsOf(MINIMAL.replace('sk-a', '!env APP_KEY'));
     assert.equal(problem?.line, 7);
     assert.match(problem?.message ?? '', /tag that is not known/);
   });
 
-  it('prints nothing of a key that is a section, such as a template that was never filled in', () => {
+  it('include an unfilled {{ template }}, without a process warning that would print it', () => {
     const warned = mock.method(process, 'emitWarning', () => {});
     problemAt('providers.up.api_key', MINIMAL.replace('9/v1"', '9/v1", api_key: {{ sk-canary }}'));
     warned.mock.restore();
     assert.equal(warned.mock.callCount(), 0);
   });
 
-  it('is said of a file in UTF-16, as some shells write it', async () => {
+  it('include a file in UTF-16, as some shells write it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     const file = join(folder, 'gateway.yaml');
     await writeFile(file, Buffer.from(`\uFEFF${MINIMAL}`, 'utf16le'));
@@ -304,7 +304,7 @@ describe('what is wrong with a configuration', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('explains a provider that is neither builtin nor has a base_url, or is both', () => {
+  it('explain a provider with neither or both of builtin and base_url, and a bad base_url', () => {
     const withUp = (up: string) => MINIMAL.replace('{ base_url: "http://127.0.0.1:9/v1" }', up);
     for (const up of ['{}', '{ builtin: demo, base_url: "http://x" }']) {
       assert.match(problemAt('providers.up', withUp(up)).message, /base_url.*or builtin: demo/);
@@ -317,7 +317,7 @@ describe('what is wrong with a configuration', () => {
     );
   });
 
-  it('prints nothing of the file, whatever the parser is asked for in the environment', () => {
+  it('print nothing of the file, even if LOG_TOKENS asks the YAML parser to', () => {
     const print = mock.method(console, 'log', () => {});
     process.env.LOG_TOKENS = '1';
     try {
@@ -330,7 +330,7 @@ describe('what is wrong with a configuration', () => {
     assert.equal(print.mock.callCount(), 0);
   });
 
-  it('never shows a secret, whichever field it stands in', () => {
+  it('never show a secret, whichever field it is in', () => {
     const canary = 'canary-5e6f7a8b';
     const texts = [
       `keys: [ { id: a, secret: ["${canary}"] } ]`,
@@ -350,79 +350,94 @@ describe('what is wrong with a configuration', () => {
   });
 });
 
-describe('a message about a mistake', () => {
+describe('a problem message', () => {
   const model = (fields: string) => MINIMAL.replace('kind: proxy', fields);
   const tools = (fields: string) => `${MINIMAL}tools: { ${fields} }\n`;
   const cases: [name: string, text: string, path: string, message: RegExp][] = [
     [
-      'a key of another kind',
+      'a proxy key in a research model',
       model('kind: research, continue_streams: true'),
       'models.m.continue_streams',
       /^does not go with `kind: research`; remove it$/,
     ],
     [
-      'and the other way round',
+      'a research key in a proxy model',
       model('kind: proxy, research: {}'),
       'models.m.research',
       /does not go with `kind: proxy`/,
     ],
     [
-      'a key near one of this kind',
+      'a misspelt key of the right kind',
       model('kind: proxy, continue_strems: true'),
       'models.m.continue_strems',
       /mean `continue_streams`\?/,
     ],
-    ['a kind', model('kind: reserch'), 'models.m.kind', /one of: research, proxy; did you mean `research`\?/],
-    ['a search provider', tools('web_search: { provider: googel }'), 'tools.web_search.provider', /mean `google`\?/],
-    ['a level', `${MINIMAL}logging: { level: warning }\n`, 'logging.level', /mean `warn`\?/],
-    ['a value near none', `${MINIMAL}logging: { level: loud }\n`, 'logging.level', /silent$/],
+    ['a misspelt kind', model('kind: reserch'), 'models.m.kind', /one of: research, proxy; did you mean `research`\?/],
     [
-      'a tool',
+      'a misspelt search provider',
+      tools('web_search: { provider: googel }'),
+      'tools.web_search.provider',
+      /mean `google`\?/,
+    ],
+    ['a misspelt log level', `${MINIMAL}logging: { level: warning }\n`, 'logging.level', /mean `warn`\?/],
+    ['a log level unlike any', `${MINIMAL}logging: { level: loud }\n`, 'logging.level', /silent$/],
+    [
+      'a misspelt tool',
       model('kind: research, research: { tools: [websearch] }'),
       'models.m.research.tools[0]',
       /mean `web_search`\?/,
     ],
     [
-      'audio over an API without it',
+      'audio over an API that takes none',
       model('kind: proxy, audio: true').replace('9/v1" }', '9/v1", wire: messages }'),
       'models.m.audio',
       /the provider `up` speaks the Messages API, which takes no audio/,
     ],
     [
-      'a name',
+      'a misspelt provider',
       MINIMAL.replace('provider: up', 'provider: upp'),
       'models.m.routes[0].provider',
       /`upp`; did you mean `up`\?/,
     ],
     [
-      'an effort',
+      'a misspelt effort',
       model('kind: research, research: { budgets: { hihg: { turns: 3 } } }'),
       'models.m.research.budgets.hihg',
       /mean `high`\?/,
     ],
-    ['a key that decides', MINIMAL.replace('base_url', 'base_ulr'), 'providers.up.base_ulr', /mean `base_url`\?/],
     [
-      'a source of a secret',
+      'a misspelt key that others depend on',
+      MINIMAL.replace('base_url', 'base_ulr'),
+      'providers.up.base_ulr',
+      /mean `base_url`\?/,
+    ],
+    [
+      'a relative path to a secret',
       MINIMAL.replace('9/v1"', '9/v1", api_key: { file: token }'),
       'providers.up.api_key.file',
       /absolute/,
     ],
-    ['a credential', MINIMAL.replace('9/v1"', '9/v1", api_key: a b'), 'providers.up.api_key', /without spaces/],
     [
-      'a secret that is nothing of the kind',
+      'a credential with spaces',
+      MINIMAL.replace('9/v1"', '9/v1", api_key: a b'),
+      'providers.up.api_key',
+      /without spaces/,
+    ],
+    [
+      'a list in place of a secret',
       MINIMAL.replace('9/v1"', '9/v1", api_key: [a]'),
       'providers.up.api_key',
       /\{ command/,
     ],
     ['quotes around a number', `${MINIMAL}server: { port: "80" }\n`, 'server.port', /without quotes/],
     [
-      'one entry that is no list',
+      'a single value in place of a list',
       `${MINIMAL}server: { cors_origins: "*" }\n`,
       'server.cors_origins',
       /put it in \[ \]/,
     ],
     [
-      'a switch that is a list',
+      'a boolean in place of a list',
       MINIMAL.replace('sk-a', 'sk-a, passthrough: true'),
       'keys[0].passthrough',
       /must be all, or a list/,
@@ -432,7 +447,7 @@ describe('a message about a mistake', () => {
     it(`helps with ${name}`, () => assert.match(problemAt(path, text).message, message));
   }
 
-  it('says of a number without end, a fraction, a time and a size that are nothing what they must be', () => {
+  it('says what is required for infinite and fractional numbers, tiny times and invalid sizes', () => {
     const server = (fields: string) => `${MINIMAL}server: { ${fields} }\n`;
     for (const endless of ['.nan', '.inf', '1e999']) {
       assert.match(problemAt('server.port', server(`port: ${endless}`)).message, /not \.nan, \.inf or one too large/);
@@ -446,7 +461,7 @@ describe('a message about a mistake', () => {
     }
   });
 
-  it('is made of a header that would fail each request', () => {
+  it('explains headers that would make every request fail', () => {
     const withHeaders = (headers: string) => MINIMAL.replace('9/v1"', `9/v1", headers: { ${headers} }`);
     const token = { TOKEN: 'abc\n' };
     assert.match(problemAt('providers.up.headers.x', withHeaders('x: "$' + '{TOKEN}"'), token).message, /one line/);
@@ -456,14 +471,14 @@ describe('a message about a mistake', () => {
     );
   });
 
-  it('says once that a section is misspelt', () => {
+  it('is given once for a misspelt section', () => {
     assert.deepEqual(
       problemsOf(MINIMAL.replace('providers:', 'provdiers:')).map(({ path }) => path),
       ['provdiers'],
     );
   });
 
-  it('says nothing of what is right and only depends on a section', () => {
+  it('is not given for valid settings that depend on a broken section', () => {
     const text = MINIMAL.replace('sk-a', 'sk-a, passthrough: [/v1/files]');
     const passthrough = 'passthrough: [{ path: /v1/files, provider: up }]\n';
     assert.deepEqual(
@@ -472,7 +487,7 @@ describe('a message about a mistake', () => {
     );
   });
 
-  it('says of each variable without quotes inside of braces or brackets to put it in quotes, and nothing else', () => {
+  it('asks for quotes around each unquoted variable in braces or brackets, and nothing else', () => {
     const text = `keys:\n  - { id: a, secret: \${A:-b} }\n  - { id: b, secret: \${B} }\n  - { id: c, models: [\${C}], secret: d }\n`;
     const problems = problemsOf(text);
     assert.ok(problems.length >= 2 && problems.length <= 3, JSON.stringify(problems));
@@ -480,7 +495,7 @@ describe('a message about a mistake', () => {
     assert.deepEqual([problems[0]?.line, problems[0]?.column], [2, 22]);
   });
 
-  it('says what is no YAML once, without what follows from it and without a piece of the file', () => {
+  it('is given once for invalid YAML, without follow-up errors or quotes from the file', () => {
     const canary = 'canary-5e6f7a8b';
     for (const text of [
       `keys: [ { id: a ]\nserver: { port: 1 }\n`,
@@ -494,35 +509,40 @@ describe('a message about a mistake', () => {
     }
   });
 
-  it('is made in no time for a thousand mistakes', () => {
+  it('is given for each of a thousand mistakes', () => {
     const keys = Array.from({ length: 1000 }, (_, n) => `  - { id: k${n}, secret: sk-${n}, limit: {} }`);
     assert.equal(problemsOf(MINIMAL.replace('  - { id: a, secret: sk-a }', keys.join('\n'))).length, 1000);
   });
 });
 
-describe('what ties sections together', () => {
+describe('rules across sections', () => {
   const rules: [name: string, text: string, path: string, message: RegExp][] = [
     [
-      'a route to no provider',
+      'a route to an unknown provider',
       MINIMAL.replace('provider: up', 'provider: down'),
       'models.m.routes[0].provider',
       /`down`; up is/,
     ],
-    ["a key's model", `${MINIMAL}    \n  - { id: b, secret: sk-b, models: [nope] }\n`, 'keys[1].models[0]', /`nope`/],
     [
-      "a key's routes",
+      'an unknown model of a key',
+      `${MINIMAL}    \n  - { id: b, secret: sk-b, models: [nope] }\n`,
+      'keys[1].models[0]',
+      /`nope`/,
+    ],
+    [
+      'a route of a key to an unknown provider',
       `${MINIMAL}  - { id: b, secret: sk-b, routes: { m: [ { provider: z, model: x } ] } }\n`,
       'keys[1].routes.m[0].provider',
       /`z`/,
     ],
     [
-      "a key's routed model",
+      'routes of a key for an unknown model',
       `${MINIMAL}  - { id: b, secret: sk-b, routes: { q: [ { provider: up, model: x } ] } }\n`,
       'keys[1].routes.q',
       /`q`/,
     ],
     [
-      "a key's own credentials",
+      "a key's credential for an unknown provider",
       `${MINIMAL}  - { id: b, secret: sk-b, provider_keys: { z: kk } }\n`,
       'keys[1].provider_keys.z',
       /`z`/,
@@ -534,13 +554,13 @@ describe('what ties sections together', () => {
       /keys\[0\]\.provider_keys\.up would not replace: add `api_key_header: Api-Key`/,
     ],
     [
-      'one that a source gives',
+      "a header from a secret source that a key's own credential would not replace",
       ownKey('headers: { X-Team: { file: /run/secrets/team } }'),
       'providers.up.headers.X-Team',
       /keys\[0\]\.provider_keys\.up would not replace/,
     ],
     [
-      'one under a name of its own',
+      "a credential in a custom header that a key's own would not replace",
       ownKey('headers: { x-tenant: Bearer abc }'),
       'providers.up.headers.x-tenant',
       /api_key_header: x-tenant/,
@@ -552,7 +572,7 @@ describe('what ties sections together', () => {
       /beside keys\[0\]\.provider_keys\.up/,
     ],
     [
-      "a credential in an address that a key's own would not replace",
+      "a credential in a URL that a key's own would not replace",
       MINIMAL.replace('9/v1', '9/v1?key=abc').replace('secret: sk-a', 'secret: sk-a, provider_keys: { up: sk-own }'),
       'providers.up.base_url',
       /move it to api_key/,
@@ -560,7 +580,7 @@ describe('what ties sections together', () => {
     ['a repeated key id', `${MINIMAL}  - { id: a, secret: sk-b }\n`, 'keys[1].id', /keys\[0\]/],
     ['a repeated secret', `${MINIMAL}  - { id: b, secret: sk-a }\n`, 'keys[1].secret', /keys\[0\]/],
     [
-      'a repeated secret as its hash',
+      'a repeated secret given as a hash',
       `${MINIMAL}  - { id: b, secret_sha256: 9b4ed4c2f5b8dd4a4dd8b7e4d5e5ed5c1d3d4a3e62fb7bf4d8d8fda30e1f84e6 }\n  - { id: c, secret_sha256: 9B4ED4C2F5B8DD4A4DD8B7E4D5E5ED5C1D3D4A3E62FB7BF4D8D8FDA30E1F84E6 }\n`,
       'keys[2].secret_sha256',
       /keys\[1\]/,
@@ -572,7 +592,7 @@ describe('what ties sections together', () => {
       /web_search/,
     ],
     [
-      'a reader to no provider',
+      'a reader route to an unknown provider',
       MINIMAL.replace(
         'kind: proxy,',
         'kind: research, research: { tools: [], reader: [ { provider: z, model: x } ] },',
@@ -581,19 +601,19 @@ describe('what ties sections together', () => {
       /`z`/,
     ],
     [
-      'a rule of failover that is no status',
+      'a failover rule that is not an error status',
       MINIMAL.replace('kind: proxy,', 'kind: proxy, failover_on: [429, 200],'),
       'models.m.failover_on[1]',
       /at least 400/,
     ],
     [
-      'a rule of failover that contradicts itself',
+      'contradicting failover rules',
       MINIMAL.replace('kind: proxy,', 'kind: proxy, failover_on: [busy, 429], failover_off: [500, busy],'),
       'models.m.failover_off[1]',
       /failover_on/,
     ],
     [
-      'an answer as long as the context',
+      'max_completion_tokens as large as the context',
       MINIMAL.replace(
         'kind: proxy,',
         'kind: research, research: { tools: [] }, context_length: 100, max_completion_tokens: 100,',
@@ -608,7 +628,7 @@ describe('what ties sections together', () => {
       /searxng/,
     ],
     [
-      'embeddings of no provider',
+      'embeddings from an unknown provider',
       `${MINIMAL}tools: { web_search: { embeddings: { routes: [ { provider: z, model: x } ] } } }\n`,
       'tools.web_search.embeddings.routes[0].provider',
       /`z`/,
@@ -631,7 +651,12 @@ describe('what ties sections together', () => {
       'tools.mcp_servers[1].name',
       /mcp_servers\[0\]/,
     ],
-    ['two ports that are one', `${MINIMAL}server: { port: 80, admin_port: 80 }\n`, 'server.admin_port', /differ/],
+    [
+      'the same port for server and admin',
+      `${MINIMAL}server: { port: 80, admin_port: 80 }\n`,
+      'server.admin_port',
+      /differ/,
+    ],
     [
       'the default key on a public address',
       `${MINIMAL.replace('sk-a', 'sk-local')}server: { host: 0.0.0.0 }\n`,
@@ -640,10 +665,10 @@ describe('what ties sections together', () => {
     ],
   ];
   for (const [name, text, path, message] of rules) {
-    it(`refuses ${name}`, () => assert.match(problemAt(path, text).message, message));
+    it(`refuse ${name}`, () => assert.match(problemAt(path, text).message, message));
   }
 
-  it("accepts headers beside a key's own credential that hold none, or one for somebody else on the way", () => {
+  it("accept headers without credentials, or with one for an intermediary, beside a key's own credential", () => {
     for (const fields of [
       'headers: { X-Team: research }',
       'api_key_header: API-Key, headers: { api-key: sk-operator }',
@@ -654,7 +679,7 @@ describe('what ties sections together', () => {
     assert.deepEqual(problemsOf(MINIMAL.replace('9/v1" }', '9/v1", headers: { api-key: sk-operator } }')), []);
   });
 
-  it('is checked in the valid sections although another one is broken', () => {
+  it('are checked in valid sections even if another is broken', () => {
     const text = `${MINIMAL.replace('provider: up', 'provider: down')}server: { port: x }\n`;
     assert.deepEqual(
       problemsOf(text).map(({ path }) => path),
@@ -662,7 +687,7 @@ describe('what ties sections together', () => {
     );
   });
 
-  it('accepts the default key on every loopback address', () => {
+  it('accept the default key on every loopback address', () => {
     for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1']) {
       assert.deepEqual(problemsOf(`${MINIMAL.replace('sk-a', 'sk-local')}server: { host: "${host}" }\n`), []);
     }

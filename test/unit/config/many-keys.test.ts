@@ -5,10 +5,10 @@ import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 import { Random } from '../../support/random.ts';
 
 const REST = 'server: { port: 0 }\n# told once\nmodels:\n  m: { kind: proxy }\n';
-/** Fills a file up to the size from which its keys are read by their form. */
+/** Fills a file up to the size from which its keys are parsed by form. */
 const PADDING = Array.from({ length: 40 }, (_, n) => ({ id: `pad-${n}`, secret: `sk-${n}-${'x'.repeat(1800)}` }));
 
-/** Values that YAML reads in its own way, or that end where they seem not to. */
+/** Values that YAML interprets, or whose end is not where it seems. */
 const VALUES = [
   'plain',
   'with space',
@@ -64,8 +64,8 @@ function randomKey(random: Random, n: number): object {
   return { id: `key-${n}`, ...Object.fromEntries(fields.filter(() => random.chance(0.5))) };
 }
 
-describe('a configuration of many keys', () => {
-  it('is read as its parser reads it, whatever the keys hold and however they are written', () => {
+describe('a configuration with many keys', () => {
+  it('is parsed to the same value as by the YAML parser, whatever the keys hold and however they are written', () => {
     const random = new Random(7);
     for (let n = 0; n < 20; n += 1) {
       const options = random.pick([
@@ -84,7 +84,7 @@ describe('a configuration of many keys', () => {
     }
   });
 
-  it('asks the parser once for a form, and for what is no plain text each time', () => {
+  it('calls the YAML parser once per form of key, and for each key that is not plain', () => {
     const asked: string[] = [];
     const listed = stringify({ keys: [...PADDING, { id: 'one', secret: '$ONE' }, { id: 'two', note: "it's" }] });
     const text = `${listed}${REST}`;
@@ -98,20 +98,20 @@ describe('a configuration of many keys', () => {
   });
 
   const broken: Record<string, (text: string) => string> = {
-    'a value that ends nowhere': (text) => text.replace('id: pad-7\n', 'id: "pad-7\n'),
-    'a brace too many': (text) => text.replace('id: pad-7\n', 'id: pad-7 }\n    limits: { a: b\n'),
-    'a field twice': (text) => text.replace('id: pad-7\n', 'id: pad-7\n    id: pad-7\n'),
-    'a second list': (text) => `${text}keys:\n  - id: more\n`,
-    'an alias': (text) => text.replace('id: pad-7\n', 'id: *other\n'),
-    'a variable that is not set': (text) => text.replace('id: pad-7\n', `id: "\${NOT_SET}"\n`),
+    'an unterminated value': (text) => text.replace('id: pad-7\n', 'id: "pad-7\n'),
+    'an extra brace': (text) => text.replace('id: pad-7\n', 'id: pad-7 }\n    limits: { a: b\n'),
+    'a duplicate field': (text) => text.replace('id: pad-7\n', 'id: pad-7\n    id: pad-7\n'),
+    'a second list of keys': (text) => `${text}keys:\n  - id: more\n`,
+    'an unknown alias': (text) => text.replace('id: pad-7\n', 'id: *other\n'),
+    'an unset variable': (text) => text.replace('id: pad-7\n', `id: "\${NOT_SET}"\n`),
   };
   for (const [what, spoil] of Object.entries(broken)) {
-    it(`has its problem told: ${what}`, () => {
+    it(`reports ${what}`, () => {
       assert.notDeepEqual(readYaml(spoil(`${REST}${stringify({ keys: PADDING })}`), {}).problems, []);
     });
   }
 
-  it('is located as any', () => {
+  it('locates a key by its line', () => {
     const text = `${REST}${stringify({ keys: PADDING })}`;
     const { locate } = readYaml(text, {});
     assert.equal(locate(['keys', 7, 'id']).line, text.slice(0, text.indexOf('id: pad-7\n')).split('\n').length);

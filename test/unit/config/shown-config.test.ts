@@ -5,12 +5,12 @@ import { secretsIn } from '../../../src/config/secrets.ts';
 
 const canary = (place: string) => `canary-${place}-0123456789-0123456789-0123456789`;
 
-describe('the configuration that operators are shown', () => {
+describe('maskedConfig', () => {
   const config = configSchema.parse({
     server: { port: 0 },
     store: { url: 'redis://user:canary-store@redis.example:6379/2', encryption_keys: [canary('sealing')] },
     providers: {
-      // Named as settings are whose texts are shown.
+      // Named like settings whose texts are shown.
       kind: {
         base_url: 'https://api.example/v1?key=canary-query',
         api_key: canary('api'),
@@ -42,16 +42,16 @@ describe('the configuration that operators are shown', () => {
   const shown = maskedConfig(config);
   const text = JSON.stringify(shown);
 
-  it('holds no secret, whatever it is called and wherever it stands', () => {
+  it('shows no secret, in whichever field, and secretsIn finds them', () => {
     assert.doesNotMatch(text, /canary|(?:ab){32}/);
     const secrets = [...secretsIn(config)];
     for (const secret of secrets) assert.ok(!text.includes(secret), secret);
-    // The log hides them, too.
+    // The log redacts them, too.
     for (const place of ['sealing', 'api', 'key', 'own', 'mcp', 'env', 'otel'])
       assert.ok(secrets.includes(canary(place)), place);
   });
 
-  it('shows numbers, choices, names and where addresses lead', () => {
+  it('shows numbers, choices, names and the hosts of URLs', () => {
     const { models, providers, keys, store } = JSON.parse(text);
     assert.deepEqual(models.deep.routes, [{ provider: 'kind', model: 'm', price: { input: 1, output: 2 } }]);
     assert.equal(providers.kind.base_url, 'https://api.example/…');

@@ -21,7 +21,7 @@ keys: [ { id: a, secret: sk-a } ]
 ${options.broken ?? ''}
 `;
 
-describe('watching the configuration file', function () {
+describe('watchConfig', function () {
   // Many keys are read.
   this.timeout(patience(30));
   let folder: string;
@@ -51,21 +51,21 @@ describe('watching the configuration file', function () {
     return outcome;
   }
 
-  it('takes over a file that was written in place', async () => {
+  it('loads a file that was written in place', async () => {
     const outcome = await outcomeOf(() => writeFile(file, text({ model: 'two' })));
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual([Object.keys(outcome.config.models), outcome.needsRestart], [['two'], []]);
     assert.ok(outcome.changed.includes('models.two'), outcome.changed.join());
   });
 
-  it('takes over a file that was replaced, as editors do', async () => {
+  it('loads a file that was replaced, as editors do', async () => {
     await writeFile(join(folder, 'new'), text({ model: 'three' }));
     const outcome = await outcomeOf(() => rename(join(folder, 'new'), file));
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual(Object.keys(outcome.config.models), ['three']);
   });
 
-  it('takes over a file while another one in its folder is written all the time', async () => {
+  it('loads a file while another one in its folder is written all the time', async () => {
     let writing = true;
     const noise = (async () => {
       for (let n = 0; writing; n++) {
@@ -87,12 +87,12 @@ describe('watching the configuration file', function () {
     assert.ok(outcome.result === 'reloaded');
   });
 
-  it('answers a SIGHUP also where nothing changed', async () => {
+  it('answers a SIGHUP even if nothing changed', async () => {
     const outcome = await outcomeOf(() => process.kill(process.pid, 'SIGHUP'));
     assert.equal(outcome.result, 'unchanged');
   });
 
-  it('refuses an invalid file, says why, and takes over the next valid one', async () => {
+  it('rejects an invalid file, says why, and loads the next valid one', async () => {
     const refused = await outcomeOf(() => writeFile(file, text({ broken: 'nonsense: 1' })));
     assert.ok(refused.result === 'invalid');
     assert.match(refused.error.message, /gateway\.yaml:6:1 nonsense: is not a known key/);
@@ -100,7 +100,7 @@ describe('watching the configuration file', function () {
     assert.equal(mended.result, 'reloaded');
   });
 
-  it('keeps what only a restart can change and names it', async () => {
+  it('keeps what only a restart can change, and names it', async () => {
     const outcome = await outcomeOf(() => writeFile(file, text({ port: 9090, model: 'six' })));
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual(outcome.needsRestart, ['server.port']);
@@ -108,7 +108,7 @@ describe('watching the configuration file', function () {
     assert.deepEqual(Object.keys(outcome.config.models), ['six']);
   });
 
-  it('takes over every section that can change, also where nothing else did', async () => {
+  it('reloads every section that can change, even if nothing else did', async () => {
     const sections = [
       'mcp: { enabled: true }',
       'webhooks: { allow_hosts: [a.internal] }',
@@ -127,12 +127,12 @@ describe('watching the configuration file', function () {
     assert.ok(fixed.result === 'reloaded' && fixed.needsRestart.includes('files.max_bytes'), JSON.stringify(fixed));
   });
 
-  it('does nothing where nothing changed', async () => {
+  it('does nothing if nothing changed', async () => {
     assert.deepEqual(await watcher.reload(), { result: 'unchanged' });
   });
 });
 
-describe('a configuration of many keys', function () {
+describe('a configuration with many keys', function () {
   // Many keys are read.
   this.timeout(patience(30));
   const COUNT = 3000;
@@ -161,7 +161,7 @@ describe('a configuration of many keys', function () {
     return { watcher: watchConfig({ loaded, load, onOutcome: () => {} }) };
   };
 
-  it('is read beside the event loop, in many turns of it, and is the same', async () => {
+  it('is reloaded over many turns of the event loop, with the same result', async () => {
     await write();
     const { watcher } = await watched();
     using _ = watcher;
@@ -186,7 +186,7 @@ describe('a configuration of many keys', function () {
     assert.ok(turns >= COUNT / 200, `${turns} turns of the event loop`);
   });
 
-  it('is refused with what is wrong and where, as a small one', async () => {
+  it('is refused with the same message, parsed in a thread or not', async () => {
     await write({ [COUNT - 1]: 'sk-of-0-many' });
     const aside = await loadConfig({ ...load, parse: parseInThread }).catch((thrown: unknown) => thrown);
     const here = await loadConfig(load).catch((thrown: unknown) => thrown);
@@ -195,7 +195,7 @@ describe('a configuration of many keys', function () {
     assert.equal(aside.message, here.message);
   });
 
-  it('tells the first of many changed keys, and how many more', async () => {
+  it('lists the first 100 changed keys and how many more there are', async () => {
     await write();
     const { watcher } = await watched();
     using _ = watcher;

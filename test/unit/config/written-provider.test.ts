@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { maskedProvider } from '../../../src/config/provider-section.ts';
 
-describe('a provider that is shown', () => {
-  it('keeps references to variables and files, and has references in the place of everything else that is secret', () => {
+describe('maskedProvider', () => {
+  it('keeps references to variables and files, and replaces all other secrets with references', () => {
     const kept = {
       api_key: `\${file:/run/secrets/a}`,
       headers: { authorization: `Bearer \${TOKEN}`, 'x-plain': 'plain', 'x-team': { file: '/run/secrets/team' } },

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { isObject } from '../../../src/base/json.ts';
 import { syntheticRun } from '../../support/synthetic-run.ts';
 
-/** The console's modules are plain JavaScript for browsers; these need nothing of one. */
+/** The console's modules are plain JavaScript for browsers; these need no browser. */
 const load = (name: string) => import(fileURLToPath(new URL(`../../../src/console/page/run/${name}`, import.meta.url)));
 const { RunState } = await load('fold.js');
 const { findPassage } = await load('sources.js');
@@ -17,14 +17,14 @@ const call = (name: string, args: object, result: object, status = 'completed') 
   status,
 });
 
-/** The state after these events; with `from` as if a part of them had been folded before. */
+/** The state after these events, beginning with `state`. */
 function fold(events: readonly object[], state = new RunState()) {
   for (const [index, event] of events.entries())
     state.apply({ ...event, sequence_number: state.last + 1 || index + 1 });
   return state;
 }
 
-describe('the state of a run that the console shows', () => {
+describe("the console's RunState", () => {
   const items = [
     {
       id: 'rs_0',
@@ -79,7 +79,7 @@ describe('the state of a run that the console shows', () => {
   ];
   const events = syntheticRun({ id: 'resp_1', answer: 'Old [1] [2]', items, annotations });
 
-  it('knows what was read, what was only listed, what could not be read and what was never seen', () => {
+  it('tells apart sources that were read, only listed, unreadable and never seen', () => {
     const { sources, status, turns, calls, ended } = fold(events);
     const shown = [...sources.values()].map(({ url, state, cited, number }) => [url, state, cited === true, number]);
     assert.deepEqual(shown, [
@@ -91,7 +91,7 @@ describe('the state of a run that the console shows', () => {
     assert.deepEqual([status, turns, calls, ended], ['completed', 1, 3, true]);
   });
 
-  it('a source that could not be read has the title that it is cited with', () => {
+  it('titles an unreadable source as its citation does', () => {
     const cited = [{ ...annotations[1], url: 'https://c.example/', title: 'A title' }];
     const failed = call(
       'fetch_url_content',
@@ -106,13 +106,13 @@ describe('the state of a run that the console shows', () => {
     assert.deepEqual([title, state, verified], ['A title', 'unreadable', false]);
   });
 
-  it('logs without `index` number their citations by the source', () => {
+  it('numbers citations by source_id in logs without `index`', () => {
     const old = annotations.map(({ index: _, ...annotation }) => annotation);
     const { sources } = fold(syntheticRun({ id: 'resp_1', answer: 'Old [1]', items, annotations: old.slice(0, 1) }));
     assert.equal(sources.get('https://a.example/').number, 1);
   });
 
-  it('deltas add up, and the whole item that follows changes nothing', () => {
+  it('adds up deltas, and keeps their text when the whole item follows', () => {
     const part = { output_index: 0, item_id: 'rs_0', content_index: 0 };
     const streamed = [
       events[0] ?? {},
@@ -131,7 +131,7 @@ describe('the state of a run that the console shows', () => {
     assert.deepEqual([state.items[0].text, state.items[0].done, state.written], ['First I search.', true, 15]);
   });
 
-  it('a log of any length in two parts is the log at once', () => {
+  it('is the same whether a log is applied in one part or two', () => {
     const whole = fold(events);
     for (let cut = 0; cut <= events.length; cut += 1) {
       const state = fold(events.slice(cut), fold(events.slice(0, cut)));
@@ -139,7 +139,7 @@ describe('the state of a run that the console shows', () => {
     }
   });
 
-  it('calls in the shape of OpenAI are the same calls', () => {
+  it("shows calls in OpenAI's format as the same calls", () => {
     const openai = [
       {
         id: 'ws_0',
@@ -188,7 +188,7 @@ describe('the state of a run that the console shows', () => {
     assert.equal(sources.get('https://a.example/').state, 'read');
   });
 
-  it('what nobody has thought of is shown and breaks nothing', () => {
+  it('shows items of unexpected shapes without failing', () => {
     const odd = [null, 1, 'text', [], {}].map((value) => ({
       id: 'x',
       type: 'odd',
@@ -213,7 +213,7 @@ describe('the state of a run that the console shows', () => {
     assert.ok(ended);
   });
 
-  it('finds the passage that a sentence rests on, in any script', () => {
+  it('lets findPassage find the sentence that a claim rests on, in any script', () => {
     const source = {
       content:
         'Coffee is young.\n\nTea was drunk in China\nlong before that. It spread slowly.\n\n茶在中国已有数千年的历史。咖啡较晚。',

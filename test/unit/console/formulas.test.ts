@@ -25,7 +25,7 @@ interface Found {
   items?: Found[];
 }
 
-/** The formulas that a text has, those that stand alone as `[source]`. */
+/** The formulas in a text, displayed ones as `[source]`. */
 function formulasIn(text: string): string[] {
   const extensions = FORMULAS;
   const of = (tokens: readonly Found[]): string[] =>
@@ -35,8 +35,8 @@ function formulasIn(text: string): string[] {
   return of(JSON.parse(JSON.stringify(new Lexer({ gfm: true, extensions }).lex(text))));
 }
 
-describe('formulas of a report', () => {
-  it('are read as mathematics', () => {
+describe('formulas in a report', () => {
+  it('become MathML', () => {
     for (const [source, expected] of [
       ['E = mc^2', 'mi:E mo:= mi:m msup(mi:c mn:2)'],
       ['\\frac{a}{b}', 'mfrac(mrow(mi:a) mrow(mi:b))'],
@@ -58,7 +58,7 @@ describe('formulas of a report', () => {
     assert.equal(shape('\\int_0^1 x', true), 'msubsup(mo:∫ mn:0 mn:1) mi:x');
   });
 
-  it('that are not understood are left as they were written', () => {
+  it('are left as written if they cannot be parsed', () => {
     for (const source of [
       '\\href{javascript:x}{y}',
       '\\unknown',
@@ -101,7 +101,7 @@ describe('formulas of a report', () => {
     );
   });
 
-  it('are found where they stand, and money, brackets and code are none', () => {
+  it('are recognised in text; prices, escaped brackets and code are not', () => {
     for (const [text = '', ...expected] of [
       ['So $E = mc^2$ and \\(a_1\\).', 'E = mc^2', 'a_1'],
       ['Text\n$$\nx^2\n$$\nmore', '[x^2]'],

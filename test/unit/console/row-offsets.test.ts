@@ -13,8 +13,8 @@ interface Row {
 const rowsOf = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ key: `${index}`, kind: index % 3 ? 'a' : 'b' }));
 
-describe('where the rows of a long list begin', () => {
-  it('whatever came and was measured in whatever order: each row begins where the one before it ends', () => {
+describe('RowOffsets', () => {
+  it('starts each row where the one before ends, whatever is added and measured in any order', () => {
     const step = fc.oneof(
       fc.record({ rows: fc.integer({ min: 0, max: 40 }) }),
       fc.record({ measure: fc.nat(40), height: fc.integer({ min: 1, max: 300 }) }),
@@ -44,7 +44,7 @@ describe('where the rows of a long list begin', () => {
     );
   });
 
-  it('new rows cost what they cost: those before are not looked at again', () => {
+  it('does not look at earlier rows again when rows are added', () => {
     const offsets = new RowOffsets(30);
     let looked = 0;
     const rowAt = (index: number): Row => {
@@ -56,7 +56,7 @@ describe('where the rows of a long list begin', () => {
     assert.deepEqual(offsets.between(150_000, 150_100), [5000, 5004]);
   });
 
-  it('a row is taken to be as high as the last of its kind, and says when others move', () => {
+  it("assumes the last height of a row's kind, and says when other rows move", () => {
     const offsets = new RowOffsets(30);
     const rows = rowsOf(10);
     offsets.update(2, (index: number) => rows[index]);

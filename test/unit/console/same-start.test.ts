@@ -38,8 +38,8 @@ const PIECES = [
   'x^2 $y$\n',
 ];
 
-describe('Markdown that grows at its end', () => {
-  it('read piece by piece, is what it is when read at once', () => {
+describe('sameStart', () => {
+  it('lets growing Markdown be read piece by piece with the same result as at once', () => {
     const pieces = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 24 });
     fc.assert(
       fc.property(pieces, (parts) => {
@@ -56,7 +56,7 @@ describe('Markdown that grows at its end', () => {
     );
   });
 
-  it('reads the end of a long text alone', () => {
+  it('leaves only the end of a long text to be read again', () => {
     const text = 'A paragraph of the report.\n\n'.repeat(500);
     const { length } = sameStart(lex(text), `${text}And more.`);
     assert.ok(length > text.length - 100);

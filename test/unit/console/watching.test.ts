@@ -44,8 +44,8 @@ function stateOf(items: object[]) {
   return state;
 }
 
-describe('what the console shows of a run’s times', () => {
-  it('an event has the time of the first batch that it can have come with', () => {
+describe("the console's timeline of a run", () => {
+  it('gives an event the time of the first batch that can contain it', () => {
     const times = fc.uniqueArray(fc.nat(1000), { minLength: 1 }).map((found) => found.toSorted((a, b) => a - b));
     fc.assert(
       fc.property(times, fc.nat(1100), (numbers, number) => {
@@ -57,8 +57,8 @@ describe('what the console shows of a run’s times', () => {
     assert.equal(clockOf(null), null);
   });
 
-  it('turns and calls stand in the order in which they began, with what a turn waited for', () => {
-    // The thought is events 2 and 3, the calls 4 to 7.
+  it('lists turns and calls in the order they began, with the time a turn waited', () => {
+    // Events 2 and 3 are the thought, 4 to 7 the calls.
     const { items } = stateOf([thought, call(1), call(2)]);
     const times = [
       [2, 700],
@@ -79,7 +79,7 @@ describe('what the console shows of a run’s times', () => {
     assert.deepEqual(sharesOf(rows), { waiting: 600, thinking: 300, tools: 2800 });
   });
 
-  it('what goes on ends now, and lanes do not wait for each other', () => {
+  it('ends unfinished calls now, and keeps the waiting times of lanes apart', () => {
     const { items } = stateOf([call(1, { lane: 2 }), call(2, { lane: 1 })]);
     const timeline = {
       times: [
@@ -101,7 +101,7 @@ describe('what the console shows of a run’s times', () => {
     assert.equal(rowsOf({ items, timeline: { times: [], turns: [] }, now: 0 }), undefined);
   });
 
-  it('a replay has the pace that the run had, and a made-up one where no times are known', () => {
+  it('replays at the pace of the run, or at a made-up one if no times are known', () => {
     mock.timers.enable({ apis: ['setInterval'] });
     const steady = mock.method(performance, 'now', () => 0);
     try {
@@ -145,7 +145,7 @@ describe('what the console shows of a run’s times', () => {
     }
   });
 
-  it('a plan is what its model wrote last, whatever it wrote', () => {
+  it('takes the plan from the last update_plan call, whatever it contains', () => {
     const plan = (items: unknown) => call(1, { name: 'update_plan', arguments: JSON.stringify({ items }) });
     const state = stateOf([
       plan(['One', 'Two']),
@@ -161,7 +161,7 @@ describe('what the console shows of a run’s times', () => {
     assert.deepEqual([long.length, long[0].text.length, long[0].status], [40, 400, 'open']);
   });
 
-  it('lanes are counted where items name them, and nonsense names none', () => {
+  it('counts lanes that items name, and ignores invalid ones', () => {
     const of = (lane: unknown) => stateOf([call(1, { lane })]);
     assert.deepEqual(
       [1, 3, 0, -1, 1e9, 'x', null, undefined].map((lane) => of(lane).lanes),

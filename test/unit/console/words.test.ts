@@ -5,8 +5,8 @@ import fc from 'fast-check';
 const WORDS = fileURLToPath(new URL('../../../src/console/page/words.js', import.meta.url));
 const { directionOf, unmarked, wordEnd, wordStart } = await import(WORDS);
 
-describe('words of the console', () => {
-  it('a passage begins and ends with whole words, and with whole letters where there are no blanks', () => {
+describe('text helpers of the console', () => {
+  it('cut passages at whole words, and never inside a character', () => {
     const text = 'The median heat pump was replaced after 17 years.';
     assert.equal(text.slice(wordStart(text, 6)), 'heat pump was replaced after 17 years.');
     assert.equal(text.slice(wordStart(text, 4)), 'median heat pump was replaced after 17 years.');
@@ -22,12 +22,12 @@ describe('words of the console', () => {
     );
   });
 
-  it('Markdown in a line is read without its marks', () => {
+  it('strip the marks of Markdown', () => {
     assert.equal(unmarked('## Plan\n1. **Find** `x` in [a page](https://a.example)'), 'Plan\nFind x in a page');
     assert.equal(unmarked('3 * 4 is snake_case and *so*'), '3 * 4 is snake_case and so');
   });
 
-  it('a text goes where most of its letters go', () => {
+  it('give a text the direction of most of its letters', () => {
     assert.equal(directionOf('| API | النوع والسنوات | التكلفة |'), 'rtl');
     assert.equal(directionOf('| a model | العربية |'), 'rtl');
     assert.equal(directionOf('the word العربية in English'), 'ltr');

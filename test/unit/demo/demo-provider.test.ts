@@ -28,7 +28,7 @@ describe('the demo provider', () => {
     );
   });
 
-  it('streams the same message that it gives whole, and reports usage where asked', async () => {
+  it('streams the same message as it returns whole, with the same usage if asked', async () => {
     const whole = await client.chat.completions.create({ model: 'demo', messages: [question] });
     const stream = client.chat.completions.stream({
       model: 'demo',
@@ -64,7 +64,7 @@ describe('the demo provider', () => {
     assert.equal(finish, 'tool_calls');
   });
 
-  it('stops at max_tokens and says length, with what comes before unchanged', async () => {
+  it('stops at max_tokens with finish_reason length, and leaves the text before unchanged', async () => {
     const whole = await client.chat.completions.create({ model: 'demo', messages: [question] });
     for (const limit of [{ max_tokens: 5 }, { max_completion_tokens: 5 }]) {
       const cut = await client.chat.completions.create({ model: 'demo', messages: [question], ...limit });
@@ -75,14 +75,14 @@ describe('the demo provider', () => {
     }
   });
 
-  it("refuses what it cannot read in OpenAI's shape", async () => {
+  it("refuses requests that do not match OpenAI's API", async () => {
     const broken = await fetch(`${provider.url}/chat/completions`, { method: 'POST', body: '{' });
     assert.equal(broken.status, 400);
     await assert.rejects(client.chat.completions.create({ model: 'demo', messages: [] }), OpenAI.BadRequestError);
     await assert.rejects(client.embeddings.create({ model: 'demo', input: 'x' }), OpenAI.NotFoundError);
   });
 
-  it('answers a megabyte of documents within the patience of a client', async () => {
+  it('answers from a megabyte of documents before a client times out', async () => {
     const content = JSON.stringify({
       url: 'u',
       title: 't',
@@ -103,7 +103,7 @@ describe('the demo provider', () => {
 });
 
 describe('the paced demo provider', () => {
-  it('stops writing when its client leaves, and closes with requests open', async () => {
+  it('closes while a request is streaming', async () => {
     const provider = await startDemoProvider({ paceMs: 1000 });
     const client = httpRequest(`${provider.url}/chat/completions`, { method: 'POST' });
     client.end(JSON.stringify({ model: 'demo', messages: [question], stream: true }));

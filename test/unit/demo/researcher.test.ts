@@ -32,7 +32,7 @@ function turn(request: object): DemoTurn {
   return takeTurn(demoRequest.parse({ model: 'demo', ...request }));
 }
 
-/** The tool result of a call, numbered like a run's, in the fence of the research loop. */
+/** The tool result of a call, with source ids as in a run, in the fence of the research loop. */
 function resultOf(call: { name: string; arguments: string }, search: (query: string) => string[]): string {
   const args = parseJson(call.arguments);
   assert.ok(isObject(args));
@@ -77,14 +77,14 @@ const QUESTION = 'How is a dropped stream resumed?';
 const inStreams = () => ['corpus:///streams.md', 'corpus:///keys.md'];
 
 describe('the demo model in research', () => {
-  it('searches for key words, reads the best hits in parallel, and stops', () => {
+  it('searches for keywords, reads the best hits in parallel, and stops', () => {
     const { rounds, messages } = playResearch(QUESTION, inStreams);
     assert.deepEqual(rounds.map(nameOf), [['web_search'], ['fetch_url_content', 'fetch_url_content']]);
     assert.deepEqual(JSON.parse(String(rounds[0]?.[0]?.arguments)), { queries: ['dropped stream resumed'] });
     assert.equal(messages.at(-1)?.content, 'I am ready to answer.');
   });
 
-  it('searches once more, with other words, where little was found', () => {
+  it('searches once more, with other words, if little was found', () => {
     const { rounds } = playResearch(QUESTION, () => []);
     assert.deepEqual(rounds.map(nameOf), [['web_search'], ['web_search']]);
     assert.notEqual(rounds[0]?.[0]?.arguments, rounds[1]?.[0]?.arguments);
@@ -102,7 +102,7 @@ describe('the demo model in research', () => {
     assert.match(String(rounds[3]?.[0]?.arguments), /streams\.md/);
   });
 
-  it('fetches an address that the question names', () => {
+  it('fetches a URL that the question names', () => {
     const { rounds } = playResearch('What does corpus:///keys.md say about users?', () => []);
     assert.deepEqual(nameOf(rounds[0] ?? []), ['web_search', 'fetch_url_content']);
   });
@@ -114,7 +114,7 @@ describe('the demo model in research', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it('makes one call a turn where parallel calls are off', () => {
+  it('makes one call a turn if parallel calls are off', () => {
     const { messages } = playResearch(QUESTION, inStreams);
     const searched = messages.slice(0, 4);
     const one = turn({ messages: searched, tools: TOOLS, parallel_tool_calls: false });
@@ -123,7 +123,7 @@ describe('the demo model in research', () => {
 });
 
 describe("the demo model's answer", () => {
-  it('quotes the best sentences with the numbers of their sources and says what it is', () => {
+  it('quotes the best sentences with their source numbers, and says that it is a demo', () => {
     const { messages } = playResearch(QUESTION, inStreams);
     const { text, calls } = turn({ messages: [...messages, ask] });
     assert.deepEqual(calls, []);
@@ -132,12 +132,12 @@ describe("the demo model's answer", () => {
     for (const [, number] of text.matchAll(/\[(\d+)\]/g)) assert.ok(['1', '2'].includes(String(number)));
   });
 
-  it('is the same when it is written again', () => {
+  it('is the same when written again', () => {
     const { messages } = playResearch(QUESTION, inStreams);
     assert.equal(turn({ messages: [...messages, ask] }).text, turn({ messages: [...messages, ask] }).text);
   });
 
-  it('is continued exactly where it was cut, at any place, in both forms of the request', () => {
+  it('continues exactly where it was cut, at any place, in both forms of the request', () => {
     const { messages } = playResearch(QUESTION, inStreams);
     const { text } = turn({ messages: [...messages, ask] });
     const goOn = { role: 'user', content: loadPrompts().continueAnswer() };
@@ -150,19 +150,19 @@ describe("the demo model's answer", () => {
     }
   });
 
-  it('goes on with what is missing where the documents were shortened since it was cut', () => {
+  it('continues with what is missing if the documents were shortened since', () => {
     const { messages } = playResearch(QUESTION, inStreams);
     const soFar = { role: 'assistant', content: 'Something else was written before.\n' };
     const rest = turn({ messages: [...messages, ask, soFar] }).text;
     assert.match(rest, /dropped stream is resumed/);
   });
 
-  it('says so where nothing was found', () => {
+  it('says so if nothing was found', () => {
     const { messages } = playResearch(QUESTION, () => []);
     assert.match(turn({ messages: [...messages, ask] }).text, /found nothing/);
   });
 
-  it('is written in a Chinese question from Chinese documents', () => {
+  it('quotes Chinese documents for a Chinese question', () => {
     const { messages, rounds } = playResearch('断开的连接怎么继续？', () => ['corpus:///zh.md']);
     assert.match(String(rounds[0]?.[0]?.arguments), /连接/);
     assert.match(turn({ messages: [...messages, ask] }).text, /断开的连接可以从最后一个事件继续。 \[3\]/);
@@ -177,7 +177,7 @@ describe("the demo model's answer", () => {
     assert.match(String(first.calls[0]?.arguments), /dropped stream resumed/);
   });
 
-  it('takes no notice of notes that follow tool results', () => {
+  it('ignores notes that follow tool results', () => {
     const { messages } = playResearch(QUESTION, inStreams);
     const noted = [...messages.slice(0, -1), { role: 'user', content: 'You repeat yourself about penguins.' }];
     assert.match(turn({ messages: noted }).text, /dropped stream is resumed/);
@@ -187,7 +187,7 @@ describe("the demo model's answer", () => {
 describe('the demo model in plain chat', () => {
   const question = [{ role: 'user', content: 'Tell me about penguins' }];
 
-  it('says that it is no language model, also to parts and to nothing', () => {
+  it('says that it is no language model, also for content parts and without a question', () => {
     assert.match(turn({ messages: question }).text, /demo model.*penguins/);
     assert.match(
       turn({ messages: [{ role: 'user', content: [{ type: 'text', text: 'penguins' }] }] }).text,
@@ -196,7 +196,7 @@ describe('the demo model in plain chat', () => {
     assert.match(turn({ messages: [{ role: 'system', content: 'x' }] }).text, /demo model/);
   });
 
-  it('offers no calls for tools that it does not know, unless it must call one', () => {
+  it('calls no unknown tools unless tool_choice forces it', () => {
     const parameters = {
       type: 'object',
       properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 1 }, unit: { enum: ['c', 'f'] } },
@@ -212,7 +212,7 @@ describe('the demo model in plain chat', () => {
     }
   });
 
-  it('gives a minimal object that fits a JSON schema', () => {
+  it('returns a minimal object that fits a JSON schema', () => {
     const schema = {
       type: 'object',
       properties: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fileTypeOf } from '../../../src/files/file-type.ts';
 
 describe('the media type of a file', () => {
-  it('is that of its name where its sender did not tell what it is', () => {
+  it('comes from the name of a text file unless the sender declared a specific type', () => {
     const types: [name: string, sent: string, type: string][] = [
       ['README.md', 'application/octet-stream', 'text/markdown'],
       ['tides.CSV', 'application/vnd.ms-excel', 'text/csv'],

@@ -37,8 +37,8 @@ async function setUp() {
   return { server, files, clock, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-describe('files of users', () => {
-  it('are there until their bytes are gone, and can be removed again', async () => {
+describe('uploaded files', () => {
+  it('stay until their bytes are deleted, and a failed removal can be repeated', async () => {
     await using world = await setUp();
     const file = await world.add();
     const id = publicFileId(file.id);
@@ -52,7 +52,7 @@ describe('files of users', () => {
     assert.equal(world.server.objects.size, 0);
   });
 
-  it('whose time is over are nowhere, though nobody has removed them yet', async () => {
+  it('are gone everywhere once they expire, even before they are removed', async () => {
     await using world = await setUp();
     const [short, long] = [await world.add(HOUR), await world.add()];
     const listed = async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { signedTarget, signRequest } from '../../../src/files/s3/sign-request.ts';
 
-/** The examples of Amazon's own description: "Authenticating Requests: Using the Authorization Header". */
-describe('a signature of S3', () => {
+/** The examples are Amazon's, from "Authenticating Requests: Using the Authorization Header". */
+describe('an S3 signature', () => {
   const credentials = {
     accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
     secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
@@ -23,14 +23,14 @@ describe('a signature of S3', () => {
     return [names, signature];
   };
 
-  it('is that of the published example of getting an object', () => {
+  it('matches the published example of GET Object', () => {
     assert.deepEqual(sign('GET', signedTarget('/test.txt'), { headers: { range: 'bytes=0-9' } }), [
       'host;range;x-amz-content-sha256;x-amz-date',
       'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     ]);
   });
 
-  it('is that of the published example of putting an object', () => {
+  it('matches the published example of PUT Object', () => {
     const headers = { date: 'Fri, 24 May 2013 00:00:00 GMT', 'x-amz-storage-class': 'REDUCED_REDUNDANCY' };
     assert.deepEqual(sign('PUT', signedTarget('/test$file.text'), { headers, body: 'Welcome to Amazon S3.' }), [
       'date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class',
@@ -38,7 +38,7 @@ describe('a signature of S3', () => {
     ]);
   });
 
-  it('is that of the published examples with a query', () => {
+  it('matches the published examples with a query', () => {
     const names = 'host;x-amz-content-sha256;x-amz-date';
     assert.deepEqual(sign('GET', signedTarget('/', { lifecycle: '' })), [
       names,
@@ -50,7 +50,7 @@ describe('a signature of S3', () => {
     ]);
   });
 
-  it('is over a path and a query in which all but unreserved characters are encoded', () => {
+  it('covers a path and a query in which only unreserved characters stay unencoded', () => {
     assert.equal(signedTarget("/b/a !'()*é~/x"), '/b/a%20%21%27%28%29%2A%C3%A9~/x');
     assert.equal(signedTarget('/b', { b: '+/=&', a: '' }), '/b?a=&b=%2B%2F%3D%26');
   });

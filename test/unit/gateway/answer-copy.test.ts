@@ -15,8 +15,8 @@ function open(options: { limit?: number; permits?: number } = {}) {
 
 const textOf = (copy: AnswerCopy) => Buffer.from(copy.answer?.body ?? '', 'base64').toString();
 
-describe('the copy of an answer', () => {
-  it('holds what went out, whatever becomes of the memory it came in', () => {
+describe('AnswerCopy', () => {
+  it('copies what was sent, so that its buffer can be reused', () => {
     const { copy } = open();
     copy.begin(200, HEAD);
     const bytes = Buffer.from('one ');
@@ -28,7 +28,7 @@ describe('the copy of an answer', () => {
     assert.deepEqual([copy.answer?.status, copy.answer?.headers, textOf(copy)], [200, HEAD, 'one two']);
   });
 
-  it('is none where the answer is too long, or another status', () => {
+  it('has no answer if it is too long or its status is not 200', () => {
     const { copy, memory } = open({ limit: 5 });
     copy.begin(200, HEAD);
     for (const piece of ['1234', '56', '7']) copy.push(piece);
@@ -41,7 +41,7 @@ describe('the copy of an answer', () => {
     assert.equal(other.answer, undefined);
   });
 
-  it('is none where there is no memory for it, and gives back what it held', () => {
+  it('has no answer if memory runs out, and releases memory when disposed', () => {
     const { copy, memory } = open({ permits: 5 });
     copy.begin(200, HEAD);
     copy.push('1234');

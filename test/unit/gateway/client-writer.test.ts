@@ -42,7 +42,7 @@ const timers = () => process.getActiveResourcesInfo().filter((name) => name === 
 describe('an answer to a slow client', () => {
   afterEach(() => mock.timers.reset());
 
-  it('is given up, and its source with it, where the client takes nothing for minutes', async () => {
+  it('is aborted, and its source resumed, if the client reads nothing for five minutes', async () => {
     await using answer = await answering();
     mock.timers.enable({ apis: ['setTimeout'] });
     answer.writer.sendHead(200, {});
@@ -58,7 +58,7 @@ describe('an answer to a slow client', () => {
     assert.equal(answer.source.resumed, 1, 'whoever waits for it finds that nobody reads');
   });
 
-  it('goes on when the client does, however long it takes from then on', async () => {
+  it('continues once the client reads again, and then has no time limit', async () => {
     await using answer = await answering();
     mock.timers.enable({ apis: ['setTimeout'] });
     answer.writer.sendHead(200, {});
@@ -74,7 +74,7 @@ describe('an answer to a slow client', () => {
     assert.deepEqual([answer.source.paused, answer.source.resumed], [2, 2], 'once for each wait');
   });
 
-  it('that has ended is given up, too, and leaves no timer behind where it was taken', async () => {
+  it('is aborted after its end too, and leaves no timer behind once it was read', async () => {
     // Mocha's own timer begins a moment after the test.
     await nextTurn();
     const before = timers();

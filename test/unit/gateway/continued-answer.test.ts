@@ -17,13 +17,13 @@ function deltas(chunks: readonly JsonObject[]): unknown[] {
   });
 }
 
-/** Gives the chunks of one route. */
+/** Feeds the chunks of one route. */
 function feed(answer: ContinuedAnswer, chunks: readonly JsonObject[]): JsonObject[] {
   return chunks.flatMap((each) => answer.accept(each));
 }
 
-describe('an answer that several routes write', () => {
-  it('tells its role once, and the thoughts of the first route alone', () => {
+describe('an answer written by several routes', () => {
+  it('has one id, one role, and only the reasoning of the first route', () => {
     const answer = new ContinuedAnswer();
     const first = feed(answer, [
       chunk('a', { role: 'assistant' }),
@@ -53,7 +53,7 @@ describe('an answer that several routes write', () => {
     for (const { id } of [...first, ...second]) assert.equal(id, 'a', 'one id');
   });
 
-  it('has the thoughts of a later route where the first one told none and wrote nothing', () => {
+  it('has the reasoning of a later route if the first one sent none and no text', () => {
     const answer = new ContinuedAnswer();
     feed(answer, [chunk('a', { role: 'assistant' })]);
     answer.startRoute();
@@ -61,7 +61,7 @@ describe('an answer that several routes write', () => {
     assert.deepEqual(deltas(second), [{ reasoning: 'Only now' }]);
   });
 
-  it('holds tool calls back until they are whole, and forgets those of a route that broke', () => {
+  it('holds tool calls back until they are complete, and drops those of a route that failed', () => {
     const call = (text: string) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] });
     const answer = new ContinuedAnswer();
     assert.deepEqual(feed(answer, [chunk('a', { role: 'assistant' }), chunk('a', call('{"q":'))]).length, 1);
@@ -72,7 +72,7 @@ describe('an answer that several routes write', () => {
     assert.deepEqual(deltas(feed(whole, [chunk('a', call('{}'), 'tool_calls')])), [call('{}')]);
   });
 
-  it('passes chunks without a choice, such as the usage, in its own envelope', () => {
+  it('relays chunks without a choice, such as usage, under its own id', () => {
     const answer = new ContinuedAnswer();
     feed(answer, [chunk('a', { content: 'text' })]);
     answer.startRoute();
@@ -81,7 +81,7 @@ describe('an answer that several routes write', () => {
     assert.deepEqual(usage?.usage, { total_tokens: 3 });
   });
 
-  it('is asked for with its text as the beginning, behind the messages of the request', () => {
+  it('is continued with its text as the last assistant message, and a user message if need be', () => {
     const body = Buffer.from('{"messages":[{"role":"user","content":"Count"}],"seed":12345678901234567890}');
     const answer = new ContinuedAnswer();
     assert.deepEqual(answer.changes(body, { endsWithUser: false }), []);

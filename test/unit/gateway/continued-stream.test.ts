@@ -9,7 +9,7 @@ import { passingContext } from './passing-context.ts';
 
 const MB = 1024 * 1024;
 
-/** Feeds a stream of one word with comments, as many bytes of them as there are, and gives how it was ended, if it was. */
+/** Feeds a stream with one word and this many megabytes of comments; returns the result if that ended it. */
 function endAfter(megabytes: number): AttemptResult | undefined {
   let ended: AttemptResult | undefined;
   const control = {
@@ -30,7 +30,7 @@ function endAfter(megabytes: number): AttemptResult | undefined {
 }
 
 describe('a stream that other routes may continue', () => {
-  it('ends where it does not end by itself', () => {
+  it('fails once it reaches 256 MB', () => {
     assert.equal(endAfter(252), undefined);
     const ended = endAfter(256);
     assert.ok(ended?.is === 'failed');

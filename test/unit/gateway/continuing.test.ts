@@ -32,12 +32,12 @@ function callOf(): RoutedCall {
   return { request, modelName: 'fast', kind, account: new CallAccount(), memory };
 }
 
-describe('asking a route to go on with an answer', () => {
+describe('withContinuation', () => {
   const span = startSpan({ name: 'attempt' });
   const attempt = { route, hasAlternative: false, span, succeeded() {}, failed() {} };
   const lane = { signal: new AbortController().signal, win() {} };
 
-  it('is asking it as any where nothing was answered yet', async () => {
+  it('asks a route as usual if no answer has started', async () => {
     const asked: RoutedCall[] = [];
     const ask = withContinuation(async (call) => {
       asked.push(call);
@@ -47,22 +47,22 @@ describe('asking a route to go on with an answer', () => {
     assert.deepEqual([asked.length, asked[0]?.request.changes], [1, undefined]);
   });
 
-  it('gives it the answer so far, and where it refuses that the words of a user, once', async () => {
+  it('sends the answer so far, and learns to add a user message if the route refuses an assistant one', async () => {
     const continued = new ContinuedAnswer();
     continued.accept({ ...chunk({ content: 'once upon' }) });
-    const told: string[] = [];
+    const sent: string[] = [];
     const ask = withContinuation(async ({ request }) => {
-      told.push((request.changes ?? []).map(({ text }) => text).join());
+      sent.push((request.changes ?? []).map(({ text }) => text).join());
       return REFUSED;
     }, continued);
     await ask(callOf(), attempt, lane);
-    assert.equal(told.length, 2);
-    assert.ok(told.every((text) => text.includes('{"role":"assistant","content":"once upon"}')));
+    assert.equal(sent.length, 2);
+    assert.ok(sent.every((text) => text.includes('{"role":"assistant","content":"once upon"}')));
     assert.deepEqual(
-      told.map((text) => text.includes('"role":"user"')),
+      sent.map((text) => text.includes('"role":"user"')),
       [false, true],
     );
     await ask(callOf(), attempt, lane);
-    assert.equal(told.length, 3, 'it has learned');
+    assert.equal(sent.length, 3, 'it has learned');
   });
 });

@@ -13,7 +13,7 @@ import { startWebServer } from '../../support/web-server.ts';
 const COMMENT = ': still working\n\n';
 const BODY = Buffer.from('{"model":"fast","messages":[],"stream":true}');
 
-/** A proxy in front of two providers that holds comments for no time at all. */
+/** A proxy in front of two providers; it holds comments back for no time at all. */
 async function startProxy(first: Script, second: Script) {
   const stack = new AsyncDisposableStack();
   const providers = await Promise.all(
@@ -55,8 +55,8 @@ async function startProxy(first: Script, second: Script) {
 
 const KEPT_ALIVE: Script = { ...raw(''), steps: [{ do: 'send', bytes: COMMENT }, { do: 'hang' }] };
 
-describe('comments that keep a stream alive', () => {
-  it('pass after a while, and another provider can still take over', async () => {
+describe('keep-alive comments', () => {
+  it('are relayed after a while, and another provider can still take over', async () => {
     await using proxy = await startProxy(KEPT_ALIVE, turn({ text: 'second' }));
     const answer = await fetch(proxy.url, { method: 'POST' });
     const text = await answer.text();
@@ -67,9 +67,9 @@ describe('comments that keep a stream alive', () => {
 
   for (const [name, second] of [
     ['refuses', status(500)],
-    ['says nothing', { ...hang(), headersAfter: 0 }],
+    ['stays silent', { ...hang(), headersAfter: 0 }],
   ] as const) {
-    it(`leave room for the error where the last provider ${name}`, async () => {
+    it(`are followed by an error event if the last provider ${name}`, async () => {
       await using proxy = await startProxy(KEPT_ALIVE, second);
       const answer = await fetch(proxy.url, { method: 'POST' });
       const text = await answer.text();

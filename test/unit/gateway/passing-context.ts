@@ -8,7 +8,7 @@ import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { chatStreamKind } from '../../../src/gateway/streams/stream-kind.ts';
 import { Provider } from '../../../src/upstream/routing/provider.ts';
 
-/** What a receiver knows of an attempt at a provider that nobody asks, for a streamed chat. */
+/** The context of an attempt at a provider that is never called, for a streamed chat. */
 export function passingContext(
   res: ServerResponse,
   { credential, several = false }: { credential?: string; several?: boolean } = {},

@@ -35,15 +35,15 @@ function targetAt(port: number): ProviderTarget {
   return new ProviderTarget({ config, pool: new ConnectionPool({ connections: 1, connectMs: 1000 }) }, undefined);
 }
 
-describe('a passed WebSocket', () => {
-  it('is closed where nothing is said for long', async () => {
+describe('a proxied WebSocket', () => {
+  it('is closed after a long silence', async () => {
     await using stack = new AsyncDisposableStack();
     const { here } = await pair(stack);
     closeWhenSilent(here, { stalledMs: 10, silentMs: 30 });
     await once(here, 'close');
   });
 
-  it('is closed where its peer takes nothing', async () => {
+  it('is closed if its peer reads nothing', async () => {
     await using stack = new AsyncDisposableStack();
     const { here, there } = await pair(stack);
     there.pause();
@@ -52,7 +52,7 @@ describe('a passed WebSocket', () => {
     await once(here, 'close');
   });
 
-  it('is closed where its provider takes nothing', async () => {
+  it('is closed if its provider reads nothing', async () => {
     await using stack = new AsyncDisposableStack();
     const { here: socket, there } = await pair(stack);
     const provider = createHttpServer().on('upgrade', (_, theirs) => {
@@ -81,7 +81,7 @@ describe('a passed WebSocket', () => {
     await once(socket, 'close');
   });
 
-  it('stays where something is said now and then', async () => {
+  it('stays open while data arrives now and then', async () => {
     await using stack = new AsyncDisposableStack();
     const { here, there } = await pair(stack);
     closeWhenSilent(here, { stalledMs: 60_000, silentMs: 120_000 });
@@ -98,8 +98,8 @@ describe('a passed WebSocket', () => {
   });
 });
 
-describe('the frames of a passed WebSocket', () => {
-  it('go on in one piece that came in one, however many they are', async () => {
+describe('frames of a proxied WebSocket', () => {
+  it('leave in one piece if they arrived in one, however many they are', async () => {
     const frames = new MaskedFrames({ mask: new SecretMask(['sk-provider-0123456789']) });
     const pings = Buffer.from([0x89, 1, 0x61]).toString('latin1').repeat(10_000);
     frames.end(Buffer.from(pings, 'latin1'));

@@ -36,7 +36,7 @@ class KeptResponse extends ServerResponse {
 interface Relayed {
   written: string;
   head: number | undefined;
-  asked: AttemptResult;
+  result: AttemptResult;
 }
 
 const SECRET = 'sk-secret-of-the-provider';
@@ -52,14 +52,14 @@ function relay(
 ): Relayed {
   const res = new KeptResponse();
   res.keepsLong = keep;
-  let asked: AttemptResult | undefined;
+  let result: AttemptResult | undefined;
   let later: (() => void)[] = [];
   const control: ResultControl = {
     pause() {},
     resume() {},
     started() {},
-    finish(result) {
-      asked ??= result;
+    finish(finished) {
+      result ??= finished;
     },
     soon: (action) => later.push(action),
   };
@@ -67,13 +67,13 @@ function relay(
   const client = { ...context.client, res };
   const stream = new RelayedStream({ status: 200, headers: {} }, control, { ...context, client });
   for (const piece of pieces) {
-    if (asked) break;
+    if (result) break;
     stream.data(keep ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length));
     for (const action of later) action();
     later = [];
   }
-  asked ??= end === 'cut' ? stream.broken(brokenStream('cut')) : stream.end();
-  return { written: res.written, head: res.head, asked };
+  result ??= end === 'cut' ? stream.broken(brokenStream('cut')) : stream.end();
+  return { written: res.written, head: res.head, result };
 }
 
 const framed = (payloads: readonly (object | string)[], end = '\n\n') =>
@@ -83,7 +83,7 @@ const TURN = turnPayloads({ reasoning: 'an error is no error \u{1F600}', text: '
 const ERROR = { error: { message: 'no capacity' } };
 
 const GOOD: Readonly<Record<string, string>> = {
-  'as usual': framed([...TURN, '[DONE]']),
+  'with the usual frames': framed([...TURN, '[DONE]']),
   'with CRLF': framed([...TURN, '[DONE]'], '\r\n\r\n'),
   'with single newlines': framed([...TURN, '[DONE]'], '\n'),
   'without [DONE]': framed(TURN),
@@ -108,14 +108,14 @@ const FLAWED: Readonly<Record<string, [text: string, end?: 'in order' | 'cut']>>
   'without a finish reason before [DONE]': [framed([...TURN.slice(0, 3), '[DONE]'])],
   'with an error in a list': [framed([...TURN.slice(0, 3), [ERROR], ...TURN.slice(3), '[DONE]'])],
   'with an error outside of a frame': [`${framed(TURN.slice(0, 3))}{"error":"no"}\n${framed(TURN.slice(3))}`],
-  'with an event named an error': [
+  'with an event named error': [
     `${framed(TURN.slice(0, 3))}event: error\nid: 1\ndata: {"reason":"memory"}\n\n${framed([...TURN.slice(3), '[DONE]'])}`,
   ],
-  'with an error in words': [
+  'with an event named error in plain words': [
     `${framed(TURN.slice(0, 3))}event:error\ndata: Internal Server Error\n\n${framed([...TURN.slice(3), '[DONE]'])}`,
   ],
-  'with an event named an error that says nothing': [`${framed(TURN.slice(0, 3))}event: error\n\n${framed(TURN)}`],
-  'with the end of an error before a long event': [
+  'with an empty event named error': [`${framed(TURN.slice(0, 3))}event: error\n\n${framed(TURN)}`],
+  'with finish_reason error before a long event': [
     framed([...TURN.slice(0, 3), chunk({}, 'error'), { choices: [], usage: { more: 'x'.repeat(6000) } }, '[DONE]']),
   ],
   'cut inside a frame': [`${framed(TURN.slice(0, 3))}data: {"id": "chatc`, 'cut'],
@@ -128,10 +128,10 @@ const UNOPENED: Readonly<Record<string, string>> = {
   'only [DONE]': 'data: [DONE]\n\n',
   'an error first': framed([ERROR, ...TURN]),
   'an error in JSON': JSON.stringify(ERROR),
-  'a page': '<html>\n<title>Sign in</title>\n</html>',
+  'an HTML page': '<html>\n<title>Sign in</title>\n</html>',
   'a broken frame first': framed(['{"id": "chat', ...TURN]),
   'plain text': 'Service unavailable\n',
-  'an event named an error': `event: error\n${framed([{ reason: 'memory' }, ...TURN])}`,
+  'an event named error': `event: error\n${framed([{ reason: 'memory' }, ...TURN])}`,
   'an error in a list': framed([[ERROR]]),
 };
 
@@ -143,44 +143,44 @@ function* cuts(text: string): Generator<Uint8Array[]> {
   yield [...bytes].map((byte) => Uint8Array.of(byte));
 }
 
-describe('a relayed stream, cut into network chunks anywhere', () => {
+describe('a relayed stream, split into chunks at any byte', () => {
   for (const [name, text] of Object.entries(GOOD)) {
-    it(`passes unchanged ${name}`, () => {
+    it(`is relayed unchanged ${name}`, () => {
       for (const pieces of cuts(text)) {
-        const { written, asked } = relay(pieces);
+        const { written, result } = relay(pieces);
         assert.equal(written, text);
-        assert.equal(asked.is === 'delivered' && asked.failure === undefined, true, JSON.stringify(asked));
-        if (text.includes('prompt_tokens')) assert.equal(asked.is === 'delivered' && asked.usage?.outputTokens, 7);
+        assert.equal(result.is === 'delivered' && result.failure === undefined, true, JSON.stringify(result));
+        if (text.includes('prompt_tokens')) assert.equal(result.is === 'delivered' && result.usage?.outputTokens, 7);
       }
     });
   }
 
-  it('leaves a broken frame in the middle out', () => {
+  it('drops a broken frame in the middle', () => {
     const text = framed([...TURN.slice(0, 3), '{"id": "chat', ...TURN.slice(3)]);
     for (const pieces of cuts(text)) {
-      const { written, asked } = relay(pieces);
-      assert.ok(asked.is === 'delivered' && asked.failure === undefined, JSON.stringify(asked));
+      const { written, result } = relay(pieces);
+      assert.ok(result.is === 'delivered' && result.failure === undefined, JSON.stringify(result));
       assert.equal(written.replaceAll(/\n+/g, '\n'), framed(TURN).replaceAll(/\n+/g, '\n'));
     }
   });
 
-  it('looks at comments before the first event once, however many and whatever their line ends', () => {
+  it('reads each comment before the first event once, however many there are', () => {
     for (const comment of [': ping\r\n', ':\r\n', '\r\n', ': ping\n\n']) {
       // 28 lines took seconds and 40 for ever while this was a pattern with a repetition inside a repetition.
       const text = `${comment.repeat(28)}event: chunk\n${framed(TURN)}data: [DONE]\n\n`;
       const bytes = Buffer.from(text);
       const at = text.indexOf('data:');
-      const { written, asked } = relay([bytes.subarray(0, at), bytes.subarray(at)]);
+      const { written, result } = relay([bytes.subarray(0, at), bytes.subarray(at)]);
       assert.equal(written, text);
-      assert.ok(asked.is === 'delivered' && asked.failure === undefined);
+      assert.ok(result.is === 'delivered' && result.failure === undefined);
     }
   });
 
   for (const [name, [text, end]] of Object.entries(FLAWED)) {
-    it(`ends loudly ${name}`, () => {
+    it(`ends with an error if it comes ${name}`, () => {
       for (const pieces of text.length > 5000 ? [[Buffer.from(text)]] : cuts(text)) {
-        const { written, asked } = relay(pieces, end);
-        assert.ok(asked.is === 'delivered' && asked.failure, JSON.stringify(asked));
+        const { written, result } = relay(pieces, end);
+        assert.ok(result.is === 'delivered' && result.failure, JSON.stringify(result));
         const lines = written.split('\n').filter((line) => line.startsWith('data:'));
         for (const line of lines) JSON.parse(line.slice(5));
         assert.match(lines.at(-2) ?? '', /"finish_reason":"error".*"error":\{"message"/);
@@ -191,42 +191,42 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     });
   }
 
-  it('ends loudly where one of several choices did not end, and else not', () => {
+  it('ends with an error only if one of several choices did not finish', () => {
     const said = (index: number, end: string | null) => ({
       choices: [{ index, delta: { content: 'a' }, finish_reason: end }],
     });
     const both = [said(0, null), said(1, null), said(0, 'stop')];
     for (const end of ['in order', 'cut'] as const) {
       for (const text of [framed(both), framed([...both, '[DONE]']), framed([...both, said(1, 'error')])]) {
-        const { asked } = relay([Buffer.from(text)], end, true);
-        assert.ok(asked.is === 'delivered' && asked.failure, text);
+        const { result } = relay([Buffer.from(text)], end, true);
+        assert.ok(result.is === 'delivered' && result.failure, text);
       }
       const whole = relay([Buffer.from(framed([...both, said(1, 'length')]))], end, true);
-      assert.ok(whole.asked.is === 'delivered' && !whole.asked.failure);
+      assert.ok(whole.result.is === 'delivered' && !whole.result.failure);
     }
-    // A provider may make one choice only, whatever was asked for.
+    // A provider may return only one choice, however many were requested.
     const one = relay([Buffer.from(framed([said(0, 'stop'), '[DONE]']))], 'cut', true);
-    assert.ok(one.asked.is === 'delivered' && !one.asked.failure);
+    assert.ok(one.result.is === 'delivered' && !one.result.failure);
   });
 
   for (const [name, text] of Object.entries(UNOPENED)) {
-    it(`leaves the client to another provider: ${name}`, () => {
+    it(`sends nothing, so that another provider can answer: ${name}`, () => {
       for (const end of ['in order', 'cut'] as const) {
         for (const pieces of cuts(text)) {
-          const { written, head, asked } = relay(pieces, end);
-          assert.deepEqual([written, head, asked.is], ['', undefined, 'failed']);
+          const { written, head, result } = relay(pieces, end);
+          assert.deepEqual([written, head, result.is], ['', undefined, 'failed']);
         }
       }
     });
   }
 
-  it('blanks a credential of the provider', () => {
+  it("blanks the provider's credential", () => {
     const text = framed([chunk({ content: `${SECRET} and ${SECRET}` }, 'stop')]);
     for (const pieces of cuts(text))
       assert.equal(relay(pieces).written, text.replaceAll(SECRET, '*'.repeat(SECRET.length)));
   });
 
-  it('blanks one that an error quotes in a last line without its line break', () => {
+  it('blanks a credential that an error quotes in a last line without a line break', () => {
     const begun = framed([{ ...chunk({ content: 'one' }), id: SECRET }]);
     const text = `${begun}data: ${JSON.stringify({ error: { message: `wrong key ${SECRET}` } })}`;
     for (const pieces of cuts(text)) {
@@ -236,13 +236,13 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     }
   });
 
-  it('holds a frame that grows without end only so far', () => {
-    const { asked, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
-    assert.ok(asked.is === 'delivered' && asked.failure);
+  it('limits how much it holds of a frame that never ends', () => {
+    const { result, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
+    assert.ok(result.is === 'delivered' && result.failure);
     assert.ok(written.length < 2000);
   });
 
-  it('begins with a picture, which is held up to four megabytes', () => {
+  it('may start with a picture of several megabytes, but not with 500 000 empty lists', () => {
     const role = chunk({ role: 'assistant', content: '' });
     for (const megabytes of [2, 5, 7]) {
       const picture = chunk({ images: [{ url: 'x'.repeat(megabytes * 1024 * 1024) }] }, 'stop');
@@ -252,16 +252,16 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
         const pieces = Array.from({ length: Math.ceil(bytes.length / step) }, (_, n) =>
           bytes.subarray(n * step, (n + 1) * step),
         );
-        const { written, asked } = relay(pieces);
-        assert.ok(asked.is === 'delivered' && !asked.failure, JSON.stringify(asked));
+        const { written, result } = relay(pieces);
+        assert.ok(result.is === 'delivered' && !result.failure, JSON.stringify(result));
         assert.ok(written === text);
       }
     }
     const many = `data: ${JSON.stringify({ values: Array.from({ length: 500_000 }, () => []) })}\n\n`;
-    assert.equal(relay([Buffer.from(many)]).asked.is, 'failed');
+    assert.equal(relay([Buffer.from(many)]).result.is, 'failed');
   });
 
-  it('ends where it does not end by itself', () => {
+  it('ends with an error once it reaches 256 MB', () => {
     const begun = Buffer.from(framed(TURN.slice(0, 2)));
     const comment = Buffer.from(`: ${'x'.repeat(8 * 1024 * 1024 - 4)}\n\n`);
     const times = (count: number) => [begun, ...Array.from({ length: count }, () => comment)];
@@ -271,7 +271,7 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     assert.match(endless.written, /the answer does not end/);
   });
 
-  it('costs what its length costs, whatever lines it is made of', () => {
+  it('takes time in proportion to its length, whatever its lines', () => {
     const begun = `data: ${JSON.stringify(chunk({ content: 'a' }))}\n\n`;
     const pieces = (text: string) => {
       const bytes = Buffer.from(text);
@@ -288,9 +288,9 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
       ['data: x\n', 'the stream begins with something else than JSON'],
       [`data: {"a":"${'x'.repeat(30_000)}"\n`, 'a frame is too long'],
     ] as const) {
-      const { asked, head } = relay(pieces(line.repeat(Math.ceil(3_000_000 / line.length))));
-      assert.ok(asked.is === 'failed' && head === undefined, line);
-      assert.equal(asked.failure.message, told, line);
+      const { result, head } = relay(pieces(line.repeat(Math.ceil(3_000_000 / line.length))));
+      assert.ok(result.is === 'failed' && head === undefined, line);
+      assert.equal(result.failure.message, told, line);
     }
     for (const line of ['data: {\n', 'data: {"a":\n', 'data: {}x\n']) {
       const { written } = relay(pieces(begun + line.repeat(400_000)));
@@ -302,7 +302,7 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
       assert.ok(written.length > 400_000);
     }
     const { user, system } = process.threadCpuUsage(spent);
-    // Looking at what is held anew with each piece takes seconds.
+    // Scanning what is held again with each piece takes seconds.
     assert.ok(!isSlow((user + system) / 1000, 1500), `${(user + system) / 1000} ms`);
   });
 });

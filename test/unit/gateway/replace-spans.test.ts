@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { replaceSpans, unstreamedChanges } from '../../../src/gateway/replace-spans.ts';
 
-describe('replaced spans', () => {
+describe('unstreamedChanges', () => {
   const change = (text: string) => {
     const body = Buffer.from(text);
     return replaceSpans(body, unstreamedChanges(body)).toString();
   };
 
-  it('turn a stream off wherever it is asked for, and leave the rest as it came', () => {
+  it('turns streaming off at the top level, and leaves all other bytes unchanged', () => {
     assert.equal(
       change('{"stream" : true,"a":[1.0, {"stream":true}],"stream_options":{"include_usage":true},"stream":true }'),
       '{"stream" : false,"a":[1.0, {"stream":true}],"stream_options":null,"stream":false }',

@@ -10,14 +10,14 @@ describe('reported usage', () => {
     return usage && [usage.inputTokens, usage.outputTokens];
   };
 
-  it('is that at the top of a document, of which the end is there', () => {
+  it('is read at the top level of a document, even if only its end is there', () => {
     const usage = (total: number) => `"usage" : {"prompt_tokens":1,"completion_tokens":${total - 1},"x":{"y":1}}`;
     assert.deepEqual(counts(`{${usage(5)}}\n{${usage(9)}, "choices":[]}`), [1, 8]);
     assert.deepEqual(counts('{"usage":{"input_tokens":3,"output_tokens":4}}'), [3, 4]);
     assert.deepEqual(counts(`t":"a } \\" b"}],${usage(9)},"x":"}","y":[{}]}`), [1, 8]);
   });
 
-  it('is not what the model writes, and not that of a part', () => {
+  it('is not read from generated text or from nested objects', () => {
     const usage = { prompt_tokens: 7, completion_tokens: 7 };
     const content = JSON.stringify({ content: '"usage": {"prompt_tokens": 7, "completion_tokens": 7}' });
     assert.equal(counts(content), null);
@@ -27,7 +27,7 @@ describe('reported usage', () => {
     assert.equal(counts('{"usage":{"prompt'), null);
   });
 
-  it('is input where an API answers with no tokens', () => {
+  it('counts as input only for APIs that answer without tokens', () => {
     for (const api of ['embeddings', 'rerank', 'moderations']) {
       assert.deepEqual(counts('{"usage":{"total_tokens":600}}', api), [600, 0]);
       assert.deepEqual(counts('{"usage":{"prompt_tokens":-3,"total_tokens":600}}', api), [600, 0]);
@@ -55,37 +55,37 @@ describe('usage at the end of a stream', () => {
   };
 
   const cases: readonly [string, string, ReturnType<typeof read>][] = [
-    ['in an event of its own', said('Yes') + frame({ choices: [], usage }) + DONE, [9, 5, false]],
-    ['with the last words', said('Yes', { usage }) + DONE, [9, 5, false]],
+    ['in its own event', said('Yes') + frame({ choices: [], usage }) + DONE, [9, 5, false]],
+    ['with the last text', said('Yes', { usage }) + DONE, [9, 5, false]],
     [
-      'before the words of its own event',
+      'ahead of the text in the same event',
       said('Ye') + frame({ usage, choices: [{ delta: { content: 's' } }] }),
       [9, 5, false],
     ],
     ['in the middle', said('Ye', { usage }) + said('s') + DONE, [9, 5, true]],
     ['before a null', said('Yes', { usage }) + frame({ choices: [], usage: null }) + DONE, [9, 5, false]],
-    ['before counts of nothing', said('Yes', { usage }) + frame({ choices: [], usage: none }) + DONE, [9, 5, false]],
+    ['before counts of zero', said('Yes', { usage }) + frame({ choices: [], usage: none }) + DONE, [9, 5, false]],
     [
       'over several lines',
       `${said('Yes')}data: {"choices":[],\ndata: "usage":\ndata: {"prompt_tokens":9,"completion_tokens":5}}\n\n`,
       [9, 5, false],
     ],
-    ["in Groq's place", said('Yes') + frame({ choices: [], x_groq: { usage } }) + DONE, [9, 5, false]],
-    ["in Moonshot's place", said('Yes') + frame({ choices: [{ delta: {}, usage }] }) + DONE, [9, 5, false]],
-    ['in no place of its own', said('Yes', { x_meta: { card: { usage } } }) + DONE, null],
-    ['in the words of the model', said(JSON.stringify({ usage })) + DONE, null],
+    ["in Groq's field", said('Yes') + frame({ choices: [], x_groq: { usage } }) + DONE, [9, 5, false]],
+    ["in Moonshot's field", said('Yes') + frame({ choices: [{ delta: {}, usage }] }) + DONE, [9, 5, false]],
+    ['in an unknown field', said('Yes', { x_meta: { card: { usage } } }) + DONE, null],
+    ['in generated text', said(JSON.stringify({ usage })) + DONE, null],
   ];
   for (const [name, text, expected] of cases) {
-    it(`is found ${name}`, () => assert.deepEqual(read(text), expected));
+    it(`is ${expected ? 'found' : 'ignored'} ${name}`, () => assert.deepEqual(read(text), expected));
   }
 
-  it('is found in the last event of a response', () => {
+  it('is found in response.completed', () => {
     const counts = { input_tokens: 9, output_tokens: 5 };
     const text = frame({ type: 'response.completed', response: { output: [{ text: 'Yes' }], usage: counts } });
     assert.deepEqual(read(text, { api: 'responses' }), [9, 5, false]);
   });
 
-  it('has what the first event told and is not told again', () => {
+  it('combines message_start with a message_delta that need not repeat its counts', () => {
     const usage = { input_tokens: 9, cache_read_input_tokens: 4, cache_creation_input_tokens: 2, output_tokens: 1 };
     const first = { type: 'message_start', message: { usage } };
     const last = frame({ type: 'message_delta', usage: { output_tokens: 7, cache_read_input_tokens: null } });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Tail } from '../../../src/gateway/answers/tail.ts';
 
-describe('the tail of a stream', () => {
-  it('keeps the end, and no more than it needs', () => {
+describe('Tail', () => {
+  it('keeps the last 16 000 characters, or the last chunk if that is longer', () => {
     const tail = new Tail();
     for (let n = 0; n < 1000; n++) tail.push(Buffer.from(`${n}`.padEnd(100)));
     assert.ok(tail.text().length < 17_000 && tail.text().length >= 16_000);

@@ -7,7 +7,7 @@ import { AttemptFailure, brokenStream } from '../../../src/upstream/provider-ans
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** A `WholeAnswer` that reads `budget` bytes of the memory that all share, and what became of it. */
+/** A `WholeAnswer` with `budget` bytes of shared memory, and what became of it. */
 function open({ status = 200, budget = 0, relay = true }: { status?: number; budget?: number; relay?: boolean } = {}) {
   const relayed: Buffer[] = [];
   const seen: { started: number; finished?: AttemptResult; ended?: string } = { started: 0 };
@@ -53,8 +53,8 @@ function feed(answer: ResultReceiver, bytes: Buffer, step: number): void {
   for (let at = 0; at < bytes.length; at += step) answer.data(bytes.subarray(at, at + step));
 }
 
-describe('an answer that is collected', () => {
-  it('is judged once it is whole, and takes nothing of the shared memory while it is small', () => {
+describe('WholeAnswer', () => {
+  it('is judged once it is complete, and takes no shared memory up to 256 KiB', () => {
     const { answer, seen, account } = open();
     const bytes = document(256 * KB);
     assert.equal(bytes.length, 256 * KB);
@@ -65,7 +65,7 @@ describe('an answer that is collected', () => {
     assert.equal(account.permits, 0);
   });
 
-  it('takes as much as it needs of the shared memory, a step at a time', () => {
+  it('takes shared memory for what exceeds 256 KiB', () => {
     const { answer, account } = open({ budget: 2 * MB });
     const bytes = document(MB);
     feed(answer, bytes, 10_000);
@@ -74,7 +74,7 @@ describe('an answer that is collected', () => {
     assert.ok(result.is === 'answered' && result.answer.body.equals(bytes));
   });
 
-  it('is passed on byte for byte where there is no memory for it, from the first byte to the last', () => {
+  it('is relayed byte for byte if memory runs out, up to its end or its break', () => {
     const { answer, relayed, seen } = open({ budget: 256 * KB });
     const bytes = document(2 * MB);
     feed(answer, bytes, 10_000);
@@ -87,13 +87,13 @@ describe('an answer that is collected', () => {
     assert.equal(other.seen.ended, 'broken');
   });
 
-  it('fails where there is no memory and nobody to pass it to', () => {
+  it('fails if memory runs out and it cannot be relayed', () => {
     const { answer, seen } = open({ relay: false });
     feed(answer, document(MB), 100_000);
     assert.equal(seen.finished?.is, 'failed');
   });
 
-  it('is bounded, an error sooner', () => {
+  it('is limited to 32 MiB, and an error to 1 MiB', () => {
     for (const { status, limit } of [
       { status: 200, limit: 32 * MB },
       { status: 500, limit: MB },
@@ -106,7 +106,7 @@ describe('an answer that is collected', () => {
     }
   });
 
-  it('counts as an answer where it is a whole document that its provider never ended', () => {
+  it('accepts a complete document whose end timed out, and nothing else that broke', () => {
     const timeout = new AttemptFailure('silent', { kind: 'timeout', advice: 'again' });
     const whole = open();
     whole.answer.data(document(100));

@@ -10,7 +10,7 @@ const report = {
   opened: false,
 } as const;
 
-describe('what operators see of the last minutes', () => {
+describe('Activity', () => {
   it('counts failures by code and keeps the latest, bounded', () => {
     const activity = new Activity();
     for (let at = 1; at <= 1000; at++)
@@ -25,7 +25,7 @@ describe('what operators see of the last minutes', () => {
     );
   });
 
-  it('knows by minute what failed, and when a circuit opened', () => {
+  it('counts failures and opened circuits per minute', () => {
     const activity = new Activity();
     for (const [at, opened] of [
       [1000, false],
@@ -42,7 +42,7 @@ describe('what operators see of the last minutes', () => {
     );
   });
 
-  it('knows the latencies of the attempts that ended well, and leaves out clients that left', () => {
+  it('measures the latencies of successful attempts, and ignores clients that left', () => {
     const activity = new Activity();
     for (let ms = 1; ms <= 100; ms++) activity.recordAttempt({ ...report, outcome: 'ok', durationMs: ms }, ms);
     activity.recordAttempt({ ...report, outcome: 'left', durationMs: 9000 }, 200);

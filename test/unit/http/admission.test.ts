@@ -42,11 +42,11 @@ function used(tokens: number, cost = 0): UsageTotals {
 
 const refused = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
 
-/** With the answer, which is written after the second that these runs may last. */
+/** The second that these runs may last, and the time to write their answer. */
 const DRIVEN_MS = drivenMs(1000);
 
 describe('Admission', () => {
-  it('a place that nobody frees is free again after the time that a run may last', async () => {
+  it('frees a place that nobody released after the maximum run time', async () => {
     const { admit, clock } = setUp({ concurrent_runs: 1 });
     await admit('a');
     clock.now = DRIVEN_MS - 1;
@@ -55,7 +55,7 @@ describe('Admission', () => {
     await admit('b');
   });
 
-  it('a run that waited holds its place from its beginning for the time that it may last', async () => {
+  it('keeps the place of a waiting run, and limits it from its start', async () => {
     const { admit, admission, clock } = setUp({ concurrent_runs: 1, tokens_per_day: 100 });
     const { held } = await admit('a', { waits: true, tokens: 60 });
     clock.now = 3_600_000;
@@ -67,7 +67,7 @@ describe('Admission', () => {
     await admit('b', { tokens: 60 });
   });
 
-  it('a run that goes on is counted again where its place is forgotten, also beyond the limit', async () => {
+  it('counts a continued run again whose place was forgotten, even beyond the limit', async () => {
     const { admit, admission } = setUp({ concurrent_runs: 1 });
     await admit('a');
     const held = { place: true };
@@ -78,7 +78,7 @@ describe('Admission', () => {
     await admit('b');
   });
 
-  it('settling frees the place of that run only, and twice does no harm', async () => {
+  it('frees only the place of the settled run, and ignores a second settle', async () => {
     const { admit } = setUp({ concurrent_runs: 2 });
     const first = await admit('a');
     await admit('b');
@@ -88,7 +88,7 @@ describe('Admission', () => {
     await assert.rejects(admit('d'), refused('concurrency_limit_exceeded'));
   });
 
-  it('what was taken is given back once, however often it is asked', async () => {
+  it('gives back what was taken once, however often it is asked', async () => {
     const { admit } = setUp({ concurrent_runs: 1, requests_per_minute: 3, tokens_per_day: 100 });
     const first = await admit('a', { tokens: 60 });
     await first.undo();
@@ -102,7 +102,7 @@ describe('Admission', () => {
     await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
   });
 
-  it('a request that is given back twice is one request of its minute', async () => {
+  it('gives back a request once, even if undone twice', async () => {
     const { admit, res } = setUp({ requests_per_minute: 3 });
     await admit('a');
     const undone = await admit('b');
@@ -112,20 +112,20 @@ describe('Admission', () => {
     assert.equal(res.getHeader('x-ratelimit-remaining-requests'), '1');
   });
 
-  it('undoing gives back request, place and tokens', async () => {
+  it('gives back request, place and tokens on undo', async () => {
     const { admit, res } = setUp({ concurrent_runs: 1, requests_per_minute: 2, tokens_per_day: 100 });
     for (let n = 0; n < 5; n++) await (await admit(`a${n}`, { tokens: 90 })).undo();
     await admit('b', { tokens: 90 });
     assert.equal(res.getHeader('x-ratelimit-remaining-requests'), '1');
   });
 
-  it('a request refused by the rate limit keeps no place and no tokens', async () => {
+  it('keeps no place or tokens for a request refused by the rate limit', async () => {
     const { admit } = setUp({ concurrent_runs: 2, requests_per_minute: 1, tokens_per_day: 100 });
     await (await admit('a', { tokens: 10 })).settle(used(10, 0));
     for (let n = 0; n < 20; n++) await assert.rejects(admit(`b${n}`, { tokens: 10 }), refused('rate_limit_exceeded'));
   });
 
-  it('tokens: parallel requests have to fit together, a lone one may use up what is left', async () => {
+  it('admits parallel requests only if their tokens fit together, and a lone one with what is left', async () => {
     const { admit } = setUp({ tokens_per_day: 100 });
     const first = await admit('a', { tokens: 60 });
     const soon = { code: 'quota_exceeded', retryAfterMs: 2000 };
@@ -136,20 +136,20 @@ describe('Admission', () => {
     await assert.rejects(admit('d', { tokens: 1 }), { code: 'quota_exceeded', retryAfterMs: 86_400_000 });
   });
 
-  it('tokens that were more than reserved are taken', async () => {
+  it('counts tokens beyond the reservation', async () => {
     const { admit } = setUp({ tokens_per_day: 100 });
     await (await admit('a', { tokens: 10 })).settle(used(99, 0));
     await (await admit('b', { tokens: 10 })).settle(used(10, 0));
     await assert.rejects(admit('c', { tokens: 1 }), refused('quota_exceeded'));
   });
 
-  it('a limit smaller than any request still lets one through', async () => {
+  it('admits one request even if it exceeds the whole limit', async () => {
     const { admit } = setUp({ tokens_per_day: 5 });
     await (await admit('a', { tokens: 1_000_000 })).settle(used(1_000_000, 0));
     await assert.rejects(admit('b'), refused('quota_exceeded'));
   });
 
-  it('a key without limits holds nothing that its end would free', async () => {
+  it('holds nothing for a key without limits', async () => {
     const { admit, res } = setUp({});
     assert.deepEqual((await admit('a')).held, {});
     assert.deepEqual(res.getHeaderNames(), []);
@@ -157,7 +157,7 @@ describe('Admission', () => {
     assert.deepEqual((await limited('a')).held, { place: true });
   });
 
-  it('uses no id twice: something may still have to be given back under it', async () => {
+  it('uses no id twice, since something may still be given back under it', async () => {
     const counted = memoryLimits(() => 0);
     const ids: string[] = [];
     const admission = new Admission({
@@ -173,7 +173,7 @@ describe('Admission', () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  /** An admission over limits whose calls are listed by name. */
+  /** An admission over limits that list the names of their calls. */
   function listing() {
     const calls: string[] = [];
     const store = new Proxy(
@@ -192,7 +192,7 @@ describe('Admission', () => {
     return { admission: new Admission(store), calls };
   }
 
-  it('a run of a key without limits asks nothing of the store', async () => {
+  it('does not call the store for a run of a key without limits', async () => {
     const { admission, calls } = listing();
     const { held } = await admission.admit({ key: keyWith({}), id: 'a', runMs: 1000, tokens: 1 });
     const run = { id: 'a', keyId: 'k', held, runMs: 1000, used: used(10, 1) };
@@ -202,7 +202,7 @@ describe('Admission', () => {
     assert.deepEqual(calls, []);
   });
 
-  it('notes what a call has used when it has used more, and nothing once it has ended', async () => {
+  it('notes the usage of a call when it grows, and nothing after its end', async () => {
     mock.timers.enable({ apis: ['setInterval'] });
     try {
       const { admission, calls } = listing();
@@ -226,7 +226,7 @@ describe('Admission', () => {
     }
   });
 
-  it('limits of a team count for all of its keys, beside their own', async () => {
+  it('applies team limits to all keys of the team, beside their own', async () => {
     const clock = { now: 0 };
     const teams = { sales: { limits: { concurrent_runs: 2, tokens_per_day: 100, cost_per_month: 1 } } };
     const admission = new Admission(
@@ -265,7 +265,7 @@ describe('Admission', () => {
     );
   });
 
-  it('tokens of a minute are free again with the next, and a run counts in the one in which it ends', async () => {
+  it('frees tokens_per_minute with the next minute, and counts a run in the minute it ends', async () => {
     const { admit, admission, clock } = setUp({ tokens_per_minute: 100 });
     const call = async (tokens: number) => await admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens });
     const run = await admit('a', { tokens: 5000 });
@@ -277,7 +277,7 @@ describe('Admission', () => {
     await (await call(90)).undo();
   });
 
-  it('what is spent in a month is forgotten after thirty days', async () => {
+  it('forgets monthly cost after thirty days', async () => {
     const { admission, clock } = setUp({});
     const key = keyWith({ cost_per_month: 1 });
     const call = async (cost: number) => await admission.admit({ key, tokens: 1, cost });
@@ -288,7 +288,7 @@ describe('Admission', () => {
     await call(0.5);
   });
 
-  it('what a run held is freed by whoever ends it', async () => {
+  it('lets anyone who ends a run free what it held', async () => {
     const limits = { concurrent_runs: 1, tokens_per_day: 100 };
     const { admit, admission } = setUp(limits);
     const { held } = await admit('a', { tokens: 90 });

@@ -4,8 +4,8 @@ import { socketLimit, submissionTurns, waitForTurn } from '../../../src/http/lim
 
 const staying = new AbortController().signal;
 
-describe('a crowd of submissions', () => {
-  it('is let in a few at a time, in order, and everything else has its turn between', async () => {
+describe('concurrent submissions', () => {
+  it('are admitted a few per turn of the event loop, in order', async () => {
     const turns = submissionTurns();
     let turn = 0;
     const entered: { n: number; turn: number }[] = [];
@@ -35,7 +35,7 @@ describe('a crowd of submissions', () => {
     assert.ok(most <= 4, `${most} in one turn`);
   });
 
-  it('takes turns by API key, and lets each in that has none waiting', async () => {
+  it('take turns by API key, so that a few of one key pass a crowd of another', async () => {
     const turns = submissionTurns();
     const order: string[] = [];
     const refused: string[] = [];
@@ -51,7 +51,7 @@ describe('a crowd of submissions', () => {
     await Promise.all(crowd);
   });
 
-  it('leaves out those that left meanwhile', async () => {
+  it('skip those that left meanwhile', async () => {
     const turns = submissionTurns();
     const left = new AbortController();
     const all = Promise.allSettled([
@@ -65,7 +65,7 @@ describe('a crowd of submissions', () => {
     assert.deepEqual([third?.status, fourth?.status], ['rejected', 'fulfilled']);
   });
 
-  it('beyond its bound is refused', async () => {
+  it('are refused as overloaded beyond their limit', async () => {
     const turns = submissionTurns();
     const left = new AbortController();
     const all = Array.from({ length: 5003 }, () => waitForTurn(turns, 'a', left.signal));
@@ -74,7 +74,7 @@ describe('a crowd of submissions', () => {
     await Promise.allSettled(all);
   });
 
-  it('does not hold up one that comes alone', async () => {
+  it('do not wait if they come alone', async () => {
     const turns = submissionTurns();
     for (let n = 0; n < 10; n++) {
       let turned = false;
@@ -89,7 +89,7 @@ describe('a crowd of submissions', () => {
 });
 
 describe('open WebSockets', () => {
-  it('are shared by keys: none takes all, and what closes is free again', () => {
+  it('are shared between keys: no key takes all, and closed ones are free again', () => {
     const sockets = socketLimit(8);
     const open = (key: string, count: number) => Array.from({ length: count }, () => sockets.take(key));
     const first = open('a', 4);

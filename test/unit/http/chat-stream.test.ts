@@ -34,7 +34,7 @@ function from(given: readonly (ChatChunk | Promise<ChatChunk>)[]): Source {
   return { chunks: chunks(), closed: () => closed };
 }
 
-/** Frames as they go out: of chunks, of a last error, and the text of the end. */
+/** Frames as they are sent: chunks, a final error, and plain text such as [DONE]. */
 const framed = (payloads: readonly unknown[]) =>
   payloads.map((each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`).join('');
 
@@ -44,15 +44,15 @@ async function framesOf({ chunks }: Source, holdMs = 10_000): Promise<string> {
 }
 
 describe('beginChatStream', () => {
-  it('frames every payload and ends a good stream with [DONE]', async () => {
+  it('frames every payload and ends a successful stream with [DONE]', async () => {
     assert.equal(await framesOf(from([role, word, stop])), framed([role, word, stop, '[DONE]']));
   });
 
-  it('ends a stream whose last chunk is that of the usage with [DONE], too', async () => {
+  it('also ends with [DONE] if the last chunk is the usage', async () => {
     assert.equal(await framesOf(from([role, word, stop, usage])), framed([role, word, stop, usage, '[DONE]']));
   });
 
-  it('throws the error of a run that failed before it said anything, and closes the source', async () => {
+  it('throws the error of a run that failed before any output, and closes the source', async () => {
     const source = from([role, failed]);
     await assert.rejects(
       beginChatStream(source.chunks, { holdMs: 10_000 }),
@@ -61,11 +61,11 @@ describe('beginChatStream', () => {
     assert.ok(source.closed());
   });
 
-  it('tells of a late failure in the last chunk and in one more frame, without [DONE]', async () => {
+  it('reports a late failure in the last chunk and one more frame, without [DONE]', async () => {
     assert.equal(await framesOf(from([role, word, failed])), framed([role, word, failed, { error }]));
   });
 
-  it('ends with an error where the log just ends, because the gateway stops', async () => {
+  it('ends with shutting_down if the log just ends', async () => {
     const text = await framesOf(from([role, word]));
     const [, , cut, last] = text.split('\n\n');
     assert.match(cut ?? '', /"choices":\[\{"index":0,"delta":\{\},"finish_reason":"error".*"shutting_down"/);
@@ -75,7 +75,7 @@ describe('beginChatStream', () => {
     assert.equal(await framesOf(from([])), '');
   });
 
-  it('does not hold the first payload for longer than it may', async () => {
+  it('holds the first payload no longer than allowed', async () => {
     const late = Promise.withResolvers<ChatChunk>();
     const source = from([role, late.promise, stop]);
     const frames = await beginChatStream(source.chunks, { holdMs: 5 });
@@ -87,7 +87,7 @@ describe('beginChatStream', () => {
     assert.ok(source.closed());
   });
 
-  it('a source that breaks while the first payload is held breaks the stream, not the process', async () => {
+  it('breaks the stream, not the process, if the source breaks while the first payload is held', async () => {
     const broken = Promise.withResolvers<ChatChunk>();
     const frames = await beginChatStream(from([role, broken.promise]).chunks, { holdMs: 5 });
     broken.reject(new Error('gone'));

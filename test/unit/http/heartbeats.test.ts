@@ -32,8 +32,8 @@ describe('heartbeat', () => {
     }
   });
 
-  it('a touch starts the silence again', async () => {
-    // Timers of one length end in the order in which they began, however late they all are.
+  it('starts the silence again on restart()', async () => {
+    // Timers of equal length fire in the order in which they were started, however late.
     let isOver = false;
     let silence: NodeJS.Timeout | undefined;
     const early: boolean[] = [];
@@ -51,7 +51,7 @@ describe('heartbeat', () => {
     assert.ok(!early.includes(true));
   });
 
-  it('one that is disposed beats no more, and no timer is left behind', async () => {
+  it('stops when disposed, and leaves no timer behind', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     await pause(1);
     const before = timers();

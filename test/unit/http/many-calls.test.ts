@@ -5,7 +5,7 @@ import type { InputItem } from '../../../src/protocol/requests/request-input.ts'
 import { isSlow } from '../../support/fair-time.ts';
 
 const CALLS = 10_000;
-/** Linear work takes a sixth of it; going through all calls for each of them takes more than twice as long. */
+/** Linear work takes a sixth of it; going through all calls for each output takes more than twice as long. */
 const LIMIT_MS = 200;
 const ROUNDS = 3;
 
@@ -27,10 +27,10 @@ describe('a turn of ten thousand calls', () => {
   });
 
   for (const [what, outputs] of [
-    ['whose outputs name them', numbers.map((n) => output({ callId: `call_${n}` }))],
-    ['whose outputs name their items', numbers.map((n) => output({ callId: undefined, itemId: `fc_${n}` }))],
+    ['call ids', numbers.map((n) => output({ callId: `call_${n}` }))],
+    ['item ids', numbers.map((n) => output({ callId: undefined, itemId: `fc_${n}` }))],
   ] as const) {
-    it(`${what} is read in time that grows with it`, async () => {
+    it(`is read in linear time if its outputs name ${what}`, async () => {
       let best = Number.POSITIVE_INFINITY;
       for (let round = 0; round < ROUNDS; round++) best = Math.min(best, await readingMs([...calls, ...outputs]));
       assert.equal(isSlow(best, LIMIT_MS), false, `${best} ms`);

@@ -16,8 +16,8 @@ function key(id: string): GatewayConfig['keys'][number] {
   return only;
 }
 
-describe('the answers that are being written', () => {
-  it('are counted by route until they end, in whatever order they do', () => {
+describe('OpenAnswers', () => {
+  it('counts answers by route until they end, in any order', () => {
     const open = new OpenAnswers({ onChange: () => ({ [Symbol.dispose]() {} }) });
     const places = ['/a', '/b', '/a', '/c'].map((route) => open.add({ key: key('one'), route, end: () => {} }));
     assert.deepEqual(open.routes(), { '/a': 2, '/b': 1, '/c': 1 });
@@ -30,7 +30,7 @@ describe('the answers that are being written', () => {
     assert.deepEqual(open.routes(), {});
   });
 
-  it('are no connections on which nothing is asked for', () => {
+  it('does not count idle connections', () => {
     const open = new OpenAnswers({ onChange: () => ({ [Symbol.dispose]() {} }) });
     const idle = open.add({ key: key('one'), route: '/a', idle: true, end: () => {} });
     using _ = open.add({ key: key('one'), route: '/b', end: () => {} });
@@ -40,7 +40,7 @@ describe('the answers that are being written', () => {
     assert.equal(open.size, 1);
   });
 
-  it('of a key that is removed end, each once, and no others', () => {
+  it('ends the answers of a removed key once, and no others', () => {
     let change: (config: GatewayConfig) => void = () => {};
     const open = new OpenAnswers({
       onChange: (listener) => {

@@ -7,7 +7,7 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const refused = { name: 'GatewayError', code: 'invalid_parameter', message: /^input: at most 500 references/ };
 
-describe('the references of one request', () => {
+describe('item references of a request', () => {
   let read = 0;
   const lookUpOf = (length: number, ids: string[] = []) => {
     const runs = {
@@ -20,7 +20,7 @@ describe('the references of one request', () => {
     return (id: string) => lookUp(id, 'input[0].id');
   };
 
-  it('are bounded in number', async () => {
+  it('are limited in number', async () => {
     const lookUp = lookUpOf(1);
     for (let n = 0; n < 500; n++) assert.equal((await lookUp(`msg_${n}`)).id, `msg_${n}`);
     await assert.rejects(lookUp('msg_500'), refused);
@@ -32,7 +32,7 @@ describe('the references of one request', () => {
     assert.equal(read, 500, 'no more are read ahead');
   });
 
-  it('are bounded in what they name together', async () => {
+  it('are limited in total size', async () => {
     const lookUp = lookUpOf(15 * 1024 * 1024);
     await lookUp('msg_1');
     await lookUp('msg_1');
@@ -43,7 +43,7 @@ describe('the references of one request', () => {
     assert.equal(read, 3, 'nothing is read beyond the bound');
   });
 
-  it('are found by one look at each run, however many of its items are named', async () => {
+  it('are resolved with at most two store reads per run, however many items are named', async () => {
     const inner = await memoryStore();
     let looks = 0;
     const store = wrapStore(inner, {

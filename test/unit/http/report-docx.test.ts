@@ -8,7 +8,7 @@ import { readOffice } from '../../../src/tools/fetch-url-content/reading/office/
 import { reportWith } from '../../support/finished-report.ts';
 import { assertWellFormed } from '../../support/well-formed-xml.ts';
 
-/** The parts of a file, with their sizes and checksums looked at. */
+/** The parts of a file, after checking their sizes and checksums. */
 async function partsOf(file: Buffer): Promise<Map<string, string>> {
   const archive = await fromBufferPromise(file);
   const parts = new Map<string, string>();
@@ -21,7 +21,7 @@ async function partsOf(file: Buffer): Promise<Map<string, string>> {
   return parts;
 }
 
-/** The parts of a report, after everything that makes a package valid was looked at. */
+/** The parts of a report, after checking all that makes a package valid. */
 async function written(report: Report): Promise<{ document: string; notes: string; parts: Map<string, string> }> {
   const parts = await partsOf(reportDocx(report));
   const names = [...parts.keys()];
@@ -58,7 +58,7 @@ async function written(report: Report): Promise<{ document: string; notes: strin
   return { document, notes, parts };
 }
 
-/** What our own reader of pages makes of the file. */
+/** The file as our own page reader reads it. */
 async function readBack(report: Report) {
   return await readOffice({ kind: 'docx', bytes: reportDocx(report), url: 'https://example.org/report.docx' });
 }
@@ -72,7 +72,7 @@ function runsWith(document: string, property: string): string[] {
 }
 
 describe('the report as a Word document', () => {
-  it('reads back with its headings, lists, tables, code and links', async () => {
+  it('keeps headings, lists, tables, code and links when read back', async () => {
     const text = [
       '# Tea first\n\nTea is **older** than *coffee* &amp; `cocoa`, see [a page](https://example.org/a?b=1&c=2), \\(a_1 * b_1 * c\\).',
       '### Dates\n\n1. First\n2. Second\n   - inner\n     1. innermost\n\n   more of it\n3. Third',
@@ -108,7 +108,7 @@ describe('the report as a Word document', () => {
     assert.match(document, /<w:jc w:val="right"\/>/);
   });
 
-  it('makes a footnote of each citation, with title, address and the words quoted', async () => {
+  it('has a footnote for each citation, with title, URL and quote', async () => {
     const report = reportWith(
       '# Tea\n\nOlder [1], **much [2]**[1].\n\n| a [1] | b |\n|---|---|\n| `list[1]` | c |\n\n```\nlist[2]\n```\n',
     );
@@ -134,7 +134,7 @@ describe('the report as a Word document', () => {
     assert.doesNotMatch(document, /[\u{e000}\u{e001}]/u);
   });
 
-  it('keeps two references beside each other apart', async () => {
+  it('separates adjacent references', async () => {
     const report = reportWith('One [1][2].');
     report.markers = [{ start: 4, end: 10, citations: [1, 2, 1].map((source) => ({ source, quote: null })) }];
     for (const each of [report, reportWith('One [1][2][1].')]) {
@@ -153,7 +153,7 @@ describe('the report as a Word document', () => {
     '" onload="x\' \u2028 \u202e %s',
   ];
   for (const text of hostile) {
-    it(`shows what strangers wrote as text: ${JSON.stringify(text)}`, async () => {
+    it(`shows hostile text as text: ${JSON.stringify(text)}`, async () => {
       const report = reportWith(
         `# ${text}\n\n${text} [1]\n\n- ${text}\n\n| ${text} |\n|---|\n| ${text} |\n\n\`${text}\``,
         {
@@ -175,7 +175,7 @@ describe('the report as a Word document', () => {
     });
   }
 
-  it('links lead to web addresses alone, in a form that Word opens, and never stand in one another', async () => {
+  it('links only to web and mail addresses, in a form that Word opens, never nested', async () => {
     const long = `https://example.org/${'a'.repeat(3000)}`;
     const { parts, document } = await written(
       reportWith(
@@ -195,7 +195,7 @@ describe('the report as a Word document', () => {
     assert.doesNotMatch(document, /<w:(?:drawing|pict|object|altChunk|instrText)/, 'nothing is loaded or run');
   });
 
-  it('writes right-to-left text so: paragraphs by their first letter, runs by their own', async () => {
+  it('marks right-to-left paragraphs by their first letter, and runs by their own', async () => {
     const { document } = await written(
       reportWith('תה עתיק (old tea) 123 [1]!\n\nTea is תה here.\n\n| מחיר | b |\n|---|---|\n| x | 34 |'),
     );
@@ -213,7 +213,7 @@ describe('the report as a Word document', () => {
     );
   });
 
-  it('large tables become several that Word opens, and no row is lost', async () => {
+  it('splits large tables into several that Word opens, without losing rows', async () => {
     const row = (start: number) => `|${Array.from({ length: 130 }, (_, at) => ` ${start + at} |`).join('')}`;
     const { document } = await written(reportWith(`${row(0)}\n|${'---|'.repeat(130)}\n${row(1000)}`));
     const columns = [...document.matchAll(/<w:tblGrid>(.*?)<\/w:tblGrid>/g)].map(
@@ -228,7 +228,7 @@ describe('the report as a Word document', () => {
     assert.equal((await written(longer)).document.split('<w:tbl>').length - 1, 2);
   });
 
-  it('lists deeper than Word has levels stay lists, and each that counts begins where it says', async () => {
+  it("keeps lists deeper than Word's levels, and starts numbered lists where they say", async () => {
     const deep = Array.from({ length: 60 }, (_, depth) => `${'  '.repeat(depth)}- item ${depth}`).join('\n');
     const { document, parts } = await written(reportWith(`${deep}\n\n7. seven\n8. eight\n\nText\n\n1. one\n\n`));
     const levels = [...document.matchAll(/<w:ilvl w:val="(\d+)"/g)].map(([, level]) => Number(level));

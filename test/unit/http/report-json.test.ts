@@ -36,7 +36,7 @@ describe('the report as JSON', () => {
     });
   });
 
-  it('names the question where the title says it, too, and cuts at the highest headings that there are', () => {
+  it('repeats the question even if it is the title, and splits at the highest headings', () => {
     const report = parsed(reportWith('### One\n\na\n\n#### Deeper\n\n```\n### no heading\n```\n\n### Two\n\nb'));
     assert.deepEqual([report.title, report.question], ['Is tea older than coffee?', 'Is tea older than coffee?']);
     assert.deepEqual(report.sections, [
@@ -45,7 +45,7 @@ describe('the report as JSON', () => {
     ]);
   });
 
-  it('gives the quotes of a source once each, and its date where a tool told it', () => {
+  it('lists the quotes of a source once each, and its date if a tool gave it', () => {
     const response = responseWith('Older [1], older [1], much [1], and [2] [3].');
     const [message] = response.output;
     assert.ok(message?.type === 'message');
@@ -81,7 +81,7 @@ describe('the report as JSON', () => {
     );
   });
 
-  it('says that a report was cut, and is JSON for every reader whatever is in it', () => {
+  it('says that a report was cut, and is valid JSON whatever it contains', () => {
     const report = reportWith('\ud800 half \u0000 </script>', { incomplete_details: { reason: 'budget' } });
     report.title = report.fullQuestion = '\udc00"\\\u0007';
     const text = reportJson(report);

@@ -9,7 +9,7 @@ import { answerPart } from '../../../src/protocol/items.ts';
 import { reportOf } from '../../../src/runs/projections/report.ts';
 import { QUESTION, reportWith, responseWith } from '../../support/finished-report.ts';
 
-/** Texts of strangers that are Markdown or HTML. */
+/** Hostile texts in Markdown or HTML. */
 const HOSTILE = [
   '<img src=https://evil.example/a.png>',
   '<script>alert(1)</script>',
@@ -24,7 +24,7 @@ const HOSTILE = [
   '&lt;img src=x&gt; &#60;img src=x>',
 ];
 
-describe('what strangers wrote, in a report as Markdown', () => {
+describe('hostile text in a Markdown report', () => {
   for (const text of HOSTILE) {
     it(`is shown as text: ${text}`, () => {
       const response = responseWith('Tea is older [1].', {
@@ -51,19 +51,19 @@ describe('what strangers wrote, in a report as Markdown', () => {
         .replace(/&gt;/g, '>')
         .replace(/&quot;/g, '"')
         .replace(/&#39;/g, "'");
-      // A bare address ends where its renderer says, with the backslash of a bracket in it.
+      // The renderer decides where a bare URL ends, so it may include the backslash of a bracket.
       const unescaped = (words: string) => words.replaceAll('\\', '');
       assert.ok(unescaped(shown.replace(/&amp;/g, '&')).includes(unescaped(`It said ${text}`)), shown);
     });
   }
 
-  it('stays readable where nothing is a mark', () => {
+  it('is left readable if it contains no markup', () => {
     const title = 'Are a < b & C++ > snake-case? Yes! (50 %) | ~tea~';
     const report = { ...reportWith('Yes.'), title };
     assert.ok(reportMarkdown(report).startsWith(`# ${title}\n`));
   });
 
-  it('leads nowhere but to the web and the documents', () => {
+  it('links only to the web', () => {
     const source = { number: 1, title: 'a', verified: true, quotes: [] };
     const report = {
       ...reportWith('Yes.'),
@@ -77,8 +77,8 @@ describe('what strangers wrote, in a report as Markdown', () => {
   });
 });
 
-describe('the report as a document', () => {
-  it('takes its title from the first heading, else from the question, and lists each source once by its number', () => {
+describe('a report', () => {
+  it('takes its title from the first heading, else from the question, and lists each source once', () => {
     const report = reportWith('# Tea first\n\nTea is older [1], much older [2][1].');
     assert.deepEqual([report.title, report.question], ['Tea first', 'Is tea older than coffee?']);
     assert.deepEqual(
@@ -94,7 +94,7 @@ describe('the report as a document', () => {
     assert.deepEqual([untitled.title, untitled.question], ['Is tea older than coffee?', '']);
   });
 
-  it('Markdown: title, question, text as it was written, sources, date and model', () => {
+  it('has title, question, original text, sources, date and model in Markdown', () => {
     assert.equal(
       reportMarkdown(reportWith('# Tea first\n\nTea is older [1], much older [2].')),
       '# Tea first\n\n> Is tea older than coffee?\n\nTea is older [1], much older [2].\n\n## Sources\n\n' +
@@ -103,7 +103,7 @@ describe('the report as a document', () => {
     );
   });
 
-  it('markers of logs without `index` are numbered by their source ids, as their text is', () => {
+  it('numbers markers by source_id in logs without `index`', () => {
     const text = 'Older [7].';
     const citation =
       '{"type":"url_citation","start_index":6,"end_index":9,"url":"corpus:///tea.md","title":"Tea","source_id":7,"verified":true}';
@@ -126,7 +126,7 @@ describe('the report as a document', () => {
     assert.doesNotMatch(html, /href="corpus:/, 'an address that no browser opens is no link');
   });
 
-  it('HTML: markers lead to their sources, also in tables and emphasis, and code stays as it was', () => {
+  it('links markers to sources in HTML, in tables and emphasis too, but leaves code alone', () => {
     const html = reportDocument(
       reportWith('Older **than [1]**.\n\n| a | b |\n|---|---|\n| x [2] | y |\n\n`list[1]`\n\n```\nlist[2]\n```\n'),
     );
@@ -138,7 +138,7 @@ describe('the report as a document', () => {
     assert.doesNotMatch(html, /[\u{e000}\u{e001}]/u);
   });
 
-  it('HTML: formulas are drawn, and what is not understood keeps its TeX', () => {
+  it('draws formulas in HTML, and keeps the TeX of those it cannot parse', () => {
     const text = 'So \\(a_1 * b_1 * c\\), \\(\\unknown_a * b_c\\) and $5.\n\n$$\n\\frac{a}{b}\n$$\n';
     const html = reportDocument(reportWith(text));
     assert.match(html, /So <math display="inline" alttext="a_1 \* b_1 \* c">/);
@@ -146,7 +146,7 @@ describe('the report as a document', () => {
     assert.match(html, /<math display="block"[^>]*><mfrac>/);
   });
 
-  it('HTML: text from models and pages is only text', () => {
+  it('shows text from models and pages as text only in HTML', () => {
     const hostile = [
       '<script>alert(1)</script>',
       'a <img src=x onerror=alert(1)> b',
@@ -183,7 +183,7 @@ describe('the report as a document', () => {
     assert.match(String(item), /rel="noreferrer noopener nofollow"/);
   });
 
-  it('HTML: hostile titles, addresses and models stay inside of their elements', () => {
+  it('keeps hostile titles, URLs and models inside their elements in HTML', () => {
     const report = reportWith('# <b>"x"</b>\n\nText [1].');
     const url = 'javascript:alert(1)//https://';
     report.sources[0] = { number: 1, url, title: '<img src=x>', verified: true, quotes: [] };
@@ -192,7 +192,7 @@ describe('the report as a document', () => {
     assert.doesNotMatch(html, /<img|<script|<b>|href="javascript/);
   });
 
-  it('a run that was cut, failed or cancelled says so; one without text has no report', () => {
+  it('says if the run was cut or failed, and is undefined without text', () => {
     const failed = reportWith('Half', { status: 'failed' });
     assert.match(reportMarkdown(failed), /The run failed; the text is incomplete/);
     assert.match(
@@ -205,7 +205,7 @@ describe('the report as a document', () => {
   });
 
   for (const format of ['html', 'docx', 'json'] as const) {
-    it(`${format}: Markdown that takes for ever to read ends in an error that says what to do, and the event loop goes on`, async () => {
+    it(`is made as ${format} off the event loop, or fails with advice if its Markdown takes too long to read`, async () => {
       const reports = new ReportDocuments();
       const signal = new AbortController().signal;
       let ticks = 0;
@@ -222,7 +222,7 @@ describe('the report as a document', () => {
       assert.ok((await reports.make(reportWith('fine [1]'), { format, signal })).length > 0);
     });
 
-    it(`${format}: a reader that leaves stops the work`, async () => {
+    it(`stops being made as ${format} when its reader leaves`, async () => {
       const leave = new AbortController();
       const made = new ReportDocuments().make(reportWith('*a '.repeat(100_000)), { format, signal: leave.signal });
       leave.abort(new Error('left'));
@@ -230,7 +230,7 @@ describe('the report as a document', () => {
     });
   }
 
-  it('has a sane file name in every script', () => {
+  it('has a safe file name in every script', () => {
     const named = (title: string) => disposition({ ...reportWith('x'), title }, 'md');
     assert.equal(named('Is tea older?'), 'attachment; filename="is-tea-older-2026-11-21.md"');
     assert.equal(named('../../etc/passwd\r\nX: y'), 'attachment; filename="etc-passwd-x-y-2026-11-21.md"');

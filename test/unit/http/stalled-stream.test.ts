@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { writeStream } from '../../../src/http/answers/sse.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
 
-/** Never ends, and never waits but for its reader. */
+/** Never ends, and waits only for its reader. */
 async function* endless(): AsyncGenerator<Uint8Array, void> {
   for (;;) yield new Uint8Array(64 * 1024);
 }
 
-describe('a stream', () => {
-  it('ends with the connection of a reader that takes nothing, whatever the heartbeats', async () => {
+describe('writeStream', () => {
+  it('ends the connection of a reader that reads nothing, despite heartbeats', async () => {
     const ended = Promise.withResolvers<void>();
     const left = new AbortController();
     const server = createHttpServer(

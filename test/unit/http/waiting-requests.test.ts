@@ -22,8 +22,8 @@ async function connected(answer: RequestListener) {
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
-describe('requests of one connection', () => {
-  it('may always be ahead of their answers, as long as few are', async () => {
+describe('pipelined requests', () => {
+  it('are served as long as few are ahead of their answers', async () => {
     let last: ServerResponse | undefined;
     // The next request comes before the one before it is answered.
     using to = await connected((_req, res) => {
@@ -41,7 +41,7 @@ describe('requests of one connection', () => {
     assert.ok(answers >= 300, `${answers} answers`);
   });
 
-  it('tell what is no HTTP in the middle of an answer from what comes behind one', async () => {
+  it('close the connection, without an extra response, on invalid HTTP in the middle of one', async () => {
     let asked = 0;
     using to = await connected((_req, res) => void (asked++ === 0 ? res.end('whole') : res.write('a piece')));
     let seen = '';
@@ -59,7 +59,7 @@ describe('requests of one connection', () => {
     assert.equal(seen.split('HTTP/1.1').length - 1, 2, seen);
   });
 
-  it('end the connection where more than a hundred wait', async () => {
+  it('close the connection if more than a hundred wait', async () => {
     let asked = 0;
     using to = await connected(() => asked++);
     const closed = once(to.socket, 'close');

@@ -9,7 +9,7 @@ function reserved(fields: object, api = 'chat_completions') {
   return worstCase({ api, body, fields: { ...fields } }, model);
 }
 
-describe('the output that is reserved', () => {
+describe('the reserved output', () => {
   const cases: readonly [object, number][] = [
     [{}, MOST],
     [{ n: 3, max_tokens: 10 }, 30],
@@ -31,13 +31,13 @@ describe('the output that is reserved', () => {
     [{ max_tokens: '2000', max_completion_tokens: 1 }, 2000],
     [{ max_tokens: 1, max_completion_tokens: 99.5 }, 100],
     [{ max_tokens: 1, max_completion_tokens: null }, 1],
-    // What bounds nothing bounds by what the model may write.
+    // Invalid limits count as the most that the model may write.
     [{ max_tokens: -1 }, MOST],
     [{ max_tokens: 0, max_completion_tokens: 5 }, MOST],
     [{ max_tokens: 'many' }, MOST],
     [{ max_tokens: '1e999' }, MOST],
     [{ max_tokens: [1], max_completion_tokens: 5 }, MOST],
-    // What bounds answers of another API is left out by providers of this one, and some take names in any case.
+    // Providers ignore the limits of another API, and some accept names in any case.
     [{ max_output_tokens: 1 }, MOST],
     [{ max_output_tokens: 1, max_tokens: 7 }, 7],
     [{ max_tokens: 1, MAX_TOKENS: 50 }, 50],
@@ -45,10 +45,10 @@ describe('the output that is reserved', () => {
     [{ n: 1, N: 3, max_tokens: 10 }, 30],
   ];
   for (const [fields, output] of cases) {
-    it(`is ${output} of ${JSON.stringify(fields)}`, () => assert.equal(reserved(fields).output, output));
+    it(`is ${output} for ${JSON.stringify(fields)}`, () => assert.equal(reserved(fields).output, output));
   }
 
-  it('is bounded by what bounds answers of its API alone', () => {
+  it('is bounded only by the fields of its API', () => {
     const fields = { max_tokens: 3, max_completion_tokens: 5, max_output_tokens: 7 };
     const bounds = { chat_completions: 5, completions: 3, responses: 7, messages: 3, embeddings: 0 };
     for (const [api, output] of Object.entries(bounds)) assert.equal(reserved(fields, api).output, output, api);
@@ -56,7 +56,7 @@ describe('the output that is reserved', () => {
     assert.equal(reserved({ max_output_tokens: 3 }, 'messages').output, MOST);
   });
 
-  it('has the tokens of each picture that is to be drawn', () => {
+  it('includes the tokens of each image to be generated', () => {
     const drawn = [{}, { n: 1 }, { n: '4' }, { N: 2 }, { n: 1e9 }, { n: null }];
     assert.deepEqual(
       drawn.map((fields) => reserved({ prompt: 'a lamp', ...fields }, 'images/generations').output / 6240),
@@ -64,29 +64,29 @@ describe('the output that is reserved', () => {
     );
   });
 
-  it('has an answer for each of several prompts, however many', () => {
+  it('covers an answer for each of several prompts', () => {
     const prompt = Array.from({ length: 3000 }, () => 'x');
     assert.equal(reserved({ prompt, n: '2', max_tokens: 10 }, 'completions').output, 60_000);
     assert.equal(reserved({ prompt: [1, 2, 3], max_tokens: 10 }, 'completions').output, 10);
   });
 });
 
-describe('the input that is reserved', () => {
+describe('the reserved input', () => {
   const BYTES = 3_000_000;
   const base64 = 'A'.repeat(BYTES);
   const url = (type: string) => `data:${type};base64,${base64}`;
   const said = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
   const source = { type: 'base64', media_type: 'image/png', data: base64 };
   const attached: readonly [string, object][] = [
-    ['a picture of a chat', said({ type: 'image_url', image_url: { url: url('image/png') } })],
-    ['a picture of a response', { input: [{ role: 'user', content: [{ image_url: url('image/png') }] }] }],
+    ['an image in chat completions', said({ type: 'image_url', image_url: { url: url('image/png') } })],
+    ['an image in Responses', { input: [{ role: 'user', content: [{ image_url: url('image/png') }] }] }],
     ['a file', said({ type: 'file', file: { file_data: url('application/pdf') } })],
     ['audio', said({ type: 'input_audio', input_audio: { data: base64, format: 'wav' } })],
-    ['a picture of a message', said({ type: 'image', source })],
-    ['a picture in the result of a tool', said({ type: 'tool_result', content: [{ type: 'image', source }] })],
+    ['an image in Messages', said({ type: 'image', source })],
+    ['an image in a tool result', said({ type: 'tool_result', content: [{ type: 'image', source }] })],
   ];
   for (const [name, fields] of attached) {
-    it(`is a thousand tokens of ${name}`, () => {
+    it(`is a thousand tokens for ${name}`, () => {
       const { input } = reserved(fields);
       assert.ok(input >= 1000 && input < 1100, `${input}`);
     });
@@ -101,6 +101,6 @@ describe('the input that is reserved', () => {
     ['the schema of a tool', { messages: [], tools: [{ parameters: { url: url('image/png') } }] }],
   ];
   for (const [name, fields] of read) {
-    it(`is what the model may read of ${name}`, () => assert.ok(reserved(fields).input >= BYTES / 4));
+    it(`covers all that the model may read of ${name}`, () => assert.ok(reserved(fields).input >= BYTES / 4));
   }
 });

@@ -8,10 +8,10 @@ const ann = { user: 'ann', param: 'input[0].encrypted_content' };
 const FIRST_VERSION =
   'rgs1.4774ea0a.bAhOlwXA6W9sugo5kwzn2FhESBirrAtRcIp926YO6CClk2NvMgn5x16JMkzbZJP3Cvh2_Sf_ABRPUp8q3FI583RF_4_Z-PbAhgTbKGZaB9jQY1AvU7DPR2EE1pSczpux8sB9taAxOMdDw-ISwkqhrA';
 
-describe('thoughts that clients keep', () => {
+describe('encrypted_content that clients keep', () => {
   const thoughts = new SealedContents(sealer);
 
-  it('are read as the first version sealed them', async () => {
+  it('opens as the first version sealed it', async () => {
     assert.deepEqual(await thoughts.openThought(FIRST_VERSION, ann), {
       v: 1,
       replay: { provider: 'p', fields: { reasoning_content: 'Hm.' } },
@@ -19,7 +19,7 @@ describe('thoughts that clients keep', () => {
     });
   });
 
-  it('of a newer gateway are refused with the field that holds them', async () => {
+  it('is refused with its param if a newer gateway sealed it', async () => {
     const newer = await sealer.seal(JSON.stringify({ v: 2 }), { user: 'ann', kind: 'reasoning' });
     await assert.rejects(thoughts.openThought(newer, ann), {
       code: 'invalid_parameter',

@@ -12,8 +12,8 @@ const depth = { field: 'depth', type: 'quantitative' };
 const values = (rows: unknown[]) => chart({ data: { values: rows } });
 const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ lake: `Lake ${at}`, depth: at }));
 
-describe('a chart of a report', () => {
-  it('is the part of Vega-Lite that is drawn, without what only says how large it is', () => {
+describe('a chart in a report', () => {
+  it('keeps the part of Vega-Lite that is drawn, without sizes and unused fields', () => {
     const spec = chart({
       $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
       mark: { type: 'bar', tooltip: true },
@@ -25,7 +25,7 @@ describe('a chart of a report', () => {
     assert.deepEqual(found && read(formatChart(found)), found);
   });
 
-  it('takes every mark with what it needs', () => {
+  it('may have every mark with the encodings it needs', () => {
     const year = { field: 'year', type: 'temporal' };
     const data = { values: [2023, '2024-05', '2025-01-31'].map((at) => ({ year: at, depth: 4, lake: String(at) })) };
     for (const mark of ['line', 'area', 'point', 'bar'])
@@ -35,7 +35,7 @@ describe('a chart of a report', () => {
     assert.ok(read(values(rows(500))));
   });
 
-  it('is none where it loads, computes or names an address', () => {
+  it('is rejected if it loads or computes something, contains a URL or lacks a part', () => {
     const hostile: object[] = [
       { data: { url: 'https://evil.example/data.json' } },
       { data: { url: 'data:text/csv,a', values: rows(2) } },
@@ -69,7 +69,7 @@ describe('a chart of a report', () => {
       assert.equal(read(chart({ [name]: undefined })), undefined);
   });
 
-  it('is none with values that are no figures, or too many', () => {
+  it('is rejected with invalid numbers or names, no or too many rows, or broken or oversized JSON', () => {
     for (const bad of [null, '4', true, [], {}, 1e16, 1e-12, -1e300])
       assert.equal(read(values([{ lake: 'a', depth: bad }])), undefined, String(bad));
     const text = JSON.stringify(chart());
@@ -85,7 +85,7 @@ describe('a chart of a report', () => {
     for (const other of ['', 'null', '[]', '"chart"', '7', '{']) assert.equal(read(other), undefined, other);
   });
 
-  it('is none where one row would hide another, or a colour or part says nothing', () => {
+  it('is rejected if rows collide, encodings do not fit the mark, or a pie has negative or no parts', () => {
     assert.equal(read(values([...rows(3), ...rows(1)])), undefined);
     assert.equal(read(chart({ encoding: { x: depth, y: depth } })), undefined);
     assert.equal(read(chart({ encoding: { x: lake, y: { field: 'lake', type: 'ordinal' } } })), undefined);
@@ -106,7 +106,7 @@ describe('a chart of a report', () => {
       assert.equal(pie(parts), undefined);
   });
 
-  it('has a table of the same data, in which all text is text', () => {
+  it('has a table of the same data, with all text escaped', () => {
     const found = read(chart());
     assert.ok(found);
     assert.equal(
@@ -125,7 +125,7 @@ describe('a chart of a report', () => {
       assert.equal(tableOfBlock(none), undefined, none);
   });
 
-  it('is found in a text where its block stands whole at the beginning of a line', () => {
+  it('is found only as a complete block at the beginning of a line', () => {
     const block = fenced(chart()).trimEnd();
     const text = `A.\n\n${block}\n\nB.`;
     assert.equal(
@@ -141,7 +141,7 @@ describe('a chart of a report', () => {
   });
 });
 
-describe('a drawn chart', () => {
+describe('a chart drawn as SVG', () => {
   const drawn = (spec: unknown) => {
     const found = read(spec);
     assert.ok(found);
@@ -162,7 +162,7 @@ describe('a drawn chart', () => {
     assert.doesNotMatch(svg, /NaN|Infinity|undefined|null/);
   };
 
-  it('has its title, what it says in words, axes with ticks, and a shape for each row', () => {
+  it('has its title, a description, axes with ticks, and a shape per row', () => {
     const svg = drawn(chart());
     assertHarmless(svg);
     assert.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 640 \d+(?:\.\d)?" role="img"/);
@@ -174,7 +174,7 @@ describe('a drawn chart', () => {
     assert.ok(Math.abs(Number(heights[0]) / Number(heights[1]) - 1642 / 1470) < 0.01, 'lengths begin at zero');
   });
 
-  it('is well formed and bounded for every mark and for extreme numbers', () => {
+  it('is well formed, harmless and bounded in size for every mark and extreme numbers', () => {
     const year = { field: 'year', type: 'temporal' };
     const number = { field: 'year', type: 'quantitative' };
     const extremes = [-1e15, -1, -1e-9, 0, 1e-9, 0.1, 7, 1e15];
@@ -196,7 +196,7 @@ describe('a drawn chart', () => {
     assert.ok(many.length < 200_000);
   });
 
-  it('stands rows of one place on each other, below zero too', () => {
+  it('stacks rows that share a place, below zero too', () => {
     const data = {
       values: [
         { lake: 'a', part: 'x', depth: 2 },
@@ -231,7 +231,7 @@ describe('a drawn chart', () => {
     assert.match(svg, /&lt;script&gt;/);
   });
 
-  it('writes names that read from right to left from their own side', () => {
+  it('sets the direction of right-to-left names', () => {
     const svg = drawn(chart({ encoding: { x: depth, y: lake }, data: { values: [{ lake: 'בייקל', depth: 1 }] } }));
     assert.match(svg, /text-anchor="start" direction="rtl"[^>]*>בייקל</);
   });

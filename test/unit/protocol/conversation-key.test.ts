@@ -4,8 +4,8 @@ import { conversationKey, openingHash } from '../../../src/protocol/requests/con
 const user = (content: string) => ({ role: 'user', content });
 const system = { role: 'system', content: 'be brief' };
 
-describe('what tells conversations apart', () => {
-  it('is an id, a cache key, or the messages up to the first of the user', () => {
+describe('conversationKey', () => {
+  it('is the conversation id, the prompt cache key, or a hash of the messages up to the first of the user', () => {
     const messages = [system, user('hello')];
     assert.equal(conversationKey('responses', { conversation: 'conv_1', prompt_cache_key: 'k' }), 'conv_1');
     assert.equal(conversationKey('responses', { conversation: { id: 'conv_1' } }), 'conv_1');
@@ -14,7 +14,7 @@ describe('what tells conversations apart', () => {
     assert.equal(conversationKey('messages', { messages }), openingHash(messages));
   });
 
-  it('stays as a conversation goes on, and differs where it began with something else', () => {
+  it('is stable as a conversation goes on, and differs if its opening differs', () => {
     const opening = openingHash([system, user('hello')]);
     assert.equal(openingHash([system, user('hello'), { role: 'assistant', content: 'hi' }, user('and?')]), opening);
     assert.notEqual(openingHash([system, user('good day')]), opening);
@@ -24,7 +24,7 @@ describe('what tells conversations apart', () => {
     openingHash([]);
   });
 
-  it('is one for what only the provider can follow, and none for calls that belong to no conversation', () => {
+  it('is shared by calls that only the provider can tell apart, and undefined outside conversations', () => {
     const first = conversationKey('responses', { input: 'hello' });
     assert.ok(first);
     assert.equal(conversationKey('responses', { input: 'and?', previous_response_id: 'resp_1' }), first);

@@ -17,13 +17,13 @@ function namesIn(heading: string): Set<string> {
   return new Set([...section.slice(0, end).matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
 }
 
-/** Fields that are there only where something was asked for. */
+/** Fields that a response has only if the request asks for them. */
 const OPTIONAL: readonly string[] = ['conversation', 'charts'];
 
 const typeOf = (event: (typeof runEvent.options)[number]) => event.shape.type.value;
 
 describe('docs/api.md', () => {
-  it('names every field of a response, each of which a new one has', () => {
+  it('names every field of a response; a new response has all but the optional ones', () => {
     const fields = Object.keys(responseObject.shape);
     const documented = namesIn('### The response object');
     assert.deepEqual(
@@ -36,7 +36,7 @@ describe('docs/api.md', () => {
     assert.deepEqual(Object.keys(responseObject.strict().parse(fresh)).sort(), always.sort());
   });
 
-  it('names every event but those of the profile of OpenAI, and every code of a warning', () => {
+  it("names every event that is not OpenAI's, and every warning code", () => {
     const ofOpenAi = new Set<string>(openAiEvents.map(({ shape }) => shape.type.value));
     const documented = namesIn('## Events');
     const own = runEvent.options.map(typeOf).filter((type) => !ofOpenAi.has(type));

@@ -6,7 +6,7 @@ import { isSlow, ownMs } from '../../support/fair-time.ts';
 const check = (metadata: string) => requireExactMetadata(Buffer.from(`{"model": "m", "metadata": ${metadata}}`));
 
 describe('numbers in metadata', () => {
-  it('that JavaScript keeps pass, however they are written', () => {
+  it('are accepted if JavaScript keeps their value, however they are written', () => {
     for (const number of [
       '0',
       '-0',
@@ -26,7 +26,7 @@ describe('numbers in metadata', () => {
     requireExactMetadata(Buffer.from('{"model": "m", "other": 12345678901234567890}'));
   });
 
-  it('that it would change are refused by their path', () => {
+  it('are refused with their path if JavaScript would change them', () => {
     for (const [metadata, param] of [
       ['{"n": 12345678901234567890}', 'metadata.n'],
       ['{"a": {"b": [1, 9007199254740993]}}', 'metadata.a.b[1]'],
@@ -41,7 +41,7 @@ describe('numbers in metadata', () => {
       );
   });
 
-  it('of a field that holds more values than are looked at are refused without a look, of one that is there twice the last counts', () => {
+  it('are refused unread in a field with too many values; of duplicate fields only the last counts', () => {
     const many = `[${'0.1,'.repeat(499_000)}1]`;
     const ms = ownMs(() => {
       assert.throws(() => check(many), /metadata: this field holds too many values/);

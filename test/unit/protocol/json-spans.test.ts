@@ -8,29 +8,29 @@ const spansIn = (text: string, name = 'model', options?: { anyCase: boolean }) =
 };
 
 describe('topLevelSpans', () => {
-  it('finds values of every kind, with blanks anywhere', () => {
+  it('finds values of every type, with any whitespace', () => {
     assert.deepEqual(spansIn('{"model":"a"}'), ['"a"']);
     assert.deepEqual(spansIn(' {\n"x" : [ {"model":1} ] ,\t"model" : 12.5e3 }'), ['12.5e3']);
     assert.deepEqual(spansIn('{"model":{"a":[1,"}"]},"b":2}'), ['{"a":[1,"}"]}']);
     assert.deepEqual(spansIn('{"model":null}'), ['null']);
   });
 
-  it('takes nothing inside strings or nested values for a field', () => {
+  it('finds no fields inside strings or nested values', () => {
     assert.deepEqual(spansIn('{"a":"\\",\\"model\\":\\"no","b":{"model":"no"},"c":["model"]}'), []);
     assert.deepEqual(spansIn('{"a":"\\\\","model":"yes"}'), ['"yes"']);
   });
 
-  it('finds a name that is repeated or written with escapes', () => {
+  it('finds a name that is repeated or escaped', () => {
     assert.deepEqual(spansIn('{"model":1,"mod\\u0065l":2,"model":3}'), ['1', '2', '3']);
   });
 
-  it('finds a name in other cases where that is asked for', () => {
+  it('ignores the case of names only if asked to', () => {
     const json = '{"Model":1,"models":2,"MODE\\u004c":3,"model":4}';
     assert.deepEqual(spansIn(json), ['4']);
     assert.deepEqual(spansIn(json, 'model', { anyCase: true }), ['1', '3', '4']);
   });
 
-  it('finds what stands behind escapes, wherever they begin', () => {
+  it('finds a field behind escapes, wherever they begin', () => {
     for (const text of ['\\"', '\\\\', '\\\\\\"', `${'x'.repeat(30)}\\"`]) {
       for (let cut = 1; cut < 40; cut++) {
         const json = `{"${'n'.repeat(cut)}":"${'x'.repeat(cut)}${text.repeat(cut)}","model":"yes"}`;
@@ -39,7 +39,7 @@ describe('topLevelSpans', () => {
     }
   });
 
-  it('does not look natively for each of many quotes', () => {
+  it('does not call the native search for each of many quotes', () => {
     const json = Buffer.from(`{"x":"${'\\"'.repeat(10_000)}","model":"yes"}`);
     let count = 0;
     const counted = new Proxy(Buffer.prototype.indexOf, {
@@ -58,7 +58,7 @@ describe('topLevelSpans', () => {
     assert.deepEqual(spansIn(' { } '), []);
   });
 
-  it('agrees with JSON.parse on any object, however it is written', () => {
+  it('agrees with JSON.parse on any object, however it is formatted', () => {
     const object = fc.dictionary(
       fc.oneof(fc.constantFrom('model', 'a"b', '\\'), fc.string({ unit: 'binary' })),
       fc.jsonValue(),
@@ -78,13 +78,13 @@ describe('measureShape', () => {
   const limit = { depth: 9, containers: 9, members: 9, entries: 9 };
   const shape = (text: string) => measureShape(Buffer.from(text), limit);
 
-  it('counts arrays, objects, members and entries, and nothing in strings', () => {
+  it('counts arrays, objects, members and entries, and ignores strings', () => {
     assert.deepEqual(shape('1'), { depth: 0, containers: 0, members: 0, entries: 0 });
     assert.deepEqual(shape('[[],{"a":[1],"b":"x,\\",:[["}]'), { depth: 3, containers: 4, members: 2, entries: 2 });
     assert.deepEqual(shape('{"a":"[[[["}'), { depth: 1, containers: 1, members: 1, entries: 0 });
   });
 
-  it('stops where the shape is past the limit', () => {
+  it('stops once the shape exceeds the limit', () => {
     assert.equal(shape('['.repeat(1000)).depth, 10);
     assert.equal(shape('[],'.repeat(1000)).containers, 10);
     assert.equal(shape('1,'.repeat(1000)).entries, 10);
@@ -92,12 +92,12 @@ describe('measureShape', () => {
   });
 });
 
-describe('JSON of a service', () => {
+describe('isWithinJsonLimits', () => {
   const padding = ' '.repeat(5000);
   const nested = (open: string, close: string, depth: number) =>
     `${padding}${open.repeat(depth)}1${close.repeat(depth)}`;
 
-  it('is readable up to a depth and a number of values, whatever its texts hold', () => {
+  it('limits depth and number of values, whatever the strings contain', () => {
     const readable = [
       nested('[', ']', 100),
       nested('{"a":', '}', 100),

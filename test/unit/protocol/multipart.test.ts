@@ -6,7 +6,7 @@ const part = (disposition: string, value: string) =>
 const valuesIn = (body: string) => formFields(Buffer.from(body), 'b', 'model').map(({ value }) => value);
 
 describe('formFields', () => {
-  it('finds the field among others, wherever it stands', () => {
+  it('finds the field among others, wherever it is', () => {
     const body = `${part('name="a"', '1')}${part('name="model"', 'gpt')}${part('name="z"', '2')}--b--\r\n`;
     assert.deepEqual(valuesIn(body), ['gpt']);
     const [field] = formFields(Buffer.from(body), 'b', 'model');
@@ -24,7 +24,7 @@ describe('formFields', () => {
     assert.deepEqual(valuesIn(`preamble\r\n${part('name="model"', 'a')}--b--`), ['a']);
   });
 
-  it('gives nothing for a body that is cut or none', () => {
+  it('finds nothing in a body that is truncated or not multipart', () => {
     for (const body of ['', '--b', '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\ngp', 'hello']) {
       assert.deepEqual(valuesIn(body), []);
     }
@@ -32,7 +32,7 @@ describe('formFields', () => {
 });
 
 describe('boundaryOf', () => {
-  it('reads quoted and bare boundaries', () => {
+  it('reads quoted and bare boundaries, up to 70 characters', () => {
     assert.equal(boundaryOf('multipart/form-data; boundary=abc'), 'abc');
     assert.equal(boundaryOf('multipart/form-data; charset=utf-8; Boundary="a b"'), 'a b');
     assert.equal(boundaryOf('multipart/form-data'), undefined);

@@ -3,7 +3,7 @@ import { runEvent } from '../../../src/protocol/events.ts';
 import { openApiDocument } from '../../../src/protocol/openapi/openapi.ts';
 
 describe('openApiDocument', () => {
-  it('can be made again, and every reference in it leads somewhere', () => {
+  it('is the same each time, and all its references resolve', () => {
     const text = JSON.stringify(openApiDocument());
     assert.equal(JSON.stringify(openApiDocument()), text);
     const { components } = JSON.parse(text);
@@ -14,7 +14,7 @@ describe('openApiDocument', () => {
     for (const name of references) assert.ok(components.schemas[String(name)], `${name} is described`);
   });
 
-  it('describes what is chosen by looking at the value', () => {
+  it('describes fields whose schema depends on the value', () => {
     const { components } = JSON.parse(JSON.stringify(openApiDocument()));
     const { properties, required } = components.schemas.CreateResponse;
     assert.deepEqual(properties.input, { $ref: '#/components/schemas/Input' });
@@ -27,7 +27,7 @@ describe('openApiDocument', () => {
     });
   });
 
-  it('names every operation, every event and the headers that matter', () => {
+  it('has unique operation ids, every event, and the headers for idempotency and resumption', () => {
     const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()));
     const operations = Object.values<Record<string, { operationId?: string; parameters?: { name: string }[] }>>(paths);
     const ids = operations.flatMap((path) => Object.values(path).map(({ operationId }) => operationId));

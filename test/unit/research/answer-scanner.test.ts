@@ -8,7 +8,7 @@ const MET = 'https://met.example/page';
 const sources = readSources(MET);
 const mayShow = mayShowFor(sources, new Set());
 
-/** The parts of a text that comes in pieces which end at these places. */
+/** The parts of a text that arrives in pieces, which end at these places. */
 function partsOf(text: string, ...ends: number[]): AnswerPart[] {
   const scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
   const parts: AnswerPart[] = [];
@@ -31,13 +31,13 @@ function joined(parts: readonly AnswerPart[]): AnswerPart[] {
   return all;
 }
 
-const told = (text: string, type: AnswerPart['type']) =>
+const textsOf = (text: string, type: AnswerPart['type']) =>
   partsOf(text)
     .filter((part) => part.type === type)
     .map((part) => part.text);
 
-describe('the parts of an answer', () => {
-  it('are together its text, whatever it holds', () => {
+describe('AnswerScanner', () => {
+  it('returns parts that join to the whole text, however it is cut', () => {
     for (const text of [
       `\`${MET}\` and \`\` ${MET} \`\` and \`see ${MET}\``,
       `${MET} <${MET}> [1] ${MET}[2] ![a](${MET}) [b]: ${MET}`,
@@ -52,19 +52,19 @@ describe('the parts of an answer', () => {
     }
   });
 
-  it('are addresses up to a length, also as all of a code span', () => {
+  it('finds a URL of up to 2000 characters, also if it fills a code span', () => {
     assert.deepEqual(partsOf(`\`${MET}\``), [
       { type: 'text', text: '`' },
       { type: 'url', text: MET },
       { type: 'text', text: '`' },
     ]);
-    assert.deepEqual(told(`\`${MET} more\``, 'url'), []);
+    assert.deepEqual(textsOf(`\`${MET} more\``, 'url'), []);
     const long = `${MET}?${'x'.repeat(2000)}`;
-    assert.deepEqual(told(`${long.slice(0, 2000)} `, 'url'), [long.slice(0, 2000)]);
-    assert.deepEqual(told(`${long.slice(0, 2001)} `, 'url'), []);
+    assert.deepEqual(textsOf(`${long.slice(0, 2000)} `, 'url'), [long.slice(0, 2000)]);
+    assert.deepEqual(textsOf(`${long.slice(0, 2001)} `, 'url'), []);
   });
 
-  it('do not depend on how a long line of code was cut', () => {
+  it('returns the same parts wherever a long line of code is cut', () => {
     const fence = `\`\`\`${' '.repeat(197)}`;
     const doubtful = `- \`\`\`\n${'x'.repeat(3996)}](https://a.example/?q)${'y'.repeat(200)}\n`;
     for (const text of [
@@ -82,21 +82,21 @@ describe('the parts of an answer', () => {
     }
   });
 
-  it('are code up to a line that closes the block, if that is short enough to be one', () => {
+  it('ends a code block at a closing fence, unless that line is too long to be one', () => {
     const fence = (length: number) => `\`\`\`\n${MET}\n\`\`\`${' '.repeat(length - 3)}\n${MET}`;
-    assert.deepEqual(told(fence(3), 'url'), [MET]);
-    assert.deepEqual(told(fence(199), 'url'), [MET]);
-    assert.deepEqual(told(fence(201), 'url'), []);
+    assert.deepEqual(textsOf(fence(3), 'url'), [MET]);
+    assert.deepEqual(textsOf(fence(199), 'url'), [MET]);
+    assert.deepEqual(textsOf(fence(201), 'url'), []);
   });
 
-  it('tell an image from a link, behind and around however many brackets', () => {
+  it('tells an image from a link, after and around any number of brackets', () => {
     const query = `${MET}?and=what+was+said`;
     for (const n of [0, 1, 99, 100, 101, 250]) {
-      assert.deepEqual(told(`${'['.repeat(n)}[a](${query})`, 'mark'), [], `a link behind ${n}`);
-      assert.deepEqual(told(`${'['.repeat(n)}![a](${query})`, 'mark'), ['('], `an image behind ${n}`);
-      assert.deepEqual(told(`![${'['.repeat(n)}a${']'.repeat(n)}](${query})`, 'mark'), ['('], `one around ${n}`);
+      assert.deepEqual(textsOf(`${'['.repeat(n)}[a](${query})`, 'mark'), [], `a link behind ${n}`);
+      assert.deepEqual(textsOf(`${'['.repeat(n)}![a](${query})`, 'mark'), ['('], `an image behind ${n}`);
+      assert.deepEqual(textsOf(`![${'['.repeat(n)}a${']'.repeat(n)}](${query})`, 'mark'), ['('], `one around ${n}`);
     }
-    assert.deepEqual(told(`![a][b]\n\n[b]: ${query}`, 'mark'), [':'], 'a definition may be an image’s');
-    assert.deepEqual(told(`![a](${MET})`, 'mark'), []);
+    assert.deepEqual(textsOf(`![a][b]\n\n[b]: ${query}`, 'mark'), [':'], 'a definition may be an image’s');
+    assert.deepEqual(textsOf(`![a](${MET})`, 'mark'), []);
   });
 });

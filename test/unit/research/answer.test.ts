@@ -11,7 +11,7 @@ import { cutTurn } from '../../support/scripted-model.ts';
 const failure = (kind: TurnFailureKind) => new TurnError(kind, `the provider said ${kind}`, { started: false });
 
 describe('the answer of a research run', () => {
-  it('that is cut is continued in place: one message, one text, the overlap only once', async () => {
+  it('is continued in place after a cut: one message, one text, no overlap', async () => {
     const { response, message, asked, events } = await runResearch({
       answers: [
         { text: ['Runs survive because ', 'their log is written first'], breaks: cutTurn() },
@@ -28,7 +28,7 @@ describe('the answer of a research run', () => {
     assert.match(textOf(asked.answer[1]), /interrupted/);
   });
 
-  it('that is cut and begun again by the model is not written twice', async () => {
+  it('is not written twice if the model starts it again after a cut', async () => {
     const begun = 'Runs survive because their log is written first';
     const { response } = await runResearch({
       answers: [{ text: [begun], breaks: cutTurn() }, { text: [...`${begun}, and every reader follows it.`] }],
@@ -36,7 +36,7 @@ describe('the answer of a research run', () => {
     assert.equal(response.output_text, `${begun}, and every reader follows it.`);
   });
 
-  it('that is cut five times is still one text', async () => {
+  it('is one text after five cuts', async () => {
     const pieces = Array.from({ length: 6 }, (_, n) => `Part ${n} says: ${`${n}${n} and `.repeat(40)}so on. `);
     const { response, asked } = await runResearch({
       answers: pieces.map((piece, n) => ({ text: [...piece], ...(n < 5 ? { breaks: cutTurn() } : {}) })),
@@ -45,7 +45,7 @@ describe('the answer of a research run', () => {
     assert.equal(asked.answer.length, 6);
   });
 
-  it('that is cut again and again fails in the end, with what was written', async () => {
+  it('fails in the end if it is cut again and again, and keeps what was written', async () => {
     const { response, message, asked } = await runResearch({
       answers: Array.from({ length: 20 }, () => ({ text: ['The same few words. '], breaks: cutTurn() })),
     });
@@ -56,21 +56,21 @@ describe('the answer of a research run', () => {
     assert.ok(asked.answer.length < 10);
   });
 
-  it('that is empty is asked for once more', async () => {
+  it('is requested once more if it is empty', async () => {
     const { response, asked } = await runResearch({ answers: [{ text: ['  '] }, { text: ['Here it is.'] }] });
     assert.equal(response.status, 'completed');
     assert.equal(response.output_text.trim(), 'Here it is.');
     assert.equal(asked.answer.length, 2);
   });
 
-  it('that stays empty fails: nothing empty is called complete', async () => {
+  it('fails if it stays empty', async () => {
     const { response, message } = await runResearch({ answers: [{}] });
     assert.equal(response.status, 'failed');
     assert.equal(response.error?.code, 'upstream_error');
     assert.equal(message, undefined);
   });
 
-  it('cut at its length is complete with what there is, and says so', async () => {
+  it('completes with incomplete_details max_output_tokens if it is cut at its length', async () => {
     const { response, asked } = await runResearch({
       answers: [{ text: ['A long answer that'], finish: 'length' }],
       request: { maxOutputTokens: 50 },
@@ -81,7 +81,7 @@ describe('the answer of a research run', () => {
     assert.equal(asked.answer[0]?.maxOutputTokens, 50);
   });
 
-  it('cut at its length names that first, whatever ended the research', async () => {
+  it('names max_output_tokens before any other reason that ended the research', async () => {
     const { response } = await runResearch({
       turns: [{ calls: lookups('a', 'b') }],
       answers: [{ text: ['A long answer that'], finish: 'length' }],
@@ -90,7 +90,7 @@ describe('the answer of a research run', () => {
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
   });
 
-  it('of which no word was written within its length fails: a completed run has a message', async () => {
+  it('fails if all of its length went into reasoning', async () => {
     const { response, message } = await runResearch({
       answers: [{ reasoning: ['I think and think'], finish: 'length' }],
     });
@@ -99,12 +99,12 @@ describe('the answer of a research run', () => {
     assert.equal(message, undefined);
   });
 
-  it('has the model’s own maximum where the request names none', async () => {
+  it("has the model's own maximum length if the request sets none", async () => {
     const { asked } = await runResearch({ config: testConfig({ model: { max_completion_tokens: 777 } }) });
     assert.equal(asked.answer[0]?.maxOutputTokens, 777);
   });
 
-  it('that goes on after a cut has only what is left of its length', async () => {
+  it('may use only the rest of its length after a cut', async () => {
     const { asked } = await runResearch({
       answers: [{ text: ['word '.repeat(40)], breaks: cutTurn() }, { text: ['the end.'] }],
       request: { maxOutputTokens: 100 },
@@ -113,7 +113,7 @@ describe('the answer of a research run', () => {
     assert.ok(left > 0 && left < 70, `${left} tokens are left`);
   });
 
-  it('stopped by the provider’s content filter fails', async () => {
+  it("fails if the provider's content filter stops it", async () => {
     const { response, message } = await runResearch({
       answers: [{ text: ['Well, '], finish: 'content_filter' }],
     });
@@ -122,7 +122,7 @@ describe('the answer of a research run', () => {
     assert.equal(message?.status, 'incomplete');
   });
 
-  it('shows the thoughts before it as reasoning', async () => {
+  it('is preceded by a reasoning item', async () => {
     const { response } = await runResearch({
       answers: [{ reasoning: ['How do I put it?'], text: ['So it is.'] }],
     });
@@ -135,19 +135,19 @@ describe('the answer of a research run', () => {
     assert.equal(response.output_text, 'So it is.');
   });
 
-  it('without any source found says no_sources', async () => {
+  it('is marked no_sources if nothing was found', async () => {
     const nothing = testTool('lookup', () => ({ result: '{"found":null}' }));
     const { response } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [nothing] });
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.incomplete_details, { reason: 'no_sources' });
   });
 
-  it('of a model that did not look anything up is plain', async () => {
+  it('leaves incomplete_details empty if the model looked nothing up', async () => {
     const { response } = await runResearch({ turns: [{ text: ['That is easy.'] }] });
     assert.equal(response.incomplete_details, null);
   });
 
-  it('passes temperature and top_p to the provider', async () => {
+  it('is requested with temperature and top_p, and so is the research', async () => {
     const { asked } = await runResearch({ request: { temperature: 0.2, topP: 0.5 } });
     for (const request of [asked.research[0], asked.answer[0]]) {
       assert.equal(request?.temperature, 0.2);
@@ -157,7 +157,7 @@ describe('the answer of a research run', () => {
 });
 
 describe('a research turn that is cut', () => {
-  it('stays in the output as incomplete and is asked for again', async () => {
+  it('stays in the output as incomplete, and is requested again', async () => {
     const { response, reasoning, calls, asked } = await runResearch({
       turns: [
         { reasoning: ['I begin to '], breaks: cutTurn() },
@@ -185,7 +185,7 @@ describe('a research turn that is cut', () => {
   });
 });
 
-describe('a run that cannot go on', () => {
+describe('a run whose turns fail', () => {
   const codes = [
     ['timeout', 'upstream_timeout'],
     ['rate_limit', 'rate_limit_exceeded'],
@@ -194,7 +194,7 @@ describe('a run that cannot go on', () => {
     ['failed', 'upstream_error'],
   ] as const;
   for (const [kind, code] of codes) {
-    it(`fails with ${code} where every route gave ${kind}`, async () => {
+    it(`ends with ${code} if all turns fail with ${kind}`, async () => {
       const { response, events } = await runResearch({
         turns: () => ({ breaks: failure(kind) }),
         answers: [{ breaks: failure(kind) }],
@@ -206,7 +206,7 @@ describe('a run that cannot go on', () => {
       assert.equal(response.incomplete_details, null);
     });
 
-    it(`fails with ${code} where the answer gave ${kind}, and keeps what was researched`, async () => {
+    it(`ends with ${code} if only the answer fails with ${kind}, and keeps its research`, async () => {
       const { response, calls } = await runResearch({
         turns: [{ calls: lookups('a') }],
         answers: [{ breaks: failure(kind) }],
@@ -218,7 +218,7 @@ describe('a run that cannot go on', () => {
   }
 });
 
-describe('usage', () => {
+describe('the usage of a run', () => {
   it('is the sum of all turns', async () => {
     const { response } = await runResearch({ turns: [{ calls: lookups('a', 'b') }, { calls: lookups('c') }] });
     assert.deepEqual(response.usage, {
@@ -232,7 +232,7 @@ describe('usage', () => {
     });
   });
 
-  it('holds the tokens of turns that were cut and asked for again, and says that they are estimated', async () => {
+  it('includes turns that were cut and requested again, as an estimate', async () => {
     const { response } = await runResearch({
       turns: [{ reasoning: ['I beg'], breaks: cutTurn() }],
       answers: [{ text: ['The answer '], breaks: cutTurn() }, { text: ['is here.'] }],
@@ -241,7 +241,7 @@ describe('usage', () => {
     assert.equal(response.usage.estimated, true);
   });
 
-  it('holds the tokens of a run that failed', async () => {
+  it('includes the turns of a run that failed', async () => {
     const { response } = await runResearch({
       turns: [{ calls: lookups('a') }, { breaks: failure('failed') }],
     });
@@ -250,7 +250,7 @@ describe('usage', () => {
     assert.equal(response.usage.num_tool_calls, 1);
   });
 
-  it('counts the queries of searches that were made, not those that the model wrote', async () => {
+  it('counts the search queries that were made, not those that the model wrote', async () => {
     let searched = 0;
     const provider: SearchProvider = {
       name: 'p',

@@ -11,7 +11,7 @@ const budget = (medium: object) => testConfig({ research: { budgets: { medium } 
 const insatiable = (_request: unknown, n: number) => ({ calls: lookups(`page-${n}`) });
 
 describe('the budget of a research run', () => {
-  it('of turns ends the research; the answer is written from what was found', async () => {
+  it('of turns ends the research, and the answer is written from what was found', async () => {
     const { response, asked, calls } = await runResearch({ turns: insatiable, config: budget({ turns: 3 }) });
     assert.equal(asked.research.length, 3);
     assert.equal(calls.length, 3);
@@ -35,7 +35,7 @@ describe('the budget of a research run', () => {
     assert.match(told[4] ?? '', /Not made: the budget of 3 tool calls is used/);
   });
 
-  it('of tokens ends the research while a tenth is left for the answer', async () => {
+  it('of tokens ends the research with a tenth left for the answer', async () => {
     const usage = { inputTokens: 300, outputTokens: 100 };
     const { response, asked } = await runResearch({
       turns: (request, n) => ({ ...insatiable(request, n), usage }),
@@ -45,7 +45,7 @@ describe('the budget of a research run', () => {
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
   });
 
-  it('of minutes counts by the clock', async () => {
+  it('of minutes is measured by the clock', async () => {
     let now = 1_700_000_000_000;
     const clock: Clock = { now: () => now };
     const slow = testTool('lookup', ({ q }) => {
@@ -63,7 +63,7 @@ describe('the budget of a research run', () => {
     assert.match(textOf(asked.answer[0]), /the time budget of 10 minutes is used/);
   });
 
-  it('of minutes also ends a tool call that hangs, as a failed one', async () => {
+  it('of minutes ends a hanging tool call as failed', async () => {
     const hanging: Tool = { ...lookup(), call: () => new Promise(() => {}) };
     const { response, calls } = await runResearch({
       turns: [{ calls: lookups('a') }],
@@ -75,7 +75,7 @@ describe('the budget of a research run', () => {
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
   });
 
-  it('of minutes also ends a turn that hangs; its reasoning is closed as incomplete', async () => {
+  it('of minutes ends a hanging turn, and the run completes', async () => {
     const { response, reasoning } = await runResearch({
       turns: [{ reasoning: ['I look'], calls: lookups('a') }, { gate: new Promise(() => {}) }],
       config: budget({ minutes: 0.002 }),
@@ -88,7 +88,7 @@ describe('the budget of a research run', () => {
     );
   });
 
-  it('is chosen by the effort of the request', async () => {
+  it('follows the effort of the request', async () => {
     const config = testConfig({ research: { budgets: { low: { turns: 1 }, high: { turns: 4 } } } });
     for (const [effort, turns] of [
       ['low', 1],
@@ -99,12 +99,12 @@ describe('the budget of a research run', () => {
     }
   });
 
-  it('is no end where the model is ready in time', async () => {
+  it('leaves incomplete_details empty if the model is ready in time', async () => {
     const { response } = await runResearch({ turns: [{ calls: lookups('a') }], config: budget({ turns: 2 }) });
     assert.equal(response.incomplete_details, null);
   });
 
-  it('takes the defaults of the effort, then the model’s own values, within the gateway’s minutes', () => {
+  it("is the default of the effort with the model's own values, within the gateway's minutes", () => {
     const model = testConfig({ research: { budgets: { high: { turns: 7, minutes: 90 } } } }).models.researcher;
     assert.ok(model?.kind === 'research');
     const own: ResearchModelConfig = model;
@@ -118,7 +118,7 @@ describe('the budget of a research run', () => {
     assert.equal(budgetOf(own, 'low', { maxMinutes: 60 }).minutes, 5);
   });
 
-  it('names what is spent', () => {
+  it('names what is used up', () => {
     const bounds = { turns: 5, toolCalls: 10, tokens: 1000, minutes: 10, parallelToolCalls: 2 };
     const nothing = { turns: 0, tokens: 0, elapsedMs: 0 };
     assert.equal(exhaustedBudget(bounds, nothing), undefined);
@@ -129,7 +129,7 @@ describe('the budget of a research run', () => {
 });
 
 describe('max_tool_calls', () => {
-  it('is a hard bound on executed calls; refused ones get no item and are not counted', async () => {
+  it('limits executed calls; refused ones get no item and are not counted', async () => {
     const { response, calls, asked } = await runResearch({
       turns: [{ calls: lookups('a', 'b', 'c', 'd') }, { calls: lookups('e') }],
       request: { maxToolCalls: 2 },
@@ -156,7 +156,7 @@ describe('max_tool_calls', () => {
     assert.deepEqual(response.incomplete_details, { reason: 'max_tool_calls' });
   });
 
-  it('that is used up exactly is no cut', async () => {
+  it('leaves incomplete_details empty if it is used up exactly', async () => {
     const { response } = await runResearch({ turns: [{ calls: lookups('a', 'b') }], request: { maxToolCalls: 2 } });
     assert.equal(response.incomplete_details, null);
   });

@@ -14,7 +14,7 @@ import { reportOf } from '../../../src/runs/projections/report.ts';
 import { readOffice } from '../../../src/tools/fetch-url-content/reading/office/office.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { chart, fenced } from '../../support/charts.ts';
-import { askedFor, reportModel } from '../../support/report-model.ts';
+import { reportModel, requestKind } from '../../support/report-model.ts';
 import { runResearch, textOf } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
 
@@ -42,7 +42,7 @@ async function answered(text: string | string[], request: object = {}, runsPytho
       const calls = [...(turn.calls ?? []), { name: 'execute_python', arguments: { code: '1' } }];
       return turn.calls && runsPython ? { ...turn, calls } : turn;
     },
-    answers: (asked) => (askedFor(asked) === 'answer' ? { text: [text].flat() } : respond(asked)),
+    answers: (asked) => (requestKind(asked) === 'answer' ? { text: [text].flat() } : respond(asked)),
     tools: [read, python],
     request: { report: 'short', charts: true, ...request },
   });
@@ -60,7 +60,7 @@ const depths = (...numbers: number[]) =>
   chart({ data: { values: numbers.map((depth, at) => ({ lake: `l${at}`, depth })) } });
 
 describe('charts of a run', () => {
-  it('are shown where they are valid, their numbers were found, and a sentence before them cites', async () => {
+  it('are shown if they are valid, their numbers were found, and a sentence before them cites', async () => {
     const { response, message, events } = await answered([...VALID]);
     assert.equal(response.charts, true);
     assert.equal(chartsIn(response.output_text), 1);
@@ -73,7 +73,7 @@ describe('charts of a run', () => {
     assert.ok(deltas.some((delta) => delta.includes('```vega-lite') && delta.includes('```\n')));
   });
 
-  it('are tables where a number stands nowhere, nothing is cited, or they are not valid', async () => {
+  it('become tables if a number was not found, nothing is cited, or they are invalid', async () => {
     const uncited = `Two lakes.\n\n${fenced(chart())}`;
     const aggregated = { encoding: { x: { field: 'lake' }, y: { field: 'depth', aggregate: 'sum' } } };
     for (const text of [`${SAYS}\n\n${INVENTED}`, uncited, `${SAYS}\n${fenced(chart(aggregated))}`]) {
@@ -86,7 +86,7 @@ describe('charts of a run', () => {
     }
   });
 
-  it('are code where they hold no rows, have no end, or are too long', async () => {
+  it('become code if they hold no rows or have no end', async () => {
     for (const block of [
       fenced('not json'),
       fenced(chart({ data: { url: 'x' } })),
@@ -99,7 +99,7 @@ describe('charts of a run', () => {
     }
   });
 
-  it('are text like any other without `charts: true`', async () => {
+  it('are ordinary text without `charts: true`', async () => {
     const { response, asked } = await answered(VALID, { charts: undefined });
     assert.equal(response.output_text, VALID);
     assert.ok(!('charts' in response));
@@ -113,7 +113,7 @@ describe('charts of a run', () => {
     assert.match(docx, /"mark":"bar"/);
   });
 
-  it('are drawn in HTML, stand under a table in Markdown, are a table in Word and text in JSON', async () => {
+  it('are drawn in HTML, follow a table in Markdown, are a table in Word, and text in JSON', async () => {
     const { response } = await answered(`${VALID}\n\n${SAYS}\n\n${INVENTED}`);
     const { markdown, html, docx, json } = await documents(response);
     assert.match(markdown, /\*\*Depth of two lakes\*\*\n\n\| Lake .*\n.*\n\| Baikal \| 1642 \|\n.*\n\n```vega-lite\n/);
@@ -128,7 +128,7 @@ describe('charts of a run', () => {
     assert.ok(parseChartBlock(/```vega-lite[\s\S]*?\n```/.exec(sections[0].text)?.[0] ?? ''));
   });
 
-  it('may show what Python computed without a marker, and round it', async () => {
+  it('may show what Python computed without a marker, also rounded', async () => {
     const computed = `Computed.\n\n${fenced(depths(172, 0.895, 0.025))}`;
     assert.equal(chartsIn((await answered(computed, {}, true)).response.output_text), 1);
     assert.equal(chartsIn((await answered(computed)).response.output_text), 0);
@@ -136,7 +136,7 @@ describe('charts of a run', () => {
     assert.equal(chartsIn((await answered(both, {}, true)).response.output_text), 1);
   });
 
-  it('compare numbers as numbers: signs, rounding, and the magnitude that the axis names', async () => {
+  it('are compared with sources by sign, rounding and the magnitude that the axis names', async () => {
     const on = async (title: string, ...numbers: number[]) => {
       const spec = depths(...numbers);
       const y = { field: 'depth', type: 'quantitative', title };
@@ -151,15 +151,15 @@ describe('charts of a run', () => {
     );
   });
 
-  it('go through the check of doubtful sentences, which may take away what they rest on', async () => {
+  it('depend on the check of doubtful sentences, which may remove what they rest on', async () => {
     const respond = reportModel({ words: ['lakes'], outline: '[]', section: () => ({}) });
     const wrong = VALID.replace('1470', '1407');
     const run = (verdict: object) =>
       runResearch({
         turns: respond,
         answers: (asked) => {
-          if (askedFor(asked) === 'check') return { text: [JSON.stringify([{ n: 1, ...verdict }])] };
-          return askedFor(asked) === 'answer' ? { text: [wrong] } : respond(asked);
+          if (requestKind(asked) === 'check') return { text: [JSON.stringify([{ n: 1, ...verdict }])] };
+          return requestKind(asked) === 'answer' ? { text: [wrong] } : respond(asked);
         },
         tools: [read],
         request: { report: 'short', charts: true, verify: true },
@@ -172,7 +172,7 @@ describe('charts of a run', () => {
     assert.match(dropped.response.output_text, /\| Baikal \| 1642 \|/);
   });
 
-  it('are spoken of to the model in its sections only where they are on', () => {
+  it('are mentioned in the prompts of sections only if they are on', () => {
     const { section } = loadPrompts();
     const values = { date: '2026-11-24', language: 'en', instructions: '', mark: 'data' };
     assert.match(section({ ...values, charts: true }), /needs it\.\n- Where a few numbers/);
@@ -196,14 +196,14 @@ async function documents(response: ResponseObject) {
   };
 }
 
-describe('the filter of charts', () => {
+describe('ChartFilter', () => {
   const whole = (pieces: readonly string[], before = '') => {
     const filter = new ChartFilter(before);
     const parts = [...pieces.flatMap((piece) => filter.push(piece)), ...filter.end()];
     return parts.map((part) => (part.type === 'text' ? part.text : `<${part.block}>`)).join('');
   };
 
-  it('takes out whole blocks at the beginning of a line, and leaves the mark of a chart nowhere else', () => {
+  it('takes out whole blocks at the start of a line, and leaves the vega-lite tag nowhere else', () => {
     for (const [text, shown] of [
       ['A\n```vega-lite\n{}\n```\nB', 'A\n<{}\n>B'],
       ['  ~~~~ Vega-Lite \r\n{}\n~~~\n~~~~~\nB', '<{}\n~~~\n>B'],
@@ -222,7 +222,7 @@ describe('the filter of charts', () => {
     }
   });
 
-  it('gives the same however the text is cut, and goes on behind what was shown', () => {
+  it('gives the same result however the text is cut, and continues after what was shown', () => {
     const piece = fc.constantFrom(
       '```',
       '`',
@@ -253,7 +253,7 @@ describe('the filter of charts', () => {
     assert.equal(whole(['```vega-lite\n{}\n```\n'], 'Text '), '```json\n{}\n```\n');
   });
 
-  it('goes on behind a crash as it would have: what was held is asked for again', async () => {
+  it('continues after a crash as if there had been none', async () => {
     const state = ResearchState.of([]);
     const charts = await ChartEvidence.of(state, new Set());
     const writer = (text = '') => new CitedAnswer(state.sources, { text, annotations: [] }, { charts });
@@ -263,7 +263,7 @@ describe('the filter of charts', () => {
     const shownAt = Array.from({ length: answer.length + 1 }, (_, end) => writer().push(answer.slice(0, end)).text);
     for (const shown of new Set(shownAt)) {
       const next = writer(shown);
-      // The model goes on where the reader's text ends.
+      // The model continues where the reader's text ends.
       const rest = answer.slice(shownAt.indexOf(shown));
       assert.equal(shown + next.push(rest).text + next.end().text, expected, shown);
     }

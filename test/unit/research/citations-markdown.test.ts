@@ -20,7 +20,7 @@ function cited(text: string, sources = four): [string, number | null][] {
 }
 
 describe('markers in an answer', () => {
-  it('do not count in code, wherever it stands', () => {
+  it('do not count in code, wherever that stands', () => {
     for (const code of [
       '```js\nconst x = list[1];\n```',
       '~~~\nlist[2]\n~~~',
@@ -47,7 +47,7 @@ describe('markers in an answer', () => {
     ]);
   });
 
-  it('are read as models write them', () => {
+  it('are read in the forms that models write', () => {
     for (const [text, marker, ids] of [
       ['So [1-3].', '[1, 2, 3]', [1, 2, 3]],
       ['So [1–2, 4].', '[1, 2, 3]', [1, 2, 4]],
@@ -70,13 +70,13 @@ describe('markers in an answer', () => {
       );
   });
 
-  it('of years and other numbers are not reported as missing sources', () => {
+  it('with years and other numbers are not reported as missing sources', () => {
     for (const text of ['Founded [1871].', 'From [2019-2021].', 'Item [1024]', 'In [0, 1].', '[2](#two)'])
       assert.deepEqual(citedAnswer(text, four), { text, annotations: [], unknown: [] }, text);
     assert.deepEqual(citedAnswer('Unknown [12].', four).unknown, [12]);
   });
 
-  it('of a reference list are found with their addresses', () => {
+  it('in a reference list are found with their URLs', () => {
     assert.deepEqual(
       cited('Sources:\n[1] https://a.example/one\n[2]: https://b.example/two\n1. Not one\n- [ ] nor this'),
       [
@@ -88,7 +88,7 @@ describe('markers in an answer', () => {
     );
   });
 
-  it('keep their ranges behind anything: emoji, flags, combining marks, CJK', () => {
+  it('keep their ranges after emoji, flags, combining marks and CJK', () => {
     const before = fc.array(
       fc.constantFrom('👩‍👩‍👧', '🇸🇪', 'é', 'ñ', '深度', 'क्षि', '\u{20bb7}', ' a ', '`x[9]`', '\n\n'),
       { maxLength: 30 },
@@ -105,8 +105,8 @@ describe('markers in an answer', () => {
   });
 });
 
-describe('addresses in an answer', () => {
-  it('end where the sentence around them goes on', () => {
+describe('URLs in an answer', () => {
+  it('end where the sentence around them continues', () => {
     for (const [text, url] of [
       ['[One](https://a.example/one) and', 'https://a.example/one'],
       ['[https://a.example/one](https://a.example/one)', 'https://a.example/one'],
@@ -128,7 +128,7 @@ describe('addresses in an answer', () => {
     }
   });
 
-  it('keep what belongs to them', () => {
+  it('keep the punctuation that belongs to them', () => {
     for (const url of [
       'https://en.example/wiki/Yahoo!',
       "https://en.example/wiki/O'Connor",
@@ -146,11 +146,11 @@ describe('addresses in an answer', () => {
     assert.deepEqual(cited('见 https://zh.example/wiki/北京。'), [['https://zh.example/wiki/北京', null]]);
   });
 
-  it('in code blocks are examples, no sources', () => {
+  it('in code are examples, not sources', () => {
     assert.deepEqual(cited('```\ncurl https://a.example/one\n```\nRun `curl https://a.example/one`.'), []);
   });
 
-  it('are known under the address to which they led', async () => {
+  it('match a source by the address that it redirected to', async () => {
     const page = {
       url: 'https://short.example/x',
       final_url: 'https://long.example/the/page',

@@ -7,7 +7,7 @@ import { openHarness, question, readAll } from '../../support/run-harness.ts';
 import { cutTurn, isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore } from '../../support/wrapped-store.ts';
 
-/** What the model is shown of its own answer when it is asked to go on. */
+/** The beginning of its own answer that the model sees when it is asked to continue. */
 function begunIn(request: TurnRequest | undefined): string | undefined {
   const message = request?.messages.findLast(({ role }) => role === 'assistant');
   return typeof message?.content === 'string' ? message.content : undefined;
@@ -16,8 +16,8 @@ function begunIn(request: TurnRequest | undefined): string | undefined {
 const research = (request: TurnRequest) =>
   request.messages.some(({ role }) => role === 'tool') ? { text: ['Ready.'] } : { calls: lookups('a', 'b', 'c') };
 
-describe('the numbers of an answer that is cut', () => {
-  it('by its provider, in a marker: the model sees its own, the reader one text', async () => {
+describe('citation numbers of a cut answer', () => {
+  it("stay the model's own for the model and renumbered for the reader, even if a marker is cut", async () => {
     const { asked, message, response } = await runResearch({
       turns: [{ calls: lookups('a', 'b', 'c') }],
       answers: [{ text: ['It is so [3], and', ' so [3, '], breaks: cutTurn() }, { text: ['1]. And [2].'] }],
@@ -35,7 +35,7 @@ describe('the numbers of an answer that is cut', () => {
     );
   });
 
-  it('with its instance go on where they were: the next one reads them from the log', async () => {
+  it('continue on another instance, which reads them from the log', async () => {
     const store = await memoryStore();
     const said = Promise.withResolvers<void>();
     const first: ChatModel = {
@@ -69,12 +69,12 @@ describe('the numbers of an answer that is cut', () => {
     assert.equal(last.response.output_text, text);
     const deltas = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : ''));
     assert.equal(deltas.join(''), text);
-    const told = events.flatMap((event) => (event.type === 'response.output_text.annotation.added' ? [event] : []));
+    const added = events.flatMap((event) => (event.type === 'response.output_text.annotation.added' ? [event] : []));
     assert.deepEqual(
-      told.map(({ annotation_index }) => annotation_index),
+      added.map(({ annotation_index }) => annotation_index),
       [0, 1, 2, 3, 4],
     );
-    const annotations = told.map(({ annotation }) => annotation);
+    const annotations = added.map(({ annotation }) => annotation);
     const message = last.response.output.findLast((item) => item.type === 'message');
     assert.deepEqual(answerPart(message)?.annotations, annotations);
     assert.deepEqual(

@@ -7,7 +7,7 @@ import { isSlow, ownMs } from '../../support/fair-time.ts';
 const URLS = Array.from({ length: 12 }, (_, i) => `https://s${i + 1}.example/page`);
 const sources = readSources(...URLS);
 
-/** Everything that a streamed answer may be made of, in parts that mean something together and when they are cut. */
+/** Pieces of streamed answers, which mean something together and when they are cut. */
 const piece = fc.constantFrom(
   'A claim',
   ' [7]',
@@ -43,7 +43,7 @@ const piece = fc.constantFrom(
 const answerText = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
 describe('an answer that is renumbered while it streams', () => {
-  it('reads the same however it was cut into deltas', () => {
+  it('is the same however it is cut into deltas', () => {
     fc.assert(
       fc.property(answerText, fc.integer({ min: 1, max: 9 }), (text, length) => {
         assert.deepEqual(citedAnswer(text, sources, { length }), citedAnswer(text, sources, { length: 10_000 }));
@@ -52,7 +52,7 @@ describe('an answer that is renumbered while it streams', () => {
     );
   });
 
-  it('numbers markers 1, 2, 3 by first use; the n-th source in the order of its number is [n]', () => {
+  it('numbers markers 1, 2, 3 by first use, each with its source', () => {
     fc.assert(
       fc.property(answerText, (text) => {
         const { annotations, text: read } = citedAnswer(text, sources);
@@ -73,7 +73,7 @@ describe('an answer that is renumbered while it streams', () => {
     );
   });
 
-  it('holds a marker back until it is whole, and nothing else for long', () => {
+  it('holds back a marker until it is complete, and nothing else for long', () => {
     const answer = new CitedAnswer(sources);
     assert.equal(answer.push('So it is [').text, 'So it is ');
     assert.equal(answer.push('7').text, '');
@@ -92,7 +92,7 @@ describe('an answer that is renumbered while it streams', () => {
     assert.equal(answer.end().text, '[1');
   });
 
-  it('an address takes no number, and has that of its source where the text gave it one', () => {
+  it('gives a URL the number of its source only if a marker gave it one before', () => {
     const text = 'See https://s4.example/page, then [6][4], https://s4.example/page[2] and https://no.example.';
     const answer = citedAnswer(text, sources);
     assert.equal(
@@ -112,7 +112,7 @@ describe('an answer that is renumbered while it streams', () => {
     );
   });
 
-  it('takes no time for what is endless: brackets, back-ticks, schemes, fences', () => {
+  it('stays fast on endless brackets, back-ticks, schemes and fences', () => {
     for (const unit of [
       '[',
       '[1',
@@ -135,7 +135,7 @@ describe('an answer that is renumbered while it streams', () => {
   });
 });
 
-describe('an answer that goes on after a crash', () => {
+describe('an answer that continues after a crash', () => {
   it('keeps its numbers, wherever it was cut', () => {
     fc.assert(
       fc.property(answerText, fc.nat(), (text, seed) => {
@@ -154,7 +154,7 @@ describe('an answer that goes on after a crash', () => {
     );
   });
 
-  it('is shown to the model with its own numbers', () => {
+  it("is shown to the model with the model's own numbers", () => {
     const begun = citedAnswer('One [7], two [3, 7] and 【5†L1】; `x[7]`, [99], https://s2.example/page. ', sources);
     assert.equal(begun.text, 'One [1], two [2, 1] and [3]; `x[7]`, [?], https://s2.example/page. ');
     assert.equal(
@@ -169,12 +169,12 @@ describe('an answer that goes on after a crash', () => {
     ]);
   });
 
-  it('knows that it stands in code', () => {
+  it('knows whether it was cut inside code', () => {
     const begun = citedAnswer('So [7]:\n\n```js\nconst a = b[1];\n', sources);
     assert.equal(citedAnswer('c[7]\n```\nThen [7].', sources, { begun }).text, 'c[7]\n```\nThen [1].');
   });
 
-  it('one that an earlier version began ends with the numbers of the model, all of it annotated', () => {
+  it("keeps the model's numbers if an earlier version began it, and annotates all of it", () => {
     const begun = { text: 'Old [7] and https://s2.example/page, ', annotations: [] };
     const rest = citedAnswer('new [3].', sources, { begun });
     assert.equal(rest.text, 'new [3].');
@@ -191,7 +191,7 @@ describe('an answer that goes on after a crash', () => {
 });
 
 describe('an answer that is a JSON value', () => {
-  it('cites in its strings alone, with numbers that run through all of it', async () => {
+  it('cites only in its strings, with numbers that run through all of it', async () => {
     const { text, annotations } = await citeJson(
       '{"a [7]": "So [7].", "list": [3], "b": ["Or [3, 7]", "[99]"]}',
       sources,

@@ -60,9 +60,9 @@ const HOSTILE = [
   'a'.repeat(50),
 ];
 
-/** Characters looked at for each character of an answer: a piece is done in far less than 5 ms. */
+/** How many characters may be looked at per character of an answer: a piece takes far less than 5 ms. */
 const LOOKS = 80;
-/** What an expression that is bound to its place is taken to look at before it gives up, which is less. */
+/** How many characters a failed anchored expression counts as; it looks at fewer. */
 const MISS = 64;
 
 /**
@@ -97,8 +97,8 @@ function looksOf(work: () => void): number {
 
 const SAID = 'The lake is deep [1-20]. It is old [3][4][5]. See https://s1.example/page for more.';
 
-describe('the work of reading an answer', () => {
-  it('holds one source against a claim a step, however many a marker names and a delta has', async () => {
+describe('the work of scanning an answer', () => {
+  it('checks at most one source per step, however many a marker names', async () => {
     const many = readSources(...Array.from({ length: 20 }, (_, at) => `https://s${at}.example/page`));
     const claims = await ClaimChecker.of({ results: new Map() });
     let checks = 0;
@@ -119,12 +119,12 @@ describe('the work of reading an answer', () => {
       text += step.text;
     }
     assert.equal(text, before.text);
-    // The first marker names twenty sources, those behind it three.
+    // The first marker names twenty sources, those after it three.
     assert.ok(all >= 20, `${all} checks in all`);
   });
 
   for (const unit of HOSTILE) {
-    it(`is bounded for each piece: ${JSON.stringify(unit).slice(0, 40)}`, () => {
+    it(`is bounded per piece: ${JSON.stringify(unit).slice(0, 40)}`, () => {
       const text = unit.repeat(Math.ceil(200_000 / unit.length));
       const answer = new CitedAnswer(sources);
       let worst = 0;

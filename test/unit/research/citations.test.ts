@@ -22,7 +22,7 @@ describe('citations in an answer', () => {
     ]);
   });
 
-  it('keep their ranges behind emoji, combining marks and CJK, in UTF-16 code units', () => {
+  it('keep their ranges after emoji, combining marks and CJK, in UTF-16 code units', () => {
     const text = '👩‍🔬 says 深度研究は可能です[2]。é🇯🇵【1】 “näh”[3]';
     assert.deepEqual(cited(text), [
       ['[1]', 2, true],
@@ -33,7 +33,7 @@ describe('citations in an answer', () => {
     assert.equal(first?.start_index, text.indexOf('[2]'));
   });
 
-  it('with several numbers give one annotation each, over the whole marker', () => {
+  it('with several numbers give one annotation per number, each over the whole marker', () => {
     for (const marker of ['[1, 2]', '[1,2]', '[1; 2]', '[1 , 2]'])
       assert.deepEqual(cited(`So it is ${marker}.`), [
         ['[1, 2]', 1, true],
@@ -45,7 +45,7 @@ describe('citations in an answer', () => {
     ]);
   });
 
-  it('are bare URLs without the punctuation around them', () => {
+  it('are bare URLs without the surrounding punctuation', () => {
     for (const [text, url] of [
       ['See https://a.example/one.', 'https://a.example/one'],
       ['(see https://a.example/one)', 'https://a.example/one'],
@@ -71,7 +71,7 @@ describe('citations in an answer', () => {
     ]);
   });
 
-  it('find a source by another spelling of its URL', () => {
+  it('match a source by another spelling of its URL', () => {
     for (const url of [
       'https://a.example/one/',
       'https://a.example/one#part',
@@ -87,7 +87,7 @@ describe('citations in an answer', () => {
     assert.notEqual(urlKey('https://a.example/one?page=2'), urlKey('https://a.example/one'));
   });
 
-  it('of a URL that the run never saw are not verified and have no source', () => {
+  it('are unverified and without a source for a URL that the run never saw', () => {
     const { annotations } = citedAnswer('See https://invented.example/page.', three);
     assert.equal(annotations.length, 1);
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe('citations in an answer', () => {
     );
   });
 
-  it('without a source become [?], are reported and not annotated', () => {
+  it('become [?] without a source, and are reported but not annotated', () => {
     const found = citedAnswer('Known [1], unknown [7], half [2, 9], none [8-9]【77】.', three);
     assert.equal(found.text, 'Known [1], unknown [?], half [2], none [?][?].');
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('citations in an answer', () => {
     assert.deepEqual(found.unknown, [7, 9, 8, 9, 77]);
   });
 
-  it('are not what only looks like one', () => {
+  it('are not found in text that only looks like one', () => {
     for (const text of [
       'An array [1](https://x) is a link text'.replace('https://x', '#x'),
       'a [x] or [ ] or [1a] or [12345]',
@@ -115,7 +115,7 @@ describe('citations in an answer', () => {
       assert.deepEqual(cited(text), [], text);
   });
 
-  it('are found in long answers in time', () => {
+  it('are found quickly in long answers', () => {
     const text = `${'('.repeat(50_000)}https://a.example/${')'.repeat(50_000)} [1]`;
     const began = process.threadCpuUsage();
     const found = cited(text);
@@ -125,7 +125,7 @@ describe('citations in an answer', () => {
 });
 
 describe('citations of a run', () => {
-  it('are told as events as soon as they are complete, numbered as they are read, and stand in the message', async () => {
+  it('are sent as events as soon as they are complete, renumbered, and stand in the message', async () => {
     const { events, message } = await runResearch({
       turns: [{ calls: lookups('a', 'b') }],
       answers: [{ text: ['🐈 Cats sleep [', '2], ', 'dogs [1, 2]. See https://made.up/page. So.'] }],

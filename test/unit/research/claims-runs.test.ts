@@ -53,8 +53,8 @@ const TURNS = [
 const asked = (text: string[], more: object = {}) =>
   runResearch({ turns: TURNS, tools: [read, search], answers: [{ text }], ...more });
 
-describe('an answer whose claims are held against their sources', () => {
-  it('has the words that carry each, and how well', async () => {
+describe('an answer whose claims are checked', () => {
+  it('has a quote for each citation, and says how well that supports the claim', async () => {
     const { response, message, events } = await asked([
       'The tower is 212 m tall [1]. In 2019 it had 1.9 million',
       ' visitors [1]. Otto Klein built the bridge from 1921 to 1926 [2].',
@@ -96,7 +96,7 @@ describe('an answer whose claims are held against their sources', () => {
     ['a source', 'The span of the bridge is 640 metres [1].'],
   ];
   for (const [what, text] of invented) {
-    it(`is doubted where the model invents ${what}`, async () => {
+    it(`is doubted if the model invents ${what}`, async () => {
       const { response, message } = await asked([text]);
       const [annotation] = answerPart(message)?.annotations ?? [];
       assert.ok(annotation?.support === 'partial' || annotation?.support === 'none', text);
@@ -105,7 +105,7 @@ describe('an answer whose claims are held against their sources', () => {
     });
   }
 
-  it('has no warning where all is carried, and no counts where nothing was found', async () => {
+  it('has no warning if all is supported, and no counts if nothing was found', async () => {
     const carried = await asked(['The tower is 212 metres tall [1].']);
     assert.deepEqual(carried.response.warnings, []);
     const alone = await runResearch({ answers: [{ text: ['In 1999 it was 5 m.'] }] });
@@ -132,7 +132,7 @@ describe('a structured answer', () => {
     strict: false,
   };
 
-  it('has the source of each value with its path and range; values without one are listed', async () => {
+  it('has the source of each value with its path and range, and lists values without one', async () => {
     const json = JSON.stringify({
       rows: [
         { name: 'Halden Tower', metres: 212, open: true },
@@ -165,7 +165,7 @@ describe('a structured answer', () => {
     );
   });
 
-  it('finds dates and numbers in strings however the source writes them, and lists all values where it finds none', async () => {
+  it('finds dates and numbers however the source writes them, and lists all values if it finds none', async () => {
     const pages = {
       span: '640 m',
       visitors: '1204000',
@@ -181,7 +181,7 @@ describe('a structured answer', () => {
     assert.match(String(nothing.response.warnings[0]?.message), /3 values/);
   });
 
-  it('finds the sources of 200 values, each value in its place', async () => {
+  it('finds the sources of 200 values, each in its place', async () => {
     const rows = Array.from({ length: 100 }, (_, i) => ({
       name: `Tower ${String.fromCharCode(65 + (i % 26))}${i}x`,
       metres: 300 + i,
@@ -212,8 +212,8 @@ describe('a structured answer', () => {
   });
 });
 
-describe('claims of a run that is taken up', () => {
-  it('are judged as if it had never been left, wherever it was cut', async () => {
+describe('claims of a resumed run', () => {
+  it('are judged as if it had never been interrupted, wherever it was cut', async () => {
     const state = new ResearchState();
     const sources = [
       { id: 1, url: 'https://a.example/', title: 'A', snippet: PAGES.tower ?? '', kind: 'read' as const },
@@ -237,7 +237,7 @@ describe('claims of a run that is taken up', () => {
     }
   });
 
-  it('reads logs of versions that held no claims against sources', () => {
+  it('default to unchecked in logs of versions without claims', () => {
     const {
       cited_text: _,
       support: __,

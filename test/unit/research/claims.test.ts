@@ -18,9 +18,11 @@ import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 const held = (sentence: string, passage: string) =>
   findSupport(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
 const MEDALS = '| Country | Gold medals | Silver medals |\n|---|---|---|\n| Japan | 20 | 12 |\n| Australia | 18 | 19 |';
+const PUPILS =
+  '- Norway: 214 schools, led by Vik\n- Denmark: 187 schools, led by Holm\n- Sweden: 96 schools, led by Berg';
 const supportOf = (sentence: string, passage: string) => held(sentence, passage).support;
 
-describe('a sentence held against its source', () => {
+describe('a sentence checked against its source', () => {
   const same: [string, string][] = [
     ['The budget was 1.2 million euros.', 'The budget was 1,200,000 euros.'],
     ['Das Budget betrug 1,2 Millionen Euro.', 'Das Budget betrug 1.200.000 Euro.'],
@@ -68,6 +70,14 @@ describe('a sentence held against its source', () => {
     ['Japan won 20 gold medals, Australia 18.', MEDALS],
     ['Japan won 12 silver medals and 20 gold ones.', MEDALS],
     ['Australia has more silver medals than Japan, 19 against 12.', MEDALS],
+    ['Sales rose by 3 % in Q3 2024.', 'In the third quarter of 2024 sales rose by 3 %.'],
+    ['Im zweiten Quartal 2024 sank der Absatz.', 'Im Q2 2024 sank der Absatz.'],
+    ['The lamp costs US$1,099.', 'The lamp costs $1,099.'],
+    ['The Vena 15 runs for 17 hours.', '| Model | Runs |\n|---|---|\n| Vena 13 | 14 h |\n| Vena 15 | 17 h |'],
+    ['Small firms do not have to report.', 'Small firms are exempt from having to report.'],
+    ['The lake holds 84 µg/L of lead.', 'The lake holds 84 µg/l of lead.'],
+    ['He said that it was “slow but steady work”.', 'It was slow, but steady work, he said of it.'],
+    ['Denmark has 187 schools.', PUPILS],
     ['COVID-19 spread in winter.', 'The coronavirus spread in winter; COVID was feared.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
@@ -75,7 +85,7 @@ describe('a sentence held against its source', () => {
     ],
   ];
   for (const [sentence, passage] of same) {
-    it(`finds that “${passage}” carries “${sentence}”`, () => {
+    it(`is supported: “${sentence}” by “${passage}”`, () => {
       assert.equal(supportOf(sentence, passage), 'quoted');
     });
   }
@@ -84,7 +94,7 @@ describe('a sentence held against its source', () => {
     'Sleep quality did not differ between the groups. Side effects were reported by 6.5% of the melatonin group.',
     'La producción cayó un 41% en la campaña 2022-2023, hasta 283.000 toneladas. El precio subió de 3,50 a 7,20 euros.',
   ])
-    it(`accepts both sentences of “${text.slice(0, 30)}…” as they stand`, () => {
+    it(`is supported by itself: “${text.slice(0, 30)}…”`, () => {
       assert.equal(supportOf(text, text), 'quoted');
     });
 
@@ -141,6 +151,31 @@ describe('a sentence held against its source', () => {
     ],
     ['The bridge was opened in 1955.', 'The Dorn mill was closed in 1955. Wool is sold.'],
     ['Japan won 18 gold medals.', MEDALS],
+    ['Japan (18) won more gold medals than Australia (20).', MEDALS],
+    ['Norway has 187 schools.', PUPILS],
+    ['Denmark is led by Vik.', PUPILS],
+    ['The lake holds 84 mg/L of lead.', 'The lake holds 84 µg/L of lead.'],
+    ['Store the vials at 20 °C at all times.', 'Store the vials at −20 °C at all times.'],
+    ['Oil costs 8.24 euros per litre.', 'Oil costs 8.24 euros per kilo.'],
+    ['The fee is 4,100 crowns a month.', 'The fee is 4,100 crowns a week.'],
+    ['The limit is at most 70 % of the weight.', 'The limit is at least 70 % of the weight.'],
+    ['Das teilte die Firma am Freitag in Augsburg mit.', 'Das teilte die Firma am Mittwoch in Augsburg mit.'],
+    ['Catches have more than tripled since 2010.', 'Catches have more than doubled since 2010.'],
+    ['They met a month after the vote in Oslo.', 'They met a week after the vote in Oslo.'],
+    ['The new type checker is on by default.', 'The new type checker is off by default.'],
+    ['As vendas subiram 4 por cento.', 'As vendas caíram 4 por cento.'],
+    ['It has nine fewer nests than the year before.', 'It has nine more nests than the year before.'],
+    ['She announced a coalition with the League.', 'She ruled out a coalition with the League.'],
+    ['Severe falls occurred in the ZN-20 group.', 'Rashes were seen in the ZN-20 group. No severe falls occurred.'],
+    ['La marge est passée de 8,1 % à 9,4 %.', "La marge s'établit à 8,1 %, contre 9,4 % un an plus tôt."],
+    [
+      'Orne makes up 500 tonnes a year, Fell 600.',
+      'Fell, from Dorset, makes up 500 tonnes a year; Orne, from Lot, 600.',
+    ],
+    ['Italy has 56 cheeses, one more than France.', 'France has 56 cheeses, Italy 55 and Spain 29.'],
+    ['Ranna will buy 34 trains from Alstad.', 'Ranna will buy 34 trains from Stadler for a third. Alstad bid, too.'],
+    ['山本電子は宮崎県に新工場を建てる。', '山本電子は2024年、熊本県に新工場を建てる。'],
+    ['She called it “a bold and clear plan for all”.', 'She called it “a bold but vague plan for all”.'],
     ['Japan won 20 gold medals and Australia 20.', MEDALS],
     ['Japan won 12 gold medals.', MEDALS],
     [
@@ -149,7 +184,7 @@ describe('a sentence held against its source', () => {
     ],
   ];
   for (const [sentence, passage] of other) {
-    it(`doubts “${sentence}” where the source says “${passage}”`, () => {
+    it(`is doubted: “${sentence}” by “${passage}”`, () => {
       assert.equal(supportOf(sentence, passage), 'partial');
     });
   }
@@ -161,17 +196,17 @@ describe('a sentence held against its source', () => {
     ['海外业务受到关税影响。', '海外业务未受到关税影响。'],
   ] as const;
   for (const [sentence, passage] of denied) {
-    it(`doubts “${sentence}” where a model names “${passage}” for it`, () => {
+    it(`is doubted: “${sentence}” if a model quotes “${passage}”`, () => {
       const source = SourceText.open({ title: '', text: passage });
       assert.equal(supportOfQuote(parseSentence(sentence), passage, source), 'partial');
     });
   }
 
-  it('knows a source that speaks of something else', () => {
+  it('has no support in a source about something else', () => {
     assert.equal(supportOf('The treaty was signed in Lisbon.', 'Tea grows best in the shade.'), 'none');
   });
 
-  it('reads a text of a single character, of no sentence, and of one sentence without an end', () => {
+  it('may be one character, no sentence, or one sentence without an end', () => {
     for (const text of [
       '',
       '.',
@@ -187,7 +222,7 @@ describe('a sentence held against its source', () => {
   });
 });
 
-describe('a source that is made to cost or to break', () => {
+describe('a hostile source', () => {
   const size = 400_000;
   const fill = (text: string) => text.repeat(Math.ceil(size / text.length)).slice(0, size);
   const hostile = {
@@ -203,7 +238,7 @@ describe('a source that is made to cost or to break', () => {
     'rows of a table': fill('| A | 1 |\n'),
   };
   for (const [name, text] of Object.entries(hostile)) {
-    it(`of ${name} gives whole characters of its own, 400 at most`, () => {
+    it(`of ${name} gives a quote of whole characters, 400 at most`, () => {
       const source = SourceText.open({ title: name, text });
       for (const claim of ['The treaty cost 12 million in May 2020.', text.slice(0, 1200)]) {
         const { passage } = findSupport(parseSentence(claim), source);
@@ -214,7 +249,7 @@ describe('a source that is made to cost or to break', () => {
   }
 });
 
-describe('a claim that is made to cost', () => {
+describe('a hostile claim', () => {
   const sentences = Array.from(
     { length: 6000 },
     (_, n) => `Sentence ${n} of Hamlet speaks about nothing in particular.`,
@@ -223,19 +258,19 @@ describe('a claim that is made to cost', () => {
   const letters = [...'abcdefghijklmnopqrstuvwxyz'];
   const named = letters.flatMap((a) => letters.map((b) => `Qx${a}${b}`)).slice(0, 230);
 
-  it('with as many names as it holds is judged at once', () => {
+  it('is judged quickly with as many names as it can hold', () => {
     const claim = `Hamlet ${named.join(' ')}`;
     const ms = ownMs(() => findSupport(parseSentence(claim), page));
     assert.ok(!isSlow(ms, 100), `${ms} ms`);
   });
 
-  it('is held against a title as long as a text is', () => {
+  it('is judged quickly against a title as long as a text', () => {
     const source = SourceText.open({ title: 'Anna 12 '.repeat(20_000), text: 'The tower rose.' });
     const ms = ownMs(() => findSupport(parseSentence('The tower rose in 2012.'), source));
     assert.ok(!isSlow(ms, 100), `${ms} ms`);
   });
 
-  it('has words named for it that are no passage, or stand nowhere in a text that repeats itself', () => {
+  it('gets no quote from junk, and one quickly in a text that repeats itself', () => {
     const claim = parseSentence('Hamlet speaks.');
     const zeros = SourceText.open({ title: '', text: '0 '.repeat(200_000) });
     for (const words of ['東'.repeat(5_000_000), '…'.repeat(1_000_000), ' '.repeat(5_000_000)])
@@ -248,8 +283,8 @@ describe('a claim that is made to cost', () => {
   });
 });
 
-describe('the words that are cited', () => {
-  it('stand in one text that was shown, whatever stands around them', async () => {
+describe('cited_text', () => {
+  it('stands in one text that was shown, whatever surrounds it', async () => {
     const parts = [
       'The tower is 212 metres tall.\r\nIt was finished in **1911** by [Ada Brand](https://a.example/(x)).',
       'ה‏מגדל גובהו 212 מטרים‎. البرج ارتفاعه 212 مترا.',
@@ -290,16 +325,16 @@ describe('the words that are cited', () => {
   });
 });
 
-describe('the pairs that rules are made with', () => {
-  it('are judged no worse than they were, and as the evaluation asks where a model looks at them, too', async () => {
+describe('the claim pairs that the rules were made with', () => {
+  it('are judged no worse than before by the rules, and as required with a model', async () => {
     const { found, doubted, withModel } = await scoreClaims('made-with');
-    assert.ok(found >= 0.77 && doubted <= 0.12, `by rules alone found ${found}, doubted ${doubted}`);
+    assert.ok(found >= 0.79 && doubted <= 0.12, `by rules alone found ${found}, doubted ${doubted}`);
     assert.ok(withModel.found >= 0.99 && withModel.doubted <= 0.015, `found ${withModel.found}`);
   });
 
-  it('have passages that stand in their source word for word, of 400 characters at most', async () => {
+  it('get passages that stand word for word in their source, of 400 characters at most', async () => {
     const longOf = (passage: string) => `Before it.\n\n${passage}\n${passage.repeat(3)}`;
-    // Sentences of one passage stand behind one another.
+    // Sentences of one passage follow each other.
     let source = SourceText.open({ title: '', text: '' });
     let opened: { passage?: string; subject?: string } = {};
     for (const { sentence, passage, subject } of (await Promise.all(CLAIM_FILES.map(readPairs))).flat()) {
@@ -322,6 +357,8 @@ describe('the claim of a marker', () => {
     ['It rains. The tower is 330 m tall. ', 'The tower is 330 m tall.'],
     ['The tower is 330 m tall [1][2] ', 'The tower is 330 m tall'],
     ['Paris has 2 million people [1], and Lyon has 500,000 ', 'and Lyon has 500,000'],
+    ['They met in Graz [1], Linz ', 'They met in Linz'],
+    ['They met in Graz [1], Linz [2] and New York ', 'They met in New York'],
     ['# Towers\n\n- The tower is **330 m** tall ', 'The tower is 330 m tall'],
     ['| Tower | 330 m | ', 'Tower | 330 m'],
     ['| 1925 | 340 ', '1925 | 340'],
@@ -329,10 +366,10 @@ describe('the claim of a marker', () => {
     ['', ''],
   ];
   for (const [text, claim] of claims) {
-    it(`behind “${text.trim()}” is “${claim}”`, () => assert.equal(claimBefore(text), claim));
+    it(`after “${text.trim()}” is “${claim}”`, () => assert.equal(claimBefore(text), claim));
   }
 
-  it('splits an answer into sentences that leave nothing out but headings and code', () => {
+  it('is one of the sentences of an answer, which leave out only headings and code', () => {
     const text = '# Title\n\nOne is 1. [1] Two, e.g. 2.5, is 2 [2].\n\n```\ncode 7.\n```\n- Three';
     assert.deepEqual(
       [...sentencesOf(text)].map(({ start, end }) => text.slice(start, end).trim()),
@@ -353,7 +390,7 @@ describe('the values of a structured answer', () => {
     return { claims: await ClaimChecker.of({ results }), sources: [source] };
   };
 
-  it('have the marks that stand in them, and no others', async () => {
+  it('have the markers inside them, and no others', async () => {
     const { claims, sources } = await read('Nothing.');
     const json = '{"a [1]":"x [1]","b":"y"}';
     const mark = (start_index: number): UrlCitation => ({
@@ -368,7 +405,7 @@ describe('the values of a structured answer', () => {
     );
   });
 
-  it('are those of their own year', async () => {
+  it('match only sources of their own year', async () => {
     const { claims, sources } = await read('In 2019 it had 1,204,000 visitors, 3% fewer than in 2018.');
     const cited = await citeLeaves('{"visitors":{"2018":1204000,"2019":1204000}}', { marked: [], claims, sources });
     assert.deepEqual(
@@ -377,7 +414,7 @@ describe('the values of a structured answer', () => {
     );
   });
 
-  it('are looked for in the sources, the first of very many', async () => {
+  it('are looked up in the sources, the first 2000 of them', async () => {
     const { claims, sources } = await read('The harbour is 7351 m wide.');
     const numbers = (before: number) => `{"harbour":[${'1,'.repeat(before)}7351]}`;
     const citedOf = async (json: string) => (await citeLeaves(json, { marked: [], claims, sources })).length;
@@ -385,7 +422,7 @@ describe('the values of a structured answer', () => {
   });
 });
 
-describe('the counts of an answer', () => {
+describe('countClaims', () => {
   const cite = (start_index: number, support: 'quoted' | 'partial' | 'none' | 'unchecked') => ({
     type: 'url_citation' as const,
     start_index,
@@ -402,7 +439,7 @@ describe('the counts of an answer', () => {
   const TEXT = { isStructured: false };
   const STRUCTURED = { isStructured: true };
 
-  it('leave out the heads of tables, and code', async () => {
+  it('leaves out table heads and code', async () => {
     const { unmarked } = await countClaims('| Year Built | Height In Metres |\n|---|---:|\n| 1911 | 212 |\n', [], TEXT);
     assert.equal(unmarked, 1);
     for (const code of [
@@ -414,7 +451,7 @@ describe('the counts of an answer', () => {
       assert.equal((await countClaims(`${code}\nIn 1999 it was 5 m.`, [], TEXT)).unmarked, 1, code);
   });
 
-  it('take the best of several citations, and name sentences with facts and no citation', async () => {
+  it('takes the best of several citations, and counts sentences with facts but no citation', async () => {
     const text = 'One is 1 [1] [2]. Two is 2 [3]. It was Ada Brand in 1999. Nothing is said here. Three [4].';
     const marks = [cite(9, 'none'), cite(13, 'quoted'), cite(27, 'partial'), cite(text.indexOf('[4]'), 'unchecked')];
     assert.deepEqual(await countClaims(text, marks, TEXT), {
@@ -427,7 +464,7 @@ describe('the counts of an answer', () => {
     });
   });
 
-  it('tell of a structured answer which values no source carries', async () => {
+  it('lists the values of a structured answer that no source supports', async () => {
     const json = '{"rows": [{"name": "Ada", "a/b": 12.5, "x~": null}]}';
     assert.deepEqual(
       leavesOf(json).map(({ path, start, end }) => [path, json.slice(start, end)]),
@@ -445,7 +482,7 @@ describe('the counts of an answer', () => {
     assert.deepEqual((await countClaims('{}', [], STRUCTURED)).unmarked_paths, []);
   });
 
-  it('are taken of a structured answer of very many values, deep or beside each other, in linear time', async () => {
+  it('takes linear time for structured answers of very many values, nested or side by side', async () => {
     const long = 'x'.repeat(10_000);
     const answers: ((share: number) => string)[] = [
       (share) => `[${'"a",'.repeat(16_000 * share)}1]`,

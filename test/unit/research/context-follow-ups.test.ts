@@ -19,8 +19,8 @@ const source = (n: number, facts: number): EarlierSource => ({
   facts: `${`Much was written of page ${n} in many places. `.repeat(facts / 40)}The turbine of page ${n} gives ${n * 7} kilowatts.`,
 });
 
-describe('what a follow-up takes over', () => {
-  it('of many sources fits the context: their facts shrink, their numbers stay', async () => {
+describe('the context of a follow-up', () => {
+  it('has room for many earlier sources: their facts shrink, their numbers stay', async () => {
     for (const [count, facts] of [
       [3, 700],
       [60, 700],
@@ -49,7 +49,7 @@ describe('what a follow-up takes over', () => {
     }
   });
 
-  it('of a long conversation is its end, with the last answer cut rather than dropped', async () => {
+  it('keeps the end of a long conversation, with the last answer cut rather than dropped', async () => {
     const report = `Beginning of the report. ${'One more line of the report follows here. '.repeat(1500)}End of the report.`;
     const history = [
       said('user', 'The very first question'),
@@ -70,7 +70,7 @@ describe('what a follow-up takes over', () => {
     assert.deepEqual(roles, ['system', 'user', 'assistant', 'user'], 'no conversation begins with an answer');
   });
 
-  it('leaves out images where the model of this run reads none', async () => {
+  it('leaves out images if the model of this run cannot read them', async () => {
     const seen: ConversationMessage = {
       role: 'user',
       content: [
@@ -89,7 +89,7 @@ describe('what a follow-up takes over', () => {
     assert.match(textOf(eyes.asked.research[0]), /base64/);
   });
 
-  it('says what the run is about: date, language, effort, tools and instructions', async () => {
+  it('states date, language, effort, tools and instructions', async () => {
     const clock = { now: () => Date.UTC(2031, 4, 6, 23, 59) };
     const { asked } = await runResearch({
       clock,

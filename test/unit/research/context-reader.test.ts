@@ -50,7 +50,7 @@ const notes = (text: string): ScriptedTurn => {
 };
 
 describe('the reader of huge pages', () => {
-  it('is shown the question, the goal, and each piece as data; its notes take the place of the page', async () => {
+  it('gets question, goal and each piece as data, and its notes replace the page', async () => {
     const { read, result, told, response } = await readHuge({ read: notes });
     assert.equal(told.get(1), book.code(1));
     assert.ok(read.length > 5);
@@ -64,7 +64,7 @@ describe('the reader of huge pages', () => {
     assert.equal(response.usage.total_tokens, 15 * (read.length + 3), 'what it costs is counted');
   });
 
-  it('gives fetching no more than its own time, from the first part of a page to the last', async () => {
+  it('reads the parts that arrived within the time limit of the tool', async () => {
     const dripping = (from: number) =>
       book.tools.map((tool) => ({
         ...tool,
@@ -79,19 +79,19 @@ describe('the reader of huge pages', () => {
     assert.match(first.result.content, /^Notes on /, 'what is there is read');
   });
 
-  it('that fails leaves the key facts of a piece in its place', async () => {
+  it('leaves the key facts of a piece in its place if it fails', async () => {
     const broken = new TurnError('failed', 'the reader is away', { started: false });
     const { told, response } = await readHuge({ read: () => ({ breaks: broken }) });
     assert.equal(response.status, 'completed');
     assert.equal(told.get(1), book.code(1));
   });
 
-  it('that says nothing, because it thought for all of its length, does so too', async () => {
+  it('leaves the key facts, too, if it only thinks until its length is used up', async () => {
     const { told } = await readHuge({ read: () => ({ reasoning: ['Hm.'], finish: 'length' }) });
     assert.equal(told.get(1), book.code(1));
   });
 
-  it('with less context than thought reads in halves', async () => {
+  it('reads in halves if its context is smaller than assumed', async () => {
     const tooLong = new TurnError('context_length', 'too long', { started: false });
     const { told, read } = await readHuge({
       read: (text) => (text.length > 9000 ? { breaks: tooLong } : notes(text)),
@@ -100,20 +100,20 @@ describe('the reader of huge pages', () => {
     assert.ok(read.some((text) => text.length <= 9000));
   });
 
-  it('that never stops is stopped', async () => {
+  it('is stopped if it never ends', async () => {
     const { result, response } = await readHuge({ read: () => ({ text: ['word '.repeat(40_000)] }) });
     assert.equal(response.status, 'completed');
     assert.ok(result.content.length < 60_000, `${result.content.length}`);
   });
 
-  it('keeps to the budget of tokens: the rest of the page is reduced without it', async () => {
+  it('keeps to the token budget: the rest of the page is reduced without it', async () => {
     const { read, told, response } = await readHuge({ read: notes, budget: { tokens: 100 } });
     assert.ok(read.length >= 5 && read.length <= 8, `${read.length} pieces were read, at 15 tokens each`);
     assert.equal(told.get(1), book.code(1));
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
   });
 
-  it('that hangs is left, with the rest of the page reduced without it', async () => {
+  it('is abandoned if it hangs, and the rest of the page is reduced without it', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const reading = readHuge({
@@ -130,7 +130,7 @@ describe('the reader of huge pages', () => {
     }
   });
 
-  it('is not asked where the model wants a certain part of the page', async () => {
+  it('is not used if the model asks for a certain part of the page', async () => {
     const { read, result } = await readHuge({ read: notes, args: { offset: 48_000 } });
     assert.equal(read.length, 0);
     assert.equal(result.content, book.chapter(1).slice(48_000, 72_000));
@@ -138,8 +138,8 @@ describe('the reader of huge pages', () => {
   });
 });
 
-describe('a text in pieces', () => {
-  it('is the text again when they are joined, and each keeps its size', () => {
+describe('cutPieces', () => {
+  it('returns pieces that join to the text and keep to their size', () => {
     const part = fc.constantFrom(
       'A sentence of words. ',
       '\n\n',
@@ -164,10 +164,10 @@ describe('a text in pieces', () => {
   });
 });
 
-describe('the window of a context', () => {
+describe('the context window', () => {
   const open = () => createContextWindow({ contextLength: 32_000, answerTokens: 4000, compactAt: 0.42 });
 
-  it('keeps room for the answer, within reason', () => {
+  it('leaves room for the answer, within reason', () => {
     assert.ok(open().room < 28_000 && open().room > 24_000);
     const room = (answerTokens: number) =>
       createContextWindow({ contextLength: 32_000, answerTokens, compactAt: 0.42 }).room;
@@ -175,7 +175,7 @@ describe('the window of a context', () => {
     assert.ok(room(10) < 28_000, 'a short answer leaves room to think');
   });
 
-  it('follows what the provider counts', () => {
+  it('follows the token counts of the provider', () => {
     const window = open();
     const before = window.room;
     window.learn(10_000, 20_000);
@@ -187,7 +187,7 @@ describe('the window of a context', () => {
     assert.ok(Math.abs(window.room - before) <= 1, 'small requests tell little');
   });
 
-  it('stays below what was refused, and says when it cannot get smaller', () => {
+  it('stays below what was refused, and says when it cannot shrink further', () => {
     const window = open();
     assert.ok(window.refused(20_000));
     assert.ok(window.room < 14_000);
@@ -207,7 +207,7 @@ describe('the window of a context', () => {
   });
 });
 
-describe('a reader that the configuration names', () => {
+describe('a configured reader', () => {
   async function evidenceOf(length: number, research: object) {
     const page = handbook({ chapters: 1, length });
     const read: string[] = [];
@@ -230,7 +230,7 @@ describe('a reader that the configuration names', () => {
   }
   const reader = [{ provider: 'demo', model: 'demo' }];
 
-  it('writes the records of a long page, quotes with their place; the page itself stays whole', async () => {
+  it('writes records of a long page, quotes with their position, and leaves the page whole', async () => {
     const { read, result, response, text } = await evidenceOf(16_000, { reader });
     assert.ok(read.length >= 1);
     const [quote, note] = result?.records ?? [];
@@ -243,7 +243,7 @@ describe('a reader that the configuration names', () => {
     assert.ok(response.usage.total_tokens > 45, 'reading is counted');
   });
 
-  it('is not asked for short pages, nor where there is none', async () => {
+  it('is used only for long pages', async () => {
     const short = await evidenceOf(3000, { reader });
     assert.deepEqual([short.read.length, short.result?.records?.[0]?.by], [0, 'tool']);
     const none = await evidenceOf(16_000, {});

@@ -11,41 +11,41 @@ function continued(before: string, pieces: readonly string[]): string {
 const BEFORE = 'Runs survive because their log is written first. Every reader follows';
 const REST = ' it, on any instance, at any time, and sees the same bytes. '.repeat(4);
 
-describe('the continuation of a cut answer', () => {
-  it('passes on what is new, however it is cut into pieces', () => {
+describe('Continuation', () => {
+  it('passes on what is new, in whatever pieces it arrives', () => {
     assert.equal(continued(BEFORE, [REST]), REST);
     assert.equal(continued(BEFORE, [...REST]), REST);
   });
 
-  it('drops what repeats the end of what was delivered', () => {
+  it('drops what repeats the end of the delivered text', () => {
     for (const overlap of [12, 20, 40, BEFORE.length])
       assert.equal(continued(BEFORE, [...(BEFORE.slice(-overlap) + REST)]), REST, String(overlap));
   });
 
-  it('drops what was delivered when the model begins again', () => {
+  it('drops the delivered text if the model starts again', () => {
     assert.equal(continued(BEFORE, [...(BEFORE + REST)]), REST);
     const long = `${BEFORE}. `.repeat(20);
     assert.equal(continued(long, [long.slice(0, 500), long.slice(500), REST]), REST);
   });
 
-  it('keeps a short likeness: it may be chance', () => {
+  it('keeps a short match, which may be chance', () => {
     assert.equal(continued('It is what it', [' is']), ' is');
     assert.equal(continued('the the', [' the end']), ' the end');
   });
 
-  it('of nothing passes everything through at once', () => {
+  it('passes everything on at once if nothing was delivered', () => {
     const continuation = new Continuation('');
     assert.equal(continuation.push('H'), 'H');
     assert.equal(continuation.push('i'), 'i');
     assert.equal(continuation.end(), '');
   });
 
-  it('that repeats all and adds nothing gives nothing', () => {
+  it('yields nothing if all of it is repeated', () => {
     assert.equal(continued(BEFORE, [BEFORE]), '');
     assert.equal(continued(BEFORE, []), '');
   });
 
-  it('gives the same text for any cut and any pieces', () => {
+  it('yields the same text for any cut and any pieces', () => {
     const whole = Array.from({ length: 60 }, (_, n) => `Sentence number ${n} tells of thing ${n * 7}.`).join(' ');
     fc.assert(
       fc.property(

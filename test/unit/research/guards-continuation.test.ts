@@ -11,26 +11,26 @@ const MIDDLE = 'It has three cranes and a ferry. ';
 const OTHER = 'Three cranes and one ferry stand there. ';
 const END = 'The mill burned down in 1902, and only its wheel is left. ';
 
-describe('an answer that is begun again in other words', () => {
-  it('is joined behind the last words that were delivered', () => {
+describe('an answer that is started again in other words', () => {
+  it('is joined after the last words that were delivered', () => {
     const before = `${BEGIN}${MIDDLE}The mill burned`;
     const again = `${BEGIN}${OTHER}${END}`;
     for (const pieces of [[again], [...again]])
       assert.equal(continued(before, pieces), ' down in 1902, and only its wheel is left. ');
   });
 
-  it('is not shown twice, also where its last words are gone', () => {
+  it('is not shown twice, even if the last words are missing from it', () => {
     const before = `${BEGIN}${MIDDLE}So much for the quay`;
     const shown = continued(before, [`${BEGIN}${OTHER}${END}`]);
     assert.ok(!shown.includes('harbour'), shown);
     assert.ok(shown.endsWith('only its wheel is left. '));
   });
 
-  it('that adds nothing gives nothing', () => {
+  it('yields nothing if it adds nothing', () => {
     assert.equal(continued(`${BEGIN}${MIDDLE}${END}`, [`${BEGIN}${OTHER}`]), '');
   });
 
-  it('is not taken for one that only begins with the same words', () => {
+  it('is not assumed if it only starts with the same words', () => {
     const rest = `The harbour is ${'still in use today, as all sources say. '.repeat(6)}`;
     assert.equal(continued(`${BEGIN}${MIDDLE}`, [...rest]), rest);
   });

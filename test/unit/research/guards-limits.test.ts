@@ -8,7 +8,7 @@ import { cutTurn, isAnswerTurn } from '../../support/scripted-model.ts';
 
 const words = (n: number, from = 0) => Array.from({ length: n }, (_, i) => `word${from + i} `).join('');
 
-describe('max_output_tokens where the provider ignores it', () => {
+describe('max_output_tokens that the provider ignores', () => {
   const asked: Partial<ResearchScript> = { turns: [{ calls: lookups('a') }], request: { maxOutputTokens: 50 } };
 
   for (const [name, text] of [
@@ -30,7 +30,7 @@ describe('max_output_tokens where the provider ignores it', () => {
       assert.ok(response.usage.output_tokens >= 50 + 10);
     });
 
-  it('does not end one that keeps to it', async () => {
+  it('does not end an answer that keeps to it', async () => {
     for (const text of [
       words(40),
       '这里是深度研究的结果。'.repeat(8),
@@ -55,7 +55,7 @@ describe('max_output_tokens where the provider ignores it', () => {
     assert.ok(response.output_text.length < 450);
   });
 
-  it('ends a JSON answer that never ends, and fails it', async () => {
+  it('ends and fails a JSON answer that never ends', async () => {
     const { response, asked: requests } = await runResearch({
       turns: [{ calls: lookups('a') }],
       request: { maxOutputTokens: 50, format: { type: 'json_object' } },
@@ -70,7 +70,7 @@ describe('max_output_tokens where the provider ignores it', () => {
 });
 
 describe('an answer that repeats itself', () => {
-  it('for ever is ended and named so', async () => {
+  it('is ended and marked as stuck if it does so for ever', async () => {
     const passage = 'And so the ferry crosses the bay of Elmsworth again. ';
     const { response } = await runResearch({
       turns: [{ calls: lookups('a') }],
@@ -82,7 +82,7 @@ describe('an answer that repeats itself', () => {
     assert.equal(response.output.at(-1)?.type, 'message');
   });
 
-  it('as tables and code do is whole', async () => {
+  it('is complete if it only does so as tables and code do', async () => {
     const text = `${'| n/a | n/a | n/a |\n'.repeat(100)}\n\`\`\`\n${'});\n'.repeat(50)}\`\`\`\n`;
     const { response } = await runResearch({ answers: [{ text: [...text] }] });
     assert.equal(response.output_text, text);
@@ -90,8 +90,8 @@ describe('an answer that repeats itself', () => {
   });
 });
 
-describe('an answer turn in which nothing is written', () => {
-  it('because a tool is asked for is asked again in plain words', async () => {
+describe('an answer turn without text', () => {
+  it('is repeated with an explanation if the model called a tool', async () => {
     const { response, asked } = await runResearch({
       turns: [{ calls: lookups('a') }],
       answers: [{ calls: lookups('b') }, { text: ['Here it is [1].'] }],
@@ -103,7 +103,7 @@ describe('an answer turn in which nothing is written', () => {
     assert.equal(response.usage.total_tokens, 60);
   });
 
-  it('because thoughts took all of its length is asked again with room for them; the answer keeps its bound', async () => {
+  it('is repeated with room for thoughts if they took its length; the answer keeps its limit', async () => {
     const { response, asked } = await runResearch({
       answers: [{ reasoning: ['I think.'], finish: 'length' }, { text: [words(3000)] }],
       request: { maxOutputTokens: 50 },
@@ -115,7 +115,7 @@ describe('an answer turn in which nothing is written', () => {
   });
 });
 
-/** A model that says something in its second turn and then nothing more. */
+/** A model that says something in its second turn and then hangs. */
 class HangingModel implements ChatModel {
   turns = 0;
   readonly hangs = Promise.withResolvers<void>();
@@ -143,8 +143,8 @@ class HangingModel implements ChatModel {
   }
 }
 
-describe('the tokens of a turn that this side ended', () => {
-  it('because the time for research was over are in the usage', async () => {
+describe('the tokens of a turn that the gateway ended', () => {
+  it('are in the usage if the time for research was over', async () => {
     const config = testConfig({ research: { budgets: { medium: { minutes: 0.005 } } } });
     await using harness = await openHarness({ chat: new HangingModel(), tools: [lookup()], config });
     const { response } = await runToEnd(harness, question());
@@ -156,7 +156,7 @@ describe('the tokens of a turn that this side ended', () => {
     assert.equal(response.usage.estimated, true);
   });
 
-  it('because the run was cancelled are in the usage', async () => {
+  it('are in the usage if the run was cancelled', async () => {
     const chat = new HangingModel();
     await using harness = await openHarness({ chat, tools: [lookup()] });
     const { run } = await harness.runs.submit(question());
@@ -171,8 +171,8 @@ describe('the tokens of a turn that this side ended', () => {
   });
 });
 
-describe('an answer for which the time runs out', () => {
-  /** Writes this much and then nothing more. */
+describe('an answer that runs out of time', () => {
+  /** A model that writes this much and then hangs. */
   const stopping = (text: string) => {
     const stopped = Promise.withResolvers<void>();
     const chat: ChatModel = {
@@ -202,7 +202,7 @@ describe('an answer for which the time runs out', () => {
     }
   };
 
-  it('is what was written, and says so', async () => {
+  it('completes with what was written, marked as budget', async () => {
     const response = await runOutOfTime('Half of the answer');
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
@@ -211,7 +211,7 @@ describe('an answer for which the time runs out', () => {
     assert.equal(response.usage.estimated, true);
   });
 
-  it('fails where nothing was written', async () => {
+  it('fails if nothing was written', async () => {
     const response = await runOutOfTime('');
     assert.equal(response.status, 'failed');
     assert.equal(response.error?.code, 'upstream_timeout');

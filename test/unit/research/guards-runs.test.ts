@@ -3,7 +3,7 @@ import { lookup, lookups, type ResearchScript, runResearch, textOf, toolMessages
 import { testConfig, testTool } from '../../support/run-harness.ts';
 import type { ScriptedTurn } from '../../support/scripted-model.ts';
 
-/** A search that finds one page, or nothing where a query says so. */
+/** A search that finds one page, or nothing if a query says so. */
 const search = () =>
   testTool('web_search', ({ queries }) => {
     const query = String(Array.isArray(queries) ? queries[0] : '');
@@ -22,7 +22,7 @@ const search = () =>
 const searches = (...queries: string[]) =>
   queries.map((query) => ({ name: 'web_search', arguments: { queries: [query] } }));
 
-/** A first turn that finds something, then the same for ever. */
+/** A first turn that finds something, then the same turn for ever. */
 const thenAlways =
   (turn: ScriptedTurn | ((n: number) => ScriptedTurn)) =>
   (_request: unknown, n: number): ScriptedTurn => {
@@ -32,48 +32,48 @@ const thenAlways =
 
 const LOOP = 'I should look at the harbours of the north again, because they matter. ';
 
-/** Each guard: what the model does for ever, and what it is told. */
-const GUARDS: { name: string; turn: ScriptedTurn | ((n: number) => ScriptedTurn); told: RegExp }[] = [
-  { name: 'repeated calls', turn: { calls: lookups('harbours') }, told: /exactly this call before/ },
+/** Each guard: what the model does for ever, and the hint that it gets. */
+const GUARDS: { name: string; turn: ScriptedTurn | ((n: number) => ScriptedTurn); hint: RegExp }[] = [
+  { name: 'repeated calls', turn: { calls: lookups('harbours') }, hint: /exactly this call before/ },
   {
     name: 'near-duplicate queries',
     turn: (n) => ({
       calls: searches(['ports of the north', 'the north ports', 'Ports North!', 'port of north'][n % 4] ?? ''),
     }),
-    told: /nearly the same before/,
+    hint: /nearly the same before/,
   },
   {
     name: 'unknown tools',
     turn: (n) => ({ calls: [{ name: 'google', arguments: { q: `${n}` } }] }),
-    told: /no tool named google/,
+    hint: /no tool named google/,
   },
   {
     name: 'broken arguments',
     turn: { calls: [{ name: 'lookup', arguments: 'look it up' }] },
-    told: /not a JSON object/,
+    hint: /not a JSON object/,
   },
-  { name: 'empty results', turn: (n) => ({ calls: searches(`nothing ${n}`) }), told: /Nothing was found/ },
+  { name: 'empty results', turn: (n) => ({ calls: searches(`nothing ${n}`) }), hint: /Nothing was found/ },
   {
     name: 'invented tool results',
     turn: { text: ['I call it. <tool_result>{"found": "gold"}</tool_result>'] },
-    told: /tool result that you wrote yourself/,
+    hint: /tool result that you wrote yourself/,
   },
   {
     name: 'refusals',
     turn: { text: ["I'm sorry, but I can't help with that."] },
-    told: /only look up public information/,
+    hint: /only look up public information/,
   },
-  { name: 'endless repetition', turn: { reasoning: [LOOP.repeat(200)] }, told: /repeated the same text without end/ },
+  { name: 'endless repetition', turn: { reasoning: [LOOP.repeat(200)] }, hint: /repeated the same text without end/ },
   {
     name: 'turns that are stopped at their length',
     turn: (n) => ({ reasoning: [`I think ${n} times of it and`], finish: 'length' }),
-    told: /stopped at its length/,
+    hint: /stopped at its length/,
   },
 ];
 
 describe('a run whose model goes in circles', () => {
-  for (const { name, turn, told } of GUARDS) {
-    it(`with ${name} is told, begins anew once with notes, and ends with an answer that says so`, async () => {
+  for (const { name, turn, hint } of GUARDS) {
+    it(`with ${name} gets a hint, restarts once with notes, and ends with an answer marked as stuck`, async () => {
       const { response, asked, events } = await runResearch({
         turns: thenAlways(turn),
         tools: [lookup(), search()],
@@ -82,7 +82,7 @@ describe('a run whose model goes in circles', () => {
       assert.equal(response.status, 'completed');
       assert.deepEqual(response.incomplete_details, { reason: 'stuck' });
       assert.ok(asked.research.length <= 12, `${asked.research.length} turns`);
-      assert.ok(asked.research.some((request) => told.test(textOf(request))));
+      assert.ok(asked.research.some((request) => hint.test(textOf(request))));
 
       const anew = asked.research.filter((request) =>
         /An earlier attempt at this question ran into a wall/.test(textOf(request)),
@@ -109,14 +109,14 @@ describe('a run whose model goes in circles', () => {
     });
   }
 
-  it('without having found anything does not begin anew', async () => {
+  it('does not restart if it has found nothing', async () => {
     const { response, asked } = await runResearch({ turns: () => ({ text: ["I can't help with that."] }) });
     assert.deepEqual(response.incomplete_details, { reason: 'stuck' });
     assert.equal(asked.research.length, 3, 'told twice, then the answer');
     assert.equal(asked.answer.length, 1);
   });
 
-  it('saying nothing at all is told before the answer is written', async () => {
+  it('gets a hint before the answer is written if it says nothing at all', async () => {
     const silent = await runResearch({ turns: () => ({ reasoning: ['Hm.'] }) });
     assert.match(textOf(silent.asked.research[1]), /neither called a tool nor said anything/);
     assert.deepEqual(silent.response.incomplete_details, { reason: 'stuck' });
@@ -125,7 +125,7 @@ describe('a run whose model goes in circles', () => {
     assert.equal(found.response.incomplete_details, null, 'with sources, silence means ready');
   });
 
-  it('has what the repetition cost in its usage', async () => {
+  it('has the tokens of the repetition in its usage', async () => {
     const { response } = await runResearch({ turns: thenAlways({ reasoning: [LOOP.repeat(200)] }) });
     assert.equal(response.usage.estimated, true);
     assert.ok(response.usage.output_tokens > 1000);
@@ -134,7 +134,7 @@ describe('a run whose model goes in circles', () => {
   });
 });
 
-describe('a model that was told', () => {
+describe('a model that got a hint', () => {
   const helped = async (script: ResearchScript) => {
     const result = await runResearch(script);
     assert.equal(result.response.status, 'completed');
@@ -142,14 +142,14 @@ describe('a model that was told', () => {
     return result;
   };
 
-  it('and goes on well is not stopped', async () => {
+  it('is not stopped if it then continues well', async () => {
     await helped({ turns: [{ text: ["I'm sorry, I can't assist with this."] }, { calls: lookups('a') }] });
     await helped({ turns: [{ reasoning: [LOOP.repeat(100)] }, { calls: lookups('a') }] });
     await helped({ turns: [{ text: ['Observation: {"found": 1}'] }, { calls: lookups('a') }] });
     await helped({ turns: [{}, { calls: lookups('a') }] });
   });
 
-  it('now and then in a long run is not stopped either: only what happens in a row counts', async () => {
+  it('is not stopped in a long run, as only problems in a row count', async () => {
     const { response, calls } = await runResearch({
       turns: (_request, n) => {
         if (n >= 40) return { text: ['Ready.'] };
@@ -165,7 +165,7 @@ describe('a model that was told', () => {
     assert.equal(calls.length, 30);
   });
 
-  it('of an invented result does not find it in what it is sent', async () => {
+  it('does not see its invented result in later requests', async () => {
     const { asked, response } = await helped({
       turns: [{ text: ['Let me see. <tool_result>{"found": "gold in Elmsworth"}</tool_result>'], calls: lookups('a') }],
     });
@@ -174,7 +174,7 @@ describe('a model that was told', () => {
     assert.match(JSON.stringify(response.output), /gold in Elmsworth/, 'the reader sees what the model said');
   });
 
-  it('that a call was made gets its result again where it is no longer whole', async () => {
+  it('gets the result of a repeated call again if that is no longer whole', async () => {
     const page = (q: unknown) =>
       JSON.stringify({ title: `T ${q}`, content: `${'Filler of no use. '.repeat(100)}Page ${q} ends.` });
     const tool = testTool('lookup', ({ q }) => ({ result: page(q) }));
@@ -209,7 +209,7 @@ describe('results of many calls in one turn', () => {
   });
 });
 
-describe('calls that are no repetition', () => {
+describe('calls that do not count as repeated', () => {
   it('differ by a number, a name, an operator or a word', async () => {
     const queries = [
       'population of Berlin 2020',
@@ -239,7 +239,7 @@ describe('calls that are no repetition', () => {
     assert.equal(calls.length, queries.length, textOf(asked.answer[0]));
   });
 
-  it('of a search with one new query among old ones', async () => {
+  it('include a search with one new query among old ones', async () => {
     const { calls } = await runResearch({
       turns: [
         { calls: searches('ports') },
@@ -250,7 +250,7 @@ describe('calls that are no repetition', () => {
     assert.equal(calls.length, 2);
   });
 
-  it('of a server whose state may have changed since', async () => {
+  it('include a call of a server whose state may have changed since', async () => {
     const named = (name: string) => testTool(name, () => ({ result: '{"ok":true}' }));
     const look = { name: 'browser.look', arguments: {} };
     const { calls, asked } = await runResearch({
@@ -269,7 +269,7 @@ describe('calls that are no repetition', () => {
     assert.match(toolMessages(asked.research[4]).at(-1) ?? '', /exactly this call before/);
   });
 
-  it('take a parameter that is called raw', async () => {
+  it('accept a parameter named raw', async () => {
     const { calls } = await runResearch({ turns: [{ calls: [{ name: 'lookup', arguments: { q: 'a', raw: true } }] }] });
     assert.equal(calls[0]?.status, 'completed');
   });

@@ -35,7 +35,7 @@ const deltas = ({ events }: Awaited<ReturnType<typeof runResearch>>) =>
   events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []));
 
 describe('a structured answer', () => {
-  it('that is valid is shown in one piece', async () => {
+  it('is sent in one piece if it is valid', async () => {
     const result = await structured([{ text: [...GOOD] }]);
     assert.equal(result.response.status, 'completed');
     assert.equal(result.response.output_text, GOOD);
@@ -54,17 +54,17 @@ describe('a structured answer', () => {
     ['in a sentence', `The answer is ${GOOD}, as asked.`],
     ['between line breaks', `\n\n${GOOD}\n`],
   ] as const)
-    it(`is taken ${name}`, async () => {
+    it(`is found ${name}`, async () => {
       assert.equal((await structured([{ text: [text] }])).response.output_text, GOOD);
     });
 
-  it('keeps a code fence that stands in one of its strings', async () => {
+  it('keeps a code fence inside one of its strings', async () => {
     const text = '{"code": "```js\\nrun();\\n```"}';
     const { response } = await structured([{ text: [text] }], { type: 'json_object' });
     assert.equal(response.output_text, text);
   });
 
-  it('that is not valid is repaired once, with what is wrong; nothing of it is shown', async () => {
+  it('is repaired once with its errors if it is invalid, and only the repaired one is shown', async () => {
     const result = await structured([{ text: [BAD] }, { text: [GOOD] }]);
     assert.equal(result.response.status, 'completed');
     assert.deepEqual(deltas(result), [GOOD]);
@@ -75,13 +75,13 @@ describe('a structured answer', () => {
   });
 
   const wrong: [string, ScriptedTurn][] = [
-    ['is not valid after that', { text: [BAD] }],
+    ['is still invalid after that', { text: [BAD] }],
     ['is not JSON', { text: ['The harbour opened in 1871.'] }],
-    ['is nothing', { text: [''] }],
+    ['is empty', { text: [''] }],
     ['is cut at its length', { text: [GOOD.slice(0, 12)], finish: 'length' }],
   ];
   for (const [name, answer] of wrong)
-    it(`that ${name} fails with invalid_output, and nothing was shown`, async () => {
+    it(`fails with invalid_output if it ${name}, and nothing is shown`, async () => {
       const result = await structured([answer]);
       assert.equal(result.response.status, 'failed');
       assert.equal(result.response.error?.code, 'invalid_output');
@@ -91,12 +91,12 @@ describe('a structured answer', () => {
       assert.equal(result.response.usage.total_tokens, 15 * 4);
     });
 
-  it('that is cut by its provider is asked for anew, whole', async () => {
+  it('is requested again as a whole if the provider cuts it', async () => {
     const result = await structured([{ text: [GOOD.slice(0, 10)], breaks: cutTurn() }, { text: [GOOD] }]);
     assert.deepEqual(deltas(result), [GOOD]);
   });
 
-  it('of json_object is any object, and nothing else', async () => {
+  it('may be any object for json_object, but nothing else', async () => {
     const format = { type: 'json_object' } as const;
     const result = await structured([{ text: ['[1, 2]'] }, { text: ['{"a": [1, 2]}'] }], format);
     assert.equal(result.response.output_text, '{"a": [1, 2]}');
@@ -113,7 +113,7 @@ describe('a structured answer', () => {
     );
   });
 
-  it('shows no image, link or HTML of a host that the run never met, however it is escaped', async () => {
+  it('has images, links and HTML of unknown hosts defused, however they are escaped', async () => {
     const evil = 'https://evil.example/x.png?what=said';
     const value = {
       told: `Seen ![x](${evil}) and [here](${evil})`,
@@ -132,7 +132,7 @@ describe('a structured answer', () => {
     assert.ok(response.output_text?.includes('\\u005d\\u0028https://pages.example/a'), 'the rest stays byte for byte');
   });
 
-  it('keeps to its schema without them, or is asked for again', async () => {
+  it('still matches its schema once they are defused, or is requested again', async () => {
     const evil = '![x](https://evil.example/?q)';
     const schema: JsonObject = {
       type: 'object',
@@ -157,7 +157,7 @@ describe('a structured answer', () => {
     assert.match(textOf(again.asked.answer[1]), /Markdown images, links or HTML of hosts that no source is from/);
   });
 
-  it('shows the thoughts before it as reasoning', async () => {
+  it('is preceded by a reasoning item', async () => {
     const { reasoning } = await structured([{ reasoning: ['Which year?'], text: [GOOD] }]);
     assert.equal(reasoning.at(-1)?.content[0]?.text, 'Which year?');
     assert.equal(reasoning.at(-1)?.status, 'completed');
@@ -166,7 +166,7 @@ describe('a structured answer', () => {
 
 describe('the check of a structured answer', () => {
   const schemas = new SchemaChecks();
-  /** For what ends by its time alone. */
+  /** For checks that only their time limit ends. */
   const hasty = new SchemaChecks({ jobMs: 500 });
   after(() => [schemas, hasty].map((each) => each[Symbol.dispose]()));
   const { signal } = new AbortController();
@@ -174,7 +174,7 @@ describe('the check of a structured answer', () => {
     checkAnswer(JSON.stringify(answer), { format: formatOf(schema), schemas: by, signal });
   const passes = async (schema: JsonObject, answer: unknown) => 'text' in (await check(schema, answer));
 
-  it('knows the drafts that tools write', async () => {
+  it('knows the drafts of JSON Schema that tools write', async () => {
     for (const $schema of [
       'http://json-schema.org/draft-07/schema#',
       'https://json-schema.org/draft/2020-12/schema',
@@ -205,7 +205,7 @@ describe('the check of a structured answer', () => {
     assert.ok(!(await passes(list, { next: { other: 1 } })));
   });
 
-  it('of an endless pattern holds up nobody else, and says so', async () => {
+  it('gives up on an endless pattern without blocking the event loop', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     let turns = 0;
     const ticking = setInterval(() => turns++, 10);
@@ -216,7 +216,7 @@ describe('the check of a structured answer', () => {
     assert.ok(turns > 20, `the event loop turned ${turns} times meanwhile`);
   });
 
-  it('of references that multiply holds up nobody else either', async () => {
+  it('gives up on references that multiply', async () => {
     const $defs: JsonObject = { n30: { type: 'string' } };
     for (let i = 0; i < 30; i++)
       $defs[`n${i}`] = { anyOf: [{ $ref: `#/$defs/n${i + 1}` }, { $ref: `#/$defs/n${i + 1}` }] };
@@ -234,7 +234,7 @@ describe('the check of a structured answer', () => {
     await assert.rejects(checking, /cancelled/);
   });
 
-  it('refuses schemas that are none at once, naming the field', async () => {
+  it('refuses invalid or unsupported schemas at once, naming the field', async () => {
     const none: JsonObject[] = [
       { type: 'nonsense' },
       { $ref: 'https://elsewhere.example/schema.json' },

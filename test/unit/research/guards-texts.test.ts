@@ -18,7 +18,7 @@ describe('a refusal', () => {
     '抱歉，我无法协助这个请求。',
     '申し訳ありませんが、お手伝いできません。',
   ])
-    it(`is: ${text}`, () => assert.ok(isRefusal(text)));
+    it(`is found: ${text}`, () => assert.ok(isRefusal(text)));
 
   const LONG = `${'The harbour was opened in 1932 and is still in use, as two sources say. '.repeat(12)}I'm sorry, but I can't help with the rest.`;
   for (const text of [
@@ -33,10 +33,10 @@ describe('a refusal', () => {
     '',
     LONG,
   ])
-    it(`is not: ${text.slice(0, 80)}`, () => assert.ok(!isRefusal(text)));
+    it(`is not found: ${text.slice(0, 80)}`, () => assert.ok(!isRefusal(text)));
 });
 
-describe('a tool result that the model made up', () => {
+describe('a tool result invented by the model', () => {
   for (const text of [
     'Let me look.\n<tool_result>\n{"a": 1}\n</tool_result>',
     '<tool_response>{}</tool_response>',
@@ -54,7 +54,7 @@ describe('a tool result that the model made up', () => {
     'The tool result says so; I look further.',
     'I note the results [1, 2] and go on.',
   ])
-    it(`is not: ${text}`, () => assert.equal(findInventedResult(text), -1));
+    it(`is not found: ${text}`, () => assert.equal(findInventedResult(text), -1));
 });
 
 describe('endless repetition', () => {
@@ -74,7 +74,7 @@ describe('endless repetition', () => {
     ['CJK', '我需要再次搜索这个问题的答案，', 80],
     ['emoji', '🎉🎊 hurra dem Kapitän! ', 60],
   ] as const)
-    it(`of ${name} is noticed, however it is cut`, () => {
+    it(`of ${name} is found, however it is cut`, () => {
       for (const step of [1, 37, 1_000_000]) {
         const at = endless(`It began well. ${passage.repeat(times)}`, step);
         assert.ok(at !== undefined, `in steps of ${step}`);
@@ -101,11 +101,11 @@ describe('endless repetition', () => {
       `${'Row, row, row your boat, gently down the stream. '.repeat(4)}${'Merrily we go. '.repeat(4)}`.repeat(2),
     ],
   ] as const)
-    it(`is not ${name}`, () => {
+    it(`is not found in ${name}`, () => {
       for (const step of [1, 37, 1_000_000]) assert.equal(endless(text, step), undefined, `in steps of ${step}`);
     });
 
-  it('is looked for in a million characters in time', () => {
+  it('is looked for quickly in a million characters', () => {
     const began = process.threadCpuUsage();
     let seed = 1;
     const watch = new RepetitionWatch();
@@ -117,14 +117,14 @@ describe('endless repetition', () => {
   });
 });
 
-describe('queries that are nearly the same', () => {
+describe('nearlySame', () => {
   for (const [a, b] of [
     ['capital of France', 'France capital'],
     ['What is the capital of France?', 'capital of France'],
     ['best python frameworks 2024', 'best Python framework, 2024'],
     ['東京の人口', '東京の人口'],
   ] as const)
-    it(`are: ${a} / ${b}`, () => assert.ok(nearlySame(a, b)));
+    it(`matches: ${a} / ${b}`, () => assert.ok(nearlySame(a, b)));
 
   for (const [a, b] of [
     ['capital of France', 'capital of Spain'],
@@ -133,5 +133,5 @@ describe('queries that are nearly the same', () => {
     ['AI law', 'ML law'],
     ['?', '!'],
   ] as const)
-    it(`are not: ${a} / ${b}`, () => assert.ok(!nearlySame(a, b)));
+    it(`does not match: ${a} / ${b}`, () => assert.ok(!nearlySame(a, b)));
 });

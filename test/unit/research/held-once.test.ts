@@ -12,8 +12,8 @@ const LENGTH = 100_000;
 const FIRST = 5;
 const LAST = 45;
 
-describe('what tools said', () => {
-  it('is held once by its run: by transcript, log and requests together', async () => {
+describe('tool results', () => {
+  it('are held in memory once per run, by transcript, log and requests together', async () => {
     let calls = 0;
     let before = 0;
     let grown = 0;
@@ -55,7 +55,7 @@ describe('texts of sources', () => {
     SourceText.openInSteps = openInSteps;
   });
 
-  it('are taken apart where they are cited, once, and in steps', async () => {
+  it('are parsed only if they are cited, once, and in steps', async () => {
     const sources = readSources('https://a.example/', 'https://b.example/', 'https://c.example/');
     const [a, b, c] = sources.all();
     assert.ok(a && b && c);

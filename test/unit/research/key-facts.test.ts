@@ -14,7 +14,7 @@ describe('key facts of a text', () => {
     assert.ok(facts.includes(FACT));
   });
 
-  it('are the whole text where it fits, with its spaces joined', () => {
+  it('are the whole text if it fits, with its spaces collapsed', () => {
     assert.equal(keyFacts('One.\n\n  Two.', { about: ABOUT, maxLength: 50 }), 'One. Two.');
   });
 
@@ -33,7 +33,7 @@ describe('key facts of a text', () => {
     assert.match(facts, /一九三二年に開通した/);
   });
 
-  it('never are longer than asked for, and never nothing', () => {
+  it('are never longer than asked for, and never empty', () => {
     fc.assert(
       fc.property(
         fc.lorem({ maxCount: 60, mode: 'sentences' }),
@@ -85,7 +85,7 @@ describe('the digest of a tool result', () => {
     assert.ok(text.length <= 430);
   });
 
-  it('of a failure and of an empty search says so', async () => {
+  it('of a failure or an empty search says so', async () => {
     assert.equal(
       await digest(call, resultOf({ error: { message: 'Gone.', code: 'x' } }), { about, maxLength: 100 }),
       'failed: Gone.',

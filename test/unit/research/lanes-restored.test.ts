@@ -4,7 +4,7 @@ import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
 import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
-import { assertOneItemAfterTheOther } from '../../support/lane-items.ts';
+import { assertItemsInOrder } from '../../support/lane-items.ts';
 import { attemptOf, laneModel, turnsIn } from '../../support/lane-model.ts';
 import { Random } from '../../support/random.ts';
 import { lookups } from '../../support/research-run.ts';
@@ -15,7 +15,7 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 const PARTS = ['depth', 'age', 'width'];
 const TURN_TOKENS = TURN_USAGE.inputTokens + TURN_USAGE.outputTokens;
 
-/** A few turns of the event loop, as many as chance says. */
+/** Waits for a random number of turns of the event loop. */
 async function wait(random: Random): Promise<void> {
   for (let ticks = random.below(4); ticks > 0; ticks--) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -43,7 +43,7 @@ function finder(random: Random, found: string[]): Tool {
   };
 }
 
-/** Attempts look up what all of them do, each in its own order. */
+/** All attempts look up the same words, each in its own order. */
 function attempts(request: TurnRequest): ScriptedTurn {
   const own = attemptOf(request);
   if (isAnswerTurn(request)) return { text: ['All of it is known.'] };
@@ -58,7 +58,7 @@ const KINDS = {
   attempts: { respond: attempts, turns: 3 * 4 + 1, calls: 18 },
 };
 
-/** The store of a process that dies in its `n`th append, before it is made or behind it. */
+/** The store of a process that dies in its `n`th append, before it is made or after it. */
 function dying(store: RunStore, { n, made }: { n: number; made: boolean }) {
   const died = Promise.withResolvers<void>();
   const buried = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ function dying(store: RunStore, { n, made }: { n: number; made: boolean }) {
   return { store: wrapStore(store, { append }), died: died.promise, bury: () => buried.resolve() };
 }
 
-/** A run that is cut in its `n`th append and taken up; undefined where it has ended before. */
+/** A run that is cut in its `n`th append and taken over; undefined if it ended before that. */
 async function cutRun(kind: keyof typeof KINDS, options: { n: number; made: boolean; seed: number }) {
   const { respond } = KINDS[kind];
   const random = new Random(options.seed);
@@ -105,9 +105,9 @@ async function cutRun(kind: keyof typeof KINDS, options: { n: number; made: bool
 }
 
 for (const kind of ['lanes', 'attempts'] as const) {
-  describe(`${kind} that a crash cuts`, function () {
+  describe(`${kind} interrupted by a crash`, function () {
     this.timeout(60_000);
-    it('go on with what was stored, wherever it was: nothing is asked or looked up twice', async () => {
+    it('continue from what was stored, wherever they were cut: nothing is requested or looked up twice', async () => {
       const stopped: PromiseLike<void>[] = [];
       for (let n = 1; ; n++) {
         const options = { n, made: n % 2 === 0, seed: n };
@@ -125,13 +125,13 @@ for (const kind of ['lanes', 'attempts'] as const) {
         const { usage, output } = last.response;
         assert.equal(usage.num_tool_calls, KINDS[kind].calls, where);
         if (!usage.estimated) assert.equal(usage.total_tokens, (KINDS[kind].turns + 1) * TURN_TOKENS, where);
-        assertOneItemAfterTheOther(cut.events);
+        assertItemsInOrder(cut.events);
         const told = output.flatMap((item) =>
           item.type === 'tool_call' && item.lane ? [`${item.lane} ${item.arguments}`] : [],
         );
         assert.equal(told.length, KINDS[kind].calls, where);
         assert.equal(new Set(told).size, told.length, where);
-        // One numbering: whatever a result shows stands in the transcript under the same number.
+        // One numbering: whatever a result shows has the same number in the transcript.
         const urls = new Map(
           cut.entries.flatMap((entry) => (entry.t === 'result' ? entry.sources : [])).map(({ id, url }) => [id, url]),
         );

@@ -5,7 +5,7 @@ import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import { toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
-import { assertOneItemAfterTheOther } from '../../support/lane-items.ts';
+import { assertItemsInOrder } from '../../support/lane-items.ts';
 import { attemptOf, laneModel, partsOf, turnsIn } from '../../support/lane-model.ts';
 import { lookup, lookups, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, testConfig } from '../../support/run-harness.ts';
@@ -19,11 +19,11 @@ const lookedUp = ({ output }: ResponseObject) =>
     .sort();
 
 describe('lanes', () => {
-  it('research the parts of a plan at the same time: eight in a quarter of the turns of one, with the same findings', async () => {
+  it('research the parts of a plan in parallel: eight take a quarter of the turns, with the same findings', async () => {
     const model = laneModel(PARTS, { times: 3 });
     const turns = (request: TurnRequest) => model(request);
     const one = await runResearch({ turns, answers: turns, request: { effort: 'high' } });
-    // Each turn of a lane waits until all lanes ask for it: one that had to wait for another's end would wait for ever.
+    // Each turn of a lane waits until all lanes request it, so lanes that ran one after another would wait for ever.
     const waiting = new Map<number, (() => void)[]>();
     const gate = (request: TurnRequest): ScriptedTurn => {
       const turn = model(request);
@@ -37,14 +37,14 @@ describe('lanes', () => {
     const many = await runResearch({ turns: gate, answers: turns, request: { effort: 'high', lanes: 8 } });
     assert.deepEqual(lookedUp(many.response), lookedUp(one.response));
     assert.equal(lookedUp(many.response).length, 24);
-    // Behind one another: the plan, the rounds of the lanes, and the turn behind them.
+    // In sequence: the plan, the rounds of the lanes, and the turn after them.
     const path = 1 + waiting.size + 1;
     assert.ok(path * 4 <= one.asked.research.length, `${path} of ${one.asked.research.length} turns`);
     for (const part of PARTS) assert.match(textOf(many.asked.answer[0]), new RegExp(`All about ${part}-2`), part);
     assert.equal(many.response.incomplete_details, null);
   });
 
-  it('are told in batches: a thought, its calls as begun, then as ended, and each says which lane it is of', async () => {
+  it('are reported in batches: a thought, its calls as added, then as done, each with its lane', async () => {
     const model = laneModel(['depth', 'age'], { times: 1 });
     const twice = (request: TurnRequest) => {
       const turn = model(request);
@@ -58,8 +58,8 @@ describe('lanes', () => {
         answers: model,
         request: { lanes: 2, ...(profile && { profile }) },
       });
-      assertOneItemAfterTheOther(events);
-      const told = events.flatMap((event) =>
+      assertItemsInOrder(events);
+      const reported = events.flatMap((event) =>
         (event.type === 'response.output_item.added' || event.type === 'response.output_item.done') &&
         'lane' in event.item
           ? [`${event.item.lane} ${event.item.type} ${event.type.slice(21)}`]
@@ -70,9 +70,9 @@ describe('lanes', () => {
         ['reasoning added', 'reasoning done', `${call} added`, `${call} added`, `${call} done`, `${call} done`].map(
           (each) => `${lane} ${each}`,
         );
-      const [first] = told;
+      const [first] = reported;
       const order = first?.startsWith('1') ? [1, 2] : [2, 1];
-      assert.deepEqual(told.slice(0, 12), order.flatMap(batch));
+      assert.deepEqual(reported.slice(0, 12), order.flatMap(batch));
       assert.equal(
         response.plan?.items.every(({ status }) => status === 'done'),
         true,
@@ -85,7 +85,7 @@ describe('lanes', () => {
     }
   });
 
-  it('are one where nothing was planned, or nothing may be', async () => {
+  it('are not used without a plan, with low effort or with plan: off', async () => {
     for (const request of [{ lanes: 4 }, { lanes: 4, effort: 'low' as const }, { lanes: 4, plan: 'off' as const }]) {
       const { asked, response } = await runResearch({ turns: [{ calls: lookups('a') }], request });
       assert.equal(asked.research.length, 2);
@@ -116,7 +116,7 @@ describe('lanes', () => {
       }
     });
 
-    it('of turns: what one leaves others use, and none is used that is not there', async () => {
+    it('of turns: what one does not use goes to others, and the total is never exceeded', async () => {
       const parts = ['short', 'long'];
       const turns = (request: TurnRequest): ScriptedTurn =>
         partsOf(request)?.[0] === 'short' ? { text: ['Ready.'] } : greedy(parts)(request);
@@ -127,7 +127,7 @@ describe('lanes', () => {
       assert.deepEqual(response.incomplete_details, { reason: 'budget' });
     });
 
-    it('of tokens and of money, however many ask at the same time', async () => {
+    it('of tokens and of cost, however many ask at the same time', async () => {
       const usage = { inputTokens: 600, outputTokens: 400 };
       const price = { input: 2, output: 10 };
       const config = testConfig({
@@ -159,11 +159,11 @@ describe('lanes', () => {
 
     it('of parallel calls', async () => {
       let running = 0;
-      let most = 0;
+      let peak = 0;
       const tool = {
         ...lookup(),
         async call() {
-          most = Math.max(most, ++running);
+          peak = Math.max(peak, ++running);
           for (let tick = 0; tick < 5; tick++) await new Promise((resolve) => setImmediate(resolve));
           running--;
           return { sources: [], result: () => 'Found.' };
@@ -175,11 +175,11 @@ describe('lanes', () => {
         config: medium({ parallel_tool_calls: 3, turns: 12 }),
         request: { lanes: 4 },
       });
-      assert.equal(most, 3);
+      assert.equal(peak, 3);
     });
   });
 
-  it('that fail end alone: what the others found stays, and the part is named', async () => {
+  it('fail alone: what the others found stays, and the failed part is named', async () => {
     const parts = ['depth', 'age', 'width'];
     const model = laneModel(parts, { times: 1 });
     const turns = (request: TurnRequest): ScriptedTurn =>
@@ -201,7 +201,7 @@ describe('lanes', () => {
     assert.match(all.response.error?.message ?? '', /all is on fire/);
   });
 
-  it('are all left when the run is cancelled', async () => {
+  it('are all aborted if the run is cancelled', async () => {
     const parts = ['depth', 'age', 'width'];
     const begun = Promise.withResolvers<void>();
     const signals: AbortSignal[] = [];
@@ -224,7 +224,7 @@ describe('lanes', () => {
     );
   });
 
-  it('give a source that two of them find at once one number, and the transcript names it with whoever is noted first', () => {
+  it('share one number for a source that two of them find at once, and note it once', () => {
     const sources = new SourceRegistry();
     const found = [{ url: 'https://a.example/', title: 'A', snippet: '', kind: 'listed' as const }];
     const first = sources.add(found);
@@ -246,7 +246,7 @@ describe('attempts', () => {
     forum: 'Some say the lake was dug by giants.',
   };
 
-  /** One of three attempts is wrong: it reads a page that does not say what it says. */
+  /** One of three attempts is wrong: its answer is not in the page that it reads. */
   const model =
     (wrong: number) =>
     (request: TurnRequest): ScriptedTurn => {
@@ -256,13 +256,13 @@ describe('attempts', () => {
         if (turnsIn(request) === 0) return { calls: lookups(isWrong ? 'forum' : 'survey') };
         return { text: [ANSWERS[isWrong ? 1 : 0] ?? ''] };
       }
-      const told = textOf(request);
+      const prompt = textOf(request);
       if (!isAnswerTurn(request)) {
-        const again = /not carried by|by no source/.test(told) && !/All about again/.test(told);
+        const again = /not carried by|by no source/.test(prompt) && !/All about again/.test(prompt);
         return again ? { text: ['They disagree on the depth.'], calls: lookups('again') } : { text: ['I am ready.'] };
       }
-      // It believes what a source carries, in the words of the gateway.
-      const [, carried = 'Nobody knows.'] = /- (The lake is \d+ metres deep)[^(]*\(carried by \[/.exec(told) ?? [];
+      // The model believes the answer that a source carries according to the gateway.
+      const [, carried = 'Nobody knows.'] = /- (The lake is \d+ metres deep)[^(]*\(carried by \[/.exec(prompt) ?? [];
       return { text: [`${carried} [1].`] };
     };
   const tool = {
@@ -278,7 +278,7 @@ describe('attempts', () => {
   };
 
   for (const wrong of [1, 2, 3]) {
-    it(`find the right answer where attempt ${wrong} of three is wrong, and search what they disagree on once more`, async () => {
+    it(`find the right answer if attempt ${wrong} of three is wrong, and search once more where they disagree`, async () => {
       const respond = model(wrong);
       const { response, asked, events } = await runResearch({
         turns: respond,
@@ -287,7 +287,7 @@ describe('attempts', () => {
         request: { attempts: 3 },
       });
       assert.match(response.output_text, /1642 metres/);
-      assertOneItemAfterTheOther(events);
+      assertItemsInOrder(events);
       const beginnings = asked.research.flatMap((request) => /Begin [^"]+/.exec(textOf(request))?.[0] ?? []);
       assert.equal(new Set(beginnings).size, 3);
       const compared = asked.research.filter((request) => /What each attempt came to/.test(textOf(request)));
@@ -296,7 +296,7 @@ describe('attempts', () => {
     });
   }
 
-  it('answer in the form of the request, or fail: a form that the majority breaks is asked for once more', async () => {
+  it('answer in the requested format after at most one repair, or fail', async () => {
     const schema = { type: 'object', properties: { metres: { type: 'integer' } }, required: ['metres'] };
     const format = { type: 'json_schema' as const, name: 'depth', schema, strict: true, description: undefined };
     const respond = model(2);
@@ -317,7 +317,7 @@ describe('attempts', () => {
     assert.deepEqual(broken, { code: 'invalid_output', text: '', shown: '' });
   });
 
-  it('do not outvote the records: two that say what no source carries lose to one that has a source', async () => {
+  it('are compared by what sources support, even against the majority', async () => {
     const respond = model(0);
     const { asked } = await runResearch({
       turns: (request) =>
@@ -328,8 +328,8 @@ describe('attempts', () => {
       tools: [tool],
       request: { attempts: 3 },
     });
-    const told = textOf(asked.answer[0]);
-    assert.match(told, /812 metres deep \[1\]\. \((?:not carried by|carried by no source)/);
-    assert.match(told, /1642 metres deep \[1\]\. \(carried by \[1\]\)/);
+    const prompt = textOf(asked.answer[0]);
+    assert.match(prompt, /812 metres deep \[1\]\. \((?:not carried by|carried by no source)/);
+    assert.match(prompt, /1642 metres deep \[1\]\. \(carried by \[1\]\)/);
   });
 });

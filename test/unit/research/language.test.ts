@@ -26,12 +26,12 @@ describe('the language of a question', () => {
       assert.equal(questionLanguage(question), language);
     });
 
-  it('is told in spite of names in another script', () => {
+  it('is found despite names in another script', () => {
     assert.equal(questionLanguage('What is 東京 known for in the world?'), 'English');
     assert.equal(questionLanguage('OpenAI API とは何ですか、教えてください'), 'Japanese');
   });
 
-  it('is not guessed where there is nothing to tell', () => {
+  it('is undefined if the text does not show it', () => {
     for (const text of ['', '42', 'Vasa 1932', '???']) assert.equal(questionLanguage(text), undefined);
   });
 });

@@ -3,11 +3,11 @@ import type { ChatModel, TurnOptions, TurnPart, TurnRequest } from '../../../src
 import { openHarness, question, runToEnd } from '../../support/run-harness.ts';
 import { ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 
-/** A model whose deltas after the first are passed on as they come, like those of a provider. */
+/** A model that pushes its deltas after the first into the sink, as providers do. */
 class Passing implements ChatModel {
   readonly #model: ScriptedModel;
-  passed = 0;
-  left = 0;
+  pushed = 0;
+  refused = 0;
 
   constructor(model: ScriptedModel) {
     this.#model = model;
@@ -17,9 +17,9 @@ class Passing implements ChatModel {
     let first = true;
     for await (const part of this.#model.turn(request, options)) {
       const isDelta = part.type === 'text' || part.type === 'reasoning';
-      if (isDelta && !first && options.sink?.(part)) this.passed++;
+      if (isDelta && !first && options.sink?.(part)) this.pushed++;
       else {
-        if (isDelta && !first) this.left++;
+        if (isDelta && !first) this.refused++;
         yield part;
       }
       first = false;
@@ -47,19 +47,19 @@ const SCRIPTS: Readonly<Record<string, { turn: ScriptedTurn; request?: { maxOutp
   'an answer that repeats itself': { turn: { text: Array.from({ length: 4000 }, () => 'The same again and again. ') } },
 };
 
-describe('what a model says while the loop waits for it', () => {
+describe('deltas of a model while the loop waits for them', () => {
   for (const [what, { turn, request = {} }] of Object.entries(SCRIPTS)) {
-    it(`is the same whether it is taken at once or iterated: ${what}`, async () => {
+    it(`give the same response whether they are pushed or iterated: ${what}`, async () => {
       const passing = new Passing(new ScriptedModel([turn]));
       const live = await responseOf(passing, request);
-      assert.ok(passing.passed > 0, 'nothing was taken at once');
+      assert.ok(passing.pushed > 0, 'nothing was pushed');
       assert.deepEqual(live, await responseOf(new ScriptedModel([turn]), request));
     });
   }
 
-  it('comes with the iteration where it is long', async () => {
+  it('are iterated if they are long', async () => {
     const passing = new Passing(new ScriptedModel([{ text: ['Short. ', LONG, 'End.'] }]));
     await responseOf(passing, {});
-    assert.equal(passing.left, 1);
+    assert.equal(passing.refused, 1);
   });
 });

@@ -20,7 +20,7 @@ const REPORT = SECTIONS.join('\n\n');
 const PART_TOKENS = 2000;
 const CHARACTERS_OF_TOKEN = 4;
 
-/** Writes the report, but at most 2 000 tokens at a time, and hangs within the part that it is told. */
+/** Writes the report, but at most 2 000 tokens at a time, and hangs within part `hangAt`. */
 class Stopping implements ChatModel {
   readonly asked: TurnRequest[] = [];
   parts = 0;
@@ -92,7 +92,7 @@ function responseIn(bytes: Uint8Array) {
 describe('a report whose provider stops every answer at 2 000 tokens', () => {
   const config = testConfig({ model: { max_completion_tokens: 32_000 } });
 
-  it('is one whole text with right ranges', async () => {
+  it('is one complete text with correct ranges', async () => {
     const chat = new Stopping();
     await using harness = await openHarness({ chat, tools: [lookup()], config });
     const { run } = await harness.runs.submit(question());
@@ -105,7 +105,7 @@ describe('a report whose provider stops every answer at 2 000 tokens', () => {
     }
   });
 
-  it('is so whatever instance dies in which part', async () => {
+  it('is complete even if an instance dies within each part', async () => {
     const store = await memoryStore();
     const chat = new Stopping();
     let submitted = '';
@@ -131,7 +131,7 @@ describe('a report whose provider stops every answer at 2 000 tokens', () => {
     await store.close();
   });
 
-  it('ends at the bound of its request all the same', async () => {
+  it('ends at the max_output_tokens of its request', async () => {
     const chat = new Stopping();
     await using harness = await openHarness({ chat, tools: [lookup()], config });
     const { run } = await harness.runs.submit(question({ research: { maxOutputTokens: 5000 } }));
@@ -144,7 +144,7 @@ describe('a report whose provider stops every answer at 2 000 tokens', () => {
     );
   });
 
-  it('ends where its budget of tokens does', async () => {
+  it('ends at its token budget', async () => {
     const budgets = { medium: { tokens: 5000 } };
     const narrow = testConfig({ model: { max_completion_tokens: 32_000 }, research: { budgets } });
     const chat = new Stopping();
@@ -160,7 +160,7 @@ const AGAIN =
   'A beginning that is said once more, and then again, word for word, whatever it is asked, without a further one.';
 
 describe('an answer that is stopped at its length and gets no further', () => {
-  it('is told as cut', async () => {
+  it('is marked max_output_tokens', async () => {
     const { response, asked } = await runResearch({
       answers: [{ text: [AGAIN], finish: 'length' }],
     });
@@ -170,12 +170,12 @@ describe('an answer that is stopped at its length and gets no further', () => {
   });
 });
 
-describe('a structured answer whose provider stops it at its length', () => {
+describe('a structured answer that its provider stops at its length', () => {
   const value = { items: Array.from({ length: 40 }, (_, n) => `the item of number ${n}`) };
   const json = JSON.stringify(value);
   const part = (from: number, to: number, finish: 'length' | 'stop') => ({ text: [json.slice(from, to)], finish });
 
-  it('is one whole JSON value', async () => {
+  it('is one complete JSON value', async () => {
     const { response, asked } = await runResearch({
       answers: [part(0, 400, 'length'), part(400, 800, 'length'), part(800, json.length, 'stop')],
       request: { format: { type: 'json_object' } },

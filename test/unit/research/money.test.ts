@@ -8,8 +8,8 @@ import { cutTurn } from '../../support/scripted-model.ts';
 const PRICE = { input: 2, cached_input: 0.2, output: 10 };
 const book = handbook({ chapters: 60, length: 5000 });
 
-describe('what a run costs', () => {
-  it('is told where its routes have a price, to the last token', async () => {
+describe('the cost of a run', () => {
+  it('is reported to the last token if its routes have a price', async () => {
     const { response, narrow } = await longRun({ book, turns: 8, price: PRICE });
     const { input, output } = narrow.counted;
     assert.deepEqual(response.usage.cost, {
@@ -18,12 +18,12 @@ describe('what a run costs', () => {
     });
   });
 
-  it('is not told where they have none', async () => {
+  it('is absent if they have none', async () => {
     const { response } = await longRun({ book, turns: 2 });
     assert.equal('cost' in response.usage, false);
   });
 
-  it('has cut turns in it, also those that nobody counted', async () => {
+  it('includes cut turns, at an estimate if nobody counted them', async () => {
     const priced = (cost: number) => ({ inputTokens: 1000, outputTokens: 100, cost });
     const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
     const { response } = await runResearch({
@@ -36,7 +36,7 @@ describe('what a run costs', () => {
       ],
       answers: [{ text: ['It is known.'], usage: priced(1) }],
     });
-    // What the cut turn used was estimated, without a cost: it has that of the route.
+    // The cut turn has an estimated usage without a cost, so the price of the route applies.
     const cut = (10 * PRICE.input - 2 * (PRICE.input - PRICE.cached_input) + 5 * PRICE.output) / 1_000_000;
     assert.equal(response.usage.cost?.total, Number((1.875 + cut).toFixed(10)));
   });
@@ -44,7 +44,7 @@ describe('what a run costs', () => {
 
 describe('max_cost', () => {
   for (const maxCost of [0.012, 0.03, 0.1, 0.3]) {
-    it(`of ${maxCost} is kept, and the answer is written from what was found`, async () => {
+    it(`of ${maxCost} is not exceeded, and the answer is written from what was found`, async () => {
       const { response, told } = await longRun({ book, turns: 60, price: PRICE, request: { maxCost } });
       assert.equal(response.status, 'completed');
       assert.ok((response.usage.cost?.total ?? Infinity) <= maxCost, JSON.stringify(response.usage));
@@ -54,13 +54,13 @@ describe('max_cost', () => {
     });
   }
 
-  it('that is not reached changes nothing', async () => {
+  it('changes nothing if it is not reached', async () => {
     const { response, told } = await longRun({ book, turns: 10, price: PRICE, request: { maxCost: 50 } });
     assert.equal(response.incomplete_details, null);
     assert.equal(told.size, 10);
   });
 
-  it('of the configuration bounds an effort in the same way', async () => {
+  it('can also be set for an effort in the configuration', async () => {
     const model = { research: { budgets: { medium: { cost: 0.05, turns: 60, tokens: 100_000_000 } } } };
     const { response } = await longRun({ book, turns: 60, price: PRICE, model });
     assert.ok((response.usage.cost?.total ?? Infinity) <= 0.05);

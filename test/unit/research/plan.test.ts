@@ -18,7 +18,7 @@ const offered = (request: TurnRequest | undefined) => request?.tools?.map(({ nam
 const reminded = (request: TurnRequest) => JSON.stringify(request.messages).includes('are still open');
 
 describe('a plan', () => {
-  it('is an item of the output, costs no tool call, and stands in the response', async () => {
+  it('is an output item, costs no tool call, and is part of the response', async () => {
     const first = plan(['Depth', 'open'], ['Width', 'open']);
     const last = plan(['Depth', 'done', 'ten metres [1]'], ['Width', 'dropped', 'nobody knows']);
     const { response, calls, asked } = await runResearch({
@@ -41,7 +41,7 @@ describe('a plan', () => {
     assert.equal(asked.research.length, 3);
   });
 
-  it('is shown at the end of each request, and the requests before stay the beginning of the next', async () => {
+  it('is shown at the end of each request, and what precedes it is a prefix of the next request', async () => {
     const { asked } = await runResearch({
       turns: [{ calls: [plan(['Depth', 'open'])] }, { calls: lookups('a') }, { calls: [plan(['Depth', 'done'])] }],
     });
@@ -61,7 +61,7 @@ describe('a plan', () => {
     assert.match(JSON.stringify(asked.answer[0]?.messages), /1\. \[done\] Depth/);
   });
 
-  it('survives whole when room is made', async () => {
+  it('stays complete when older messages are dropped for room', async () => {
     const words = Array.from({ length: 12 }, (_, n) => `word${n}`);
     const parts = plan(...words.map((word): [string, string] => [`What is ${word}?`, 'done']));
     const { asked } = await runResearch({
@@ -75,7 +75,7 @@ describe('a plan', () => {
     for (const word of words) assert.ok(lastMessage(last).includes(`[done] What is ${word}?`), word);
   });
 
-  it('with open items is named once before the answer', async () => {
+  it('is recalled once before the answer if it has open items', async () => {
     const { asked, response } = await runResearch({
       turns: [{ calls: [plan(['Depth', 'done'], ['Width', 'open'], ['Age', 'doing'])] }, { calls: lookups('a') }],
     });
@@ -89,7 +89,7 @@ describe('a plan', () => {
     assert.equal(response.status, 'completed');
   });
 
-  it('lets a model that was reminded search on', async () => {
+  it('lets a reminded model continue to search', async () => {
     const { asked, calls } = await runResearch({
       turns: (request, n) => {
         if (n === 0) return { calls: [plan(['Width', 'open'])] };
@@ -104,7 +104,7 @@ describe('a plan', () => {
     assert.equal(asked.research.length, 4);
   });
 
-  it('is not asked of a model that calls it never', async () => {
+  it('is not demanded of a model that never calls it', async () => {
     const { asked, response } = await runResearch({ turns: [{ calls: lookups('a') }] });
     assert.deepEqual(offered(asked.research[0]), ['lookup', 'update_plan']);
     assert.ok(!asked.research.some(reminded));
@@ -125,7 +125,7 @@ describe('a plan', () => {
     });
   }
 
-  it('that holds nothing is refused, and the one before stays', async () => {
+  it('is refused if it is empty, and the one before it stays', async () => {
     const kept = plan(['Depth', 'done']);
     const { calls, response } = await runResearch({
       turns: [
@@ -142,7 +142,7 @@ describe('a plan', () => {
     assert.deepEqual(response.warnings, []);
   });
 
-  it('is bounded', async () => {
+  it('is limited to 40 items of 400 characters', async () => {
     const many = Array.from({ length: 60 }, (_, n): [string, string] => [`${n} ${'x'.repeat(3000)}`, 'wild']);
     const { response } = await runResearch({ turns: [{ calls: [plan(...many), ...lookups('a')] }] });
     const { items } = response.plan as Plan;
@@ -165,7 +165,7 @@ describe('a plan', () => {
     assert.ok(asked.research.length < 8);
   });
 
-  it('is not shown as a call to clients of OpenAI', async () => {
+  it("is not shown as a call with OpenAI's profile", async () => {
     const { response } = await runResearch({
       turns: [{ calls: [plan(['Depth', 'done']), ...lookups('a')] }],
       request: { profile: 'openai' },
@@ -178,7 +178,7 @@ describe('a plan', () => {
   });
 
   for (const profile of [undefined, 'openai'] as const) {
-    it(`is there after the process died in a call beside it${profile ? ", hidden from OpenAI's clients" : ''}`, async () => {
+    it(`survives a crash within a call beside it${profile ? ", also with OpenAI's profile" : ''}`, async () => {
       const store = await openStore(testConfig().store, { log: silentLogger });
       const began = Promise.withResolvers<void>();
       const asked: TurnRequest[] = [];

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { repairArguments } from '../../../src/research/calls/repair-arguments.ts';
 
 const repaired: [string, string, object][] = [
-  ['what is right already', '{"q":"cats"}', { q: 'cats' }],
-  ['nothing at all', '', {}],
+  ['valid JSON', '{"q":"cats"}', { q: 'cats' }],
+  ['an empty string', '', {}],
   ['only spaces', '  \n', {}],
   ['a code fence', '```json\n{"q": "cats"}\n```', { q: 'cats' }],
   ['a fence without language', '```\n{"q": "cats"}\n```', { q: 'cats' }],
@@ -14,30 +14,30 @@ const repaired: [string, string, object][] = [
   ['a cut string', '{"q": "cats and do', { q: 'cats and do' }],
   ['a cut list', '{"queries": ["cats", "dogs"', { queries: ['cats', 'dogs'] }],
   ['a cut after a comma', '{"q": "cats",', { q: 'cats' }],
-  ['doubled encoding', '"{\\"q\\": \\"cats\\"}"', { q: 'cats' }],
-  ['words before', 'Sure! {"q": "cats"}', { q: 'cats' }],
-  ['words behind', '{"q": "cats"} I hope that this helps', { q: 'cats' }],
+  ['doubly encoded JSON', '"{\\"q\\": \\"cats\\"}"', { q: 'cats' }],
+  ['text before the object', 'Sure! {"q": "cats"}', { q: 'cats' }],
+  ['text after the object', '{"q": "cats"} I hope that this helps', { q: 'cats' }],
   ['brackets inside a string', '{"q": "a } b ] c"', { q: 'a } b ] c' }],
   ['a comma before a bracket inside a string', '{"q": "a, ] b"}', { q: 'a, ] b' }],
   ['CJK and emoji', '{"q": "深度研究 🐈",}', { q: '深度研究 🐈' }],
 ];
 
-describe('arguments of a tool call', () => {
+describe('repairArguments', () => {
   for (const [what, text, value] of repaired)
-    it(`are repaired: ${what}`, () => {
+    it(`handles ${what}`, () => {
       const result = repairArguments(text);
       assert.deepEqual(JSON.parse(result.arguments), value);
       assert.equal(result.ok, true);
     });
 
   for (const text of ['look for cats', '[1, 2]', 'null', '42', '{{{', '<tool>cats</tool>'])
-    it(`are kept as raw text where they are no object: ${text}`, () => {
+    it(`keeps anything but an object as raw text: ${text}`, () => {
       const { arguments: kept, ok } = repairArguments(text);
       if (ok) return assert.fail(`became ${kept}`);
       assert.deepEqual(JSON.parse(kept), { raw: text });
     });
 
-  it('are always the JSON of an object, whatever the text', () => {
+  it('always returns the JSON of an object, whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200, unit: 'binary' }), (text) => {
         const value = JSON.parse(repairArguments(text).arguments);
@@ -47,7 +47,7 @@ describe('arguments of a tool call', () => {
     );
   });
 
-  it('that are right are not changed by a byte, big numbers included', () => {
+  it('does not change a byte of valid arguments, big numbers included', () => {
     const text = '{ "id": 12345678901234567890,  "q":"cats" }';
     assert.equal(repairArguments(text).arguments, text);
     fc.assert(
@@ -58,7 +58,7 @@ describe('arguments of a tool call', () => {
     );
   });
 
-  it('that were cut anywhere keep their whole part', () => {
+  it('keeps the complete part of arguments that were cut anywhere', () => {
     const text = JSON.stringify({ queries: ['cats and dogs', 'whales'], goal: 'to know "all"', n: { deep: [1, 2] } });
     for (let cut = 14; cut < text.length; cut++) {
       const { arguments: fixed } = repairArguments(text.slice(0, cut));

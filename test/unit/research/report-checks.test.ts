@@ -4,7 +4,7 @@ import { verdictsIn } from '../../../src/research/report/verdicts.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { isSlow, ownMs } from '../../support/fair-time.ts';
-import { askedFor, reportModel } from '../../support/report-model.ts';
+import { reportModel, requestKind } from '../../support/report-model.ts';
 import { runResearch, textOf } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
 import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -28,7 +28,7 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   const respond = reportModel({ words: ['tower'], outline: '[]', section: () => ({}) });
   const say = (request: TurnRequest): ScriptedTurn => {
     asked.push(request);
-    const kind = askedFor(request);
+    const kind = requestKind(request);
     if (kind === 'answer') return { text: [answer] };
     if (kind === 'check') return more.check ?? { text: [JSON.stringify(verdicts)] };
     return respond(request);
@@ -36,20 +36,20 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
   const request = { report: 'short' as const, verify: true, ...more.request };
   const result = await runResearch({ turns: say, answers: say, tools: [read], request });
   const annotations = answerPart(result.message)?.annotations ?? [];
-  return { ...result, annotations, checks: asked.filter((each) => askedFor(each) === 'check') };
+  return { ...result, annotations, checks: asked.filter((each) => requestKind(each) === 'check') };
 }
 
-describe('the verdicts of a model', () => {
+describe('verdictsIn', () => {
   const drop = { instead: '' };
 
-  it('are those with a number, whatever stands beside them', () => {
+  it('finds the verdicts with a number, whatever stands beside them', () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     for (const n of ['{"toString": 1}', deep, 'null', 'true', '"none"'])
       assert.deepEqual(verdictsIn(`[{"n": ${n}, "drop": true}, {"n": "2.", "drop": true}]`).get(2), drop);
     assert.deepEqual([...verdictsIn('[{"n": {}, "drop": true}]')], []);
   });
 
-  it('are read of any text in one look', () => {
+  it('reads any text in a single pass', () => {
     const first = '{"n": 1, "drop": true}';
     for (const said of [
       `${first}, {"n": 2, "text": "${'x'.repeat(10_000_000)}`,
@@ -69,7 +69,7 @@ describe('the verdicts of a model', () => {
 });
 
 describe('doubtful sentences', () => {
-  it('are put right, dropped or carried by words of the source, before they are shown', async () => {
+  it('are corrected or dropped before they are shown', async () => {
     const { response, annotations, checks, events } = await checked(
       'The tower is 212 metres tall [1]. It had 1.9 million visitors in 2019 [1]. It stands in Lund [1].\n\n- The lift is open to all [1].',
       [
@@ -92,7 +92,7 @@ describe('doubtful sentences', () => {
     assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
   });
 
-  it('are told apart however the model writes its markers', async () => {
+  it('are recognised however the model writes its markers', async () => {
     for (const mark of ['[1]', '【1†L3】', '[^1]', '[source_id: 1]']) {
       const { response } = await checked(
         `The tower is 212 metres tall.${mark} It stands in Lund.${mark} It had 1.9 million visitors in 2019 ${mark}.`,
@@ -109,7 +109,7 @@ describe('doubtful sentences', () => {
     }
   });
 
-  it('are carried by a passage that stands in the source, and only by one that says as much', async () => {
+  it('are supported by a passage only if it is in the source and says as much', async () => {
     const answer = 'Nobody may use the elevator for visits [1]. It welcomed 1.9 million guests in 2019 [1].';
     const lift = 'The lift is not open to the public.';
     const visitors = 'In 2019 it had 1,204,000 visitors';
@@ -128,7 +128,7 @@ describe('doubtful sentences', () => {
     assert.notEqual(invented.annotations[0]?.support, 'quoted');
   });
 
-  it('are carried by words that the model wrote with other signs, cut, or as part of much more', async () => {
+  it('are supported by a passage that the model quotes with other signs, with gaps, or as part of more', async () => {
     const answer = 'Nobody may use the elevator for visits [1].';
     const lift = 'The lift is not open to the public.';
     for (const [passage, cited] of [
@@ -143,7 +143,7 @@ describe('doubtful sentences', () => {
     }
   });
 
-  it('are judged by what is whole of an answer that is none, in lines, or cut', async () => {
+  it('are judged by the complete verdicts in a malformed or cut reply', async () => {
     const answer = 'It stands in Lund [1]. It welcomed 1.9 million guests in 2019 [1].';
     for (const said of [
       '```json\n{"verdicts": [{"n": 1, "drop": true}, {"n": 2, "drop": true}]}\n```',
@@ -155,7 +155,7 @@ describe('doubtful sentences', () => {
     }
   });
 
-  it('are asked about where one of their claims is doubted, and keep the markers that a correction forgets', async () => {
+  it('are checked if one of their claims is doubted, and keep markers that a correction forgets', async () => {
     const { response, annotations } = await checked(
       'It is 212 metres tall [1], and 1.9 million visitors came in 2019 [1].',
       [{ n: 1, text: 'It is 212 metres tall, and 1,204,000 visitors came in 2019.' }],
@@ -164,7 +164,7 @@ describe('doubtful sentences', () => {
     assert.ok(annotations.every(({ support }) => support === 'quoted'));
   });
 
-  it('may be sums of what stands there, and no figure that stands in place of another', async () => {
+  it('may be sums of what the source says, but one figure may not stand for another', async () => {
     const { annotations } = await checked(
       'Some 1,241,000 people visited in 2018 and 2019 on average [1]. It is 221 metres tall [1].',
       [
@@ -178,7 +178,7 @@ describe('doubtful sentences', () => {
     );
   });
 
-  it('stay as they are where the model says nothing that can be used', async () => {
+  it('stay unchanged if the model says nothing usable', async () => {
     const answer = 'The tower had 1.9 million visitors in 2019 [1].';
     for (const verdicts of [
       'nothing',
@@ -194,14 +194,14 @@ describe('doubtful sentences', () => {
     }
   });
 
-  it('stay as they are where the check fails', async () => {
+  it('stay unchanged if the check fails', async () => {
     const answer = 'The tower had 1.9 million visitors in 2019 [1].';
     const failing = await checked(answer, [], { check: { text: ['['], breaks: cutTurn() } });
     assert.equal(failing.response.output_text, answer);
     assert.equal(failing.response.status, 'completed');
   });
 
-  it('are not asked about where there are none, where it is off, and of structured answers', async () => {
+  it('are not checked if there are none, if it is off, or in structured answers', async () => {
     assert.equal((await checked('The tower is 212 metres tall [1].', [])).checks.length, 0);
     const doubtful = 'It had 1.9 million visitors [1].';
     assert.equal((await checked(doubtful, [], { request: { verify: false, effort: 'high' } })).checks.length, 0);
@@ -214,7 +214,7 @@ describe('doubtful sentences', () => {
     );
   });
 
-  it('keep their form: rows of tables, marks of lists, spaces', async () => {
+  it('keep their form: table rows, list markers, spaces', async () => {
     const table =
       '| Year | Visitors |\n|---|---|\n| 2019 | 1.9 million [1] |\n| 2018 | 5 million [1] |\n\n1. It was finished in 1922 [1].\n';
     const { response } = await checked(table, [

@@ -8,7 +8,7 @@ import type { AppendBatch } from '../../../src/store/run-store.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { TurnError, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
-import { askedFor, type ReportScript, reportModel, sectionOf } from '../../support/report-model.ts';
+import { type ReportScript, reportModel, requestKind, sectionOf } from '../../support/report-model.ts';
 import { lookup, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
 import { cutTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -24,7 +24,7 @@ const plain: ReportScript = {
   section: (number) => ({ text: [`Text ${number}`, ` says so [${number}].`] }),
 };
 
-/** A run of a report; what it asked, by kind. */
+/** A run with a report, and its requests by kind (`of`). */
 async function report(script: Partial<ReportScript>, research: object = {}) {
   const respond = reportModel({ ...plain, ...script });
   const requests: TurnRequest[] = [];
@@ -37,7 +37,7 @@ async function report(script: Partial<ReportScript>, research: object = {}) {
     answers: answer,
     request: { report: 'full', verify: false, ...research },
   });
-  const of = (kind: string) => requests.filter((request) => askedFor(request) === kind);
+  const of = (kind: string) => requests.filter((request) => requestKind(request) === kind);
   return { ...result, requests, of };
 }
 
@@ -62,7 +62,7 @@ describe('a report by sections', () => {
     assert.equal(response.usage.total_tokens, 15 * 6);
   });
 
-  it('is written from the records of each section, with the same beginning, and not from the whole run', async () => {
+  it('is written section by section from the records of each, after a common prefix', async () => {
     const { of } = await report({});
     const [first, second, third] = of('section');
     assert.deepEqual(second?.messages.slice(0, 2), third?.messages.slice(0, 2));
@@ -75,7 +75,7 @@ describe('a report by sections', () => {
     assert.equal(second?.tools, undefined);
   });
 
-  it('takes out the heading that a model repeats, and no other', async () => {
+  it('drops a heading that the model repeats, and no other', async () => {
     for (const [first, second] of [
       [['## In ', 'short\n', '\nText.'], ['**2. On A:**\n\nText.']],
       [['In short\n', '==', '==\n', '\nText.'], ['On a\n---\nText.']],
@@ -95,7 +95,7 @@ describe('a report by sections', () => {
     }
   });
 
-  it('goes on without a section of which the model says nothing, and says that it is not whole', async () => {
+  it('skips a section of which the model says nothing, and is marked as stuck', async () => {
     const noText = new TurnError('failed', 'an empty answer', { started: false, saysNothing: true });
     const nothing = [
       { breaks: noText },
@@ -119,13 +119,13 @@ describe('a report by sections', () => {
     assert.match(cut.response.output_text, /## On a\n\nIt is\n\n## On b\n\nText\.$/);
     const alone = await runResearch({
       turns: reportModel(plain),
-      answers: (request) => (askedFor(request) === 'outline' ? { breaks: noText } : { text: ['An answer [1].'] }),
+      answers: (request) => (requestKind(request) === 'outline' ? { breaks: noText } : { text: ['An answer [1].'] }),
       request: { report: 'full', verify: false },
     });
     assert.equal(alone.response.output_text, 'An answer [1].', 'without an outline there is one answer');
   });
 
-  it('is one answer as before where the model wants no sections, where it is short, and where nothing was found', async () => {
+  it('is one answer if the model wants no sections, if it is short, or if nothing was found', async () => {
     for (const outline of ['[]', 'I would rather not.', '[{"heading": "One"}]']) {
       const { response, of } = await report({ outline });
       assert.equal(response.output_text, 'A short answer [1].', outline);
@@ -137,14 +137,14 @@ describe('a report by sections', () => {
     assert.equal(nothing.of('outline').length, 0);
   });
 
-  it('comes by itself with high effort and with a plan of four parts', async () => {
+  it('is the default with high effort, not with medium effort', async () => {
     const high = await report({}, { report: undefined, effort: 'high' });
     assert.equal(high.of('section').length, 3);
     const medium = await report({}, { report: undefined });
     assert.equal(medium.of('outline').length, 0);
   });
 
-  it('goes on within a section whose answers are cut by their length or by the provider', async () => {
+  it('continues within a section that is cut by its length or by the provider', async () => {
     const sentence = 'It is told at some length that this is how it stands with all of these things here. ';
     const { response, of } = await report({
       section: (number, _, tries) => {
@@ -161,7 +161,7 @@ describe('a report by sections', () => {
     assert.equal(of('section').length, 5);
   });
 
-  it('gives every section something of max_output_tokens, and says that it was cut', async () => {
+  it('gives every section a share of max_output_tokens, and says that it was cut', async () => {
     const long = 'word '.repeat(2000);
     const { response } = await report(
       { section: () => ({ text: long.match(/.{1,200}/g) ?? [], finish: 'length' }) },
@@ -174,11 +174,11 @@ describe('a report by sections', () => {
       { section: () => ({ text: long.match(/.{1,200}/g) ?? [], finish: 'length' }) },
       { maxOutputTokens: 90 },
     );
-    const most = little.of('section').map(({ maxOutputTokens }) => maxOutputTokens ?? Number.NaN);
-    assert.deepEqual(most, [30, 16, 16], 'no section has more than there is for all of them');
+    const limits = little.of('section').map(({ maxOutputTokens }) => maxOutputTokens ?? Number.NaN);
+    assert.deepEqual(limits, [30, 16, 16], 'no section has more than there is for all of them');
   });
 
-  it('searches once more for what a section lacks, and writes it from what that found', async () => {
+  it('searches once more for a section without records, and writes it from what that found', async () => {
     const words: string[] = [];
     const tool = testTool('lookup', ({ q }) => {
       words.push(String(q));
@@ -199,7 +199,7 @@ describe('a report by sections', () => {
     let named = 0;
     const answer = (request: TurnRequest) => {
       const last = JSON.stringify(request.messages.at(-1));
-      if (askedFor(request) === 'research' && /nothing was found yet/.test(last)) {
+      if (requestKind(request) === 'research' && /nothing was found yet/.test(last)) {
         named++;
         return { calls: [{ name: 'lookup', arguments: { q: 'the harbour master' } }] };
       }
@@ -213,12 +213,12 @@ describe('a report by sections', () => {
     });
     assert.equal(named, 1);
     assert.deepEqual(words, ['a', 'b', 'c', 'the harbour master']);
-    const section = asked.answer.find((request) => askedFor(request) === 'section' && sectionOf(request) === 3);
+    const section = asked.answer.find((request) => requestKind(request) === 'section' && sectionOf(request) === 3);
     assert.match(textOf(section), /All about the harbour master/);
     assert.match(response.output_text, /## The harbour master\n\nText 3/);
   });
 
-  it('closes a block of code that a section leaves open', async () => {
+  it('closes a code block that a section leaves open', async () => {
     for (const [open, end] of [
       ['So:\n\n```sh\nls', '```'],
       ['So:\n\n~~~\nls\n```', '~~~'],
@@ -239,7 +239,7 @@ describe('a report by sections', () => {
 });
 
 describe('the requests of a report', () => {
-  it('are at most a third of the largest of the run, and hold passages of the sources', async () => {
+  it("are at most a third of the run's largest, and hold passages of the sources", async () => {
     const page = (q: unknown) =>
       Array.from({ length: 150 }, (_, n) => `Of ${q} it is known that part ${n} has ${n * 7} doors.`).join(' ');
     const tool = testTool('fetch_url_content', () => ({ result: '' }));
@@ -260,12 +260,12 @@ describe('the requests of a report', () => {
     };
     await runResearch({ turns: say, answers: say, tools: [pages], request: { report: 'full', verify: false } });
     const sizes = (kind: string) =>
-      requests.filter((request) => askedFor(request) === kind).map(({ messages }) => estimateRequest(messages));
+      requests.filter((request) => requestKind(request) === kind).map(({ messages }) => estimateRequest(messages));
     const largest = Math.max(...sizes('research'), ...sizes('outline'));
     assert.ok(largest > 6000, `${largest}`);
     assert.equal(sizes('section').length, 3);
     for (const size of sizes('section')) assert.ok(size <= largest / 3 && size > 600, `${size} of ${largest}`);
-    const second = requests.find((request) => askedFor(request) === 'section' && sectionOf(request) === 2);
+    const second = requests.find((request) => requestKind(request) === 'section' && sectionOf(request) === 2);
     assert.match(textOf(second), /From its text: .*Of a it is known/);
     // Of forty sections each knows the headings of the others, and its own aim.
     const aim = 'It tells of doors, and of who went through them. '.repeat(12);
@@ -281,10 +281,10 @@ describe('the requests of a report', () => {
       return many(request);
     };
     await runResearch({ turns: sayMany, answers: sayMany, tools: [pages], request: { report: 'full', verify: false } });
-    const most = Math.max(...sizes('research'), ...sizes('outline')) / 3;
+    const limit = Math.max(...sizes('research'), ...sizes('outline')) / 3;
     assert.equal(sizes('section').length, 40);
-    for (const size of sizes('section')) assert.ok(size <= most, `${size} of ${most}`);
-    const last = textOf(requests.findLast((request) => askedFor(request) === 'section'));
+    for (const size of sizes('section')) assert.ok(size <= limit, `${size} of ${limit}`);
+    const last = textOf(requests.findLast((request) => requestKind(request) === 'section'));
     assert.match(last, /1\. Part 0\\n2\. Part 1\\n.*39: It tells of doors/);
   });
 });
@@ -306,7 +306,7 @@ describe('an outline', () => {
 describe('a report whose instance dies', function () {
   this.timeout(60_000);
   for (const verify of [false, true]) {
-    it(`is one text, nothing of which is paid for twice, wherever it is cut (verify: ${verify})`, async () => {
+    it(`is one text, and nothing is paid for twice, wherever it is cut (verify: ${verify})`, async () => {
       const script: ReportScript = {
         ...plain,
         section: (number, request) => {
@@ -328,7 +328,7 @@ describe('a report whose instance dies', function () {
         const { text, deltas, annotations, chat } = await cutAfter(cut, reportModel(script), submission);
         assert.equal(text, deltas, `cut at ${cut}`);
         assert.equal(text, whole.text, `cut at ${cut}`);
-        // Of what was stored nothing is asked for again: the turn that was cut is.
+        // Nothing that was stored is requested again, only the turn that was cut.
         assert.ok(chat.requests.length <= whole.chat.requests.length + 1, `cut at ${cut}`);
         assert.equal(text.match(/^## /gm)?.length, 3, text);
         assert.deepEqual(
@@ -343,7 +343,7 @@ describe('a report whose instance dies', function () {
 describe('a report of twelve sections, each cut by its length, in lanes', function () {
   this.timeout(120_000);
 
-  it('is one text of which nothing is paid for twice, whatever step its instance dies behind', async () => {
+  it('is one text, and nothing is paid for twice, after whichever step its instance dies', async () => {
     const parts = ['depth', 'age'];
     const lanes = laneModel(parts, { times: 1 });
     const sections = Array.from({ length: 12 }, (_, n) => ({ heading: `Part ${n + 1}`, records: [1] }));
@@ -355,7 +355,7 @@ describe('a report of twelve sections, each cut by its length, in lanes', functi
           ? { text: [`ends part ${number} [1].`] }
           : { text: [cut], finish: 'length' },
     });
-    const respond = (request: TurnRequest) => (askedFor(request) === 'research' ? lanes(request) : write(request));
+    const respond = (request: TurnRequest) => (requestKind(request) === 'research' ? lanes(request) : write(request));
     const submission = question({ research: { report: 'full', verify: false, lanes: 2 } });
     const whole = await cutAfter(Number.POSITIVE_INFINITY, respond, submission);
     const text = sections.map(({ heading }, n) => `## ${heading}\n\n${cut}ends part ${n + 1} [1].`).join('\n\n');
@@ -366,13 +366,13 @@ describe('a report of twelve sections, each cut by its length, in lanes', functi
       assert.deepEqual([own, deltas], [text, text], `cut at ${at}`);
       assert.equal(annotations.length, 12, `cut at ${at}`);
       for (const { start_index, end_index } of annotations) assert.equal(text.slice(start_index, end_index), '[1]');
-      // What ran when the instance died is asked for again: a turn of each lane at most.
+      // What ran when the instance died is requested again: a turn of each lane at most.
       assert.ok(chat.requests.length <= limit + 2, `cut at ${at}: ${chat.requests.length} of ${limit}`);
     }
   });
 });
 
-/** Runs a report and takes it away from its instance after so many appends; another goes on with it. */
+/** Runs a report and takes it away from its instance after so many appends; another one continues it. */
 async function cutAfter(
   appends: number,
   respond: (request: TurnRequest) => ScriptedTurn,

@@ -52,8 +52,8 @@ const isForeign = (address: string) =>
     address,
   );
 
-describe('what an answer shows', () => {
-  it('is as the model wrote it where hosts are known', () => {
+describe('the markup of an answer', () => {
+  it('stays as the model wrote it for known hosts, in code and in plain text', () => {
     for (const text of [
       '![A chart](https://met.example/chart.png)',
       '[the page](https://met.example/other?x=1 "Title")',
@@ -139,7 +139,7 @@ describe('what an answer shows', () => {
     });
   }
 
-  it('breaks tags that only browsers read as such', () => {
+  it('has tags broken that only browsers read as such', () => {
     for (const tag of [
       '<IMG\nSRC=https://evil.example/x>',
       '<img/src="https://evil.example/x"/>',
@@ -191,7 +191,7 @@ describe('what an answer shows', () => {
     '<https://evil.example/z>',
     '&#104;ttps://evil.example/e',
   );
-  it('loads nothing from elsewhere, whatever it is made of and however it was cut', () => {
+  it('loads nothing from unknown hosts, whatever it is made of and however it is cut', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 24 }), fc.integer({ min: 1, max: 9 }), (pieces, length) => {
         const text = pieces.join('');
@@ -203,7 +203,7 @@ describe('what an answer shows', () => {
     );
   });
 
-  it('goes on after a crash as it was begun', () => {
+  it('continues after a crash as it began', () => {
     const text = 'A ![x](https://evil.example/x) b [y](https://evil.example/y) <img src=https://evil.example/z> c [1].';
     const whole = citedAnswer(text, sources, { mayShow, length: 1 });
     for (let at = 1; at < text.length; at++) {
@@ -216,7 +216,7 @@ describe('what an answer shows', () => {
     }
   });
 
-  it('is decided by what the run met and what its client named, in the run itself', async () => {
+  it('may show the hosts of sources and of the question in a run', async () => {
     const { response, message } = await runResearch({
       turns: [{ calls: lookups('a') }],
       request: {
@@ -238,7 +238,7 @@ describe('what an answer shows', () => {
     assert.equal(text.slice(citation?.start_index, citation?.end_index), '[1]');
   });
 
-  it('is the same for what the model thinks, in research turns, before answers and before structured ones', async () => {
+  it('is made safe in reasoning, too: in research turns, before answers and before structured ones', async () => {
     const thought = [
       'Look: ![a](https://evil.ex',
       'ample/?q=1), <im',

@@ -18,7 +18,7 @@ const ASK = { name: 'ask_user', arguments: { question: 'Which lake do you mean?'
 const offered = (tools: readonly { name: string }[] | undefined) => tools?.map(({ name }) => name) ?? [];
 
 describe('a proposed plan', () => {
-  it('is the answer, a numbered list, and nothing is looked up', async () => {
+  it('is the answer as a numbered list, and nothing is looked up', async () => {
     const { response, message, chat } = await runResearch({ turns: [{ calls: [PLAN] }], request: { plan: 'propose' } });
     assert.equal(answerPart(message)?.text, '1. Depth\n2. Age');
     assert.equal(response.status, 'completed');
@@ -30,7 +30,7 @@ describe('a proposed plan', () => {
     assert.deepEqual(offered(chat.requests[0]?.tools), ['update_plan']);
   });
 
-  it('is asked for once more where a model writes text, and its lack fails the run', async () => {
+  it('is requested once more if the model writes text, and the run fails without one', async () => {
     const { message, chat } = await runResearch({
       turns: [{ text: ['I would look at depth.'] }, { calls: [PLAN] }],
       request: { plan: 'propose' },
@@ -44,7 +44,7 @@ describe('a proposed plan', () => {
 });
 
 describe('a question to the user', () => {
-  it('is the answer where the model asks first, and costs no tool call', async () => {
+  it('is the answer if the model asks first, and costs no tool call', async () => {
     const { response, message, chat, calls } = await runResearch({
       turns: [{ calls: [ASK] }],
       request: { clarify: true },
@@ -58,7 +58,7 @@ describe('a question to the user', () => {
     assert.equal(chat.requests.length, 1);
   });
 
-  it('is refused once something was looked up, and is not offered unless it may be asked', async () => {
+  it('is refused once the research has begun, and offered only if it may be asked', async () => {
     const { message, asked } = await runResearch({
       turns: [{ calls: lookups('a') }, { calls: [ASK] }],
       request: { clarify: true },
@@ -74,12 +74,12 @@ describe('a question to the user', () => {
     }
   });
 
-  it('is hidden from the numbers of the calls behind it when the run is taken up', async () => {
+  it('does not shift the results of later calls if it is refused', async () => {
     // Asked too late: the call has a number and no item.
     const script = (request: TurnRequest): ScriptedTurn => {
       if (isAnswerTurn(request)) return { text: ['So it is.'] };
-      const told = request.messages.filter(({ role }) => role === 'tool').length;
-      return told === 0 ? { calls: [ASK, ...lookups('a', 'b')] } : { text: ['Ready.'] };
+      const results = request.messages.filter(({ role }) => role === 'tool').length;
+      return results === 0 ? { calls: [ASK, ...lookups('a', 'b')] } : { text: ['Ready.'] };
     };
     const found = testTool('lookup', ({ q }) => ({ result: `Found ${q}.` }));
     await using harness = await openHarness({ chat: new ScriptedModel(script), tools: [found] });

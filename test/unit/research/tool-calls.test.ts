@@ -8,7 +8,7 @@ import { testConfig, testTool } from '../../support/run-harness.ts';
 const parallel = (calls: number) => testConfig({ research: { budgets: { medium: { parallel_tool_calls: calls } } } });
 
 describe('tool calls of a research run', () => {
-  it('start all at once in call order and end as they finish', async () => {
+  it('start in call order, all at once, and end as they finish', async () => {
     const gates = new Map(['a', 'b', 'c'].map((q) => [q, Promise.withResolvers<void>()]));
     let running = 0;
     const release = async () => {
@@ -39,9 +39,9 @@ describe('tool calls of a research run', () => {
 
   it('never run more at a time than the budget allows', async () => {
     let running = 0;
-    let most = 0;
+    let peak = 0;
     const counting = testTool('lookup', async () => {
-      most = Math.max(most, ++running);
+      peak = Math.max(peak, ++running);
       for (let i = 0; i < 5; i++) await turnOfLoop();
       running--;
       return { result: '{}' };
@@ -52,10 +52,10 @@ describe('tool calls of a research run', () => {
       config: parallel(3),
     });
     assert.equal(calls.length, 7);
-    assert.equal(most, 3);
+    assert.equal(peak, 3);
   });
 
-  it('are given up after their own time limit, with their signal aborted, while the run goes on', async () => {
+  it('are aborted at their own time limit, and the run continues', async () => {
     const stopped = Promise.withResolvers<unknown>();
     const hanging: Tool = {
       ...testTool('lookup', () => ({ result: '' })),
@@ -73,7 +73,7 @@ describe('tool calls of a research run', () => {
     assert.match(toolMessages(asked.research[1]).join(), /gave no result within 0\.03 s/);
   });
 
-  it('tell model and client of a failure in the tool’s own words, and of an unexpected one without its text', async () => {
+  it("report a tool's error in its own words, and an unexpected one without its text", async () => {
     const failing = testTool('lookup', ({ q }) => {
       if (q === 'gone') throw new ToolError('not_found', 'There is no such page.');
       throw new Error('secret internals');
@@ -88,7 +88,7 @@ describe('tool calls of a research run', () => {
     assert.doesNotMatch(JSON.stringify([response, asked.research[1]]), /secret internals/);
   });
 
-  it('of an unknown name fail and tell which tools there are', async () => {
+  it('fail for an unknown tool, naming the known ones', async () => {
     const { response, calls } = await runResearch({
       turns: [{ calls: [{ name: 'google', arguments: { q: 'a' } }] }],
     });
@@ -99,7 +99,7 @@ describe('tool calls of a research run', () => {
     assert.equal(response.usage.num_tool_calls, 1);
   });
 
-  it('whose arguments cannot be repaired stand as raw text and failed, and are sent back as JSON', async () => {
+  it('fail with raw text if their arguments cannot be repaired, and go back to the model as JSON', async () => {
     const { calls, asked } = await runResearch({
       turns: [{ calls: [{ name: 'lookup', arguments: 'look for cats, please' }] }],
     });
@@ -110,13 +110,13 @@ describe('tool calls of a research run', () => {
     for (const call of sent.tool_calls) JSON.parse(call.arguments);
   });
 
-  it('are made with repaired arguments where these can be repaired', async () => {
+  it('are made with repaired arguments if possible', async () => {
     const { calls } = await runResearch({ turns: [{ calls: [{ name: 'lookup', arguments: '{"q": "cats",' }] }] });
     assert.deepEqual(JSON.parse(calls[0]?.arguments ?? ''), { q: 'cats' });
     assert.equal(calls[0]?.status, 'completed');
   });
 
-  it('that were made before are not made again; the model is told', async () => {
+  it('are not repeated, and the model is told so', async () => {
     let made = 0;
     const counting = testTool('lookup', () => {
       made++;
@@ -132,13 +132,13 @@ describe('tool calls of a research run', () => {
     assert.equal(made, 1);
     assert.equal(calls.length, 1);
     assert.equal(response.usage.num_tool_calls, 1);
-    const told = toolMessages(asked.research[2]);
-    assert.equal(told.length, 3, 'every call of the model gets a result, providers insist on it');
-    assert.match(told[1] ?? '', /twice/);
-    assert.match(told[2] ?? '', /before/);
+    const results = toolMessages(asked.research[2]);
+    assert.equal(results.length, 3, 'every call of the model gets a result, providers insist on it');
+    assert.match(results[1] ?? '', /twice/);
+    assert.match(results[2] ?? '', /before/);
   });
 
-  it('may be made again after they failed', async () => {
+  it('may be repeated after they failed', async () => {
     let made = 0;
     const flaky = testTool('lookup', () => {
       if (++made === 1) throw new ToolError('unavailable', 'Not now.');
@@ -154,7 +154,7 @@ describe('tool calls of a research run', () => {
     );
   });
 
-  it('number sources in the order in which the run met them, once for each address', async () => {
+  it('number sources in the order in which they were found, once per address', async () => {
     const { response } = await runResearch({
       turns: [{ calls: lookups('a') }, { calls: lookups('b') }, { calls: [{ name: 'other', arguments: { q: 'a' } }] }],
       tools: [lookup(), { ...lookup(), name: 'other' }],
@@ -171,7 +171,7 @@ describe('tool calls of a research run', () => {
     );
   });
 
-  it('give results of bounded size', async () => {
+  it('give results of limited size', async () => {
     const huge = testTool('lookup', () => ({ result: 'x'.repeat(2_000_000) }));
     const { calls } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [huge] });
     assert.ok((calls[0]?.result ?? '').length < 200_000);
@@ -189,7 +189,7 @@ describe('tool calls of a research run', () => {
     assert.match(textOf(asked.answer[0]), /All about a/);
   });
 
-  it('with tool_choice none: no tools, only the answer turn', async () => {
+  it('are not offered with tool_choice none, which skips the research', async () => {
     const { asked, response, events } = await runResearch({ request: { toolChoice: 'none' } });
     assert.equal(asked.research.length, 0);
     assert.equal(asked.answer.length, 1);

@@ -30,7 +30,7 @@ const fetches = (...names: string[]) =>
   names.map((name) => ({ name: 'fetch_url_content', arguments: { url: `https://${name}.example/` } }));
 
 describe('the warnings of a run', () => {
-  it('are none where nothing has to be told', async () => {
+  it('are empty if there is nothing to warn of', async () => {
     const { response, events } = await runResearch({
       turns: [{ calls: lookups('a') }],
       answers: [{ text: ['So [1].'] }],
@@ -41,7 +41,7 @@ describe('the warnings of a run', () => {
     assert.deepEqual(created.response.warnings, []);
   });
 
-  it('tell each number that belongs to no source once', async () => {
+  it('name each number without a source once', async () => {
     const run = await runResearch({
       turns: [{ calls: lookups('a') }],
       answers: [{ text: ['So [1, 7]. And ', '[7] and [8].'] }],
@@ -53,7 +53,7 @@ describe('the warnings of a run', () => {
     ]);
   });
 
-  it('tell that an answer rests on nothing: without a tool call, and where nothing was found', async () => {
+  it('say no_sources if nothing was looked up, found or cited', async () => {
     const alone = await runResearch({ answers: [{ text: ['From memory.'] }] });
     assert.deepEqual(codesOf(alone), ['no_sources']);
     assert.equal(alone.response.incomplete_details, null, 'one that needed no sources is whole');
@@ -70,7 +70,7 @@ describe('the warnings of a run', () => {
     assert.deepEqual(codesOf(uncited), ['no_sources']);
   });
 
-  it('tell of a tool of which every call failed', async () => {
+  it('name a tool of which every call failed', async () => {
     const broken: Tool = {
       ...lookup(),
       call: async () => {
@@ -85,7 +85,7 @@ describe('the warnings of a run', () => {
     assert.match(run.response.warnings[0]?.message ?? '', /lookup/);
   });
 
-  it('tell of cited pages that could not be read, which are not verified', async () => {
+  it('name cited pages that could not be read, which are not verified', async () => {
     const run = await runResearch({
       turns: [
         { calls: [{ name: 'web_search', arguments: { queries: ['x'] } }] },
@@ -107,7 +107,7 @@ describe('the warnings of a run', () => {
     ]);
   });
 
-  it('tell of an MCP server that could not be reached', async () => {
+  it('name an MCP server that could not be reached', async () => {
     const stand: Tool = {
       ...testTool('wiki.call', () => ({ result: '{}' })),
       unreachable: { server: 'wiki', reason: 'connection refused' },

@@ -12,12 +12,12 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 /** How often claims are renewed, in milliseconds. */
 const RENEW_MS = 1000;
-/** A chat completion that is unclaimed for longer was left by its process, in milliseconds. */
-const LEFT_MS = 3000;
-/** Cancels that are kept for runs that are driven nowhere. */
-const KEPT_CANCELS = 10_000;
+/** A chat completion that is unclaimed for longer was abandoned by its process, in milliseconds. */
+const ABANDONED_MS = 3000;
+/** How many cancels are remembered for runs that this process does not drive. */
+const MAX_CANCELS = 10_000;
 
-/** An executor that takes up no run by itself. */
+/** An executor that claims no run by itself. */
 class IdleExecutor extends ActiveRuns {
   async start() {}
   wake() {}
@@ -78,7 +78,7 @@ class Driven implements AsyncDisposable {
     return (await (this.#harness ?? assert.fail()).runs.submit(question({ api }))).run;
   }
 
-  /** Takes a run up; resolves with its end. */
+  /** Claims and drives a run; resolves with how that ended. */
   async drive({ id }: RunRecord): Promise<string> {
     return await this.active.drive((await this.active.claim(id, { force: true })) ?? assert.fail());
   }
@@ -92,7 +92,7 @@ class Driven implements AsyncDisposable {
     this.#refused.add(id);
   }
 
-  /** The model goes on. */
+  /** Lets the model continue. */
   goOn(): void {
     this.#gate.resolve();
   }
@@ -109,8 +109,8 @@ class Driven implements AsyncDisposable {
   }
 }
 
-describe('the runs that an instance drives', () => {
-  it('are renewed once a second each, and nothing is once they have ended', async () => {
+describe('ActiveRuns', () => {
+  it('renews each of its runs once a second, and stops with the last one', async () => {
     await using driven = await Driven.open();
     mock.timers.enable({ apis: ['setInterval'] });
     const runs = [await driven.submit(), await driven.submit()];
@@ -138,7 +138,7 @@ describe('the runs that an instance drives', () => {
     await last;
   });
 
-  it('end as cancelled where they may not be driven, when they are taken up and later', async () => {
+  it('ends a run as cancelled if it may not run, when it is claimed or later', async () => {
     await using driven = await Driven.open();
     const refused = await driven.submit();
     driven.refuse(refused);
@@ -157,7 +157,7 @@ describe('the runs that an instance drives', () => {
     assert.equal(await driven.status(other), 'in_progress');
   });
 
-  it('are cancelled at once, and those that were cancelled before they were taken up reach no model', async () => {
+  it('cancels at once, and a run that was cancelled before its claim reaches no model', async () => {
     await using driven = await Driven.open();
     const running = await driven.submit();
     const end = driven.drive(running);
@@ -173,7 +173,7 @@ describe('the runs that an instance drives', () => {
     assert.equal(driven.chat.requests.length, 1);
   });
 
-  it('reach no model where the process that held the connection of a chat completion died before it claimed it', async () => {
+  it('fails a chat completion whose process died before it claimed it, without asking the model', async () => {
     await using driven = await Driven.open();
     driven.goOn();
     const [fresh, left, own, response] = [
@@ -185,7 +185,7 @@ describe('the runs that an instance drives', () => {
     await driven.drive(fresh);
     assert.equal(await driven.status(fresh), 'completed', 'another process may be quicker than the one that stored it');
     const before = driven.chat.requests.length;
-    driven.now += LEFT_MS + 1;
+    driven.now += ABANDONED_MS + 1;
     assert.equal(await driven.drive(left), 'ended');
     assert.equal(await driven.status(left), 'failed');
     assert.equal(driven.chat.requests.length, before);
@@ -196,7 +196,7 @@ describe('the runs that an instance drives', () => {
     }
   });
 
-  it('reach no model where the process that held the connection had begun, whatever its clock said', async () => {
+  it('fails a chat completion that its process had already claimed, whatever the clocks say', async () => {
     await using driven = await Driven.open();
     driven.goOn();
     const begun = await driven.submit('chat_completions');
@@ -208,7 +208,7 @@ describe('the runs that an instance drives', () => {
     assert.equal(driven.chat.requests.length, 0);
   });
 
-  it('reach no model where the process that held the connection was this one before its restart', async () => {
+  it('fails a chat completion that this process stored before its restart', async () => {
     await using driven = await Driven.open();
     driven.goOn();
     driven.now -= 1;
@@ -219,19 +219,19 @@ describe('the runs that an instance drives', () => {
     assert.equal(driven.chat.requests.length, 0);
   });
 
-  it('remember the cancels of others up to a bound, the oldest are forgotten', async () => {
+  it('remembers cancels of runs that it does not drive up to a limit, and forgets the oldest', async () => {
     await using driven = await Driven.open();
     driven.goOn();
     const [first, second] = [await driven.submit(), await driven.submit()];
     driven.active.cancel(first.id);
     driven.active.cancel(second.id);
-    for (let n = 0; n < KEPT_CANCELS - 1; n++) driven.active.cancel(newRunId());
+    for (let n = 0; n < MAX_CANCELS - 1; n++) driven.active.cancel(newRunId());
     await Promise.all([driven.drive(first), driven.drive(second)]);
     assert.equal(await driven.status(first), 'completed');
     assert.equal(await driven.status(second), 'cancelled');
   });
 
-  it('fail where they are chat completions that a stop cuts: nobody else may pay for them', async () => {
+  it('fails a chat completion that a stop cuts off, as nobody else may pay for it', async () => {
     await using driven = await Driven.open();
     const run = await driven.submit('chat_completions');
     const end = driven.drive(run);
@@ -243,7 +243,7 @@ describe('the runs that an instance drives', () => {
     assert.match(Buffer.from(last?.frames ?? []).toString(), /"code":"shutting_down"/);
   });
 
-  it('stop at their next step when the instance stops, those that are taken up meanwhile too', async () => {
+  it('hands runs over at their next step when it stops, and those claimed meanwhile too', async () => {
     await using driven = await Driven.open();
     const [before, meanwhile] = [await driven.submit(), await driven.submit()];
     const ends = [driven.drive(before)];

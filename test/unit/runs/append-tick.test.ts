@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { AppendTick, MAX_TICK_MS } from '../../../src/runs/executing/log/append-tick.ts';
 
-describe('the tick of appends', () => {
+describe('AppendTick', () => {
   const idle = { utilization: 0, lagMs: 0 };
   const full = { utilization: 1, lagMs: 0 };
 
@@ -16,13 +16,13 @@ describe('the tick of appends', () => {
     return done;
   }
 
-  it('lets a run that writes alone append in the turn of the event loop in which it asks, again and again', async () => {
+  it('lets a run that writes alone append in the same turn of the event loop, every time', async () => {
     const tick = new AppendTick(idle);
     const writer = {};
     for (let n = 0; n < 100; n++) assert.equal(await atOnce(tick.next(writer)), true);
   });
 
-  it('brings the appends of several runs together', async () => {
+  it('batches the appends of several runs', async () => {
     const tick = new AppendTick(idle);
     const writers = Array.from({ length: 50 }, () => ({}));
     let moments = 0;
@@ -47,14 +47,14 @@ describe('the tick of appends', () => {
     assert.ok(moments <= 60, `${moments} moments for 20 rounds of 50`);
   });
 
-  it('lengthens under load, to its bound and not further', async () => {
+  it('lengthens under load, and is shared by all who wait for it', async () => {
     const tick = new AppendTick(full);
     await tick.next({});
     const began = performance.now();
     await tick.next({});
     const took = performance.now() - began;
     assert.ok(took > MAX_TICK_MS / 2, `${took} ms`);
-    // Whoever comes while a tick is awaited goes with it.
+    // Everyone who waits for a tick shares it.
     const first = tick.next({});
     const second = tick.next({});
     assert.equal(first, second);

@@ -16,8 +16,8 @@ function batches(count: number, from = 3): AppendBatch[] {
   return made;
 }
 
-describe('what is kept of acknowledged appends', () => {
-  it('is given again from any batch on: the same bytes, each transcript entry with its events', () => {
+describe('AppendedBatches', () => {
+  it('returns everything from any batch on: the same bytes, each transcript entry with its events', () => {
     const appended = new AppendedBatches();
     const all = batches(400);
     for (const batch of all) appended.add(batch);
@@ -32,14 +32,14 @@ describe('what is kept of acknowledged appends', () => {
         next += each.count;
       }
       const entries = (list: readonly AppendBatch[]) => list.flatMap((each) => each.transcript ?? []);
-      // One that stands alone just before may have been lost with it; the store tells where it was not.
+      // An entry without events just before it may have been lost with it; the store says if it was not.
       const from = all.findIndex((each) => each.first === batch.first);
       assert.deepEqual(entries(again), entries(all.slice(from)));
     }
     assert.ok((appended.from(3, last)?.length ?? 400) < 300, 'small batches are joined');
   });
 
-  it('is bounded; what is no longer kept is not given in part', () => {
+  it('is bounded, and returns nothing rather than a part', () => {
     const appended = new AppendedBatches();
     const size = frames(3, 3).length;
     const count = Math.ceil((600 * 1024) / size);

@@ -25,7 +25,7 @@ function storeWithOutages(inner: RunStore) {
   return state;
 }
 
-/** A model whose turns begin and never end; it tells how many are under way. */
+/** A model whose turns start and never end; `open` counts them. */
 class HangingModel extends ScriptedModel {
   open = 0;
 
@@ -70,7 +70,7 @@ describe('a cancel while the store is away', function () {
     return end.response;
   }
 
-  it('stops the work at once, and is carried out when the store is back', async () => {
+  it('aborts the model at once, and ends the run once the store is back', async () => {
     await using harness = await open();
     const run = await started(harness);
     outage.away = true;
@@ -82,7 +82,7 @@ describe('a cancel while the store is away', function () {
     assert.equal(chat.requests.length, 1, 'nothing was paid for after the cancel');
   });
 
-  it('stops the work of a chat client that left', async () => {
+  it('aborts the model of a chat client that disconnected', async () => {
     await using harness = await open();
     const run = await started(harness, 'chat_completions');
     outage.away = true;
@@ -92,7 +92,7 @@ describe('a cancel while the store is away', function () {
     assert.equal((await endOf(harness, run)).status, 'cancelled');
   });
 
-  it('reaches a run that waits, and one of another instance', async () => {
+  it('reaches a queued run and a run of another instance', async () => {
     await using owner = await open({ max_concurrent: 1 });
     const run = await started(owner);
     const { run: waiting } = await owner.runs.submit(question());
@@ -109,7 +109,7 @@ describe('a cancel while the store is away', function () {
     for (const one of [run, queued]) assert.equal((await endOf(owner, one)).status, 'cancelled');
   });
 
-  it('by another user does nothing, now or later', async () => {
+  it('has no effect if another user asks for it, now or later', async () => {
     await using harness = await open({ max_concurrent: 1 });
     const run = await started(harness);
     const { run: waiting } = await harness.runs.submit(question());
@@ -118,7 +118,7 @@ describe('a cancel while the store is away', function () {
     const id = harness.runs.idOf(run, 'responses');
     await assert.rejects(harness.runs.cancelById(bob, 'responses', id), { code: 'store_unavailable' });
     assert.equal(chat.open, 1);
-    // One of the run's own user, of a run that nobody drives: it is told of behind that of the other user.
+    // A cancel by the run's own user, of a run that nobody drives: it is delivered after that of the other user.
     await assert.rejects(harness.runs.cancel(waiting), { code: 'store_unavailable' });
     outage.away = false;
     assert.equal((await endOf(harness, waiting)).status, 'cancelled');
@@ -127,11 +127,11 @@ describe('a cancel while the store is away', function () {
     await harness.runs.cancel(run);
   });
 
-  it('stops a run that is taken up after its owner gave it up', async () => {
+  it('ends a queued run before it reaches the model', async () => {
     await using harness = await open({ max_concurrent: 1 });
     const run = await started(harness);
     const { run: queued } = await harness.runs.submit(question());
-    // The store hears of neither cancel for a while, and deals out the run meanwhile.
+    // The cancel does not reach the store at first, which hands out the run meanwhile.
     outage.away = true;
     await assert.rejects(harness.runs.cancel(queued), { code: 'store_unavailable' });
     outage.away = false;
@@ -141,10 +141,10 @@ describe('a cancel while the store is away', function () {
   });
 });
 
-describe('a chat completion whose run was stored without an answer', function () {
+describe('a chat completion whose creation was stored but not acknowledged', function () {
   // The store is away for seconds.
   this.timeout(patience(30));
-  it('is cancelled: nobody could read it', async () => {
+  it('is cancelled, because nobody can read it', async () => {
     const inner = await memoryStore();
     const chat = new HangingModel();
     let id = '';

@@ -29,7 +29,7 @@ const busyModel = () =>
     return begun ? { text: ['ready'] } : { reasoning: ['I look.'], calls: lookups('a', 'b') };
   });
 
-/** It says something and goes on in its own time, whatever happens. */
+/** A model that says something and finishes, whatever happens. */
 const thinkingModel = () => new ScriptedModel(() => ({ reasoning: ['I think.'], text: ['Done.'] }));
 
 const stuckModel = () => new ScriptedModel(() => ({ reasoning: [], gate: new Promise(() => {}) }));
@@ -44,8 +44,8 @@ async function terminalOf(harness: Harness, run: Parameters<Harness['runs']['res
   return end.response;
 }
 
-describe('cancelling a run', () => {
-  it('races its completion hundreds of times: one end each, and an accepted cancel is kept', async () => {
+describe('the cancel of a run', () => {
+  it('races completion 500 times: each run ends once, and an accepted cancel always wins', async () => {
     const inner = await memoryStore();
     const accepted = new Set<string>();
     const store = wrapStore(inner, {
@@ -78,7 +78,7 @@ describe('cancelling a run', () => {
     assert.ok(ends.completed > 20 && ends.cancelled > 20, `both ends were seen: ${JSON.stringify(ends)}`);
   });
 
-  it('from many sides at once gives everyone the same answer', async () => {
+  it('gives the same answer to many callers at once', async () => {
     await using harness = await openHarness({ chat: stuckModel(), tools: [lookup] });
     const { run } = await harness.runs.submit(question());
     const answers = await Promise.all(Array.from({ length: 20 }, () => harness.runs.cancel(run)));
@@ -86,7 +86,7 @@ describe('cancelling a run', () => {
     await terminalOf(harness, run);
   });
 
-  it('aborts the provider’s call and a running tool', async () => {
+  it('aborts running tools and fails their calls', async () => {
     const aborted = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const hanging = {
@@ -125,7 +125,7 @@ describe('cancelling a run', () => {
     await store.close();
   });
 
-  it('is written by the canceller where nobody drives the run, or its owner is frozen', async () => {
+  it('is written by the canceller if the owner is frozen, whose later writes are refused', async () => {
     const inner = await memoryStore();
     // This instance hears of no cancel and its appends wait: it is frozen.
     const thawed = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ describe('cancelling a run', () => {
     await inner.close();
   });
 
-  it('that has not begun leaves it without a start', async () => {
+  it('leaves started_at empty if the run was still queued', async () => {
     const config = testConfig({ runs: { max_concurrent: 1 } });
     await using harness = await openHarness({ chat: stuckModel(), tools: [lookup], config });
     await harness.runs.submit(question());
@@ -165,14 +165,14 @@ describe('cancelling a run', () => {
     assert.equal('started_at' in toTaskEntry(ended), false);
   });
 
-  it('leaves an ended run as it is', async () => {
+  it('leaves an ended run unchanged', async () => {
     await using harness = await openHarness({ chat: busyModel(), tools: [lookup] });
     const { run, bytes, response } = await runToEnd(harness, question());
     assert.deepEqual(await harness.runs.cancel(run), response);
     assert.deepEqual(await readAll(harness.runs, run), bytes);
   });
 
-  it('by deleting shows its readers the end, then the run is gone', async () => {
+  it('shows readers the end if the run is deleted, before it is gone', async () => {
     await using harness = await openHarness({ chat: stuckModel(), tools: [lookup] });
     const { run } = await harness.runs.submit(question());
     const reading = readAll(harness.runs, run);

@@ -5,12 +5,12 @@ import { Capacity } from '../../../src/runs/executing/capacity.ts';
 import { openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
 
-describe('the capacity of a process', () => {
+describe('Capacity', () => {
   function setUp(maxConcurrent = 1000) {
     const load = { utilization: 0, lagMs: 0 };
     const clock = { now: 1000 };
     const capacity = new Capacity({ maxConcurrent, load, now: () => clock.now });
-    /** How many of 100 may start now beside those that run. */
+    /** How many of 100 runs may start now beside `active` ones. */
     const starts = (active = 1) => {
       let started = 0;
       for (let n = 0; n < 100; n++) if (capacity.tryStart(active + started)) started++;
@@ -19,7 +19,7 @@ describe('the capacity of a process', () => {
     return { load, clock, capacity, starts };
   }
 
-  it('lets many start while there is room, and looks at what they cost before the next', () => {
+  it('starts a limited number of runs at once, and as many again in the next window', () => {
     const { clock, starts } = setUp();
     const first = starts();
     assert.ok(first > 10 && first < 100, `${first}`);
@@ -28,7 +28,7 @@ describe('the capacity of a process', () => {
     assert.equal(starts(1 + first), first);
   });
 
-  it('holds nobody back for runs that end as fast as others start, however busy it is', () => {
+  it('never holds back runs that start as fast as others end, however busy it is', () => {
     const { load, clock, capacity } = setUp();
     for (let active = 0; active < 4; active++) assert.equal(capacity.tryStart(active), true);
     load.utilization = 1;
@@ -40,7 +40,7 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.overloaded, false);
   });
 
-  it('lets few start while it is busy, and none while it does not keep up', () => {
+  it('starts few runs while it is busy, and none while it falls behind', () => {
     const { load, clock, starts } = setUp();
     load.utilization = 0.95;
     assert.ok(starts(50) <= 2);
@@ -54,14 +54,14 @@ describe('the capacity of a process', () => {
     assert.ok(starts(10) > 0, 'most of them have ended');
   });
 
-  it('lets a process without runs start one, whatever else it does', () => {
+  it('always lets an idle process start one run', () => {
     const { load, capacity } = setUp();
     load.lagMs = 1000;
     assert.equal(capacity.tryStart(1), false);
     assert.equal(capacity.tryStart(0), true);
   });
 
-  it('never lets more run than it may', () => {
+  it('never exceeds its maximum, which alone is no overload', () => {
     const { clock, capacity } = setUp(3);
     assert.equal(capacity.tryStart(2), true);
     for (let ms = 0; ms < 3000; ms += 50) {
@@ -71,7 +71,7 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.overloaded, false, 'their number is no load');
   });
 
-  it('is overloaded once runs were held back for two seconds, until a window without', () => {
+  it('is overloaded after holding runs back for two seconds, until a window holds none back', () => {
     const { load, clock, capacity } = setUp();
     load.lagMs = 150;
     for (let ms = 0; ms < 2000; ms += 100) {
@@ -95,7 +95,7 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.overloaded, false);
   });
 
-  describe('its bounds', () => {
+  describe('limits', () => {
     /** How many of 100 start beside `active` ones in the window after one with that many. */
     function startsAt(load: { utilization: number; lagMs: number }, active: number): number {
       const setting = setUp();
@@ -105,7 +105,7 @@ describe('the capacity of a process', () => {
       return setting.starts(active);
     }
 
-    it('are 32 more in a window, two where it is busy, half as many where it is late', () => {
+    it('allow 32 more per window, two when busy, and half as many when late', () => {
       assert.equal(startsAt({ utilization: 0, lagMs: 0 }, 20), 32);
       assert.equal(startsAt({ utilization: 0.89, lagMs: 49 }, 20), 32);
       assert.equal(startsAt({ utilization: 0.9, lagMs: 0 }, 20), 2);
@@ -119,7 +119,7 @@ describe('the capacity of a process', () => {
       assert.equal(late.starts(9), 1, 'half of 20');
     });
 
-    it('hold for a window of a tenth of a second', () => {
+    it('apply to a window of 100 ms', () => {
       const { clock, capacity, starts } = setUp();
       assert.equal(starts(1), 32);
       clock.now += 99;
@@ -128,7 +128,7 @@ describe('the capacity of a process', () => {
       assert.equal(capacity.tryStart(33), true);
     });
 
-    it('follow from the window before, not from one long ago', () => {
+    it('build on the previous window, but not on an older one', () => {
       const { clock, capacity, starts } = setUp();
       starts(1);
       clock.now += 199;
@@ -138,7 +138,7 @@ describe('the capacity of a process', () => {
       assert.equal(capacity.tryStart(0), true);
     });
 
-    it('refuse after two seconds of holding back, unless somebody was served within one', () => {
+    it('report overload after two seconds, unless a run has waited for less than one', () => {
       const { load, clock, capacity } = setUp();
       load.lagMs = 100;
       capacity.tryStart(1);
@@ -162,14 +162,14 @@ describe('the capacity of a process', () => {
     });
   });
 
-  it('lets go on what was under way elsewhere, up to the most', () => {
+  it('resumes runs from elsewhere under any load, up to its maximum', () => {
     const { load, capacity } = setUp(3);
     load.lagMs = 1000;
     assert.equal(capacity.canResume(2), true);
     assert.equal(capacity.canResume(3), false);
   });
 
-  it('starts no more of those that wait than there are places', async () => {
+  it('starts no more waiting runs than there are free places', async () => {
     const { capacity } = setUp(3);
     const active = 3;
     let room = 0;
@@ -187,7 +187,7 @@ describe('the capacity of a process', () => {
     await Promise.all(waiting);
   });
 
-  it('says whom it has served soon: who began at once, and who waited here for less than a second', async () => {
+  it('is no longer overloaded once a run starts at once or after less than a second', async () => {
     const { load, clock, capacity } = setUp();
     const holdBack = () => {
       load.lagMs = 100;
@@ -217,8 +217,8 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.overloaded, false);
   });
 
-  it('gives a place that was left to the next in line at once, and counts who waits for nobody', async () => {
-    // A look at intervals would give it, too, a moment later.
+  it('gives a freed place to the next in line at once, ahead of newcomers', async () => {
+    // The periodic check would give it too, but later.
     mock.timers.enable({ apis: ['setInterval'] });
     const { capacity } = setUp(1);
     let active = 1;
@@ -232,7 +232,7 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.tryStartNow(0), true, 'nobody waits any more');
   });
 
-  it('lets who leaves go, with nobody before or after it harmed', async () => {
+  it('removes an aborted waiter without affecting those before and after it', async () => {
     const { capacity } = setUp(1);
     let active = 1;
     const leaving = new AbortController();
@@ -259,7 +259,7 @@ describe('the capacity of a process', () => {
     assert.equal(aborted, false);
   });
 
-  it('gives turns to the queue and to keys that wait here', async () => {
+  it('alternates between the queue and the keys that wait', async () => {
     const { capacity } = setUp(1);
     let active = 1;
     const order: string[] = [];
@@ -277,7 +277,7 @@ describe('the capacity of a process', () => {
     assert.deepEqual(order, ['queue 1', 'a 1', 'queue 2', 'b 1', 'queue 3', 'a 2', 'a 3']);
   });
 
-  it('serves those who wait in order, and lets them go after their time', async () => {
+  it('serves waiting runs in order, and drops those whose time is over', async () => {
     const { load, clock, capacity } = setUp();
     load.lagMs = 150;
     const order: number[] = [];
@@ -295,8 +295,8 @@ describe('the capacity of a process', () => {
   });
 });
 
-describe('a process that carries what it can', () => {
-  it('holds queued runs back, refuses more after a while, and serves all that it took', async () => {
+describe('a process under load', () => {
+  it('holds queued runs back, refuses more after a while, and completes all that it accepted', async () => {
     const load = { utilization: 0, lagMs: 0 };
     const gate = Promise.withResolvers<void>();
     const chat = new ScriptedModel((_request, n) => (n === 0 ? { gate: gate.promise } : { text: ['done'] }));
@@ -330,7 +330,7 @@ describe('a process that carries what it can', () => {
     await harness.runs.submit(question());
   });
 
-  it('serves a few clients that ask again as soon as they have an answer, for as long as they like', async () => {
+  it('serves a few clients that ask again at once without ever being overloaded', async () => {
     const load = { utilization: 1, lagMs: 60 };
     const chat = new ScriptedModel(() => ({ text: ['done'] }));
     const config = testConfig({ runs: { max_concurrent: 100, max_queued: 1000 } });

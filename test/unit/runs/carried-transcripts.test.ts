@@ -19,11 +19,11 @@ import { wrapStore } from '../../support/wrapped-store.ts';
 const DESK = { name: 'ask_desk', description: 'Asks the desk.', parameters: { type: 'object' } };
 const ASK = question({ research: { functions: [DESK], plan: 'off' } });
 const kept = z.object({ id: z.string(), request: z.string(), transcript: z.array(z.string()) });
-/** What each call is answered with, in UTF-16 code units: most of what a stop adds. */
+/** The length of each call's output, in UTF-16 code units; it is most of what a stop adds. */
 const OUTPUT = 4000;
 const OPTIONS = { log: silentLogger };
 
-/** A model that asks the desk for as long as it may, and the runs of its research. */
+/** A model that calls `ask_desk` as long as it may, and the runs of its research. */
 async function openResearch(storage: Pick<Storage, 'runs' | 'conversations'>, clock: Clock = systemClock) {
   const chat = new ScriptedModel((request) =>
     isAnswerTurn(request) ? { text: ['So it is.'] } : { calls: [{ name: 'ask_desk', arguments: '{}' }] },
@@ -32,7 +32,7 @@ async function openResearch(storage: Pick<Storage, 'runs' | 'conversations'>, cl
   return { chat, harness: await openHarness({ chat, store, conversations, clock }) };
 }
 
-/** The run that goes on from one, with its call answered. */
+/** The run that continues another, with its call answered. */
 async function goOn(
   harness: Harness,
   run: RunRecord,
@@ -47,14 +47,14 @@ async function goOn(
   return (await runToEnd(harness, { ...ASK, request: { ...ASK.request, ...goingOn } })).run;
 }
 
-/** How often each of the answers `0 told...`, `1 told...` was shown to the model in its last request. */
+/** The numbers of the outputs `0 told...`, `1 told...` in the model's last request. */
 function shown({ requests }: ScriptedModel): number[] {
   const text = JSON.stringify(requests.at(-1)?.messages);
   return [...text.matchAll(/(\d+) told/g)].map(([, n]) => Number(n));
 }
 
 function linear(name: string, open: () => Promise<{ storage: Storage; stored(): Promise<number> }>): void {
-  describe(`a research that stops for functions twenty times, over ${name}`, () => {
+  describe(`a research that stops for client functions, over ${name}`, () => {
     let storage: Storage;
     let stored: () => Promise<number>;
     before(async () => {
@@ -62,7 +62,7 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
     });
     after(() => storage?.close());
 
-    it('is stored once: a later stop adds as many bytes as an earlier one', async () => {
+    it('is stored once: a later stop adds about as many bytes as an earlier one', async () => {
       const { harness, chat } = await openResearch(storage);
       await using _ = harness;
       let { run } = await runToEnd(harness, ASK);
@@ -75,11 +75,11 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       assert.ok(added(15, 20) < 1.2 * added(2, 7), sizes.join(' '));
       assert.ok(added(0, 20) < 20 * 6 * OUTPUT, sizes.join(' '));
       assert.deepEqual(shown(chat), [...Array(20).keys()]);
-      // A gateway of before does not know where the rest is: it leaves such a run to others.
+      // An earlier gateway does not know where the rest is, so it leaves such a run to others.
       assert.match(run.request, /^\{"v":3,/);
     });
 
-    it('goes on although those before were removed, and leaves nothing when the last one is', async () => {
+    it('resumes after earlier responses were deleted, and leaves nothing after the last one', async () => {
       let ahead = 0;
       const { harness, chat } = await openResearch(storage, { now: () => Date.now() + ahead });
       await using _ = harness;
@@ -102,7 +102,7 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       assert.deepEqual([await kept(), await storage.conversations.get(`${first.id}/runs`)], [undefined, undefined]);
     });
 
-    it('is kept by no response that is not stored itself, and given to nobody who asks for a conversation', async () => {
+    it('is not stored by an unstored response, and cannot be read as a conversation', async () => {
       const { harness, chat } = await openResearch(storage);
       await using _ = harness;
       const { run } = await runToEnd(harness, ASK);
@@ -116,7 +116,7 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       }
     });
 
-    it('holds so many images and no more', async () => {
+    it('refuses images beyond its limit', async () => {
       const { harness } = await openResearch(storage);
       await using _ = harness;
       const { run } = await runToEnd(harness, ASK);
@@ -124,7 +124,7 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       await assert.rejects(goOn(harness, run, { images }), { code: 'invalid_parameter', param: 'input' });
     });
 
-    it('is unknown to who goes on from a response that is removed meanwhile', async () => {
+    it('is not_found if the previous response is deleted while it resumes', async () => {
       const { harness } = await openResearch(storage);
       await using _ = harness;
       const { run } = await runToEnd(harness, ASK);
@@ -139,7 +139,7 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       await assert.rejects(goOn(late.harness, run), { code: 'not_found' });
     });
 
-    it('goes on where a version stored it that kept all of it with each response', async () => {
+    it('resumes from a version that stored all of it with each response', async () => {
       const file = new URL('../../fixtures/research-kept-whole.json', import.meta.url);
       const { id, request, transcript } = kept.parse(JSON.parse(await readFile(file, 'utf8')));
       const { user, keyId } = CALLER;
@@ -190,7 +190,7 @@ describe('over Redis', () => {
   });
 });
 
-/** All values of all tables. */
+/** The bytes of all values of all tables. */
 function bytesIn(file: string): number {
   using db = new DatabaseSync(file, { readOnly: true });
   const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();

@@ -29,20 +29,20 @@ async function openedBy(answers: ScriptedTurn[]): Promise<{ text: string; opened
   return { text, opened };
 }
 
-describe('the citations of a chat completion, opened as chat apps do', () => {
+describe('citations of chat completions in chat apps', () => {
   for (const [name, answers, cited] of [
     ['out of order', [{ text: ['So [4], then [2] and [5].'] }], [4, 2, 5]],
-    ['repeated', [{ text: ['So [3]. Again [3], and [1], [3].'] }], [3, 3, 1, 3]],
+    ['when repeated', [{ text: ['So [3]. Again [3], and [1], [3].'] }], [3, 3, 1, 3]],
     ['as ranges and lists', [{ text: ['So [2-4], then [5, 2]【1†L2】.'] }], [2, 3, 4, 5, 2, 1]],
     ['with bare addresses before them', [{ text: [`See ${pageOf(5)} and https://no.example/. So [4][5].`] }], [4, 5]],
-    ['with numbers of no source', [{ text: ['So [9], [2, 9] and [4].'] }], [2, 4]],
+    ['beside numbers of no source', [{ text: ['So [9], [2, 9] and [4].'] }], [2, 4]],
     [
-      'cut and continued',
+      'when cut and continued',
       [{ text: ['So [4] and [', '2'], breaks: cutTurn() }, { text: ['], then [4, 1].'] }],
       [4, 2, 4, 1],
     ],
     [
-      'begun anew after a cut',
+      'when started anew after a cut',
       [
         { text: ['So it was said by the first [4] of'], breaks: cutTurn() },
         { text: ['So it was said by the first [4] of them [1].'] },
@@ -50,7 +50,7 @@ describe('the citations of a chat completion, opened as chat apps do', () => {
       [4, 1],
     ],
   ] satisfies [string, ScriptedTurn[], number[]][]) {
-    it(name, async () => {
+    it(`resolve to the cited pages ${name}`, async () => {
       const { text, opened } = await openedBy(answers);
       assert.deepEqual(opened, cited.map(pageOf), text);
     });

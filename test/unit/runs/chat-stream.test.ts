@@ -64,7 +64,7 @@ const summary = (steps: readonly unknown[]) =>
   });
 
 describe('the steps of a chat stream', () => {
-  it('are joined by a helper that places them by index, fragments of a thought into one', async () => {
+  it('are joined by index in an SDK helper, with the fragments of a thought in one step', async () => {
     const steps = await joinedSteps([thought(0, 'I '), thought(0, 'look.'), search(1, 'a'), thought(2, 'Done.')]);
     assert.deepEqual(summary(steps), [
       [0, 'I look.'],
@@ -73,7 +73,7 @@ describe('the steps of a chat stream', () => {
     ]);
   });
 
-  it('keep apart where parallel calls finish in another order than they began', async () => {
+  it('stay apart if parallel calls finish out of order', async () => {
     const steps = await joinedSteps([
       thought(0, 'All.'),
       search(3, 'c'),
@@ -87,7 +87,7 @@ describe('the steps of a chat stream', () => {
     );
   });
 
-  it('keep apart where an item showed nothing', async () => {
+  it('stay apart after an item without a step', async () => {
     const steps = await joinedSteps([search(1, 'a'), thought(2, 'So '), thought(2, 'it is.')]);
     assert.deepEqual(
       summary(steps).map(([, said]) => said),
@@ -96,7 +96,7 @@ describe('the steps of a chat stream', () => {
   });
 });
 
-describe('the thoughts of a chat stream as text', () => {
+describe('reasoning_content of a chat stream', () => {
   async function textOf(events: readonly UnnumberedEvent[]): Promise<string> {
     let text = '';
     for await (const chunk of chatStream(logOf(events), { id: newRunId(), model: 'deep', created: 0 }))
@@ -104,14 +104,14 @@ describe('the thoughts of a chat stream as text', () => {
     return text;
   }
 
-  it('are separated by a blank line, as in the whole answer', async () => {
+  it('separates thoughts by a blank line', async () => {
     assert.equal(
       await textOf([thought(0, 'One '), thought(0, 'thought.'), thought(1, 'Two.')]),
       'One thought.\n\nTwo.',
     );
   });
 
-  it('have a line for each search and each read, as it begins', async () => {
+  it('has a line for each tool call as it starts', async () => {
     const events = [
       thought(0, 'I look.'),
       began(1, 'web_search', { queries: ['tea\nold', 'coffee'] }),
@@ -127,7 +127,7 @@ describe('the thoughts of a chat stream as text', () => {
     );
   });
 
-  it('show nothing in a line that an app would load: it renders them as Markdown', async () => {
+  it('escapes Markdown and HTML in the lines of tool calls', async () => {
     const image = '![a](https://evil.example/?said)';
     const events = [
       began(1, 'web_search', { queries: [image, '<img src=https://evil.example/?said>'] }),

@@ -3,7 +3,7 @@ import { newRunId } from '../../../src/base/ids.ts';
 import { searchResultOf } from '../../../src/research/run/steps.ts';
 import { clientCallItems } from '../../../src/runs/executing/log/client-calls.ts';
 
-describe('Calls of functions that are found first', () => {
+describe('calls of deferred functions', () => {
   const long = 'd'.repeat(100_000);
   const parameters = { type: 'object', properties: {} };
   const offered = [
@@ -20,10 +20,10 @@ describe('Calls of functions that are found first', () => {
         ...searchResultOf(name, offered),
       };
     });
-  const told = (...names: string[]) => [...clientCallItems(callsOf(...names), { run: newRunId(), index: 5 })];
+  const itemsOf = (...names: string[]) => [...clientCallItems(callsOf(...names), { run: newRunId(), index: 5 })];
 
-  it('tell what was found once, however often it is called', () => {
-    const items = told(...Array.from({ length: 100 }, () => ['get_weather', 'crm.find', 'crm.add']).flat());
+  it('report each found function once, however often it is called', () => {
+    const items = itemsOf(...Array.from({ length: 100 }, () => ['get_weather', 'crm.find', 'crm.add']).flat());
     const types = items.map(({ item }) => item.type);
     const search = ['tool_search_call', 'tool_search_output', 'function_call'];
     assert.deepEqual(types.slice(0, 9), [...search, ...search, ...search]);
@@ -41,14 +41,14 @@ describe('Calls of functions that are found first', () => {
     );
   });
 
-  it('tell the description of a namespace with whichever of its functions is called first', () => {
-    const [, output] = told('crm.add');
+  it('report the description of a namespace with the first of its functions that is called', () => {
+    const [, output] = itemsOf('crm.add');
     assert.ok(output?.item.type === 'tool_search_output');
     assert.deepEqual([output.item.tools[0]?.name, output.item.tools[0]?.description], ['crm', long]);
   });
 
-  it('stand at places that follow each other', () => {
-    const items = told('crm.find', 'crm.find', 'get_weather');
+  it('take consecutive output indexes', () => {
+    const items = itemsOf('crm.find', 'crm.find', 'get_weather');
     const places = items.map(({ events }) => events.map((event) => 'output_index' in event && event.output_index));
     assert.deepEqual(
       places.map((all) => new Set(all)),
@@ -56,10 +56,10 @@ describe('Calls of functions that are found first', () => {
     );
   });
 
-  it('keep what a model wrote as a text where it is too deep to be written again', () => {
+  it('keep arguments as text if they are too deep to serialise', () => {
     const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     const call = { callId: 'call_1', name: 'tool_search', arguments: args, as: 'search' as const };
-    const [told] = [...clientCallItems([call], { run: newRunId(), index: 0 })];
-    assert.ok(JSON.parse(JSON.stringify(told?.item)).arguments === args);
+    const [first] = [...clientCallItems([call], { run: newRunId(), index: 0 })];
+    assert.ok(JSON.parse(JSON.stringify(first?.item)).arguments === args);
   });
 });

@@ -48,11 +48,11 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       return messages.map((item) => JSON.stringify(item.content)?.match(/"text":"([^"]*)"/)?.[1]);
     };
 
-    it('has what the run came to once, whoever looks first, and however many do', async () => {
+    it('gets the outcome of the run once, however many instances look at it at once', async () => {
       await using harness = await start();
       const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
       const run = await submit(harness, id);
-      // The process dies right behind the step that ends the run: nothing comes after it.
+      // The process dies right after the step that ends the run: nothing follows it.
       await harness.runs.waitForEnd(run, limit());
       const held = await storage.conversations.get(id.slice('conv_'.length));
       assert.equal(held?.holder?.run, run.id);
@@ -65,7 +65,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       assert.equal((await texts(harness, id)).length, 4);
     });
 
-    it('is held on while another instance goes on with the run, and then has what it came to', async () => {
+    it('stays locked until another instance has finished the run, and then gets its outcome', async () => {
       const reached = Promise.withResolvers<void>();
       const lookup = testTool('lookup', async () => {
         reached.resolve();
@@ -84,7 +84,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
     });
 
-    it('tells what a run knew to the user of the run alone', async () => {
+    it('gives the sources of a run only to the user of that run', async () => {
       const source = { url: 'https://example.org/a', title: 'A', snippet: 'a', kind: 'read' as const };
       const lookup = testTool('lookup', () => ({ result: 'found', sources: [source] }));
       const looking = new ScriptedModel((request, n) =>
@@ -101,25 +101,25 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       const eve = { user: 'eve', keyId: 'key-eve' };
       const copy = await harness.conversations.create(eve, { items: [], metadata: {} });
       const items = known.items.map((item) => ({ id: String(item.id), json: JSON.stringify(item) }));
-      const most = { items: 100, bytes: 100_000 };
-      await storage.conversations.add(copy.id.slice('conv_'.length), items, { keepMs: 60_000, max: most });
+      const max = { items: 100, bytes: 100_000 };
+      await storage.conversations.add(copy.id.slice('conv_'.length), items, { keepMs: 60_000, max });
       const { items: copied, earlierSources } = await harness.conversations.join(eve, copy.id);
       assert.deepEqual([copied.length, earlierSources], [items.length, []]);
     });
 
-    it('is free again where the run was never created', async () => {
+    it('is unlocked if the run was never created', async () => {
       await using harness = await start();
       const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
       const { joined } = await harness.conversations.join(CALLER, id);
       await harness.conversations.hold(joined, randomUUID());
       await assert.rejects(submit(harness, id), { code: 'conversation_locked' });
-      // No later than another instance takes over what was created.
+      // It is unlocked no later than another instance would take over a run that was created.
       assert.equal((await later(storage, LEASE_MS).find(CALLER, id)).holder, null);
       await harness.runs.waitForEnd(await submit(harness, id), limit());
       assert.equal((await texts(harness, id)).length, 2);
     });
 
-    it('is not written by a run that was created too late', async () => {
+    it('refuses a run that is created too late', async () => {
       const creating = Promise.withResolvers<string>();
       const goOn = Promise.withResolvers<void>();
       await using harness = await start();
@@ -149,7 +149,7 @@ function crashes(name: string, open: () => Promise<Storage>): void {
   });
 }
 
-/** Another process, which looks at a conversation when it was held for so long. */
+/** Another process, to which each locked conversation has been locked for this long. */
 function later(storage: Storage, heldMs: number): Conversations {
   const { conversations } = storage;
   const get = async (one: string) => {

@@ -18,14 +18,14 @@ const SERVER: RequestedMcpServer = {
   oauth: { clientId: 'canary-client-3', clientSecret: 'canary-secret-4' },
 };
 
-describe('credentials of MCP servers that a request attaches', () => {
+describe('credentials of MCP servers in a request', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'encrypted-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('never stand in anything that is stored, and reach the tools of the run', async () => {
+  it('reach the tools of the run, and are never stored in plain text', async () => {
     const store = await openStore(
       { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
       { log: silentLogger },
@@ -50,7 +50,7 @@ describe('credentials of MCP servers that a request attaches', () => {
     }
   });
 
-  it('are there again when another instance goes on with the run', async () => {
+  it('are decrypted by the instance that takes the run over', async () => {
     const store = await openStore(
       { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
       { log: silentLogger },
@@ -63,7 +63,7 @@ describe('credentials of MCP servers that a request attaches', () => {
     await first[Symbol.asyncDispose]();
     let looks = 0;
     {
-      // It hears of the key a moment later.
+      // This instance learns of the key a moment later.
       const knowsKey = () => ++looks > 3;
       await using second = await openHarness({ chat: new ScriptedModel([]), store, onOpenTools, knowsKey });
       await readAll(second.runs, run);
@@ -73,7 +73,7 @@ describe('credentials of MCP servers that a request attaches', () => {
     await store.close();
   });
 
-  it("need the operator's key where there is one, and what was encrypted before it is still read", () => {
+  it("need the operator's key if there is one, and stay readable after a change of keys", () => {
     const hash = 'ab'.repeat(32);
     const [old, next] = ['o'.repeat(32), 'n'.repeat(32)];
     const alone = new CredentialCipher(hash, []);
@@ -85,7 +85,7 @@ describe('credentials of MCP servers that a request attaches', () => {
       assert.throws(() => other.decrypt(changed.encrypt('a token')), /key that is gone/);
   });
 
-  it("are left to gateways that know of the operator's key", async () => {
+  it("are stored under a newer data version if they need the operator's key", async () => {
     const submitted = question({ research: { mcpServers: [SERVER] } });
     const version = async (encryptionKeys: readonly string[]) => {
       await using harness = await openHarness({ chat: new ScriptedModel([]), encryptionKeys });

@@ -7,7 +7,7 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const KIB = 1024;
 
-describe('the logs of ended runs that are kept in memory', () => {
+describe('EndedLogs', () => {
   let inner: RunStore;
   let reads: { id: string; bytes: number }[];
   let store: RunStore;
@@ -31,7 +31,7 @@ describe('the logs of ended runs that are kept in memory', () => {
   }
   const readsOf = ({ id }: RunRecord) => reads.filter((read) => read.id === id).length;
 
-  it('are read once, for whoever asks from wherever', async () => {
+  it('reads each log once, whichever event its readers start after', async () => {
     const logs = new EndedLogs(store);
     const run = await runOf(KIB);
     const [whole, behind] = await Promise.all([logs.after(run, 0), logs.after(run, 2)]);
@@ -41,7 +41,7 @@ describe('the logs of ended runs that are kept in memory', () => {
     assert.equal(readsOf(run), 1);
   });
 
-  it('take no more than their bound: the oldest go', async () => {
+  it('stays within its limit by dropping the oldest', async () => {
     const logs = new EndedLogs(store, { maxBytes: 100 * KIB, maxLogBytes: 50 * KIB, maxLongLogs: 10 });
     const runs: RunRecord[] = [];
     for (let n = 0; n < 6; n++) {
@@ -55,7 +55,7 @@ describe('the logs of ended runs that are kept in memory', () => {
     assert.deepEqual(runs.slice(0, 3).map(readsOf), [2, 2, 2]);
   });
 
-  it('are no long ones, and of those no more is read than shows that they are', async () => {
+  it('remembers which logs are too long, up to a number, instead of reading them again', async () => {
     const logs = new EndedLogs(store, { maxBytes: 100 * KIB, maxLogBytes: 50 * KIB, maxLongLogs: 2 });
     const runs = [await runOf(60 * KIB), await runOf(60 * KIB), await runOf(60 * KIB)];
     for (const run of runs) assert.equal(await logs.after(run, 0), undefined);

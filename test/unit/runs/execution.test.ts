@@ -22,17 +22,17 @@ async function storeWith(
   return wrapStore(inner, { append: (id, batch) => append(inner, id, batch) });
 }
 
-describe('what a run holds of its limits', () => {
-  it('is told where a run goes on that waited, not where it began at once', async () => {
+describe('the limits held by a run', () => {
+  it('are reported when a queued run starts, not for one that started at once', async () => {
     const gate = Promise.withResolvers<void>();
     const chat = new ScriptedModel(() => ({ gate: gate.promise, text: ['done'] }));
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const waits: boolean[] = [];
     const admit: Submission['admit'] = async (_, options) => {
       waits.push(options.waits);
       return { place: true };
     };
-    const begins = async (run: unknown) => void told.push(run);
+    const begins = async (run: unknown) => void reported.push(run);
     await using harness = await openHarness({ chat, begins, config: testConfig({ runs: { max_concurrent: 1 } }) });
     const { run: first } = await harness.runs.submit(question({ admit }));
     const { run: second } = await harness.runs.submit(question({ admit }));
@@ -40,12 +40,12 @@ describe('what a run holds of its limits', () => {
     await readAll(harness.runs, first);
     await readAll(harness.runs, second);
     assert.deepEqual(waits, [false, true]);
-    assert.deepEqual(told, [{ id: second.id, keyId: second.keyId, held: { place: true } }]);
+    assert.deepEqual(reported, [{ id: second.id, keyId: second.keyId, held: { place: true } }]);
   });
 });
 
 describe('a run whose clock is set back', () => {
-  it('does not end before it began', async () => {
+  it('does not end before it started', async () => {
     const clock = { ms: Date.now(), now: () => clock.ms };
     const chat = new ScriptedModel(() => {
       clock.ms -= 3_600_000;
@@ -60,7 +60,7 @@ describe('a run whose clock is set back', () => {
 });
 
 describe('a tool call', () => {
-  it('is made only once the log says so: an instance that lost its claim meanwhile calls nothing', async () => {
+  it('waits until the log has recorded it', async () => {
     const appending = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const store = await storeWith(async (inner, id, batch) => {
@@ -90,7 +90,7 @@ describe('a tool call', () => {
   });
 });
 
-describe('a reader whose notifications are lost', () => {
+describe('a reader that gets no notifications', () => {
   it('reads the store again, and gets everything', async () => {
     const inner = await memoryStore();
     const subscribed = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ describe('a reader whose notifications are lost', () => {
     const { run, token } = await claimedRun(inner);
     const reading = Array.fromAsync(followLog(store, run.id, { after: 2, signal: AbortSignal.timeout(60_000) }));
     await subscribed.promise;
-    // Behind the read that follows the subscription.
+    // After the read that follows the subscription.
     for (let n = 0; n < 50; n++) await turnOfLoop();
     await inner.append(run.id, events(token, 3, 9));
     await inner.append(run.id, ending(token, 10, 'completed'));
@@ -113,10 +113,10 @@ describe('a reader whose notifications are lost', () => {
   });
 });
 
-describe('a terminal event that an accepted cancel refuses', () => {
+describe('a completion refused because of an accepted cancel', () => {
   for (const [what, text] of [
-    ['an answer', ['The ', 'answer.']],
-    ['none', []],
+    ['several deltas', ['The ', 'answer.']],
+    ['one delta', []],
   ] as const) {
     it(`is rolled back and written as cancelled, with every item closed once (${what})`, async () => {
       const refused: AppendBatch[] = [];
@@ -171,7 +171,7 @@ describe('a terminal event that an accepted cancel refuses', () => {
 });
 
 describe('a claim that may have been lost', () => {
-  it('is confirmed: a run that somebody else took over stops, one that is still held goes on', async () => {
+  it('is renewed: a run taken over by another instance stops, one still held continues', async () => {
     const inner = await memoryStore();
     const renewed: string[] = [];
     const store = wrapStore(inner, {

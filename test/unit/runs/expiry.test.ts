@@ -7,19 +7,19 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const STEP = 200;
 
-describe('the sweep of ended runs', () => {
+describe('sweepExpired', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setInterval', 'setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
   /** Sweeps a store that has this many runs to remove, and to compress. */
   async function sweeping({ expired, ended }: { expired: number; ended: number }) {
     const inner = await memoryStore();
-    const asked: string[] = [];
-    const left = { expired, ended };
-    const take = (kind: keyof typeof left, limit: number) => {
-      const taken = Math.min(limit, left[kind]);
-      left[kind] -= taken;
-      asked.push(`${taken} ${kind}`);
+    const steps: string[] = [];
+    const remaining = { expired, ended };
+    const take = (kind: keyof typeof remaining, limit: number) => {
+      const taken = Math.min(limit, remaining[kind]);
+      remaining[kind] -= taken;
+      steps.push(`${taken} ${kind}`);
       return Promise.resolve(taken);
     };
     const store = wrapStore(inner, {
@@ -31,9 +31,9 @@ describe('the sweep of ended runs', () => {
     });
     const sweep = sweepExpired({ store, log: silentLogger });
     return {
-      asked,
+      steps,
       sweep,
-      /** A minute, and all rests in it. */
+      /** A minute passes, with all pauses in it. */
       async minute() {
         mock.timers.tick(60_000);
         for (let n = 0; n < 20; n++) {
@@ -48,23 +48,23 @@ describe('the sweep of ended runs', () => {
     };
   }
 
-  it('removes those whose time is over and compresses the logs of the others, in steps, every minute', async () => {
+  it('removes expired runs and compresses ended logs, in steps, once a minute', async () => {
     await using swept = await sweeping({ expired: STEP + 1, ended: 2 * STEP });
-    assert.deepEqual(swept.asked, [], 'not at the start');
+    assert.deepEqual(swept.steps, [], 'not at the start');
     await swept.minute();
-    assert.deepEqual(swept.asked, ['200 expired', '1 expired', '200 ended', '200 ended', '0 ended']);
-    swept.asked.length = 0;
+    assert.deepEqual(swept.steps, ['200 expired', '1 expired', '200 ended', '200 ended', '0 ended']);
+    swept.steps.length = 0;
     await swept.minute();
-    assert.deepEqual(swept.asked, ['0 expired', '0 ended']);
+    assert.deepEqual(swept.steps, ['0 expired', '0 ended']);
   });
 
-  it('rests between its steps, and takes none after its end', async () => {
+  it('pauses between steps, and stops when disposed', async () => {
     await using swept = await sweeping({ expired: 3 * STEP, ended: 0 });
     mock.timers.tick(60_000);
     for (let n = 0; n < 10; n++) await nextTurn();
-    assert.deepEqual(swept.asked, ['200 expired']);
+    assert.deepEqual(swept.steps, ['200 expired']);
     swept.sweep[Symbol.dispose]();
     await swept.minute();
-    assert.deepEqual(swept.asked, ['200 expired']);
+    assert.deepEqual(swept.steps, ['200 expired']);
   });
 });

@@ -7,14 +7,14 @@ import type { Claim, LogBatch, LogHandlers, RunStore } from '../../../src/store/
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-/** How long `follow` believes in silence, in milliseconds. */
+/** How long `followLog` waits in silence before it reads the store, in milliseconds. */
 const SILENCE_MS = 1500;
-/** Bytes of live batches that are kept for a reader. */
+/** Bytes of live batches that are buffered for a reader. */
 const KEPT_BYTES = 256 * 1024;
 
 /**
- * A run whose reader hears only what the test announces, while timers stand still: what it gets, it gets because of the
- * announcement, and every look into the store is counted.
+ * A run whose reader hears only what the test announces, while timers stand still. So whatever it gets, it gets because of
+ * an announcement. Reads of the store are counted.
  */
 class Announced implements AsyncDisposable {
   readonly #store: RunStore;
@@ -23,7 +23,7 @@ class Announced implements AsyncDisposable {
   readonly #subscribed = Promise.withResolvers<void>();
   #tail: LogHandlers | undefined;
   #reading: Promise<void> | undefined;
-  /** The turn of the reader, when it takes its time. */
+  /** What the reader waits for after each batch. */
   gate: Promise<void> | undefined;
   reads = 0;
   subscriptions = 0;
@@ -104,7 +104,7 @@ class Announced implements AsyncDisposable {
     return this.#left.signal;
   }
 
-  /** The reader's end: resolves when its stream has. */
+  /** Resolves when the reader's stream has ended. */
   get done(): Promise<void> {
     return this.#reading ?? assert.fail();
   }
@@ -122,15 +122,15 @@ class Announced implements AsyncDisposable {
   }
 }
 
-/** What is under way in memory has happened. */
+/** Resolves once everything pending in memory has happened. */
 async function quiet(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await turnOfLoop();
 }
 
-describe('what is announced to a reader', () => {
+describe('a batch announced to a reader', () => {
   for (const takes of [true, false]) {
-    const how = takes ? 'handed over' : 'iterated';
-    it(`is ${how} without a look into the store, where it goes on where the reader is`, async () => {
+    const how = takes ? 'delivered directly' : 'iterated';
+    it(`is ${how} without reading the store if it continues the sequence`, async () => {
       await using run = await Announced.open();
       run.takes = takes;
       for (let n = 3; n < 8; n++) {
@@ -147,7 +147,7 @@ describe('what is announced to a reader', () => {
       assert.equal(run.reads, 0);
     });
 
-    it(`is given once when it comes again, whole or in part (${how})`, async () => {
+    it(`is received once if it is announced again, whole or in part (${how})`, async () => {
       await using run = await Announced.open();
       run.takes = takes;
       const first = await run.store(3, 6);
@@ -161,7 +161,7 @@ describe('what is announced to a reader', () => {
       assert.equal(run.reads, 0);
     });
 
-    it(`after something that was not, has the store read at once (${how})`, async () => {
+    it(`triggers a read of the store if the batch before it was missed (${how})`, async () => {
       await using run = await Announced.open();
       run.takes = takes;
       await run.store(3, 4);
@@ -177,7 +177,7 @@ describe('what is announced to a reader', () => {
     });
   }
 
-  it('as a gap has the store read at once', async () => {
+  it('is read from the store if only a gap was announced', async () => {
     await using run = await Announced.open();
     await run.store(3, 9);
     run.gap();
@@ -185,7 +185,7 @@ describe('what is announced to a reader', () => {
     assert.deepEqual(run.got, frames(3, 9));
   });
 
-  it('waits for a reader that is busy, up to a bound, and behind that is read from the store', async () => {
+  it('is buffered for a busy reader up to a limit; beyond it the store is read', async () => {
     await using run = await Announced.open();
     run.takes = false;
     let free = Promise.withResolvers<void>();
@@ -211,7 +211,7 @@ describe('what is announced to a reader', () => {
     assert.ok(run.reads > 0, 'more than the bound is not');
   });
 
-  it('is not handed over past a reader that is busy with what came before', async () => {
+  it('is not delivered ahead of batches that the reader still works on', async () => {
     await using run = await Announced.open();
     run.takes = false;
     const free = Promise.withResolvers<void>();
@@ -229,7 +229,7 @@ describe('what is announced to a reader', () => {
     assert.equal(run.reads, 0);
   });
 
-  it('is not believed for ever when nothing is: the store is looked at again', async () => {
+  it('is read from the store after a silence if its announcement was lost', async () => {
     await using run = await Announced.open();
     await run.store(3, 3);
     mock.timers.tick(SILENCE_MS - 1);
@@ -240,7 +240,7 @@ describe('what is announced to a reader', () => {
     assert.deepEqual(run.got, frames(3, 3));
   });
 
-  it('leaves nothing behind on the signal of the reader, whichever way it ends', async () => {
+  it("leaves no listener on the reader's signal, however the stream ends", async () => {
     for (const end of ['terminal', 'left'] as const) {
       await using run = await Announced.open();
       for (let n = 3; n < 20; n++) {
@@ -259,8 +259,8 @@ describe('what is announced to a reader', () => {
   });
 });
 
-describe('a reader that leaves', () => {
-  it('while it is subscribed gives the subscription back when it comes', async () => {
+describe('a reader that disconnects', () => {
+  it('releases its subscription even if that arrives later', async () => {
     const store = await memoryStore();
     const { run } = await claimedRun(store);
     const subscribed = Promise.withResolvers<Disposable>();
@@ -283,7 +283,7 @@ describe('a reader that leaves', () => {
     await store.close();
   });
 
-  it('in the middle of a long log has no more of it read', async () => {
+  it('stops reading a long log at once', async () => {
     const store = await memoryStore();
     const { run, token } = await claimedRun(store);
     const text = 'x'.repeat(300_000);

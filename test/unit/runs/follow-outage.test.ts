@@ -41,7 +41,7 @@ describe('a reader of a run', () => {
     assert.ok(asked >= 3);
   });
 
-  it('leaves with its reason while the store is away', async () => {
+  it('ends with the reason of its signal while the store is away', async () => {
     await using store = await opened();
     const { run } = await claimedRun(store.runs);
     const left = new AbortController();

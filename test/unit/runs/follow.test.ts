@@ -27,14 +27,14 @@ function reader(store: RunStore, id: string, after = 0, signal = LIMIT()) {
   };
 }
 
-describe('following a run', () => {
+describe('followLog', () => {
   let store: RunStore;
   beforeEach(async () => {
     store = await memoryStore();
   });
   afterEach(() => store.close());
 
-  it('gives what is stored, then what comes, until the end', async () => {
+  it('yields what is stored, then what is appended, until the end', async () => {
     const { run, token } = await claimedRun(store);
     const reading = reader(store, run.id);
     assert.deepEqual((await reading.next())?.last, 2);
@@ -47,7 +47,7 @@ describe('following a run', () => {
     assert.deepEqual(await rest, frames(3, 50));
   });
 
-  it('from any event gives exactly the bytes behind it, also in the middle of a batch', async () => {
+  it('yields exactly the bytes after any event, even in the middle of a batch', async () => {
     const { run, token } = await claimedRun(store);
     await store.append(run.id, events(token, 3, 9));
     await store.append(run.id, events(token, 10, 11));
@@ -56,7 +56,7 @@ describe('following a run', () => {
       assert.deepEqual(await reader(store, run.id, after).rest(), frames(after + 1, 12), `after ${after}`);
   });
 
-  it('from the last event of an open run waits for the next one', async () => {
+  it('waits for the next event if it starts at the last one of an open run', async () => {
     const { run, token } = await claimedRun(store);
     const rest = reader(store, run.id, 2).rest();
     await turnOfLoop();
@@ -64,7 +64,7 @@ describe('following a run', () => {
     assert.deepEqual(await rest, frames(3, 3));
   });
 
-  it('from the end of an ended run, or past it, gives nothing', async () => {
+  it('yields nothing from the end of an ended run or beyond', async () => {
     const { run } = await endedRun(store);
     assert.equal((await reader(store, run.id, 3).rest()).length, 0);
     assert.equal((await reader(store, run.id, 1000).rest()).length, 0);
@@ -88,7 +88,7 @@ describe('following a run', () => {
     assert.equal(reads, 1);
   });
 
-  it('cuts a live batch that a reader has in part', async () => {
+  it('trims a live batch that the reader already has in part', async () => {
     const { run, token } = await claimedRun(store);
     const subscribed = Promise.withResolvers<void>();
     const watched = wrapStore(store, {
@@ -105,7 +105,7 @@ describe('following a run', () => {
     assert.deepEqual(await rest, frames(5, 9));
   });
 
-  it('misses nothing where notifications are lost, repeated or come out of order', async () => {
+  it('misses nothing if notifications are lost, repeated or out of order', async () => {
     const { run, token } = await claimedRun(store);
     const lossy = wrapStore(store, {
       subscribe: (id, handlers) => {
@@ -132,7 +132,7 @@ describe('following a run', () => {
     assert.deepEqual(await rest, frames(1, 60));
   });
 
-  it('hands live batches over while the reader waits, in order with those it cannot take', async () => {
+  it('delivers live batches directly while the reader waits, in order with those it iterates', async () => {
     const { run, token } = await claimedRun(store);
     for (const seed of [1, 2, 3, 5]) {
       const got: Uint8Array[] = [];
@@ -164,7 +164,7 @@ describe('following a run', () => {
     }
   });
 
-  it('ends with a terminal event that was handed over', async () => {
+  it('ends with a terminal event that was delivered directly', async () => {
     const { run, token } = await claimedRun(store);
     const got: Uint8Array[] = [];
     const subscribed = Promise.withResolvers<void>();
@@ -189,7 +189,7 @@ describe('following a run', () => {
     assert.deepEqual(iterated, []);
   });
 
-  it('ends when the run is removed', async () => {
+  it('ends if the run is deleted or unknown', async () => {
     const { run } = await claimedRun(store);
     const rest = reader(store, run.id).rest();
     await turnOfLoop();
@@ -198,7 +198,7 @@ describe('following a run', () => {
     assert.equal((await reader(store, newRun().id).rest()).length, 0);
   });
 
-  it('ends with the signal, and gives its subscription back', async () => {
+  it('ends with its signal, and releases its subscription', async () => {
     const { run } = await claimedRun(store);
     let open = 0;
     const counting = wrapStore(store, {
@@ -222,8 +222,8 @@ describe('following a run', () => {
   });
 });
 
-describe('reading a run through the interface', () => {
-  it('from past the end of an open run is refused, naming the last event, and from past that of an ended one is empty', async () => {
+describe('Runs.follow', () => {
+  it('refuses to start after the last event of an open run, and is empty for an ended one', async () => {
     const gate = Promise.withResolvers<void>();
     await using harness = await openHarness({ chat: new ScriptedModel([{ gate: gate.promise, text: ['ready'] }]) });
     const { run } = await harness.runs.submit(question());
@@ -238,7 +238,7 @@ describe('reading a run through the interface', () => {
       assert.equal((await readAll(harness.runs, ended, after)).length, 0, `after ${after}`);
   });
 
-  it('that has ended waits for a store that goes away between the look-up and the replay', async () => {
+  it('waits if the store goes away between look-up and replay of an ended run', async () => {
     const inner = await memoryStore();
     let away = 0;
     const store = wrapStore(inner, {
@@ -256,7 +256,7 @@ describe('reading a run through the interface', () => {
     assert.ok(away < 0, 'it was away');
   });
 
-  it('that has ended since it was looked up still gives all of it', async () => {
+  it('yields all of a run that has ended since its look-up', async () => {
     await using harness = await openHarness({ chat: new ScriptedModel([]) });
     const { run } = await harness.runs.submit(question());
     const bytes = await readAll(harness.runs, run);
@@ -266,7 +266,7 @@ describe('reading a run through the interface', () => {
 });
 
 describe('a reader slower than its run', () => {
-  it('is switched back to the store: it holds no memory, and misses nothing', async () => {
+  it('reads from the store again: it holds little memory and misses nothing', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'slow-reader-'));
     const store = await openStore(
       { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },

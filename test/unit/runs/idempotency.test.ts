@@ -20,7 +20,7 @@ function keyed(key: string, changes: Partial<Submission> & { fingerprint?: strin
   });
 }
 
-/** As an official SDK sends it: the first time, or once more. */
+/** As OpenAI's SDKs send it: the first attempt, or a retry. */
 function attempt(sentBefore: boolean, changes: Partial<Submission> = {}): Submission {
   return question({
     repeat: { kind: 'retry', hash: 'body1', fingerprint: 'body 1', ttlMs: TTL_MS, sentBefore },
@@ -37,7 +37,7 @@ describe('submissions with one idempotency key', () => {
   });
   afterEach(() => harness[Symbol.asyncDispose]());
 
-  it('give one run, however many come at once', async () => {
+  it('create one run, however many arrive at once', async () => {
     let admitted = 0;
     const admit = async () => {
       admitted++;
@@ -53,7 +53,7 @@ describe('submissions with one idempotency key', () => {
     assert.equal((await harness.runs.list(question().caller, 'responses', { limit: 10 })).runs.length, 1);
   });
 
-  it('give one run on several instances of one store', async () => {
+  it('create one run on several instances of one store', async () => {
     const store = await memoryStore();
     {
       await using one = await openHarness({ chat, store });
@@ -68,7 +68,7 @@ describe('submissions with one idempotency key', () => {
     await store.close();
   });
 
-  it('are replayed after the run has ended, with the same bytes', async () => {
+  it('replay the same bytes after the run has ended', async () => {
     const { run } = await harness.runs.submit(keyed('key-1'));
     const bytes = await readAll(harness.runs, run);
     const again = await harness.runs.submit(keyed('key-1'));
@@ -76,14 +76,14 @@ describe('submissions with one idempotency key', () => {
     assert.deepEqual(await readAll(harness.runs, again.run), bytes);
   });
 
-  it('but another body are refused', async () => {
+  it('are refused if their body differs', async () => {
     await harness.runs.submit(keyed('key-1'));
     await assert.rejects(harness.runs.submit(keyed('key-1', { fingerprint: 'another body' })), {
       code: 'idempotency_key_reused',
     });
   });
 
-  it('and two bodies at once give one run and refuse the other body', async () => {
+  it('create one run and refuse the other body if two bodies arrive at once', async () => {
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, (_, n) => harness.runs.submit(keyed('key-1', { fingerprint: `body ${n % 2}` }))),
     );
@@ -94,7 +94,7 @@ describe('submissions with one idempotency key', () => {
     assert.deepEqual(new Set(refused), new Set(['idempotency_key_reused']));
   });
 
-  it('that are refused do not hold the key', async () => {
+  it('release the key if they are refused', async () => {
     const admit = async () => {
       throw new GatewayError('rate_limit_exceeded', 'Too many requests.');
     };
@@ -103,7 +103,7 @@ describe('submissions with one idempotency key', () => {
     assert.equal(replayed, false);
   });
 
-  it('of which the first is refused give one run to those that waited for it', async () => {
+  it('create one run for those that waited if the first is refused', async () => {
     let first = true;
     let admitted = 0;
     const admit = async () => {
@@ -126,7 +126,7 @@ describe('submissions with one idempotency key', () => {
     assert.equal(again.run.id, made[0]?.run.id, 'the key stands for that run');
   });
 
-  it('of which the first could not be stored give the key back', async () => {
+  it('release the key if the first could not be stored', async () => {
     const store = await memoryStore();
     let away = true;
     const failing = wrapStore(store, {
@@ -145,16 +145,16 @@ describe('submissions with one idempotency key', () => {
     await store.close();
   });
 
-  it('with other keys give other runs', async () => {
+  it('create separate runs for different keys', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, (_, n) => harness.runs.submit(keyed(`key-${n}`))));
     assert.equal(new Set(all.map(({ run }) => run.id)).size, 10);
   });
 });
 
-describe('a submission that an SDK repeats by itself', () => {
+describe('a submission retried by an SDK', () => {
   const stuck = () => new ScriptedModel(() => ({ gate: new Promise(() => {}) }));
 
-  it('is the run that it became, while it is open and after its end', async () => {
+  it('returns the first run, while it is open and after its end', async () => {
     await using harness = await openHarness({ chat: new ScriptedModel([]) });
     let admitted = 0;
     const admit = async () => {
@@ -171,7 +171,7 @@ describe('a submission that an SDK repeats by itself', () => {
     assert.deepEqual(await readAll(harness.runs, ended.run), bytes);
   });
 
-  it('is the same run after a restart', async () => {
+  it('returns the same run after a restart', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'retries-'));
     const open = () => openStore({ ...testConfig().store, url: `file:${folder}` }, { log: silentLogger });
     let store = await open();
@@ -190,7 +190,7 @@ describe('a submission that an SDK repeats by itself', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('waits for the first that is still being stored', async () => {
+  it('waits for a first attempt that is still being stored', async () => {
     const inner = await memoryStore();
     const held = Promise.withResolvers<void>();
     const slow = wrapStore(inner, {
@@ -211,7 +211,7 @@ describe('a submission that an SDK repeats by itself', () => {
     await inner.close();
   });
 
-  it('is one run where its first attempt arrives at the store after the repeat', async () => {
+  it('is one run even if the first attempt reaches the store after the retry', async () => {
     const inner = await memoryStore();
     const held = Promise.withResolvers<void>();
     const late = wrapStore(inner, {
@@ -231,7 +231,7 @@ describe('a submission that an SDK repeats by itself', () => {
     await inner.close();
   });
 
-  it('is not taken for another one of the same text, that nobody calls a repeat', async () => {
+  it('is not confused with equal requests that are not marked as retries', async () => {
     await using harness = await openHarness({ chat: stuck() });
     const twins = [];
     for (let n = 0; n < 6; n++) twins.push((await harness.runs.submit(attempt(false))).run.id);
@@ -241,7 +241,7 @@ describe('a submission that an SDK repeats by itself', () => {
     assert.ok(twins.includes(again.run.id));
   });
 
-  it('asks the store once where the same body comes again and again', async () => {
+  it('costs one call of the store, however often the same body is sent', async () => {
     const inner = await memoryStore();
     let asked = 0;
     const store = wrapStore(inner, {
@@ -262,7 +262,7 @@ describe('a submission that an SDK repeats by itself', () => {
     await inner.close();
   });
 
-  it('is a new run once the first was deleted; an idempotency key stands for the deleted one', async () => {
+  it('creates a new run if the first was deleted, while an idempotency key stays used', async () => {
     await using harness = await openHarness({ chat: stuck() });
     const retried = await harness.runs.submit(attempt(false));
     await harness.runs.delete(retried.run);
@@ -274,7 +274,7 @@ describe('a submission that an SDK repeats by itself', () => {
 });
 
 describe('a submission', () => {
-  it('is refused while too many runs wait, and frees its key', async () => {
+  it('is refused while too many runs are queued, and releases its key', async () => {
     const chat = new ScriptedModel(() => ({ gate: new Promise(() => {}) }));
     await using harness = await openHarness({
       chat,

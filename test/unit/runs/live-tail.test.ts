@@ -5,7 +5,7 @@ import { frames } from '../../contract/run-store-fixture.ts';
 
 const batch = (n: number, end = false): LogBatch => ({ first: n, last: n, frames: frames(n, n), end });
 
-describe('passing live batches on', () => {
+describe('deliverDirectly', () => {
   let tail: LiveTail;
   let cursor: { last: number };
   let passed: number[];
@@ -26,7 +26,7 @@ describe('passing live batches on', () => {
     takes = true;
   });
 
-  it('spares the iteration while the reader waits, up to the end', async () => {
+  it('delivers batches while the reader waits, up to the end', async () => {
     const news = wait();
     handlers().onBatch(batch(3));
     handlers().onBatch(batch(4, true));
@@ -34,7 +34,7 @@ describe('passing live batches on', () => {
     assert.deepEqual([passed, cursor.last, tail.ended, tail.take()], [[3, 4], 4, true, undefined]);
   });
 
-  it('leaves to the iteration what comes while nobody waits, what the reader cannot take, and what does not follow', async () => {
+  it('leaves to the iteration what arrives unawaited, is refused or does not continue the sequence', async () => {
     handlers().onBatch(batch(3));
     assert.equal(tail.take()?.last, 3);
     const ahead = wait();

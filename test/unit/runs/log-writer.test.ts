@@ -52,7 +52,7 @@ async function storedTexts(store: RunStore, id: string): Promise<string[]> {
     .map((event) => ('delta' in event ? event.delta : 'text' in event ? event.text : event.type));
 }
 
-/** What was written of the transcript, without the times that go with it. */
+/** The transcript as it was written, without its times. */
 async function storedEntries(store: RunStore, id: string): Promise<object[]> {
   return (await store.readTranscript(id)).map((text) => {
     const { times, ...entry } = JSON.parse(text);
@@ -61,14 +61,14 @@ async function storedEntries(store: RunStore, id: string): Promise<object[]> {
   });
 }
 
-describe('the writer of a run’s log', () => {
+describe('LogWriter', () => {
   let store: RunStore;
   beforeEach(async () => {
     store = await memoryStore();
   });
   afterEach(() => store.close());
 
-  it('joins deltas of one item that arrive together, and keeps those of others apart', async () => {
+  it('joins deltas of one item that arrive together, but not those of different items', async () => {
     const claim = await claimedRun(store);
     const { writer } = open(store, claim);
     for (const text of ['a', 'b', 'c']) writer.pushDelta(delta(text));
@@ -79,7 +79,7 @@ describe('the writer of a run’s log', () => {
     assert.deepEqual(await storedTexts(store, claim.run.id), ['abc', 'd', 'abc', 'e']);
   });
 
-  it('joins the deltas of a thought that is told in two ways, each with its own', async () => {
+  it('joins deltas of reasoning text and of its summary separately', async () => {
     const claim = await claimedRun(store);
     const { writer } = open(store, claim);
     for (const text of ['a', 'b', 'c']) {
@@ -97,7 +97,7 @@ describe('the writer of a run’s log', () => {
     );
   });
 
-  it('has one append in flight; what piles up meanwhile goes together', async () => {
+  it('has one append in flight, and batches what arrives meanwhile', async () => {
     const claim = await claimedRun(store);
     const held = Promise.withResolvers<void>();
     const counts: number[] = [];
@@ -122,7 +122,7 @@ describe('the writer of a run’s log', () => {
     assert.deepEqual(await storedTexts(store, claim.run.id), ['first', 'second', 'third', 'fourth']);
   });
 
-  it('repeats an append of unknown outcome with the same bytes, and nothing is written twice', async () => {
+  it('repeats an append of unknown outcome with the same bytes, and writes nothing twice', async () => {
     const claim = await claimedRun(store);
     const fates = ['unanswered', 'refused', 'done', 'refused', 'unanswered', 'unanswered', 'done'] as const;
     const faulty = faultyStore(store, (_batch, n) => fates[n] ?? 'done');
@@ -141,7 +141,7 @@ describe('the writer of a run’s log', () => {
     assert.deepEqual(await storedEntries(store, claim.run.id), [{ n: 1 }, { n: 2 }]);
   });
 
-  it('writes a transcript entry without events once, too, where the first outcome was unknown', async () => {
+  it('writes a transcript entry without events once, even if its first outcome was unknown', async () => {
     const claim = await claimedRun(store);
     const faulty = faultyStore(store, (_batch, n) => (n % 2 === 0 ? 'unanswered' : 'done'));
     const { writer } = open(faulty.store, claim);
@@ -152,7 +152,7 @@ describe('the writer of a run’s log', () => {
     assert.deepEqual(await storedEntries(store, claim.run.id), [{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  it('sends again what a failover lost, in order', async () => {
+  it('resends what a failover lost, in order', async () => {
     const claim = await claimedRun(store);
     // Answers 2 and 3 are lies: what they acknowledge is lost.
     let n = 0;
@@ -174,7 +174,7 @@ describe('the writer of a run’s log', () => {
     assert.equal(lease.signal.aborted, false);
   });
 
-  it('gives the run up where more was lost than it can send again', async () => {
+  it('gives the run up if more was lost than it can resend', async () => {
     const claim = await claimedRun(store);
     let lying = true;
     const forgetful = wrapStore(store, {
@@ -209,7 +209,7 @@ describe('the writer of a run’s log', () => {
     assert.equal((await store.get(claim.run.id))?.last, 2);
   });
 
-  it('gives the run up when the store stays away for longer than its grace', async () => {
+  it('gives the run up if the store is away for longer than its grace period', async () => {
     const claim = await claimedRun(store);
     const faulty = faultyStore(store, () => 'refused');
     const { writer, lease } = open(faulty.store, claim, { graceMs: 100 });
@@ -220,7 +220,7 @@ describe('the writer of a run’s log', () => {
     assert.ok(faulty.tries.length >= 2);
   });
 
-  it('asks its source to stop when too much waits, and to go on when it is stored', async () => {
+  it('is congested while too much waits, and ready once that is stored', async () => {
     const claim = await claimedRun(store);
     const held = Promise.withResolvers<void>();
     const slow = wrapStore(store, {
@@ -246,7 +246,7 @@ describe('the writer of a run’s log', () => {
     assert.equal(writer.congested, false);
   });
 
-  it('asks its source to stop where the store does not answer, though little waits', async () => {
+  it('is congested if the store does not answer, however little waits', async () => {
     const claim = await claimedRun(store);
     const held = Promise.withResolvers<void>();
     const appending = Promise.withResolvers<void>();
@@ -276,26 +276,26 @@ describe('the writer of a run’s log', () => {
     }
   });
 
-  it('carries the response on with what is stored, never with what is not', async () => {
+  it('adds events to the response only once they are stored', async () => {
     const claim = await claimedRun(store);
     const fold = new ResponseFold();
-    const told: unknown[] = [];
-    mock.method(fold, 'add', (event: UnnumberedEvent) => told.push(event.type));
-    mock.method(fold, 'addText', (_: number, { delta }: { delta: string }) => told.push(delta));
+    const added: unknown[] = [];
+    mock.method(fold, 'add', (event: UnnumberedEvent) => added.push(event.type));
+    mock.method(fold, 'addText', (_: number, { delta }: { delta: string }) => added.push(delta));
     const { writer } = open(store, claim, { fold });
     writer.pushDelta(delta('some'));
     writer.push(done('some'));
-    assert.deepEqual(told, []);
+    assert.deepEqual(added, []);
     await writer.flush();
-    assert.deepEqual(told, ['some', 'response.reasoning_text.done']);
+    assert.deepEqual(added, ['some', 'response.reasoning_text.done']);
     await store.requestCancel(claim.run.id);
     assert.equal(await writer.end(done('refused'), END), 'cancelled');
-    assert.equal(told.length, 2);
+    assert.equal(added.length, 2);
     assert.equal(await writer.end(done('end'), { ...END, status: 'cancelled' }), 'ended');
-    assert.equal(told.length, 3);
+    assert.equal(added.length, 3);
   });
 
-  it('tells of an accepted cancel with the next append', async () => {
+  it('learns of an accepted cancel with the next append', async () => {
     const claim = await claimedRun(store);
     const { writer, lease } = open(store, claim);
     await store.requestCancel(claim.run.id);
@@ -304,7 +304,7 @@ describe('the writer of a run’s log', () => {
     assert.equal(lease.cancelled, true);
   });
 
-  it('is refused another end after an accepted cancel, and writes that end then', async () => {
+  it('cannot complete a run with an accepted cancel, and then ends it as cancelled', async () => {
     const claim = await claimedRun(store, newRun());
     const { writer } = open(store, claim);
     writer.pushDelta(delta('some'));
@@ -318,7 +318,7 @@ describe('the writer of a run’s log', () => {
     assert.equal(run.last, 4, 'the refused end left nothing behind');
   });
 
-  it('writes what came before a refused end without it', async () => {
+  it('writes what came before a refused end, but nothing of that end', async () => {
     const claim = await claimedRun(store, newRun());
     const { writer } = open(store, claim);
     await store.requestCancel(claim.run.id);
@@ -334,7 +334,7 @@ describe('the writer of a run’s log', () => {
     assert.deepEqual(await storedTexts(store, claim.run.id), ['some', 'end']);
   });
 
-  it('ends a run whose last append had no answer', async () => {
+  it('ends a run although its last append was not answered', async () => {
     const claim = await claimedRun(store);
     const faulty = faultyStore(store, (_batch, n) => (n < 2 ? 'unanswered' : 'done'));
     const { writer } = open(faulty.store, claim);
@@ -342,7 +342,7 @@ describe('the writer of a run’s log', () => {
     assert.equal((await store.get(claim.run.id))?.status, 'completed');
   });
 
-  it('ends a run whose claim the store calls gone before it tells that the end is there', async () => {
+  it('does not lose a run whose renewal fails while its end is being acknowledged', async () => {
     const claim = await claimedRun(store);
     const held = Promise.withResolvers<void>();
     const stored = Promise.withResolvers<void>();

@@ -29,7 +29,7 @@ describe('a failover to a replica that lacks the last writes', () => {
   });
   after(() => group?.[Symbol.asyncDispose]());
 
-  it('is mended by live owners: tails are sent again, lost claims made anew, lost runs created again', async () => {
+  it('is repaired by live owners: they resend tails, renew claims and recreate lost runs', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: 1000 };
     const { runs: store } = await openRedisStore(options);
     const goOn = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ describe('a failover to a replica that lacks the last writes', () => {
     await stopped.executor.stop({ graceMs: 0 });
     const unclaimed = await stopped.runs.submit(submissions.unclaimed);
     await ask(await group.masterPort(), 'WAIT', '1', '2000');
-    // From here on the replica learns nothing: it may not come back to its master.
+    // From here on the replica learns nothing: it cannot reconnect to its master.
     await ask(group.replica.port, 'CONFIG', 'SET', 'masterauth', 'wrong', 'masteruser', 'nobody');
     await ask(group.master.port, 'CLIENT', 'KILL', 'TYPE', 'replica');
 
@@ -83,7 +83,7 @@ describe('a failover to a replica that lacks the last writes', () => {
     await store.close();
   });
 
-  it('is no reason to create again what was deleted, or what another owner has', async () => {
+  it('does not bring back runs that were deleted or belong to another owner', async () => {
     const { runs: store } = await openRedisStore({ url: group.url, log: silentLogger, prefix: randomUUID() });
     assert.ok(store.restore);
     for (const fate of ['deleted', 'ended elsewhere and deleted', 'held'] as const) {

@@ -3,7 +3,7 @@ import { AggregatorRegistry, Registry } from 'prom-client';
 import { RunMetrics } from '../../../src/runs/metrics.ts';
 import { countDeliveries } from '../../../src/webhooks/metrics.ts';
 
-/** What a worker tells the first process, with this load and so many runs. */
+/** The metrics that a worker reports to the first process. */
 async function workerWith(of: { utilization: number; lagMs: number; active: number; overloaded: boolean }) {
   const registry = new Registry();
   new RunMetrics(registry, { load: of, active: () => of.active, overloaded: () => of.overloaded });
@@ -11,8 +11,8 @@ async function workerWith(of: { utilization: number; lagMs: number; active: numb
   return await registry.getMetricsAsJSON();
 }
 
-describe('metrics of workers, counted together', () => {
-  it('add up what each has, show the busiest, and count what the store tells once', async () => {
+describe('aggregated metrics of workers', () => {
+  it('sum runs, show the busiest worker, and count what is in the store once', async () => {
     const workers = [
       await workerWith({ utilization: 0.9, lagMs: 40, active: 3, overloaded: true }),
       await workerWith({ utilization: 0.4, lagMs: 300, active: 2, overloaded: true }),

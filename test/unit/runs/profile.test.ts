@@ -45,7 +45,7 @@ const THINKS: ScriptedTurn = { reasoning: ['I ', 'look.'], calls: CALLS };
 const typesOf = (events: readonly RunEvent[]) => events.map(({ type }) => type);
 
 describe('reasoning summaries', () => {
-  it('stand beside the thoughts where the request asks for them, and are the same text', async () => {
+  it('repeat the reasoning text if the request asks for them', async () => {
     const { events, reasoning, response } = await runResearch({
       turns: [{ reasoning: ['I ', 'look.'], text: ['Ready.'] }],
       request: { reasoningSummary: 'auto' },
@@ -67,15 +67,15 @@ describe('reasoning summaries', () => {
     for (const event of events) runEvent.parse(event);
   });
 
-  it('change nothing where nobody asked', async () => {
+  it('are absent unless the request asks for them', async () => {
     const { events, reasoning } = await runResearch({ turns: [{ reasoning: ['I look.'], text: ['Ready.'] }] });
     assert.ok(!typesOf(events).some((type) => type.includes('summary')));
     assert.deepEqual(reasoning[0]?.summary, []);
   });
 });
 
-describe('a run with the profile of OpenAI', () => {
-  it('is read as earlier versions wrote it', () => {
+describe("a run with OpenAI's profile", () => {
+  it('has items that are read as earlier versions wrote them', () => {
     const listed = { id: 'mcpl_0', type: 'mcp_list_tools', server_label: 'wiki', error: null };
     const called = {
       id: 'mcp_0',
@@ -94,7 +94,7 @@ describe('a run with the profile of OpenAI', () => {
       assert.deepEqual(outputItem.parse(item), item);
   });
 
-  it('has OpenAI’s items with their events', async () => {
+  it("has OpenAI's items with their events", async () => {
     const { events, response } = await runResearch({
       turns: [THINKS],
       answers: [{ text: ['So [1].'] }],
@@ -157,7 +157,25 @@ describe('a run with the profile of OpenAI', () => {
     assert.ok(!typesOf(events).some((type) => type.startsWith('response.reasoning_text')));
   });
 
-  it('is read as a chat completion too', async () => {
+  it('shows code that raised an exception as a completed call with its traceback', async () => {
+    for (const [code, status] of [
+      ['python_error', 'completed'],
+      ['timeout', 'failed'],
+    ] as const) {
+      const result = JSON.stringify({ stdout: '7\n', stderr: '', result: null, error: { code, message: 'Traceback' } });
+      const { events, response } = await runResearch({
+        turns: [{ calls: [{ name: 'execute_python', arguments: { code: '1/0' } }] }],
+        tools: [testTool('execute_python', () => ({ result, failed: true }))],
+        request: { profile: 'openai' },
+      });
+      const item = response.output.find(({ type }) => type === 'code_interpreter_call');
+      assert.ok(item?.type === 'code_interpreter_call');
+      assert.deepEqual([item.status, item.outputs], [status, [{ type: 'logs', logs: '7\n\nTraceback' }]]);
+      assert.equal(typesOf(events).includes('response.code_interpreter_call.completed'), status === 'completed');
+    }
+  });
+
+  it('converts to a chat completion', async () => {
     const { response } = await runResearch({ turns: [THINKS], tools: TOOLS, request: { profile: 'openai' } });
     const { toChatCompletion: projected } = await import('../../../src/runs/projections/chat.ts');
     const completion = chatCompletion.parse(projected(response));
@@ -182,7 +200,7 @@ describe('a run with the profile of OpenAI', () => {
     );
   });
 
-  it('goes on elsewhere after its instance died in a call: the same items, each once', async () => {
+  it('continues on another instance after a crash within a call, with each item once', async () => {
     const store = await memoryStore();
     const began = Promise.withResolvers<void>();
     const script = (request: TurnRequest): ScriptedTurn => {
@@ -235,7 +253,7 @@ describe('a run with the profile of OpenAI', () => {
     );
   });
 
-  it('has all of that closed where it fails', async () => {
+  it('closes all of its items if it fails', async () => {
     const { TurnError } = await import('../../../src/upstream/turn.ts');
     const { response } = await runResearch({
       turns: [THINKS],

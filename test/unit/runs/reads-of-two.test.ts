@@ -9,7 +9,7 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 /** What reads of a run ask of the store. */
 const READS = ['get', 'list', 'read', 'readLast', 'readTranscript'] as const;
 
-/** A store of which the n-th read comes behind something else. */
+/** A store in which something else can happen before the n-th read. */
 function interrupted(inner: RunStore) {
   let reads = 0;
   let at = 0;
@@ -36,14 +36,14 @@ function interrupted(inner: RunStore) {
   };
 }
 
-/** Reads of an ended run, as endpoints make them: what they give as text. */
+/** Reads of an ended run, as endpoints make them, with their results as text. */
 const ASKED: Record<string, (runs: Runs, run: RunRecord) => Promise<string>> = {
   'a response': async (runs, run) => JSON.stringify(await runs.response(await found(runs, run))),
   'a response as text': async (runs, run) => String(await runs.responseJson(await found(runs, run))),
   'a task': async (runs, run) => await runs.taskJson(await runs.find(CALLER, 'async', runs.idOf(run, 'async'))),
-  'what a follow-up takes over': async (runs, run) =>
+  'the history for a follow-up': async (runs, run) =>
     run.kind === 'proxy' ? '' : JSON.stringify(await runs.history(CALLER, runs.idOf(run, 'responses'))),
-  'the list behind it': async (runs, run) => {
+  'the rest of the list': async (runs, run) => {
     const after = runs.idOf(run, run.api);
     const api = run.api === 'async' ? 'async' : 'responses';
     return JSON.stringify((await runs.list(CALLER, api, { limit: 10, after })).runs.map(({ id }) => id));
@@ -55,7 +55,7 @@ function found(runs: Runs, run: RunRecord): Promise<RunRecord> {
   return runs.find(CALLER, api, runs.idOf(run, api));
 }
 
-/** An older run of each interface, so that lists go on, and then one of research and one of a proxy model. */
+/** An older pair of runs, so that lists go on, and then one of research and one of a proxy model. */
 async function makeRuns(harness: Harness): Promise<RunRecord[]> {
   const made: RunRecord[] = [];
   for (const _ of ['older', 'newer']) {
@@ -73,7 +73,7 @@ function unknown(thrown: unknown): boolean {
   return thrown instanceof GatewayError && ['not_found', 'invalid_parameter'].includes(thrown.code);
 }
 
-describe('a read of an ended run that asks the store more than once', () => {
+describe('a read of an ended run that takes several calls of the store', () => {
   async function openWorld() {
     const chat = new ScriptedModel((request) =>
       isAnswerTurn(request)
@@ -91,14 +91,14 @@ describe('a read of an ended run that asks the store more than once', () => {
   }
 
   for (const [name, ask] of Object.entries(ASKED)) {
-    it(`gives ${name} whole, or says that the run is not known, where it is removed meanwhile`, async () => {
+    it(`returns ${name} whole or as not found if the run is deleted meanwhile`, async () => {
       for (let n = 1, more = true; more; n++) {
         const { inner, store, harness } = await openWorld();
         more = false;
         for (const run of await makeRuns(harness)) {
           store.before(0, async () => {});
           const whole = await ask(harness.runs, run);
-          // Texts and logs are kept in memory once they were read.
+          // A fresh instance, because texts and logs stay in memory once they were read.
           const fresh = await openHarness({ chat: new ScriptedModel([]), store: store.store });
           store.before(n, async () => void (await inner.delete(run.id)));
           const outcome = await ask(fresh.runs, run).catch((thrown: unknown) => thrown);
@@ -111,7 +111,7 @@ describe('a read of an ended run that asks the store more than once', () => {
       }
     });
 
-    it(`gives ${name} unchanged where its log is compressed meanwhile`, async () => {
+    it(`returns ${name} unchanged if the log is compressed meanwhile`, async () => {
       for (let n = 1, more = true; more; n++) {
         const { inner, store, harness } = await openWorld();
         more = false;
@@ -130,7 +130,7 @@ describe('a read of an ended run that asks the store more than once', () => {
     });
   }
 
-  it('never calls a run unknown whose record is there', async () => {
+  it('never reports an existing run as not found', async () => {
     const { inner, harness } = await openWorld();
     const unreadable = wrapStore(inner, { readLast: async () => undefined, read: async () => [] });
     await using blind = await openHarness({ chat: new ScriptedModel([]), store: unreadable });

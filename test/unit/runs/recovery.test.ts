@@ -55,7 +55,7 @@ describe('a run that is handed over', function () {
   });
   afterEach(() => store.close());
 
-  it('at shutdown goes on elsewhere from its last finished step; a reader resumes without gap or repeat', async () => {
+  it('continues elsewhere from its last finished step; a reader resumes without gap or repeat', async () => {
     const { tool, made } = countingTool();
     const before: Buffer[] = [];
     let run: RunRecord;
@@ -86,7 +86,7 @@ describe('a run that is handed over', function () {
     assert.equal(chat.requests.length, 3, 'the finished turn is not paid for again');
   });
 
-  it('again and again is not taken for one that crashes its instances', async () => {
+  it('may be handed over many times without counting as crashed', async () => {
     let run: RunRecord | undefined;
     for (let n = 0; n < 12; n++) {
       const chat = new ScriptedModel(() => FOREVER);
@@ -102,7 +102,7 @@ describe('a run that is handed over', function () {
     assert.equal(response.status, 'completed');
   });
 
-  it('in the middle of its tool calls runs again only those without a result, and keeps their items', async () => {
+  it('repeats only tool calls without a result, and keeps their items', async () => {
     const { tool, made, held } = countingTool();
     held.add('b');
     let run: RunRecord;
@@ -132,7 +132,7 @@ describe('a run whose instances die', function () {
   });
   afterEach(() => store.close());
 
-  /** What is left of a run whose owner died `times` times. */
+  /** A run whose owner died `times` times. */
   async function crashed(times: number, api: 'responses' | 'chat_completions' = 'responses'): Promise<RunRecord> {
     const harness = await openHarness({ chat: new ScriptedModel(() => FOREVER), store });
     await harness.executor.stop({ graceMs: 0 });
@@ -142,14 +142,14 @@ describe('a run whose instances die', function () {
     return run;
   }
 
-  /** A claim that runs out at once. */
+  /** A claim that expires at once. */
   async function died(id: string): Promise<Claim> {
     const claim = await store.claim(id, { leaseMs: 0, force: true });
     assert.ok(claim);
     return claim;
   }
 
-  it('five times without progress fails with run_crashed', async () => {
+  it('fails with run_crashed after five times without progress', async () => {
     const run = await crashed(5);
     const chat = new ScriptedModel([]);
     await using harness = await openHarness({ chat, store });
@@ -159,7 +159,7 @@ describe('a run whose instances die', function () {
     assert.equal(chat.requests.length, 0);
   });
 
-  it('lost by owners that live is not taken for one that crashes, however often', async () => {
+  it('does not count claims that living owners lost', async () => {
     const rounds = 6;
     const ends: (() => void)[] = [];
     const chat = new ScriptedModel((request) => {
@@ -179,7 +179,7 @@ describe('a run whose instances die', function () {
     assert.equal(response.status, 'completed');
   });
 
-  it('whose log cannot be read is given back uncounted', async () => {
+  it('is released without being counted if its transcript cannot be read', async () => {
     const run = await crashed(0);
     const attempts: number[] = [];
     const claimedAt: number[] = [];
@@ -205,13 +205,13 @@ describe('a run whose instances die', function () {
     assert.ok(second - first >= LEASE_MS / 2, 'a store that reads badly is left alone meanwhile');
   });
 
-  it('four times goes on', async () => {
+  it('continues after four times', async () => {
     const run = await crashed(4);
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
     assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
   });
 
-  it('more often, with progress in between, goes on', async () => {
+  it('continues after more times if it made progress in between', async () => {
     const run = await crashed(4);
     const claim = await died(run.id);
     const entry = JSON.stringify({ t: 'force', reason: 'budget', why: 'time is over' });
@@ -239,7 +239,7 @@ describe('a run whose instances die', function () {
         isAnswerTurn(request) ? { text: ['It is so [7]. ', 'And so on'], breaks: cutTurn() } : { text: ['Ready.'] },
     ],
   ] as const) {
-    it(`and leave nothing but ${what} fails with run_crashed`, async () => {
+    it(`fails with run_crashed if they leave nothing but ${what}`, async () => {
       const run = await crashed(0);
       const isOpen = async () => (await store.get(run.id))?.status !== 'failed';
       // Each round is two claims: the one that is cut, and the one that takes the run from it.
@@ -262,7 +262,7 @@ describe('a run whose instances die', function () {
     });
   }
 
-  it('in their first turn have its prompt counted, by estimate', async () => {
+  it('is charged an estimate of the prompt of an interrupted first turn', async () => {
     await using harness = await openHarness({ chat: new ScriptedModel(() => FOREVER), store });
     const conversation = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'word '.repeat(8000) }] }];
     const { run } = await harness.runs.submit(question({ research: { conversation } }));
@@ -273,14 +273,14 @@ describe('a run whose instances die', function () {
     assert.ok(Math.abs(entry.usage.inputTokens - 10_500) <= 1000, `${entry.usage.inputTokens}`);
   });
 
-  it('once fails where it is a chat completion: its client is gone with the instance', async () => {
+  it('fails at once if it is a chat completion, whose client is gone', async () => {
     const run = await crashed(1, 'chat_completions');
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
     const response = await responseOf(await readAll(harness.runs, run));
     assert.equal(response.error?.code, 'run_crashed');
   });
 
-  it('fails where it is a chat completion, too, that had got further by then', async () => {
+  it('fails if it is a chat completion, even if it made progress', async () => {
     const run = await crashed(0, 'chat_completions');
     const { token } = await died(run.id);
     const entry = JSON.stringify({ t: 'force', reason: 'budget', why: 'time is over' });
@@ -293,7 +293,7 @@ describe('a run whose instances die', function () {
     assert.equal(chat.requests.length, 0, 'nothing is paid for');
   });
 
-  it('is taken over once its claim has run out, not before', async () => {
+  it('is taken over once its claim has expired, not before', async () => {
     const run = await crashed(0);
     const now = Date.now();
     const claim = await store.claim(run.id, { leaseMs: 1500, force: true });
@@ -308,7 +308,7 @@ describe('a run whose instances die', function () {
 describe('a run whose store is away now and then', function () {
   // Claims run out, and the store is away now and then.
   this.timeout(patience(30));
-  it('repeats appends of unknown outcome with the same bytes, and its log is as if nothing had been', async () => {
+  it('repeats appends of unknown outcome with the same bytes, and has no gap or repeat in its log', async () => {
     let seed = 7;
     const random = () => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
 import { ResponseJsonCache } from '../../../src/runs/reading/response-json-cache.ts';
 
-describe('responses as they were answered last', () => {
+describe('ResponseJsonCache', () => {
   const [one, two, three] = [newRunId(), newRunId(), newRunId()];
   let made: string[];
   const make = (text: string) => async () => {
@@ -13,7 +13,7 @@ describe('responses as they were answered last', () => {
     made = [];
   });
 
-  it('are made once for each version', async () => {
+  it('makes each version once', async () => {
     const texts = new ResponseJsonCache();
     const first = await texts.get(one, '1', make('a'));
     assert.equal(await texts.get(one, '1', make('again')), first);
@@ -23,8 +23,8 @@ describe('responses as they were answered last', () => {
     assert.deepEqual(made, ['a', 'b', 'c', 'd']);
   });
 
-  it('take no more memory than they may: what was not asked for longest goes', async () => {
-    // What each takes besides its bytes is counted: there is room for four.
+  it('evicts the least recently used above its limit', async () => {
+    // What each takes besides its bytes counts too: there is room for four.
     const texts = new ResponseJsonCache(4 * 502);
     await texts.get(one, '1', make('11'));
     await texts.get(two, '1', make('22'));
@@ -38,7 +38,7 @@ describe('responses as they were answered last', () => {
     assert.deepEqual(made, ['made again']);
   });
 
-  it('are not kept where one would push many out', async () => {
+  it('does not keep one that would push many out', async () => {
     const long = 'x'.repeat(1001);
     const texts = new ResponseJsonCache(4000);
     await texts.get(one, '1', make('11'));
@@ -48,7 +48,7 @@ describe('responses as they were answered last', () => {
     assert.deepEqual(made, ['11', long, long]);
   });
 
-  it('hold no block of memory that others share', async () => {
+  it('shares no memory with other buffers', async () => {
     const kept = await new ResponseJsonCache().get(one, '1', make('a'));
     assert.equal(kept.buffer.byteLength, kept.length);
   });

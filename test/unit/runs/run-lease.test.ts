@@ -14,7 +14,7 @@ import { openHarness, question, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-/** The monotonic clock, put forward by a test: as far as the process can tell it stood still meanwhile. */
+/** The monotonic clock, which a test moves forward, as if the process had been frozen. */
 function steppingClock() {
   let ahead = 0;
   const real = performance.now.bind(performance);
@@ -26,7 +26,7 @@ function steppingClock() {
   };
 }
 
-describe('the hold on a claimed run', () => {
+describe('RunLease', () => {
   let inner: RunStore;
   let clock: ReturnType<typeof steppingClock>;
   let renewals: number;
@@ -40,7 +40,7 @@ describe('the hold on a claimed run', () => {
     await inner.close();
   });
 
-  /** A lease over the store; `renew` goes before each renewal. */
+  /** A lease over the store; `renew` runs before the answer of each renewal. */
   async function open(renew: () => Promise<void> | void = () => {}): Promise<RunLease> {
     const store = wrapStore(inner, {
       renew: async (id, options) => {
@@ -53,7 +53,7 @@ describe('the hold on a claimed run', () => {
     return new RunLease(await claimedRun(inner), { store, log: silentLogger });
   }
 
-  it('is asked for before something costs, once half of its time is over', async () => {
+  it('asks the store to confirm it only once half of its time is over', async () => {
     const lease = await open();
     await lease.confirm();
     clock.forward(LEASE_MS / 2 - 100);
@@ -66,14 +66,14 @@ describe('the hold on a claimed run', () => {
     assert.equal(renewals, 1, 'it is known to hold again');
   });
 
-  it('counts from when it was asked for: the answer may have been long on its way', async () => {
+  it('counts from the request of a renewal, not from its answer', async () => {
     const lease = await open(() => clock.forward(LEASE_MS));
     await lease.renew();
     await lease.confirm();
     assert.equal(renewals, 2);
   });
 
-  it('lets nothing happen once it was lost', async () => {
+  it('rejects with HandOver once it was lost', async () => {
     const lease = await open();
     await claimed(inner, lease.run.id);
     await lease.confirm();
@@ -82,7 +82,7 @@ describe('the hold on a claimed run', () => {
     assert.ok(lease.signal.reason instanceof HandOver);
   });
 
-  it('learns with a renewal of a cancel whose news was lost', async () => {
+  it('learns of a cancel with a renewal if its notification was lost', async () => {
     const lease = await open();
     await inner.requestCancel(lease.run.id);
     await lease.renew();
@@ -100,10 +100,10 @@ describe('the hold on a claimed run', () => {
   });
 });
 
-describe('a run whose owner stood still while another instance took it over', () => {
+describe('a run whose owner was frozen while another instance took it over', () => {
   afterEach(() => mock.restoreAll());
 
-  it('has no tool called twice, although the answer of its last append was still to come', async () => {
+  it('gets no tool call from the former owner, although its last append succeeded', async () => {
     const inner = await memoryStore();
     const clock = steppingClock();
     const called: unknown[] = [];
@@ -111,7 +111,7 @@ describe('a run whose owner stood still while another instance took it over', ()
     const store = wrapStore(inner, {
       append: async (id, batch) => {
         const appended = await inner.append(id, batch);
-        // The process stops here, with the model's turn stored, and goes on once its claim has run out.
+        // The process freezes here, with the model's turn stored, and continues after its claim has expired.
         if (batch.transcript && appended.result === 'ok' && called.length === 0) {
           await claimed(inner, id);
           clock.forward(LEASE_MS + 1);
@@ -139,7 +139,7 @@ describe('a run whose owner stood still while another instance took it over', ()
 });
 
 describe('a run that is handed over in the middle of a turn', () => {
-  it('is given back with everything that was recorded by then', async () => {
+  it('is released with everything that was recorded by then', async () => {
     const inner = await memoryStore();
     const slow = Promise.withResolvers<void>();
     const said = Promise.withResolvers<void>();

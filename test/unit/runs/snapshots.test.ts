@@ -18,7 +18,7 @@ import { CALLER, type Harness, openHarness, question } from '../../support/run-h
 import { ScriptedModel, TURN_USAGE } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-/** A model that answers with what it is told to say, when it is told. */
+/** A model that says the words that a test gives it, as it gets them. */
 class Speaker extends ScriptedModel {
   readonly #words: string[] = [];
   #heard = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ class Speaker extends ScriptedModel {
   }
 }
 
-/** A text in which nothing is repeated: a guard would end it. */
+/** A text without repetition, which a guard would end. */
 const LONG = Array.from({ length: 2000 }, (_, n) => `${n} `).join('');
 
 /** A store that counts what is read of logs. */
@@ -67,7 +67,7 @@ function counting(inner: RunStore) {
   return { store, reads };
 }
 
-describe('the snapshot of a running run', () => {
+describe('the snapshot of an open run', () => {
   let inner: RunStore;
   let chat: Speaker;
   beforeEach(async () => {
@@ -82,7 +82,7 @@ describe('the snapshot of a running run', () => {
     harness.runs.find(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
   const poll = async (harness: Harness, run: RunRecord) => await harness.runs.response(await find(harness, run));
 
-  /** What the log itself says. */
+  /** The response according to the log. */
   async function folded(run: RunRecord): Promise<ResponseObject | undefined> {
     const fold = new ResponseFold();
     await fold.catchUp(inner, run.id);
@@ -97,7 +97,7 @@ describe('the snapshot of a running run', () => {
     }
   }
 
-  it('is the fold of its log, kept by its owner, who reads nothing for it', async () => {
+  it('is the fold of its log, which the owner keeps without reading the store', async () => {
     const { store, reads } = counting(inner);
     await using harness = await openHarness({ chat, store });
     const run = await submit(harness);
@@ -152,7 +152,7 @@ describe('the snapshot of a running run', () => {
     await until(harness, run, 'one two');
   });
 
-  it('costs another instance what is new', async () => {
+  it('makes another instance read only what is new', async () => {
     await using owner = await openHarness({ chat, store: inner });
     const run = await submit(owner);
     const { store, reads } = counting(inner);
@@ -175,8 +175,8 @@ describe('the snapshot of a running run', () => {
   });
 });
 
-describe('the snapshots that an instance keeps', () => {
-  it('take so many bytes together, and those that nobody asks for go first', async () => {
+describe('Snapshots', () => {
+  it('stays within a number of bytes by evicting the least recently used', async () => {
     const inner = await memoryStore();
     // Two events with it, four million bytes: sixteen such logs may be kept.
     const long = question({ metadata: { pad: 'x'.repeat(2 ** 21) } });
@@ -200,7 +200,7 @@ describe('the snapshots that an instance keeps', () => {
 });
 
 describe('the fold of a long log', () => {
-  it('gives the event loop back while it is read', async () => {
+  it('yields to the event loop', async () => {
     const store = await memoryStore();
     const id = newRunId();
     const request = JSON.stringify({ input: [], request: question().request });
@@ -241,8 +241,8 @@ describe('the fold of a long log', () => {
   });
 });
 
-describe('a log that a failover cut', () => {
-  it('is folded anew', async () => {
+describe('a log cut by a failover', () => {
+  it('is folded again', async () => {
     const store = await memoryStore();
     const snapshots = new Snapshots({
       read: (id, options) => current().read(id, options),

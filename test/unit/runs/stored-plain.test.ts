@@ -9,7 +9,7 @@ import {
 import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
 import { recordOf } from '../../support/stored-record.ts';
 
-/** What the first version with responses of plain models stores of one, as it was written. */
+/** A response of a plain model, as the first version that had them stored it. */
 const REQUEST =
   '{"v":2,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Weather?"}]}],' +
   '"request":{"kind":"plain","messages":[{"role":"user","content":[{"type":"text","text":"Look"},' +
@@ -29,13 +29,13 @@ const ENTRY =
   '{"t":"answered","usage":{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false},' +
   '"cut":"content_filter","message":{"role":"assistant","content":"Hi","tool_calls":[{"id":"call_1","name":"get","arguments":"{}"}]}}';
 
-/** One with thoughts and summaries for its client, of a WebSocket. */
+/** One with encrypted reasoning and summaries for its client, over a WebSocket. */
 const KEPT =
   '{"v":2,"input":[],"generate":false,"keepMs":3900000,"request":{"kind":"plain","messages":[{"role":"assistant","content":"Hm.",' +
   '"rebased":true}],"instructions":null,"tools":[],"mcpServers":[],"maxToolCalls":null,"toolChoice":"auto","oneCallAtOnce":false,' +
   '"maxOutputTokens":null,"temperature":null,"topP":null,"format":null,"reasoningEffort":null,"compactAt":1000,"truncates":true,' +
   '"encryptedReasoning":true}}';
-/** One that asks for a summary alone, and one whose client wants a function found first. */
+/** One that asks only for a summary, and one with a deferred function of its client. */
 const SUMMARY = KEPT.replace('"truncates":true', '"truncates":true,"compacts":true');
 const FOUND = KEPT.replace(
   '"tools":[]',
@@ -45,8 +45,8 @@ const USAGE = '{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTok
 const COMPACTED = `{"t":"compacted","summary":"It rains.","usage":${USAGE}}`;
 const FAILED = `{"t":"spent","usage":${USAGE},"compacting":true}`;
 
-describe('what is stored of a response of a plain model', () => {
-  it('is read again as it was written', async () => {
+describe('a stored response of a plain model', () => {
+  it('is read as it was written', async () => {
     const request = readPlainRequest(recordOf(REQUEST));
     assert.deepEqual(request, JSON.parse(REQUEST).request);
     assert.deepEqual(await parseTranscript([TURN, ENTRY]), [JSON.parse(TURN), JSON.parse(ENTRY)]);
@@ -61,14 +61,14 @@ describe('what is stored of a response of a plain model', () => {
     assert.deepEqual(await parseTranscript([COMPACTED, FAILED]), [JSON.parse(COMPACTED), JSON.parse(FAILED)]);
   });
 
-  it('is refused by a gateway that is older, which leaves the run to a newer one', () => {
+  it('is refused by an older gateway, which leaves the run to a newer one', () => {
     const newer = REQUEST.replace('"v":2', `"v":${DATA_VERSION + 1}`);
     assert.throws(() => readPlainRequest(recordOf(newer)), { name: 'NewerDataError' });
   });
 });
 
-describe('what is stored of files that a plain model gets as they are', () => {
-  it('is left to gateways that know them', () => {
+describe('a stored request with files for a plain model', () => {
+  it('has the data version of gateways that know them', () => {
     const stored = (part: object) => {
       const request = { ...JSON.parse(REQUEST).request, messages: [{ role: 'user', content: [part] }] };
       return storedRequest({ request, input: [] } as never, {
@@ -86,8 +86,8 @@ describe('what is stored of files that a plain model gets as they are', () => {
   });
 });
 
-describe('what is stored of a report by sections', () => {
-  it('is read again as it was written, and left alone by a gateway that does not know it', async () => {
+describe('the stored transcript of a report by sections', () => {
+  it('is read as it was written, and refused if it has an unknown entry', async () => {
     const entries = [
       `{"t":"outline","sections":[{"heading":"A","aim":"What it is.","records":[1,2]}],"usage":${USAGE},"estimate":900}`,
       `{"t":"draft","text":"So","whole":false,"usage":${USAGE}}`,
@@ -103,7 +103,7 @@ describe('what is stored of a report by sections', () => {
   });
 });
 
-describe('what is stored of a research that goes on with outputs of functions', () => {
+describe('a stored research that continues with outputs of functions', () => {
   const entries = [
     '{"t":"turn","message":{"role":"assistant","content":"","tool_calls":[{"id":"p","name":"get","arguments":"{}"}]},' +
       '"usage":{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false},' +
@@ -120,7 +120,7 @@ describe('what is stored of a research that goes on with outputs of functions', 
     '"plan":"propose","clarify":true,"sources":{"allowedDomains":["example.org"],"metOnly":true},' +
     '"maxOutputTokens":null,"maxToolCalls":null,"temperature":null,"topP":null,"format":null}}';
 
-  it('is read again as it was written', async () => {
+  it('is read as it was written', async () => {
     assert.deepEqual(readResearchRequest(recordOf(stored)), JSON.parse(stored).request);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TakenSlots } from '../../../src/runs/submitting/taken-slots.ts';
 
-describe('places of submissions that are taken', () => {
+describe('TakenSlots', () => {
   const place = { hash: 'a0', ttlMs: 120_000 };
   let now: number;
   let places: TakenSlots;
@@ -10,7 +10,7 @@ describe('places of submissions that are taken', () => {
     places = new TakenSlots({ now: () => now });
   });
 
-  it('are believed to be for a minute', () => {
+  it('remembers a slot for a minute', () => {
     assert.equal(places.has(place), false);
     places.add(place, null);
     now += 59_999;
@@ -20,7 +20,7 @@ describe('places of submissions that are taken', () => {
     assert.equal(places.has(place), false);
   });
 
-  it('are free as soon as the memory of an ended run is over', () => {
+  it('forgets a slot once the key of its ended run has expired', () => {
     places.add(place, now - 100_000);
     now += 19_999;
     assert.equal(places.has(place), true);
@@ -28,7 +28,7 @@ describe('places of submissions that are taken', () => {
     assert.equal(places.has(place), false);
   });
 
-  it('are as many as are worth it', () => {
+  it('remembers 10 000 slots', () => {
     places.add(place, null);
     for (let n = 0; n < 9999; n++) places.add({ hash: `b${n}`, ttlMs: 1000 }, null);
     assert.equal(places.has(place), true);

@@ -5,7 +5,7 @@ import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 const lookup = testTool('lookup', () => ({ result: '{}' }));
 
 describe('a model that thinks without end', () => {
-  it('fills the log to a bound, says so once, and the run ends with its answer', async () => {
+  it('fills the log up to a limit, says so once, and still answers', async () => {
     // Different all the time, so that nothing looks like a repetition.
     const thoughts = (turn: number) =>
       Array.from({ length: 1500 }, (_, n) => `${turn}.${n} ${'xyz'[n % 3]?.repeat(1000)} `);

@@ -5,8 +5,8 @@ import { timelineOf } from '../../../src/runs/projections/timeline.ts';
 
 const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 1, estimated: false };
 
-describe('the times of a run', () => {
-  it('go with the next entry of its transcript, those that are close together as one', () => {
+describe('event times of a run', () => {
+  it('are attached to the next entry of the transcript, with close ones merged', () => {
     const times = new EventTimes();
     for (let at = 0; at <= 1000; at += 20) times.note(at / 20 + 1, at);
     assert.deepEqual(times.attachTo([]), []);
@@ -24,7 +24,7 @@ describe('the times of a run', () => {
     assert.match(entry, /\[100000,100000000\]\]\}$/);
   });
 
-  it('become milliseconds since it was submitted, and turns with what they used', async () => {
+  it('become milliseconds since submission, and turns with their usage', async () => {
     const run = { id: newRunId(), createdAt: 1000, startedAt: 1100, endedAt: 9000, last: 40 };
     const entries = [
       {
@@ -38,7 +38,7 @@ describe('the times of a run', () => {
       { t: 'result', times: [[9, 5000]] },
       // An end was refused: its events came again, with others.
       { t: 'note', times: [[14, 5000]] },
-      // Another instance went on, whose clock is behind.
+      // Another instance continued, whose clock is behind.
       { t: 'note', times: [[10, 4000]] },
       { t: 'spent', usage: { ...usage, inputTokens: 0, outputTokens: 0 } },
       { t: 'answered', usage, times: [[30, 8000]] },
@@ -62,7 +62,7 @@ describe('the times of a run', () => {
     ]);
   });
 
-  it('are not there where an earlier version wrote the run, and lanes have turns of their own', async () => {
+  it('are absent in runs of earlier versions; lanes have turns of their own', async () => {
     const run = { id: newRunId(), createdAt: 1000, startedAt: 1000, endedAt: 9000, last: 40 };
     const old = await timelineOf(run, [JSON.stringify({ t: 'turn', usage })]);
     assert.deepEqual([old.times, old.turns], [[], []]);

@@ -8,8 +8,8 @@ import { eventually } from '../../support/eventually.ts';
 const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 const options = { namespace: 'pages', ttlMs: 60_000, parse: asText };
 
-describe('a cache in memory', () => {
-  it('keeps what it was given, apart from other namespaces', async () => {
+describe('an in-memory cache', () => {
+  it('returns what was set until it is deleted, apart from other namespaces', async () => {
     const caches = memoryCaches({ log: silentLogger });
     const pages = caches.open(options);
     const searches = caches.open({ ...options, namespace: 'searches' });
@@ -20,7 +20,7 @@ describe('a cache in memory', () => {
     assert.equal(await pages.get('key'), undefined);
   });
 
-  it('forgets after the time to live', async () => {
+  it('forgets an entry after its time to live', async () => {
     const cache = memoryCaches({ log: silentLogger }).open(options);
     await cache.set('short', 'x', { ttlMs: 1 });
     await cache.set('long', 'x');
@@ -28,13 +28,13 @@ describe('a cache in memory', () => {
     assert.equal(await cache.get('long'), 'x');
   });
 
-  it('takes a value of another shape for a miss', async () => {
+  it('treats a value of another shape as a miss', async () => {
     const cache = memoryCaches({ log: silentLogger }).open<unknown>({ ...options, parse: asText });
     await cache.set('key', { not: 'text' });
     assert.equal(await cache.get('key'), undefined);
   });
 
-  it('holds its bound, and forgets what was used longest ago', async () => {
+  it('stays within its limit by evicting the least recently used, and refuses larger values', async () => {
     const cache = memoryCaches({ log: silentLogger }).open({ ...options, maxBytes: 10_000 });
     await cache.set('used', 'again and again');
     for (let n = 0; n < 100; n++) {
@@ -47,7 +47,7 @@ describe('a cache in memory', () => {
     assert.equal(await cache.get('huge'), undefined);
   });
 
-  it('holds pages as bytes: a letter that is not Latin makes a text twice as large', async () => {
+  it('stores pages as UTF-8, as one non-Latin character doubles the memory of a string', async () => {
     const cache = memoryCaches({ log: silentLogger }).open(options);
     const pageOf = (n: number) => `${n} “${'page '.repeat(20_000)}”`;
     await cache.set('first', pageOf(0));
@@ -69,7 +69,7 @@ describe('a cache whose backend fails', () => {
     return { cache: keyvCache(new Keyv({ store, throwOnErrors: true }), { ...options, log }), lines };
   };
 
-  it('is a miss and a line of log, never a failed request', async () => {
+  it('misses and logs a line, but never fails a request', async () => {
     const { cache, lines } = broken(() => Promise.reject(new Error('backend is away')));
     await cache.set('key', 'x');
     assert.equal(await cache.get('key'), undefined);
@@ -78,7 +78,7 @@ describe('a cache whose backend fails', () => {
     assert.match(lines.join(), /pages.*backend is away/);
   });
 
-  it('is not waited for without end', async () => {
+  it('gives up on a backend that does not answer', async () => {
     const { cache, lines } = broken(() => new Promise(() => {}));
     assert.equal(await cache.get('key'), undefined);
     assert.match(lines.join(), /took longer/);

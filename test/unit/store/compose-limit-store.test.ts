@@ -4,7 +4,7 @@ import { Holds } from '../../../src/store/holds.ts';
 import type { LimitBudget, LimitRequest } from '../../../src/store/limit-store.ts';
 import { MemoryCounter, MemorySlots } from '../../../src/store/memory-limits.ts';
 
-describe('limits that are taken together', () => {
+describe('limits taken together', () => {
   const now = () => 0;
   const holder = { key: 'k', id: 'a' };
   const requests: LimitRequest[] = [
@@ -32,10 +32,10 @@ describe('limits that are taken together', () => {
   };
 
   for (const [when, failing] of [
-    ['at once', gone],
-    ['later', async () => gone()],
+    ['synchronously', gone],
+    ['asynchronously', async () => gone()],
   ] as const) {
-    it(`are all given back where one of them fails ${when}`, async () => {
+    it(`are all released if one of them fails ${when}`, async () => {
       const { slots, counter, store } = storeWith(failing);
       await assert.rejects(async () => await store.take(holder, requests), { message: 'gone' });
       assert.equal(slots.count('k'), 0);

@@ -63,7 +63,7 @@ async function opened(value: Buffer, keepUpTo = Number.MAX_SAFE_INTEGER): Promis
 }
 
 describe('a compressed log', () => {
-  it('gives the bytes of the log and is much smaller', async () => {
+  it('returns the bytes of the log from a tenth of its size', async () => {
     const batches = log(100, 80, 'A sentence of some length that models like to write.');
     const value = await compressLog(source(batches));
     const plain = frames(1, 8000, 'A sentence of some length that models like to write.');
@@ -77,20 +77,20 @@ describe('a compressed log', () => {
     assert.deepEqual(await compressed.readLast(), batches.at(-1));
   });
 
-  it('is made of logs of a single batch too', async () => {
+  it('can hold a log of a single batch', async () => {
     const compressed = await opened(await compressLog(source(log(3, 1))));
     assert.deepEqual(await bytesOf(compressed, 0, 1), frames(1, 3));
     assert.deepEqual(await bytesOf(compressed, 3, 1), Buffer.alloc(0));
   });
 
-  it('is not made of a log that is open or damaged', async () => {
+  it('cannot be made of a log that is open, empty or has a gap', async () => {
     const batches = log(2, 5);
     await assert.rejects(compressLog(source(batches.slice(0, 4))), GatewayError);
     await assert.rejects(compressLog(source([])), GatewayError);
     await assert.rejects(compressLog(source(batches.filter((batch) => batch.first !== 5))), /event 5 is missing/);
   });
 
-  it('that is damaged is an error, never other bytes', async () => {
+  it('throws if it is damaged, and never returns other bytes', async () => {
     const value = await compressLog(source(log(2, 5)));
     await assert.rejects(opened(value.subarray(0, value.length - 1)), GatewayError);
     await assert.rejects(opened(Buffer.concat([Buffer.from('XXXX'), value.subarray(4)])), GatewayError);
@@ -101,7 +101,7 @@ describe('a compressed log', () => {
 });
 
 describe('a large compressed log', () => {
-  it('is read piece by piece: a resume near its end costs no more than what it asks for', async () => {
+  it('is read in pieces: a resume near its end reads less than a quarter', async () => {
     const text = () => randomBytes(3000).toString('base64');
     const batches = Array.from({ length: 300 }, (_, n) => {
       return { first: n * 5 + 1, last: n * 5 + 5, frames: frames(n * 5 + 1, n * 5 + 5, text()), end: n === 299 };
@@ -119,8 +119,8 @@ describe('a large compressed log', () => {
   });
 });
 
-describe('compressed logs in memory', () => {
-  it('are loaded once, up to a bound, and forgotten on demand', async () => {
+describe('CompressedLogCache', () => {
+  it('loads each log once, evicts the least recently used, and forgets on demand', async () => {
     const value = await compressLog(source(log(10, 10)));
     const { weight } = await opened(value);
     const logs = new CompressedLogCache(weight * 3);

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { offsetAfter } from '../../../src/store/frames.ts';
 
-describe('the frames of a log after an event', () => {
-  it('are all that follow it, however long each frame is', () => {
+describe('offsetAfter', () => {
+  it('finds all frames after an event, however long each frame is', () => {
     const lengths = fc.array(fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 30_000 })), {
       minLength: 1,
       maxLength: 200,

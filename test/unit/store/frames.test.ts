@@ -13,18 +13,18 @@ describe('frames of a batch', () => {
     assert.equal(offsetAfter(bytes, 3), bytes.length);
   });
 
-  it('that are fewer than the batch says are an error', () => {
+  it('are an error if there are fewer than the batch says', () => {
     assert.throws(() => offsetAfter(frames(1, 3), 4), GatewayError);
     assert.throws(() => offsetAfter(Buffer.from('event: a\n'), 1), GatewayError);
   });
 
-  it('are dropped up to a number', () => {
+  it('are dropped up to an event number', () => {
     assert.deepEqual(dropUpTo(batch(5, 9, true), 6), { ...batch(7, 9, true), frames: frames(7, 9) });
     const whole = batch(5, 9);
     assert.equal(dropUpTo(whole, 4), whole);
   });
 
-  it('are joined where they follow each other, and never else', () => {
+  it('are joined only if the batches follow each other', () => {
     assert.equal(joinBatches([]), undefined);
     assert.deepEqual(joinBatches([batch(1, 2), batch(3, 3), batch(4, 6, true)]), batch(1, 6, true));
     assert.throws(() => joinBatches([batch(1, 2), batch(4, 6)]), /event 3 is missing/);

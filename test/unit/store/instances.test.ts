@@ -8,7 +8,7 @@ describe('instances that share a store', () => {
     let now = 1_000_000;
     const clock = { now: () => now };
     const memory = memoryLimits(clock.now);
-    // As where they share a store: what one takes the other sees.
+    // Shared, as in a store: each instance sees the slots of the others.
     const places = memory.slots({ name: 'instances' });
     const limits: LimitStore = { ...memory, slots: () => places };
     const instance = (id: string) => {
@@ -24,7 +24,7 @@ describe('instances that share a store', () => {
   });
   const idsOf = async (instances: Instances) => (await instances.list()).map(({ id }) => id);
 
-  it('see each other in the order of their start, and each sees itself at once', async () => {
+  it('list each other in order of their start, and themselves even before they announce', async () => {
     const { instance } = start();
     await using one = instance('one');
     await using two = instance('two');
@@ -38,7 +38,7 @@ describe('instances that share a store', () => {
     assert.deepEqual(other?.recent?.failures, failures.slice(0, 20), 'bounded, the most frequent first');
   });
 
-  it('one that was killed is forgotten after a while, one that left in order at once', async () => {
+  it('forget a killed instance after a while, and one that stopped in order at once', async () => {
     const { instance, pass } = start();
     await using one = instance('one');
     const two = instance('two');
@@ -53,7 +53,7 @@ describe('instances that share a store', () => {
     assert.deepEqual(await idsOf(four), ['one', 'four']);
   });
 
-  it('say the newest of themselves once, and what another version says is left out', async () => {
+  it('occupy one slot each, and ignore slots that they cannot read', async () => {
     const { instance, places, pass } = start();
     await using one = instance('one');
     for (let n = 0; n < 5; n += 1) {

@@ -7,8 +7,8 @@ import { type OwedRelease, OwedReleases } from '../../../src/store/redis/owed-re
 
 const owedBy = (id: string): OwedRelease => ({ holder: { key: 'ann', id }, releases: [] });
 
-describe('what is owed to Redis', () => {
-  it('is repeated once, in order; behind a failure the rest waits for the next time', async () => {
+describe('releases owed to Redis', () => {
+  it('are repeated once, in order, and stop at a failure until the next time', async () => {
     const repeated: string[] = [];
     let away = 'b';
     const owed = new OwedReleases(async ({ holder: { id } }) => {
@@ -24,7 +24,7 @@ describe('what is owed to Redis', () => {
     assert.deepEqual(repeated, ['a', 'b', 'c']);
   });
 
-  it('forgets the oldest above 10 000', async () => {
+  it('are dropped above 10 000, the oldest first', async () => {
     const repeated: string[] = [];
     const owed = new OwedReleases(async ({ holder: { id } }) => void repeated.push(id));
     for (let n = 0; n < 10_002; n++) owed.add(owedBy(`${n}`));
@@ -32,7 +32,7 @@ describe('what is owed to Redis', () => {
     assert.deepEqual([repeated[0], repeated.length], ['2', 10_000]);
   });
 
-  it('is repeated once Redis answers again, also over a connection that was never lost', async () => {
+  it('are repeated once Redis answers again, even if the connection was never lost', async () => {
     const released: unknown[] = [];
     let isAway = true;
     const unused = () => Promise.reject(new Error('unused'));

@@ -42,7 +42,7 @@ class Connection implements RedisConnection {
 }
 
 describe('the channel of a run whose claim was lost while Redis was away', () => {
-  it('is subscribed to once Redis is back, and its readers read again', async () => {
+  it('is subscribed to once Redis is back, and reports gaps to its readers', async () => {
     const redis = new Connection();
     const keys = new RedisKeys('test');
     const parts = { redis, commands: new Connection(), keys, log: silentLogger, sharded: false };

@@ -5,12 +5,12 @@ import { RedisClock } from '../../../src/store/redis/redis-clock.ts';
 const HOUR = 3_600_000;
 const ASK_MS = 10_000;
 
-describe('the time of Redis', () => {
-  /** What the steady time of this process shows. */
+describe('RedisClock', () => {
+  /** The steady clock of this process. */
   let steady = 0;
-  /** What the server's clock is ahead of it. */
+  /** How far the server's clock is ahead of it. */
   let ahead = 0;
-  /** How long an answer is on its way, and whether there is one. */
+  /** How long an answer takes, and whether there is none. */
   let underWay = 0;
   let isAway = false;
   let asked = 0;
@@ -40,7 +40,7 @@ describe('the time of Redis', () => {
     mock.restoreAll();
   });
 
-  it('goes on between answers, and is moved back by none that was long on its way', async () => {
+  it('runs on between answers, and is never set back by a slow one', async () => {
     using clock = await open();
     assert.equal(clock.now(), steady + ahead);
     steady += 70;
@@ -51,7 +51,7 @@ describe('the time of Redis', () => {
     assert.equal(clock.now(), steady + ahead);
   });
 
-  it('is never ahead, and better known with the next answer where the first took long', async () => {
+  it('is never ahead of the server, and the next answer corrects a slow first one', async () => {
     underWay = 3000;
     using clock = await open();
     assert.equal(clock.now(), steady + ahead - underWay);
@@ -60,7 +60,7 @@ describe('the time of Redis', () => {
     assert.equal(clock.now(), steady + ahead - underWay);
   });
 
-  it('follows a server that takes over with another time, later or earlier', async () => {
+  it('follows a new server whose clock is ahead or behind', async () => {
     using clock = await open();
     for (const difference of [HOUR, -3 * HOUR]) {
       ahead += difference;
@@ -69,7 +69,7 @@ describe('the time of Redis', () => {
     }
   });
 
-  it('goes on while Redis is away, and asks nothing more once it is closed or could not be opened', async () => {
+  it('runs on while Redis is away, and sends nothing once it is closed or failed to open', async () => {
     const clock = await open();
     isAway = true;
     await askAgain();

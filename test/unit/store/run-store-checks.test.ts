@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { checkAppend } from '../../../src/store/run-store-checks.ts';
 import { ending, events } from '../../contract/run-store-fixture.ts';
 
-describe('the check of an append', () => {
-  it('takes the first event of a log, and entries without events', () => {
+describe('checkAppend', () => {
+  it('accepts the first event of a log, and a transcript without events', () => {
     checkAppend(events('token', 1, 1));
     checkAppend({ token: 'token', first: 1, count: 0, frames: new Uint8Array(), transcript: ['{}'] });
   });
 
-  it('names what no caller may send', () => {
+  it('refuses invalid numbers, frames without a count, and an end without its frame', () => {
     const batch = events('token', 3, 3);
     const wrong = (change: Partial<typeof batch>, message: RegExp) =>
       assert.throws(() => checkAppend({ ...batch, ...change }), message);

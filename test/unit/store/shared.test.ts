@@ -11,8 +11,8 @@ import { claimedRun, events, newRun } from '../../contract/run-store-fixture.ts'
 import { until } from '../../support/http-gateway.ts';
 import { storageOf } from '../../support/storage-of.ts';
 
-describe('a store that another process of the gateway holds', () => {
-  it('is unavailable once that process is gone, for calls under way and later ones, and readers are told', async () => {
+describe('a store held by another process of the gateway', () => {
+  it('is unavailable to pending and later calls once that process is gone, and readers get a gap', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const server = await serveStore(storageOf(held, memoryLimits(Date.now)));
     const { runs } = await connectStore(server.path);
@@ -28,7 +28,7 @@ describe('a store that another process of the gateway holds', () => {
     await held.close();
   });
 
-  it('delivers what a worker appends to its own readers once, and to those of others', async () => {
+  it("delivers each append once, to the worker's own readers and to those of others", async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const server = await serveStore(storageOf(held, memoryLimits(Date.now)));
     const [here, there] = await Promise.all([connectStore(server.path), connectStore(server.path)]);
@@ -53,7 +53,7 @@ describe('a store that another process of the gateway holds', () => {
     await held.close();
   });
 
-  it('gives back limits that were taken for a worker only after it had given up', async () => {
+  it('releases limits that were taken only after the worker had given up waiting', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const counted = memoryLimits(Date.now);
     const frozen = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ describe('a store that another process of the gateway holds', () => {
     await held.close();
   });
 
-  it('counts what calls of a worker had used that is gone, and holds on to what its runs hold', async () => {
+  it('settles calls of a worker that is gone at their noted usage, and keeps the limits of its runs', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const counted = memoryLimits(Date.now);
     await using server = await serveStore(storageOf(held, counted));
@@ -111,7 +111,7 @@ describe('a store that another process of the gateway holds', () => {
     await held.close();
   });
 
-  it('lets nobody else of this machine connect', async () => {
+  it('has a socket in a folder that only its user may enter', async () => {
     if (process.platform === 'win32') return;
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     await using server = await serveStore(storageOf(held, memoryLimits(Date.now)));

@@ -18,7 +18,7 @@ async function folders() {
   const [live, crashed] = [join(root, 'live'), join(root, 'crashed')];
   return {
     open: (clock = { now: Date.now }) => openSqliteStore(`file:${live}`, { sync: 'normal', log: silentLogger, clock }),
-    /** The store as it stands on disk now, as after a crash. */
+    /** The store as it is on disk now, as after a crash. */
     async crash() {
       await rm(crashed, { recursive: true, force: true });
       await cp(live, crashed, { recursive: true });
@@ -29,7 +29,7 @@ async function folders() {
 }
 
 describe('limits in SQLite', () => {
-  it('hold after a crash what open runs held, and count what ended ones had used', async () => {
+  it('restore after a crash what open runs hold, and count what ended ones used', async () => {
     await using stores = await folders();
     const store = stores.open();
     const { limits } = store;
@@ -43,7 +43,7 @@ describe('limits in SQLite', () => {
     await take('ended before its limits were settled');
     await note('ended before its limits were settled', 70);
     await take('never stored');
-    // What runs do is written with the next write of the store, whatever it is.
+    // Limits of runs are written with the next write of the store, whatever it is.
     assert.equal((await store.check()).ok, true);
 
     await using again = { store: await stores.crash(), [Symbol.asyncDispose]: () => again.store.close() };
@@ -56,7 +56,7 @@ describe('limits in SQLite', () => {
     await store.close();
   });
 
-  it('forget a day that is over, and keep the hour at which one ends', async () => {
+  it('keep the usage and the end of a day over a restart, and forget a minute that is over', async () => {
     await using stores = await folders();
     const clock = { at: 1_800_000_000_000, now: () => clock.at };
     const store = stores.open(clock);

@@ -9,7 +9,7 @@ import { claimedRun, ending, events, newRun } from '../../contract/run-store-fix
 
 describe('the write-ahead log of a killed gateway', () => {
   let folder: string;
-  /** What the process left, as a kill at this moment leaves it. */
+  /** The files of a process that was killed. */
   let left: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lost-log-'));
@@ -38,12 +38,12 @@ describe('the write-ahead log of a killed gateway', () => {
     return errors.map(({ msg }) => String(msg));
   }
 
-  it('is no matter where it is there', async () => {
+  it('causes no error if it is intact, even without its index', async () => {
     assert.deepEqual(await start(async () => {}), []);
     assert.deepEqual(await start((db) => rm(`${db}-shm`)), [], 'its index can be made again');
   });
 
-  it('is missed where it is gone, with its index or without', async () => {
+  it('is reported missing if it was deleted, with or without its index', async () => {
     for (const files of [['-wal'], ['-wal', '-shm']]) {
       const [error, ...others] = await start((db) => Promise.all(files.map((file) => rm(`${db}${file}`))));
       assert.match(error ?? '', /runs\.db-wal is missing.*is lost/);
@@ -51,20 +51,20 @@ describe('the write-ahead log of a killed gateway', () => {
     }
   });
 
-  it('is missed where it was cut, however little', async () => {
+  it('is reported as cut off, however little is missing', async () => {
     const { size } = await stat(join(left, 'runs.db-wal'));
     for (const bytes of [0, 10, 32, Math.floor(size / 2), size - 1]) {
       assert.match((await start((db) => truncate(`${db}-wal`, bytes)))[0] ?? '', /was cut off/, `at ${bytes}`);
     }
   });
 
-  it('is missed where another one stands in its place', async () => {
+  it('is reported if another file took its place', async () => {
     const { size } = await stat(join(left, 'runs.db-wal'));
     const error = await start((db) => writeFile(`${db}-wal`, Buffer.alloc(size)));
     assert.match(error[0] ?? '', /is another one/);
   });
 
-  it('is no matter where all of it was moved into the database', async () => {
+  it('may be missing if all of it was already moved into the database', async () => {
     const moved = await mkdtemp(join(folder, 'moved-'));
     await cp(left, moved, { recursive: true });
     const db = new DatabaseSync(join(moved, 'runs.db'));
@@ -75,7 +75,7 @@ describe('the write-ahead log of a killed gateway', () => {
     assert.deepEqual(await start((path) => rm(`${path}-wal`), checkpointed), []);
   });
 
-  it('is not asked for after a stop in order', async () => {
+  it('is not expected after an orderly stop', async () => {
     const stopped = join(folder, 'open');
     assert.deepEqual((await readdir(stopped)).sort(), ['lock.db', 'runs.db']);
     assert.deepEqual(await start(async () => {}, stopped), []);

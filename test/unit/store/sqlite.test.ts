@@ -60,7 +60,7 @@ describe('the SQLite store in a folder', () => {
     store = openSqliteStore(`file:${folder}`, { sync, log: silentLogger });
   };
 
-  it('keeps everything over a restart, and the runs of the former process are free at once', async () => {
+  it('survives a restart, and the runs of the former process can be claimed at once', async () => {
     const queued = newRun();
     await store.create(queued);
     const { run, token } = await claimedRun(store);
@@ -83,7 +83,7 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await store.append(ended.run.id, ending(ended.token, 3, 'completed'))).result, 'duplicate');
   });
 
-  it('moves its write-ahead log into the database beside its writers, and is whole afterwards', async () => {
+  it('checkpoints its write-ahead log while it is written to, and stays intact', async () => {
     const { run, token } = await claimedRun(store);
     const kilobytes = Buffer.from(`event: x\ndata: {"type":"x","text":"${'y'.repeat(64 * 1024)}"}\n\n`);
     // Less than a commit would move by itself.
@@ -103,7 +103,7 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await checkDatabase(folder)).problems.length, 0);
   });
 
-  it('counts attempts over restarts: a run that kills its process is known', async () => {
+  it('counts attempts over restarts, to detect a run that kills its process', async () => {
     const run = newRun();
     await store.create(run);
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -112,14 +112,14 @@ describe('the SQLite store in a folder', () => {
     }
   });
 
-  it('gives no token twice over restarts', async () => {
+  it('never issues a token twice, not even after a restart', async () => {
     const { run, token } = await claimedRun(store);
     await reopen();
     const claim = await store.claim(run.id, { ...LEASE, force: true });
     assert.notEqual(claim?.token, token);
   });
 
-  it('is for one process alone, and says what to do for several', async () => {
+  it('refuses a second process, and suggests Redis for several', async () => {
     assert.throws(
       () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }),
       /Another process.*redis:\/\//,
@@ -128,7 +128,7 @@ describe('the SQLite store in a folder', () => {
     await openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }).close();
   });
 
-  it('is for one process alone also where somebody deleted its lock', async () => {
+  it('refuses a second process even if its lock was deleted', async () => {
     const { run, token } = await claimedRun(store);
     await rm(join(folder, 'lock.db'));
     assert.throws(
@@ -138,7 +138,7 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
   });
 
-  it('starts beside a tool that has the database open', async () => {
+  it('starts while a tool has its database open', async () => {
     await endedRun(store);
     await store.close();
     const tool = new DatabaseSync(join(folder, 'runs.db'), { readOnly: true });
@@ -149,13 +149,13 @@ describe('the SQLite store in a folder', () => {
     tool.close();
   });
 
-  it('can be opened by nobody else than its user', async () => {
+  it('has files that only its user can open', async () => {
     for (const file of await readdir(folder)) {
       if (file.startsWith('runs')) assert.equal((await stat(join(folder, file))).mode & 0o077, 0, file);
     }
   });
 
-  it('refuses a database of another version and leaves it as it is', async () => {
+  it('refuses a database of another schema version, and leaves it unchanged', async () => {
     await store.close();
     const db = new DatabaseSync(join(folder, 'runs.db'));
     db.exec('PRAGMA user_version = 99');
@@ -166,7 +166,7 @@ describe('the SQLite store in a folder', () => {
     again.close();
   });
 
-  it('that is deleted or replaced under a running gateway takes no new runs and says why; open runs go on', async () => {
+  it('takes no new runs if its file is deleted or replaced, and says why; open runs go on', async () => {
     const { run, token } = await claimedRun(store);
     const path = join(folder, 'runs.db');
     for (const spoil of ['deleted', 'replaced'] as const) {
@@ -183,7 +183,7 @@ describe('the SQLite store in a folder', () => {
   });
 
   for (const file of ['runs.db-wal', 'runs.db-shm', 'lock.db']) {
-    it(`whose ${file} is deleted takes no new runs and says so; open runs go on and are there after a restart in order`, async () => {
+    it(`takes no new runs if ${file} is deleted, and says why; open runs go on and survive a restart`, async () => {
       const { run, token } = await claimedRun(store);
       await rm(join(folder, file));
       const state = await store.check();
@@ -197,7 +197,7 @@ describe('the SQLite store in a folder', () => {
   }
 
   for (const file of ['runs.db', 'runs.db-wal']) {
-    it(`whose ${file} is cut off takes no new runs and says so, also once it has grown again`, async () => {
+    it(`takes no new runs if ${file} was cut off, and says why, even once it has grown again`, async () => {
       for (let n = 0; n < 20; n++) await endedRun(store, { request: 'x'.repeat(20_000) });
       // What was moved into the database is not in the log any more.
       if (file === 'runs.db') await reopen();
@@ -211,7 +211,7 @@ describe('the SQLite store in a folder', () => {
     });
   }
 
-  it('whose pages fail their check takes no new runs and says so', async () => {
+  it('takes no new runs if its pages fail their check, and says why', async () => {
     const runs: string[] = [];
     for (let n = 0; n < 50; n++) runs.push((await endedRun(store, { request: 'x'.repeat(20_000) })).run.id);
     await reopen();
@@ -227,7 +227,7 @@ describe('the SQLite store in a folder', () => {
     await assert.rejects(store.create(newRun()), GatewayError);
   });
 
-  it('is looked through and backed up while it is used', async () => {
+  it('can be checked and backed up while in use, and the check finds damage', async () => {
     const { run } = await endedRun(store, { request: '{"a":"request"}' });
     const live = await claimedRun(store);
     await endedRun(store);
@@ -255,7 +255,7 @@ describe('the SQLite store in a folder', () => {
     await assert.rejects(checkDatabase(join(folder, 'none')), /There is no/);
   });
 
-  it('leaves claims alone where the wall clock is put right', async () => {
+  it('keeps claims if the wall clock is changed', async () => {
     const { run, token } = await claimedRun(store);
     const { now } = Date;
     try {
@@ -271,7 +271,7 @@ describe('the SQLite store in a folder', () => {
     }
   });
 
-  it('knows repeated submissions over a restart', async () => {
+  it('recognises repeated submissions after a restart', async () => {
     const key = { hash: 'a', fingerprint: 'body', ttlMs: 60_000 };
     const open = newRun({ keys: [{ kind: 'retry', ...key }] });
     await store.create(open);
@@ -287,7 +287,7 @@ describe('the SQLite store in a folder', () => {
     });
   });
 
-  it('names the folder and the fix where it cannot be opened', async () => {
+  it('names the folder and the fix if it cannot be opened', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     const damaged = join(folder, 'damaged');
@@ -301,7 +301,7 @@ describe('the SQLite store in a folder', () => {
     assert.throws(opening(inTheWay), /Move the directory runs\.db away/);
   });
 
-  it('tells its lock, which holds nothing, from what it keeps', async () => {
+  it('says that a damaged lock.db can be deleted without loss', async () => {
     const kept = join(folder, 'kept');
     const opening = () => openSqliteStore(`file:${kept}`, { sync: 'normal', log: silentLogger });
     const before = opening();
@@ -321,7 +321,7 @@ describe('the SQLite store in a folder', () => {
     await after.close();
   });
 
-  it('says that it starts empty where what it kept was emptied', async () => {
+  it('warns that it starts empty if its database was emptied', async () => {
     const emptied = join(folder, 'emptied');
     const lines: string[] = [];
     const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
@@ -334,7 +334,7 @@ describe('the SQLite store in a folder', () => {
     assert.match(lines.join(), /"level":40.*starts empty/);
   });
 
-  it('of another user, or that cannot be written to, is left as it is', async function () {
+  it('is refused and left unchanged if it belongs to another user or is read-only', async function () {
     // Who may do everything starts somebody who may not.
     if (process.getuid?.() !== 0) return this.skip();
     const foreign = join(folder, 'foreign');
@@ -363,7 +363,7 @@ describe('the SQLite store in a folder', () => {
     assert.ok(before.equals(await readFile(join(foreign, 'runs.db'))));
   });
 
-  it('waits for room on a full disk with the old version, and leaves no half a copy', async function () {
+  it('stays at its version on a disk too full to migrate, and leaves no partial copy', async function () {
     const disk = await mountDisk('500k');
     if (!disk) return this.skip();
     await using _ = disk;
@@ -384,7 +384,7 @@ describe('the SQLite store in a folder', () => {
     assert.ok((await readdir(disk.path)).includes('runs.db.v1'));
   });
 
-  it('says which step of a new version failed, and where the old one is', async () => {
+  it('names the migration that failed, and where the old database is kept', async () => {
     const old = join(folder, 'old');
     await mkdir(old);
     const db = new DatabaseSync(join(old, 'runs.db'));
@@ -402,7 +402,7 @@ describe('the SQLite store in a folder', () => {
     kept.close();
   });
 
-  it('says that another program has it open', async () => {
+  it('says so if another program has it open', async () => {
     const used = join(folder, 'used');
     const opening = () => openSqliteStore(`file:${used}`, { sync: 'normal', log: silentLogger });
     await opening().close();
@@ -412,7 +412,7 @@ describe('the SQLite store in a folder', () => {
     db.close();
   });
 
-  it('says that it is closed', async () => {
+  it('refuses calls once it is closed', async () => {
     await store.close();
     await assert.rejects(store.create(newRun()), unavailable);
     await assert.rejects(store.get('x'), unavailable);
@@ -420,7 +420,7 @@ describe('the SQLite store in a folder', () => {
     await store.close();
   });
 
-  it('finishes what was asked before it closes', async () => {
+  it('finishes pending calls before it closes', async () => {
     const run = newRun();
     const created = store.create(run);
     await reopen();
@@ -429,7 +429,7 @@ describe('the SQLite store in a folder', () => {
   });
 });
 
-describe('the SQLite store over its database', () => {
+describe('SqliteRunStore', () => {
   function open() {
     const db = new DatabaseSync(':memory:');
     prepareDatabase(db, { sync: 'normal' });
@@ -444,7 +444,7 @@ describe('the SQLite store over its database', () => {
     };
   }
 
-  it('pauses while the disk is full and goes on when there is room, without a gap', async () => {
+  it('refuses writes while the disk is full, and continues without a gap once there is room', async () => {
     const { db, store } = open();
     const { run, token } = await claimedRun(store);
     const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
@@ -462,7 +462,7 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
-  it('an end that could not be written leaves the run open and its claim alive', async () => {
+  it('leaves a run open and its claim alive if its end cannot be written', async () => {
     const { db, store } = open();
     const { run, token } = await claimedRun(store);
     const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
@@ -476,7 +476,7 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
-  it('an end whose commit fails with another write of the same moment is not half made', async () => {
+  it('undoes the end of a run if another write makes the commit fail', async () => {
     const { db, store } = open();
     const { run, token } = await claimedRun(store);
     const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
@@ -496,7 +496,7 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
-  it('a claim, a cancel, a release or a removal whose commit fails with another write changed nothing', async () => {
+  it('undoes a claim, cancel, release or removal if another write makes the commit fail', async () => {
     const { db, store } = open();
     const claimedByUs = await claimedRun(store);
     const queued = newRun();
@@ -525,7 +525,7 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
-  it('one call that fails does not take down those of the same moment', async () => {
+  it('commits calls made at the same time even if one of them fails', async () => {
     const { store } = open();
     const good = newRun();
     const bad = newRun({ createdAt: Number.NaN });
@@ -543,7 +543,7 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
-  it('tells nobody of a batch before it is committed', async () => {
+  it('notifies readers of a batch only after its commit', async () => {
     const { db, store } = open();
     const { run, token } = await claimedRun(store);
     let committed: number | undefined;
@@ -558,7 +558,7 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
-  it('a log with missing events fails loudly', async () => {
+  it('fails loudly if events are missing from a log', async () => {
     const { db, store } = open();
     const { run, token } = await claimedRun(store);
     for (const n of [3, 4, 5]) await store.append(run.id, events(token, n, n));
@@ -580,7 +580,7 @@ describe('the SQLite store over its database', () => {
 });
 
 describe('opening a store', () => {
-  it('takes the backend from the URL', async () => {
+  it('opens runs and caches for memory:', async () => {
     const config = { url: 'memory:', retentionMs: 3_600_000, sync: 'normal' } as const;
     await using storage = await openStorage(config, { log: silentLogger });
     assert.deepEqual(await storage.runs.check(), { ok: true });
@@ -590,7 +590,7 @@ describe('opening a store', () => {
     await (await openStore(config, { log: silentLogger })).close();
   });
 
-  it('makes folders that are not there, and names the one that cannot be used', async () => {
+  it('creates missing folders, and names one that cannot be used', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sqlite-store-'));
     const config = { url: `file:${join(folder, 'a/b')}`, retentionMs: 3_600_000, sync: 'normal' } as const;
     await (await openStore(config, { log: silentLogger })).close();

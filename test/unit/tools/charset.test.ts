@@ -13,18 +13,19 @@ const WESTERN = [
 const greek = (text: string) =>
   Buffer.from([...text].map((letter) => (letter.charCodeAt(0) - (letter > '\u0370' ? 0x2d0 : 0)) & 0xff));
 
-describe('a text whose charset nobody names', () => {
+describe('decodeText without a charset', () => {
   for (const text of WESTERN) {
-    it(`is Western European: ${text.slice(0, 30)}`, () => assert.equal(decodeText(Buffer.from(text, 'latin1')), text));
+    it(`reads Western European: ${text.slice(0, 30)}`, () =>
+      assert.equal(decodeText(Buffer.from(text, 'latin1')), text));
   }
 
-  it('is UTF-16 where every second byte is 0', () => {
+  it('reads UTF-16 if every second byte is 0', () => {
     const text = 'Tides of the coast';
     assert.equal(decodeText(Buffer.from(text, 'utf16le')), text);
     assert.equal(decodeText(Buffer.from(text, 'utf16le').swap16()), text);
   });
 
-  it('is Greek where its words are', () => {
+  it('reads Greek if its words are Greek', () => {
     const text = 'τα νερα της θαλασσας ανεβαινουν και κατεβαινουν καθε μερα δυο φορες';
     assert.equal(decodeText(greek(text)), text);
   });

@@ -8,9 +8,9 @@ const page = (formula: string) =>
 const math = (inner: string, display = '') =>
   `<math xmlns="http://www.w3.org/1998/Math/MathML"${display}>${inner}</math>`;
 
-/** What renderers and authors put into pages, and the LaTeX that it stands for. */
+/** What renderers and authors put into pages, and the LaTeX it represents. */
 const FORMULAS: [name: string, html: string, latex: string][] = [
-  ['MathML of powers', math('<msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mn>1</mn>'), '$x^2+1$'],
+  ['powers', math('<msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mn>1</mn>'), '$x^2+1$'],
   ['a fraction', math('<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>'), '$\\frac{a+b}{2}$'],
   [
     'roots',
@@ -25,7 +25,7 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
     '$\\sum_{i=1}^nx_i$',
   ],
   ['Greek letters', math('<mi>α</mi><mo>&#x2208;</mo><mi>Ω</mi>'), '$\\alpha\\in\\Omega$'],
-  ['letters behind names', math('<mi>π</mi><mi>r</mi>'), '$\\pi r$'],
+  ['letters after named symbols', math('<mi>π</mi><mi>r</mi>'), '$\\pi r$'],
   ['a function', math('<mi>sin</mi><mo>&#x2061;</mo><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>'), '$\\sin(x)$'],
   ['accents', math('<mover><mi>x</mi><mo>ˆ</mo></mover>'), '$\\hat{x}$'],
   [
@@ -53,7 +53,7 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
     '$c = \\pm\\sqrt{a^2}$',
   ],
   [
-    'KaTeX on a line of its own',
+    'KaTeX, displayed',
     '<span class="katex-display"><span class="katex"><span class="katex-mathml"><math display="block"><semantics><mrow></mrow><annotation encoding="application/x-tex">\\int_0^1 x</annotation></semantics></math></span></span></span>',
     '$$\\int_0^1 x$$',
   ],
@@ -78,12 +78,12 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
     '$a = b^2$',
   ],
   [
-    'MathJax 2 with MathML for its source',
+    'MathJax 2 with a MathML source',
     '<span class="math"><span class="MathJax_Preview"></span><span class="MathJax_SVG" data-mathml="&lt;math&gt;&lt;mi&gt;q&lt;/mi&gt;&lt;/math&gt;" role="presentation"><svg><path d="M1 1"></path></svg><span class="MJX_Assistive_MathML"><math><msub><mi>p</mi><mn>0</mn></msub></math></span></span><script type="math/mml"><math><msub><mi>p</mi><mn>0</mn></msub></math></script></span>',
     '$p_0$',
   ],
   [
-    'MathJax 2 as a drawing alone',
+    'MathJax 2, only drawn',
     '<span class="MathJax_SVG" data-mathml="&lt;math&gt;&lt;msup&gt;&lt;mi&gt;n&lt;/mi&gt;&lt;mn&gt;3&lt;/mn&gt;&lt;/msup&gt;&lt;/math&gt;"><svg></svg></span>',
     '$n^3$',
   ],
@@ -93,22 +93,22 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
     '$\\vec{J}=J$',
   ],
   [
-    'MathJax 4 as a drawing',
+    'MathJax 4 as SVG',
     '<mjx-container class="MathJax" jax="SVG" display="true"><svg xmlns="http://www.w3.org/2000/svg"><g data-mml-node="math" data-latex="\\cos(x) &amp;= 1"><g data-mml-node="mi" data-latex="x"><path d="M1"></path></g></g></svg></mjx-container>',
     '$$\\cos(x) &= 1$$',
   ],
   [
-    'MathJax 3 without what it drew',
+    'MathJax 3, only drawn',
     '<mjx-container class="MathJax" jax="CHTML"><mjx-math class="MJX-TEX"><mjx-msup><mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465 TEX-I"></mjx-c></mjx-mi><mjx-script style="vertical-align: 0.363em;"><mjx-mn class="mjx-n"><mjx-c class="mjx-c32"></mjx-c></mjx-mn></mjx-script></mjx-msup><mjx-mo class="mjx-n"><mjx-c class="mjx-c2264"></mjx-c></mjx-mo><mjx-mfrac><mjx-frac><mjx-num><mjx-nstrut></mjx-nstrut><mjx-mn><mjx-c class="mjx-c31"></mjx-c></mjx-mn></mjx-num><mjx-dbox><mjx-dtable><mjx-line></mjx-line><mjx-row><mjx-den><mjx-dstrut></mjx-dstrut><mjx-mi><mjx-c class="mjx-c1D458 TEX-I"></mjx-c></mjx-mi></mjx-den></mjx-row></mjx-dtable></mjx-dbox></mjx-frac></mjx-mfrac></mjx-math></mjx-container>',
     '$x^2\\leq\\frac{1}{k}$',
   ],
   [
-    'KaTeX that kept only its drawing',
+    'KaTeX, only drawn',
     '<span class="katex"><span class="katex-html" aria-hidden="true"><span class="base"><span class="strut"></span><span class="mord mathnormal">x</span><span class="mspace"></span><span class="mrel">=</span><span class="mspace"></span></span><span class="base"><span class="mord"><span class="mord mathnormal">a</span><span class="msupsub"><span class="vlist-t"><span class="vlist-r"><span class="vlist"><span><span class="pstrut"></span><span class="mord mtight">2</span></span></span></span></span></span></span><span class="mbin">+</span><span class="mord"><span class="mord mathnormal">b</span><span class="msupsub"><span class="vlist-t vlist-t2"><span class="vlist-r"><span class="vlist"><span><span class="pstrut"></span><span class="mord mtight">0</span></span></span><span class="vlist-s">\u200b</span></span><span class="vlist-r"><span class="vlist"><span></span></span></span></span></span></span></span></span></span>',
     '$x =a^2+b_0$',
   ],
   [
-    'a chat',
+    'a data-math-source attribute',
     '<span role="math" aria-label="x" data-math-source="x = \\sqrt{y}"><span class="katex"><span class="katex-html" aria-hidden="true"><span class="mord">x</span></span></span></span>',
     '$x = \\sqrt{y}$',
   ],
@@ -130,25 +130,25 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   ['CodeCogs', '<img src="https://latex.codecogs.com/svg.image?\\inline&space;\\frac{a}{b}" alt="">', '$\\frac{a}{b}$'],
   ['Zhihu', '<img src="https://www.zhihu.com/equation?tex=E%3Dmc%5E2" alt="[公式]" eeimg="1">', '$E=mc^2$'],
   [
-    'WordPress without a description',
+    'WordPress without alt text',
     '<img src="https://s0.wp.com/latex.php?latex=%5Czeta%28s%29&bg=ffffff&fg=000" alt="">',
     '$\\zeta(s)$',
   ],
-  ['an old chart', '<img src="https://chart.googleapis.com/chart?cht=tx&chl=x%5E2%2B1">', '$x^2+1$'],
+  ['Google Charts', '<img src="https://chart.googleapis.com/chart?cht=tx&chl=x%5E2%2B1">', '$x^2+1$'],
   ['Doxygen', '<img class="formulaInl" alt="$ O(n \\log n) $" src="form_0.png">', '$O(n \\log n)$'],
   ['LaTeX2HTML', '<img width="10" alt="$\\displaystyle x_0$" src="img1.png">', '$\\displaystyle x_0$'],
   [
-    'editors of schools',
+    'WIRIS',
     '<img class="Wirisformula" alt="x squared" data-mathml="«math xmlns=¨http://www.w3.org/1998/Math/MathML¨»«msup»«mi»§#952;«/mi»«mn»2«/mn»«/msup»«/math»">',
     '$\\theta^2$',
   ],
   [
-    'journals',
+    'tex-math of journals',
     '<inline-formula><tex-math id="M1">\\documentclass[12pt]{minimal} \\usepackage{amsmath} \\begin{document}$$\\beta = 0.5$$\\end{document}</tex-math></inline-formula>',
     '$\\beta = 0.5$',
   ],
   ['GitHub', '<math-renderer class="js-inline-math">$a_1 * b_1 * c$</math-renderer>', '$a_1 * b_1 * c$'],
-  ['a namespace', '<m:math><m:msup><m:mi>x</m:mi><m:mn>3</m:mn></m:msup></m:math>', '$x^3$'],
+  ['MathML with a namespace prefix', '<m:math><m:msup><m:mi>x</m:mi><m:mn>3</m:mn></m:msup></m:math>', '$x^3$'],
 ];
 
 describe('fetch_url_content: formulas', () => {
@@ -161,7 +161,7 @@ describe('fetch_url_content: formulas', () => {
     });
   }
 
-  it('of LaTeXML stand on their lines, with their numbers', () => {
+  it('of LaTeXML are lines of their own, with their numbers', () => {
     const row = (maths: string, number: string) =>
       `<tr class="ltx_equation ltx_eqn_row"><td class="ltx_eqn_cell ltx_eqn_center_padleft"></td>${maths}<td class="ltx_eqn_cell ltx_eqn_eqno"><span class="ltx_tag ltx_tag_equation">(${number})</span></td></tr>`;
     const cell = (tex: string) =>
@@ -174,7 +174,7 @@ describe('fetch_url_content: formulas', () => {
     assert.doesNotMatch(content, /\|/);
   });
 
-  it('stay in loose text of the body that is shown', () => {
+  it('stay in loose text of the body', () => {
     const drawn = (display: string) =>
       `<mjx-container><mjx-assistive-mml>${math('<mi>a</mi><mo>≠</mo><mn>0</mn>', display)}</mjx-assistive-mml></mjx-container>`;
     const loose = `<p>When</p>${drawn('')}, there are two solutions to ${drawn('')} and they are ${drawn(' display="block"')}`;
@@ -186,12 +186,12 @@ describe('fetch_url_content: formulas', () => {
     assert.match(content, /When\n\n\$a\\neq0\$, there are two solutions to \$a\\neq0\$ and they are\n\n\$\$a/);
   });
 
-  it('are no words that have the class of one', () => {
+  it('are not read from ordinary words with the class math', () => {
     const { content } = readHtml(page('<div class="math">Mathematics department</div>'), 'https://example.org/');
     assert.match(content, /^Mathematics department$/m);
   });
 
-  it('do not loop or recurse without end', () => {
+  it('do not break the page if nested 300 deep', () => {
     const { content } = readHtml(page(math(`${'<mrow>'.repeat(300)}<mi>x</mi>`)), 'https://example.org/');
     assert.match(content, /It is/);
   });

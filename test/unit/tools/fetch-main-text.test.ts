@@ -12,8 +12,8 @@ const page = (body: string, head = '') =>
   `<!doctype html><html><head><title>Dredging of the harbour</title>${head}</head><body>${body}</body></html>`;
 const read = (html: string) => readHtml(html, URL).content;
 
-describe('the main text of pages', () => {
-  it('begins behind the title, where longer text of something else stands on the page', () => {
+describe('the main text of a page', () => {
+  it('begins after the title, even if unrelated text on the page is longer', () => {
     const html =
       page(`<div class="wrap"><div class="top"><h1>Dredging of the harbour</h1><div class="x1">${article(1, 4)}</div></div>
       <div class="x2"><h2>The editor</h2>${other('Biography', 9)}</div></div>`);
@@ -21,7 +21,7 @@ describe('the main text of pages', () => {
     for (const at of [1, 2, 3]) assert.match(content, new RegExp(`Paragraph ${at}\\.`));
   });
 
-  it('is the article under its title, not the next one that the page loads behind it', () => {
+  it('is the article under its title, not the next ones loaded after it', () => {
     const html =
       page(`<main><article><h1>Dredging of the harbour</h1><div class="entry-text">${article(1, 4)}</div></article>
       <article><h1>A second story</h1><div class="entry-text">${other('Second', 12)}</div></article>
@@ -31,7 +31,7 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /Second 1\.|Third 1\./);
   });
 
-  it('may be a short note under many comments and notices', () => {
+  it('may be a short note beside a longer notice', () => {
     const html = page(`<div class="site"><div class="entry"><h2>Dredging of the harbour</h2><div class="post-content">
       <p>The ferries are back, says the harbour master.</p><p>They came at nine, all three of them.</p></div></div>
       <div class="bar"><p>We use cookies to make this site work and to measure how it is used; read our notice to learn more of them.</p></div></div>`);
@@ -40,7 +40,7 @@ describe('the main text of pages', () => {
     assert.match(content, /all three of them/);
   });
 
-  it('is taken from structured data where the page itself has none', () => {
+  it('is taken from structured data if the page has none', () => {
     const text = [SENTENCE, SENTENCE, SENTENCE, SENTENCE, SENTENCE, 'The last paragraph is here.'].map(
       (each, at) => `Note ${at}: ${each}`,
     );
@@ -52,21 +52,21 @@ describe('the main text of pages', () => {
     assert.equal(read(html), text.join('\n\n'));
   });
 
-  it('stays where the name of its layout has the name of a sidebar in it', () => {
+  it('is kept in elements with class names such as sidebar or nav', () => {
     for (const name of ['o-row c-fixed-sidebar-layout--left', 'has-sidebar', 'l-with-nav', 'no_sidebar']) {
       const html =
         page(`<div class="page"><h1>Dredging of the harbour</h1><div class="${name}"><div>${article(1, 5)}</div></div>
         <div class="teasers">${other('Elsewhere', 5)}</div></div>`);
       assert.match(read(html), /Paragraph 4\./, name);
     }
-    // No name of a class takes prose away.
+    // No class name removes prose.
     const html = page(
       `<div><h1>Dredging of the harbour</h1>${article(1, 6)}<div class="sidebar-left"><p>Beside. ${SENTENCE}</p></div></div>`,
     );
     assert.match(read(html), /Beside/);
   });
 
-  it('goes on behind a list of other stories', () => {
+  it('continues after a list of other stories', () => {
     const html = page(`<article><h1>Dredging of the harbour</h1>${article(1, 6)}<h3>Recommended by our editors</h3>
       <ul><li><a href="/1">A story of something else</a></li><li><a href="/2">Another story of something else</a></li></ul>${article(6, 9)}
       <h3>Read also</h3><p><a href="/3">The story of the quay that was built</a></p></article>`);
@@ -74,7 +74,7 @@ describe('the main text of pages', () => {
     for (const at of [1, 5, 6, 8]) assert.match(content, new RegExp(`Paragraph ${at}\\.`));
   });
 
-  it('keeps the teasers of a page that is made of them', () => {
+  it('keeps the teasers of a page that consists of them', () => {
     const teasers = Array.from(
       { length: 12 },
       (_, at) => `<div class="teaser"><h3>Story ${at}</h3><p>Teaser ${at}. ${SENTENCE}</p></div>`,
@@ -83,7 +83,7 @@ describe('the main text of pages', () => {
     for (const at of [0, 5, 11]) assert.match(content, new RegExp(`Teaser ${at}\\.`));
   });
 
-  it('has no breadcrumbs before it, and no label without its list behind it', () => {
+  it('omits breadcrumbs before it, and a label without its list at the end', () => {
     const html = page(`<article><p><a href="/">Home</a> &gt; <a href="/n">News</a></p><h1>Dredging of the harbour</h1>
       <p>By Karin Lund</p><p>12.03.2021, 10:30</p>${article(1, 6)}<p>More on this:</p></article>`);
     const content = read(html);
@@ -91,7 +91,7 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /Home|More on this/);
   });
 
-  it('has what a click would show between its paragraphs', () => {
+  it('includes collapsed content between its paragraphs', () => {
     const answer = (at: number) =>
       `<div class="accordion-item"><h3>Question ${at}?</h3><div class="collapse"><p>Answer ${at}. ${SENTENCE}</p></div></div>`;
     const content = read(
@@ -103,7 +103,7 @@ describe('the main text of pages', () => {
     }
   });
 
-  it('has no second copy of itself for machines, no comments as WordPress lists them, no ranked headlines', () => {
+  it('omits hidden copies of itself, WordPress comments and ranked headlines, but keeps collapsed answers', () => {
     const copy = `<div style="display:none;" itemscope itemtype="http://schema.org/NewsArticle"><h1 itemprop="name">Dredging of the harbour</h1>
       <div itemprop="description"><p>Copied. ${SENTENCE}</p></div><div itemprop="datePublished">2019-11-19T08:57:40+01:00</div></div>`;
     const comment = (at: number) =>
@@ -118,7 +118,7 @@ describe('the main text of pages', () => {
     );
     assert.match(content, /Paragraph 3\./);
     assert.doesNotMatch(content, /Copied|2019-11-19|Reply|Headline|^\W*\d$/m);
-    // An answer that waits for a click is no copy.
+    // A collapsed answer is no copy.
     const hidden = read(
       page(`<main><h1>Dredging of the harbour</h1>${article(1, 3)}<div itemscope itemprop="mainEntity" itemtype="https://schema.org/Question"><h3 itemprop="name">When?</h3>
       <div style="display:none" itemscope itemprop="acceptedAnswer" itemtype="https://schema.org/Answer"><div itemprop="text"><p>In May.</p></div></div></div></main>`),
@@ -126,14 +126,14 @@ describe('the main text of pages', () => {
     assert.match(hidden, /In May\./);
   });
 
-  it('keeps the introduction in a header', () => {
+  it('keeps an introduction in a header', () => {
     const html = page(
       `<main><header><h2>Dredging</h2><p>Lead. ${SENTENCE} ${SENTENCE}</p></header>${article(1, 6)}</main>`,
     );
     assert.match(read(html), /Lead\./);
   });
 
-  it('is not interrupted by how its characters are read', () => {
+  it('leaves out the readings of ruby annotations', () => {
     const line = '港の浚渫は春に再び行われ、フェリーは六月まで北の水路を通った。'.repeat(4);
     const html = page(
       `<article><h1>港の浚渫</h1><p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>を読む。${line}</p><p>${line}</p></article>`,
@@ -142,7 +142,7 @@ describe('the main text of pages', () => {
     assert.match(content, /漢字を読む。/);
   });
 
-  it('loses no sentence for its first words, and has no form to fill in', () => {
+  it('keeps sentences that begin like a call to action, and omits forms', () => {
     const sentences = [
       'Sign up for the newsletter of the harbour by sending its master a letter.',
       'Abonnieren Sie kostenlos ist der Titel des Liedes, das auf den Fähren gesungen wird.',
@@ -158,7 +158,7 @@ describe('the main text of pages', () => {
     for (const at of [1, 2, 3, 4, 5]) assert.match(content, new RegExp(`Paragraph ${at}\\.`));
   });
 
-  it('loses no prose behind a heading, whatever the heading says', () => {
+  it('keeps prose after a heading, whatever the heading says', () => {
     for (const heading of ['Comments', 'Tags', 'Newsletter', 'Related work', 'Kommentare', 'More on this']) {
       const html = page(`<div class="post"><h1>Dredging of the harbour</h1>${article(1, 8)}<h3>${heading}</h3>
         <p>Behind it. ${SENTENCE} ${SENTENCE}</p></div>`);
@@ -166,7 +166,7 @@ describe('the main text of pages', () => {
     }
   });
 
-  it('ends with its last sentence, not with links to other articles; links to its sources stay', () => {
+  it('ends before links to other articles, but keeps links to its sources', () => {
     const head = '<meta property="og:type" content="article">';
     const links =
       '<p><a href="/1">The story of the quay that was built in May</a></p><p><a href="/2">A ferry that came late again</a></p>';
@@ -176,7 +176,7 @@ describe('the main text of pages', () => {
     assert.match(read(page(body('<p>Sources:</p>'), head)), /quay[\s\S]*late again/);
   });
 
-  it('has links that start from the base of the page, once', () => {
+  it('resolves links against the base of the page', () => {
     const head = '<meta name="generator" content="Sphinx"><base href="manual/">';
     assert.match(
       read(page(`${article(1, 4)}<p>See <a href="pumps">pumps</a>.</p>`, head)),
@@ -184,7 +184,7 @@ describe('the main text of pages', () => {
     );
   });
 
-  it('begins behind the links past its frame, also where they stand in the body itself', () => {
+  it('begins after skip links, also if they are directly in the body', () => {
     const jump =
       '<a class="x" href="#content">Skip to main content</a><span><a href="#nav">Skip to the menu</a></span>';
     for (const before of [jump, `<div>${jump}</div>`, `<p>${jump}</p>`]) {
@@ -194,7 +194,7 @@ describe('the main text of pages', () => {
     }
   });
 
-  it('shows an image once that a script loads later, where it comes from', () => {
+  it('shows a lazy-loaded image once, with its real address', () => {
     const placeholder = 'data:image/svg+xml,%3Csvg%20/%3E';
     const image = (attributes: string) => `<p><img alt="The quay" ${attributes}></p>`;
     const shown = (html: string) =>
@@ -215,7 +215,7 @@ describe('the main text of pages', () => {
     assert.match(content, /Paragraph 5\./);
   });
 
-  it('keeps captions under images beside the text, and prices between a heading and a list', () => {
+  it('keeps image captions, and prices between a heading and a list', () => {
     const figure =
       '<figure><div><img src="/q.jpg" alt="Quay"></div><figcaption><span>The quay in May.</span></figcaption></figure>';
     const card = (at: number) =>
@@ -229,7 +229,7 @@ describe('the main text of pages', () => {
     assert.match(content, /### Plan 2\n\n\$2\.50 a month\n\n- The harbour/);
   });
 
-  it('has all panels that a click opens beside the title, also where each is its own box', () => {
+  it('includes all collapsed panels, even if each is in its own box', () => {
     const menu = `<nav class="top"><ul>${[1, 2, 3].map((at) => `<li><a href="/m${at}">Line ${at}</a></li>`).join('')}</ul></nav>`;
     const panel = (at: number) =>
       `<div class="item"><h2 class="head"><button aria-expanded="false" aria-controls="c${at}">Question ${at}</button></h2><div id="c${at}" class="collapse" hidden><div class="body"><table><tr><th>Pier</th><th>Depth</th></tr><tr><td>East ${at}</td><td>${at} m</td></tr></table><p>Answer ${at}. ${SENTENCE.slice(0, 90)}</p></div></div></div>`;
@@ -244,7 +244,7 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /Need help|Write to us|shed/);
   });
 
-  it('has the facts of a product behind its text, and no goods beside it', () => {
+  it('includes product facts after the text, but no other products', () => {
     const facts = ['Weight', 'Width', 'Depth'].map((name, at) => `<div><dt>${name}</dt><dd>${at} cm</dd></div>`);
     const others = [1, 2, 3, 4].map((at) => `<li><h3><a href="/o${at}">Other ${at}</a></h3><div>$${at}.00</div></li>`);
     const content = read(
@@ -257,7 +257,7 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /Other 1/);
   });
 
-  it('has what was answered in boxes that are like the one of the question', () => {
+  it('includes forum replies in boxes like that of the first post', () => {
     const post = (at: number, text: string) =>
       `<div class="post"><div class="inner"><dl class="who"><dt><a href="/u${at}">User ${at}</a></dt><dd>Site Admin</dd><dd>Posts: 513</dd></dl>
       <div class="body"><div><h3><a href="#p${at}">Re: Dredging of the harbour</a></h3><p class="by"><a href="/p${at}">by User ${at}</a></p>
@@ -272,7 +272,7 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /kettles/);
   });
 
-  it('keeps a caption that its last heading leads to', () => {
+  it('keeps a caption under its last heading', () => {
     const head =
       '<title>Harvest factory compares layer letter</title><script type="application/ld+json">{"@type":"Article","headline":"Harvest factory compares layer letter","author":{"name":"Ann Lee"}}</script>';
     const content =
@@ -285,7 +285,7 @@ describe('the main text of pages', () => {
     assert.match(content, /## Contact\n\nModule value/);
   });
 
-  it('keeps a lead under its title, before who wrote it', () => {
+  it('keeps a lead between title and author', () => {
     const content =
       read(`<html lang="en"><head><title>System council follows circuit nitrogen 3476 | Acme</title><meta name="dcterms.issued" content="2020-01-15"></head><body class="govuk"><div><div><p>We use some essential cookies to make this website work. We would like to set additional cookies.</p></div></div><header><a>ACME.GOV</a></header><main><div><div><div><h1>System council follows</h1></div><p class="lead">Meadow factory predicts kernel desert copper observes mountain doctor captain describes 4196.</p></div><div><dl><dd><a>Ministry of Kettles</a></dd><dd>2025-02-21 — <a>See all updates</a></dd></dl></div></div><div><div>
 <p>Kitchen harvest follows vector worker bridge 9606. Symphony nitrogen supports version garden doctor replaces buffer method border supports surface summer lantern follows 5701. Timber reader explains reader harvest module collects tensor canvas symphony collects station budget 7302.</p>
@@ -297,7 +297,7 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(content, /cookies/);
   });
 
-  it('has no notes for readers without scripts, unless they are all there is', () => {
+  it('omits noscript notes unless they are the only text', () => {
     const note = (text: string) => `<noscript>${text}</noscript>`;
     const content = read(
       page(`<main><article><h1>Dredging of the harbour</h1><div class="body">${article(1, 4)}</div>
@@ -310,7 +310,7 @@ describe('the main text of pages', () => {
     );
   });
 
-  it('names who commented under an answer', () => {
+  it('names the authors of comments on an answer', () => {
     const comment =
       '<li><div class="comment-body"><span class="comment-copy">It works with two pumps, too.</span> – <a href="/users/7" class="comment-user">Hanae</a></div></li>';
     const content = read(

@@ -9,7 +9,7 @@ import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
 import { textPdf } from '../../support/pdf-file.ts';
 import { zipOf } from '../../support/zip-file.ts';
 
-/** What is read of a document with these parts. */
+/** Reads a document with these parts. */
 function readParts(kind: OfficeKind, parts: Readonly<Record<string, string>>): Promise<ParsedDocument> {
   const bytes = zipOf(Object.entries(parts).map(([name, data]) => ({ name, data })));
   return read({ kind, bytes, charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 });
@@ -27,14 +27,14 @@ const docx = (document: string, more: Readonly<Record<string, string>> = {}) =>
   contentOf('docx', { 'word/document.xml': document, ...more });
 
 describe('Word documents', () => {
-  it('keep the paragraph around a text box, and say what the box says once', async () => {
+  it('keep the paragraph around a text box, and the text of the box once', async () => {
     const box = `<w:txbxContent>${p('In the box')}</w:txbxContent>`;
     const drawing = `<mc:AlternateContent><mc:Choice>${box}</mc:Choice><mc:Fallback>${box}</mc:Fallback></mc:AlternateContent>`;
     const around = `<w:p><w:r><w:t>Before </w:t>${drawing}<w:t>and after</w:t></w:r></w:p>`;
     assert.equal(await docx(around), 'In the box\n\nBefore and after');
   });
 
-  it('have headings by their own outline and by the style that theirs is based on', async () => {
+  it('get headings from outline levels and from inherited styles', async () => {
     const styles = `<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
       <w:style w:styleId="Kapitel"><w:name w:val="Kapitel"/><w:basedOn w:val="berschrift1"/></w:style>`;
     const text = p('One', '<w:pStyle w:val="Kapitel"/>') + p('Two', '<w:outlineLvl w:val="1"/>') + p('Text');
@@ -47,7 +47,7 @@ describe('Word documents', () => {
     assert.equal(await docx(none, { 'word/styles.xml': styles }), 'Text');
   });
 
-  it('have the numbers of their clauses', async () => {
+  it('keep the numbers of clauses', async () => {
     const level = (at: number, format: string, text: string) =>
       `<w:lvl w:ilvl="${at}"><w:start w:val="1"/><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl>`;
     const numbering = `<w:abstractNum w:abstractNumId="7">${level(0, 'decimal', '%1.')}${level(1, 'decimal', '%1.%2')}${level(2, 'lowerLetter', '(%3)')}</w:abstractNum>
@@ -72,7 +72,7 @@ describe('Word documents', () => {
     );
   });
 
-  it('have their numbers in the form of each list', async () => {
+  it('number each list in its own format', async () => {
     const lists: [format: string, text: string, start: number | '', shown: string][] = [
       ['upperRoman', '%1.', 14, '- XIV. x'],
       ['lowerRoman', '%1)', 4, '- iv) x'],
@@ -97,7 +97,7 @@ describe('Word documents', () => {
     );
   });
 
-  it('count on, begin anew and change the form of a level for one list alone', async () => {
+  it('continue, restart or reformat the numbering of a single list', async () => {
     const level = (at: number, text: string, format = 'decimal') =>
       `<w:lvl w:ilvl="${at}"><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl>`;
     const override = (content: string) => `<w:lvlOverride w:ilvl="0">${content}</w:lvlOverride>`;
@@ -125,7 +125,7 @@ describe('Word documents', () => {
     );
   });
 
-  it('have what stands in their lines beside letters, their charts and both kinds of notes', async () => {
+  it('keep hyphens, tabs, ruby bases, charts, endnotes and long headers, but no deleted text', async () => {
     const text = `<w:p><w:del><w:r><w:t>gone</w:t><w:tab/><m:oMath><m:r><m:t>gone</m:t></m:r></m:oMath></w:r></w:del>
       <w:r><w:rPr><w:rPrChange><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:rPrChange></w:rPr><w:t>p. 2</w:t><w:noBreakHyphen/><w:t>3</w:t><w:ptab/></w:r>
       <w:ruby><w:rt><w:r><w:t>reading</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>word</w:t><w:endnoteReference w:id="4"/></w:r></w:rubyBase></w:ruby></w:p>
@@ -143,7 +143,7 @@ describe('Word documents', () => {
     );
   });
 
-  it('are read whatever numbers their lists name as levels', async () => {
+  it('are read whatever levels their lists claim', async () => {
     const numbering =
       '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"/></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>';
     for (const level of ['-1', '-1e9', '1e9', '0.5', 'NaN', 'Infinity']) {
@@ -153,14 +153,14 @@ describe('Word documents', () => {
     }
   });
 
-  it('keep as much of a table as is read, where it is longer than that', async () => {
+  it('keep the beginning of a table that is longer than the limit', async () => {
     const row = `<w:tr><w:tc>${p('x'.repeat(5000))}</w:tc><w:tc>${p('y')}</w:tc></w:tr>`;
     const content = await docx(`${p('Before')}<w:tbl>${row.repeat(500)}</w:tbl>${p('Behind')}`);
     assert.equal(content.length, MAX_CONTENT);
     assert.ok(content.startsWith(`Before\n\n| ${'x'.repeat(5000)} | y |`));
   });
 
-  it('lose what was deleted or moved away and how things looked before, and keep comments with who wrote them', async () => {
+  it('omit deleted and moved text and old formatting, and keep comments with their authors', async () => {
     const text = `<w:p><w:pPr><w:pPrChange><w:pPr><w:pStyle w:val="Heading1"/></w:pPr></w:pPrChange></w:pPr>
       <w:moveFrom><w:r><w:t>gone</w:t></w:r></w:moveFrom><w:r><w:t>Fee</w:t><w:commentReference w:id="3"/></w:r></w:p>`;
     const styles = '<w:style w:styleId="Heading1"><w:name w:val="heading 1"/></w:style>';
@@ -169,7 +169,7 @@ describe('Word documents', () => {
     assert.equal(await docx(text, parts), 'Fee[^c3]\n\n[^c3]: Ann: Too high?');
   });
 
-  it('say once what their headers and footers say, and keep the columns of joined cells', async () => {
+  it('say equal headers and footers once, and keep the columns of merged cells', async () => {
     const foot = (text: string) => `<w:ftr>${p(text)}</w:ftr>`;
     const cell = (text: string, span = 1, before = '') =>
       `<w:tc><w:tcPr><w:gridSpan w:val="${span}"/></w:tcPr>${before}${p(text)}</w:tc>`;
@@ -188,7 +188,7 @@ describe('Word documents', () => {
     assert.equal(await docx(text, parts), '| in a |  | b |\n| --- | --- | --- |\n| c | d | e |\n\nIBAN DE02 1203');
   });
 
-  it('have formulas in LaTeX, and those that are a line of text as it is', async () => {
+  it('turn formulas into LaTeX, and simple ones into text', async () => {
     const r = (text: string) => `<m:r><m:rPr><m:sty m:val="p"/></m:rPr><m:t>${text}</m:t></m:r>`;
     const part = (name: string, content: string) => `<m:${name}>${content}</m:${name}>`;
     const power = part('sSup', part('e', r('10')) + part('sup', r('-6')));
@@ -205,7 +205,7 @@ describe('Word documents', () => {
     );
   });
 
-  it('have the LaTeX of all that formulas are made of', async () => {
+  it('turn every kind of formula element into LaTeX', async () => {
     const r = (text: string) => `<m:r><m:t>${text}</m:t></m:r>`;
     const part = (name: string, ...content: string[]) => `<m:${name}>${content.join('')}</m:${name}>`;
     const e = (text: string) => part('e', r(text));
@@ -239,7 +239,7 @@ describe('Word documents', () => {
     );
   });
 
-  it('are read whatever their parts and prefixes are called', async () => {
+  it('are read whatever the names of their parts and prefixes', async () => {
     const document = `<n:document xmlns:n="http://purl.oclc.org/ooxml/wordprocessingml/main"><n:p><n:pPr><n:pStyle n:val="T"/></n:pPr><n:r><n:t>Tides</n:t></n:r></n:p></n:document>`;
     const styles = `<x:styles xmlns:x="${OOXML}/wordprocessingml/2006/main"><x:style x:styleId="T"><x:name x:val="Title"/></x:style></x:styles>`;
     const parts = {
@@ -253,7 +253,7 @@ describe('Word documents', () => {
     assert.equal(await docx(p('At its usual place'), elsewhere), 'At its usual place');
   });
 
-  it('are read whatever prefixes their elements declare', async () => {
+  it('resolve namespace prefixes where elements declare them', async () => {
     const main = `${OOXML}/wordprocessingml/2006/main`;
     const inner = `<q xmlns:N="urn:other"><N:t>other</N:t></q><q xmlns:z="${OOXML}/drawingml/2006/main"><N:t>same</N:t></q>`;
     const text = `<N:body xmlns:N="${main}"><N:p><N:r>${inner}</N:r></N:p><N:p><N:r><N:t>Two</N:t></N:r></N:p></N:body>`;
@@ -264,7 +264,7 @@ describe('Word documents', () => {
 });
 
 describe('e-books', () => {
-  it('are read with prefixes, and names in percent-encoding', async () => {
+  it('are read with namespace prefixes and percent-encoded names', async () => {
     const parts = {
       'META-INF/container.xml': '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>',
       'OPS/book.opf': `<opf:package xmlns:opf="http://www.idpf.org/2007/opf"><opf:manifest><opf:item id="a" href="the%20tides.xhtml#top"/></opf:manifest><opf:spine><opf:itemref idref="a"/></opf:spine></opf:package>`,
@@ -274,8 +274,8 @@ describe('e-books', () => {
   });
 });
 
-describe('what a document says of itself', () => {
-  it('is told in one line, however long it is', async () => {
+describe('the metadata of a document', () => {
+  it('is cut to 300 characters', async () => {
     const long = 'word '.repeat(1_000_000);
     const feed = Buffer.from(`<rss><channel><title>${long}</title><item><title>a</title></item></channel></rss>`);
     const options = { charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 };
@@ -287,7 +287,7 @@ describe('what a document says of itself', () => {
 });
 
 describe('workbooks', () => {
-  it('show numbers as their cells do, dates by ISO 8601', () => {
+  it('show numbers in the format of their cells, and dates in ISO 8601', () => {
     const shown: [number: string, format: string, shown: string][] = [
       ['1234.5', '#,##0.00', '1,234.50'],
       ['-1234.5', '$#,##0.00;[Red]($#,##0.00)', '($1,234.50)'],
@@ -334,7 +334,7 @@ describe('workbooks', () => {
     assert.equal(formatNumber('0', parseCellFormat('yyyy-mm-dd'), { isMac: true }), '1904-01-01');
   });
 
-  it('are read with formulas that have no value yet, comments, another prefix and another calendar', async () => {
+  it('are read with formulas without values, comments, prefixes and the 1904 calendar', async () => {
     const sheet = `<x:worksheet xmlns:x="${OOXML}/spreadsheetml/2006/main"><x:row r="4"><x:c r="B4" s="1"><x:v>0</x:v></x:c>
       <x:c r="C4" t="inlineStr"><x:is><x:t>a_x000D_b</x:t></x:is></x:c><x:c r="D4"><x:f>SUM(B4)</x:f></x:c></x:row></x:worksheet>`;
     const parts = {
@@ -356,8 +356,8 @@ describe('workbooks', () => {
   });
 });
 
-describe('workbooks of many kinds of cells', () => {
-  it('show words, truth, dates of East Asia and no empty comments', async () => {
+describe('workbooks with various cells', () => {
+  it('show shared strings, booleans and East Asian dates, but no empty comments', async () => {
     const parts = {
       'xl/workbook.xml': '<workbook><sheet name="Tides" r:id="r1"/></workbook>',
       'xl/_rels/workbook.xml.rels': relations(['r1', 'worksheet', 'worksheets/sheet1.xml']),
@@ -376,7 +376,7 @@ describe('workbooks of many kinds of cells', () => {
 });
 
 describe('presentations', () => {
-  it('have what is beside the text of their slides, and of their notes the text alone', async () => {
+  it('include diagrams and formulas of slides, but no header, footer or date of notes', async () => {
     const paragraph = (text: string, more = '') => `<a:p>${more}<a:r><a:t>${text}</a:t></a:r></a:p>`;
     const shape = (content: string, type = '') =>
       `<p:sp><p:nvPr>${type && `<p:ph type="${type}"/>`}</p:nvPr>${content}</p:sp>`;
@@ -407,7 +407,7 @@ describe('presentations', () => {
     );
   });
 
-  it('are read in the order in which they are shown, with their notes', async () => {
+  it('are read in the order shown, with notes', async () => {
     const shape = (text: string, type = '') =>
       `<p:sp><p:nvPr>${type && `<p:ph type="${type}"/>`}</p:nvPr><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sp>`;
     const parts = {
@@ -427,7 +427,7 @@ describe('presentations', () => {
     );
   });
 
-  it('have the values of their charts', async () => {
+  it('include the values of charts', async () => {
     const points = (values: readonly string[]) =>
       values.map((value, at) => `<c:pt idx="${at}"><c:v>${value}</c:v></c:pt>`).join('');
     const series = (name: string, ...values: string[]) =>
@@ -446,7 +446,7 @@ describe('presentations', () => {
 });
 
 describe('charts', () => {
-  it('have the values where they belong, and no titles of their axes', async () => {
+  it('have each value in its row and column, and no axis titles', async () => {
     const value = (at: number, text: string) => `<c:pt idx="${at}"><c:v>${text}</c:v></c:pt>`;
     const title = (text: string) => `<c:title><c:tx><a:t>${text}</a:t></c:tx></c:title>`;
     const first = `<c:ser><c:tx><c:f>Sheet1!B1</c:f>${value(0, '2023')}</c:tx><c:yVal>${value(0, '2.8')}${value(1, '3.1')}</c:yVal></c:ser>`;
@@ -468,7 +468,7 @@ describe('OpenDocument', () => {
   const odf = (content: string, more: Readonly<Record<string, string>> = {}) =>
     contentOf('odf', { 'content.xml': content, ...more });
 
-  it('keeps text boxes, notes, comments, headers and footers apart from the text around them', async () => {
+  it('keeps text boxes, notes, comments and footers apart from the text around them', async () => {
     const note = `<text:note text:note-class="footnote"><text:note-citation>1</text:note-citation><text:note-body><text:p>See Smith.</text:p></text:note-body></text:note>`;
     const comment =
       '<office:annotation><dc:creator>Ann</dc:creator><dc:date>2024</dc:date><text:p>Sure?</text:p></office:annotation>';
@@ -480,7 +480,7 @@ describe('OpenDocument', () => {
     );
   });
 
-  it('loses what was deleted and how words are pronounced, and keeps what stands beside lines', async () => {
+  it('omits deleted text and ruby readings, and keeps notes, comments and headers', async () => {
     const note = (kind: string, text: string) =>
       `<text:note text:note-class="${kind}"><text:note-body><text:p>${text}</text:p></text:note-body></text:note>`;
     const deleted = `<text:tracked-changes><text:p>gone${note('footnote', 'gone')}</text:p></text:tracked-changes>`;
@@ -504,7 +504,7 @@ describe('OpenDocument', () => {
     );
   });
 
-  it('has lists by the styles of the text itself', async () => {
+  it('numbers lists by the automatic styles of the document', async () => {
     const style = (name: string, more: string) =>
       `<text:list-style style:name="${name}"><text:list-level-style-number text:level="1" style:num-suffix="." ${more}/></text:list-style>`;
     const styles = style('L1', 'style:num-format="1" text:start-value="4"') + style('L2', 'style:num-format=""');
@@ -523,7 +523,7 @@ describe('OpenDocument', () => {
     );
   });
 
-  it('has the numbers of its clauses and of their headings', async () => {
+  it('numbers clauses and headings', async () => {
     const level = (element: string, at: number, more: string) =>
       `<text:${element} text:level="${at}" style:num-format="1" ${more}/>`;
     const styles = `<text:outline-style>${level('outline-level-style', 1, '')}${level('outline-level-style', 2, 'text:display-levels="2"')}</text:outline-style>
@@ -548,7 +548,7 @@ describe('OpenDocument', () => {
     );
   });
 
-  it('has the values of its charts below its text, and its formulas in it', async () => {
+  it('puts chart values below the text, and formulas into it', async () => {
     const object = (at: number) => `<draw:object xlink:href="./Object ${at}"/>`;
     const cell = (text: string) => `<table:table-cell><text:p>${text}</text:p></table:table-cell>`;
     const row = (...cells: string[]) => `<table:table-row>${cells.map(cell).join('')}</table:table-row>`;
@@ -563,7 +563,7 @@ describe('OpenDocument', () => {
     );
   });
 
-  it('is read whatever numbers its headings name as levels', async () => {
+  it('is read whatever outline levels its headings claim', async () => {
     const outline =
       '<text:outline-style><text:outline-level-style text:level="1" style:num-format="1"/></text:outline-style>';
     for (const level of ['-3', '2.5', '1e9', '4294967296', '1e308']) {
@@ -573,7 +573,7 @@ describe('OpenDocument', () => {
     }
   });
 
-  it('has as much of a sheet as is read where one long cell stands in a million places', async () => {
+  it('is cut at the limit if one long cell repeats a million times, as is xlsx', async () => {
     const cell = `<table:table-cell table:number-columns-repeated="1000"><text:p>${'x'.repeat(1_000_000)}</text:p></table:table-cell>`;
     const row = `<table:table-row table:number-rows-repeated="1000">${cell}</table:table-row>`;
     const sheet = `<office:spreadsheet><table:table table:name="A">${row}</table:table></office:spreadsheet>`;
@@ -589,7 +589,7 @@ describe('OpenDocument', () => {
     assert.equal((await contentOf('xlsx', book)).length, MAX_CONTENT);
   });
 
-  it('names the cells of its sheets', async () => {
+  it('names the cell range of its sheets', async () => {
     const cell = (text: string, more = '') => `<table:table-cell ${more}><text:p>${text}</text:p></table:table-cell>`;
     const empty = '<table:table-cell table:number-columns-repeated="1000"/>';
     const rows = `<table:table-row table:number-rows-repeated="3">${empty}</table:table-row>
@@ -601,7 +601,7 @@ describe('OpenDocument', () => {
     );
   });
 
-  it('has the rows of its sheets as often as they are repeated, with comments and without charts', async () => {
+  it('repeats the rows of its sheets as often as stated, with comments and without charts', async () => {
     const object = '<draw:object xlink:href="./Object 1"/>';
     const comment = '<office:annotation><text:p>Sure?</text:p></office:annotation>';
     const row = `<table:table-row table:number-rows-repeated="2"><table:table-cell>${comment}<text:p>Wick${object}</text:p></table:table-cell><table:table-cell table:number-columns-repeated="5000"><text:p>2</text:p></table:table-cell></table:table-row>`;
@@ -614,7 +614,7 @@ describe('OpenDocument', () => {
     assert.doesNotMatch(content, /Range/);
   });
 
-  it('has of very many rows as many as a document may have, and says that there are more', async () => {
+  it('is read up to the row limit, and says that there are more', async () => {
     const row =
       '<table:table-row table:number-rows-repeated="1000"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>';
     const sheet = `<office:spreadsheet><table:table>${row.repeat(2000)}</table:table></office:spreadsheet>`;
@@ -622,7 +622,7 @@ describe('OpenDocument', () => {
     assert.match(incomplete ?? '', /only its first/);
   });
 
-  it('that is encrypted says so', async () => {
+  it('says if it is encrypted', async () => {
     const manifest = {
       'META-INF/manifest.xml': '<manifest:file-entry><manifest:encryption-data/></manifest:file-entry>',
     };

@@ -8,7 +8,7 @@ const zip = (...names: string[]) => zipOf(names.map((name) => ({ name, data: 'x'
 const OLD = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 
 describe('the kind of a document', () => {
-  it('is known by the names of its parts, whatever they are called and however many there are', () => {
+  it('is recognised by the names of its parts, however they vary and however many there are', () => {
     const types = '[Content_Types].xml';
     assert.equal(kindOf(zip(types, 'word/document2.xml')), 'docx');
     assert.equal(kindOf(zip(types, 'other/workbook.xml')), 'xlsx');
@@ -26,7 +26,7 @@ describe('the kind of a document', () => {
     assert.throws(() => kindOf(zip('notes/document.xml')), /a ZIP archive/, 'no package');
   });
 
-  it('is known behind large parts, and of a file that is cut off', () => {
+  it('is recognised behind large parts, and in a truncated file', () => {
     const parts = [
       { name: 'large.bin', data: Buffer.alloc(2_200_000, 1), stored: true },
       { name: 'word/document.xml', data: 'x' },
@@ -35,27 +35,27 @@ describe('the kind of a document', () => {
     assert.equal(kindOf(zipOf(parts).subarray(0, -22)), 'docx');
   });
 
-  it('is known where its type does not stand first', () => {
+  it('is recognised if the mimetype part is not first', () => {
     assert.equal(kindOf(zip('META-INF/container.xml', 'mimetype', 'book.opf')), 'epub');
     assert.equal(kindOf(zip('Pictures/', 'content.xml', 'META-INF/manifest.xml', 'mimetype')), 'odf');
     assert.throws(() => kindOf(zip('content.xml')), /a ZIP archive/);
     assert.throws(() => kindOf(zip('META-INF/manifest.xml')), /a ZIP archive/);
   });
 
-  it('is known by the type that stands first, whatever else is in it', () => {
+  it('is recognised by a leading mimetype part, whatever else is inside', () => {
     const typed = (data: string) => zipOf([{ name: 'mimetype', data, stored: true }]);
     assert.equal(kindOf(typed('application/epub+zip')), 'epub');
     assert.equal(kindOf(typed('application/vnd.oasis.opendocument.text')), 'odf', 'encrypted as a whole');
   });
 
-  it('is text for what is text, whatever type it came with', () => {
+  it('is text for text under a misleading type, but not for SVG or binary data', () => {
     assert.equal(kindOf('const tide: number = 5;', 'video/mp2t'), 'text');
     assert.equal(kindOf('Subject: tides', 'message/rfc822'), 'text');
     assert.throws(() => kindOf('<svg/>', 'image/svg+xml'), /something of type image\/svg\+xml/);
     assert.throws(() => kindOf(Buffer.alloc(100), 'video/mp2t'), /something of type video\/mp2t/);
   });
 
-  it('is text for UTF-16 without a mark, and PDF behind other bytes', () => {
+  it('is text for UTF-16 without a byte order mark, and PDF behind leading bytes', () => {
     assert.equal(kindOf(Buffer.from('Tides of the coast', 'utf16le')), 'text');
     assert.equal(kindOf(Buffer.from('Tides of the coast', 'utf16le').swap16()), 'text');
     assert.equal(kindOf(Buffer.from(`\ufeff${'a湖'.repeat(20)}`, 'utf16le')), 'text');
@@ -66,7 +66,7 @@ describe('the kind of a document', () => {
     assert.equal(kindOf('A file of this kind begins with\n%PDF-1.7'), 'text');
   });
 
-  it('tells what cannot be read from what can, and what to do', () => {
+  it('explains what cannot be read, and what to do', () => {
     const old = (name: string) => Buffer.concat([Buffer.from(OLD), Buffer.from(name, 'utf16le')]);
     assert.throws(() => kindOf(old('EncryptedPackage')), /an Office document that is encrypted with a password/);
     assert.throws(() => kindOf(old('__substg1.0_001A001E')), /a message of Outlook.*Save it as text/);

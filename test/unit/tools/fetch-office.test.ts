@@ -15,15 +15,15 @@ const paragraph = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
 describe('fetch_url_content: parts of office documents', function () {
   // Archives unpack to hundreds of megabytes.
   this.timeout(patience(30));
-  it('are read with their CDATA and their references', async () => {
+  it('are read with CDATA and character references', async () => {
     assert.equal(await docx(paragraph('<![CDATA[a < b]]> &amp; c &#233; &lt;w:t&gt;')), 'a < b & c é <w:t>');
   });
 
-  it('may have the names that Windows gives them', async () => {
+  it('may have Windows path separators', async () => {
     assert.equal(await docx(paragraph('found'), { name: 'word\\document.xml' }), 'found');
   });
 
-  it('may have names that lead out of the file beside them', async () => {
+  it('may have names beside them that lead out of the archive', async () => {
     const parts = [
       { name: '../../etc/passwd', data: 'x' },
       { name: '/word/a.xml', data: 'x' },
@@ -31,7 +31,7 @@ describe('fetch_url_content: parts of office documents', function () {
     assert.equal(await office('docx', [...parts, { name: 'word/document.xml', data: paragraph('found') }]), 'found');
   });
 
-  it('have their footnotes at the end', async () => {
+  it('include footnotes at the end', async () => {
     const text = '<w:p><w:r><w:t>A claim</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r></w:p>';
     const notes = `<w:footnotes><w:footnote w:id="2">${paragraph('Smith, 1999.')}</w:footnote></w:footnotes>`;
     const content = await office('docx', [
@@ -45,7 +45,7 @@ describe('fetch_url_content: parts of office documents', function () {
     assert.equal(await docx(Buffer.from(`\ufeff${paragraph('Größe 東京')}`, 'utf16le')), 'Größe 東京');
   });
 
-  it('keep an attribute whose value holds a >', async () => {
+  it('keep an attribute whose value contains >', async () => {
     const target = 'https://example.org/a>b';
     const content = await office('docx', [
       { name: 'word/document.xml', data: `<w:p><w:hyperlink r:id='r1'><w:t>log</w:t></w:hyperlink></w:p>` },
@@ -54,11 +54,11 @@ describe('fetch_url_content: parts of office documents', function () {
     assert.equal(content, `[log](${target})`);
   });
 
-  it('that unpack to more than they claim are damaged', async () => {
+  it('are refused as damaged if they unpack to more than they claim', async () => {
     await assert.rejects(docx(paragraph('x'.repeat(1000)), { claimed: 10 }), /the document is damaged/);
   });
 
-  it('that unpack to too much are not unpacked', async () => {
+  it('are refused if they unpack to too much', async () => {
     await assert.rejects(docx(Buffer.alloc(51_000_000, ' ')), /the document unpacks to too much/);
     const chapter = Buffer.alloc(40_000_000, ' ');
     const chapters = ['a', 'b', 'c'];
@@ -73,7 +73,7 @@ describe('fetch_url_content: parts of office documents', function () {
     await assert.rejects(book, /the document unpacks to too much/);
   });
 
-  it('that are nested without end are refused, and those that are deep are read', async () => {
+  it('are refused if nested 100 000 deep, and read if nested 500 deep', async () => {
     const deep = (depth: number) => `${'<w:tbl>'.repeat(depth)}</w:tbl>${paragraph('x')}`;
     await assert.rejects(docx(deep(100_000)), /nested too deeply/);
     assert.equal(await docx(`${paragraph('before')}${'<w:sdt>'.repeat(500)}${paragraph('x')}`), 'before\n\nx');

@@ -7,7 +7,7 @@ const page = (body: string, head = '<title>Harbour</title>') =>
   `<!doctype html><html lang="en"><head>${head}</head><body>${body}</body></html>`;
 const read = (body: string, head?: string) => readHtml(page(body, head), 'https://example.org/a/b');
 
-/** What stands in the Markdown of a page, and what does not. */
+/** Pages with text that their Markdown has and text that it lacks. */
 const KINDS: Record<string, { body: string; head?: string; has: readonly string[]; lacks?: readonly string[] }> = {
   'release notes without a sentence': {
     body: `<header><a href="/">Tallow</a><nav><a href="/docs">Docs</a></nav></header><main><h1>Releases</h1><h2>4.2</h2>
@@ -20,33 +20,33 @@ const KINDS: Record<string, { body: string; head?: string; has: readonly string[
     has: ['# No pressure\n\nCheck the valve.'],
     lacks: ['Members'],
   },
-  'tabs by ARIA': {
+  'ARIA tabs': {
     body: `<main><p>${SENTENCE}</p><div role="tablist"><button role="tab">Linux</button><button role="tab">macOS</button></div>
       <div role="tabpanel"><pre>apt install fathom</pre></div><div role="tabpanel" hidden><pre>brew install fathom</pre></div></main>`,
     has: ['**Linux**\n\n```\napt install fathom\n```\n\n**macOS**\n\n```\nbrew install fathom'],
   },
-  'tabs of MkDocs': {
+  'MkDocs tabs': {
     body: `<main><p>${SENTENCE}</p><div class="tabbed-set"><div class="tabbed-labels"><label>Linux</label><label>macOS</label></div>
       <div class="tabbed-content"><div class="tabbed-block"><p>apt</p></div><div class="tabbed-block"><p>brew</p></div></div></div></main>`,
     has: ['**Linux**\n\napt\n\n**macOS**\n\nbrew'],
   },
-  'verses in elements that end with a break': {
+  'verses in elements that end with a line break': {
     body: `<h1>Tides</h1><div>The tide comes in,<br></div><div>and goes.<br></div><div><br></div><div>Nobody hears.<br></div>`,
     has: ['The tide comes in,\nand goes.\n\nNobody hears.'],
   },
-  'clauses whose numbers are set apart by styles': {
+  'clauses whose numbers are separated by styles': {
     body: `<h1>Act</h1><h3><span>1</span><span>Interpretation</span></h3><p><span>(1)</span><span>In this Act</span></p>`,
     has: ['### 1 Interpretation', '(1) In this Act'],
   },
-  'a clause in a list of its own between others': {
+  'a clause in its own list between paragraphs': {
     body: `<main><p>${SENTENCE}</p><p>Conclusion</p><ol start="5"><li><p>I allow the appeal.</p></li></ol><p>${SENTENCE}</p></main>`,
     has: ['5. I allow the appeal.'],
   },
-  'signs in cells, and cells without a row': {
+  'icons in cells, and header cells without a row': {
     body: `<table><thead><th></th><th>Belt</th></thead><tr><th>X2</th><td><svg aria-label="Yes"></svg></td></tr></table>`,
     has: ['|  | Belt |', '| X2 | Yes |'],
   },
-  'text that a script would have made': {
+  'text that only a script would render': {
     body: `<div id="root"></div><noscript>Enable JavaScript.</noscript><script type="application/json">${JSON.stringify(
       {
         post: { title: 'Harbour', content: `<h2>Spring</h2><p>${SENTENCE}</p><p>${SENTENCE} Twice.</p>` },
@@ -55,11 +55,11 @@ const KINDS: Record<string, { body: string; head?: string; has: readonly string[
     has: ['## Spring\n\nThe harbour was dredged', 'Twice.'],
     lacks: ['JavaScript'],
   },
-  'numbers of notes': {
+  'footnote references': {
     body: `<p>First, it was boring.<a href="#footnote-1">1</a> ${SENTENCE}</p>`,
     has: ['boring.[1] The'],
   },
-  'images of AMP': {
+  'AMP images': {
     body: `<article><h1>Harbour</h1><p>${SENTENCE}</p><amp-img src="/f.jpg" alt="Smoke"></amp-img><p>${SENTENCE} Again.</p></article>`,
     has: ['![Smoke](https://example.org/f.jpg)'],
   },
@@ -71,14 +71,14 @@ const KINDS: Record<string, { body: string; head?: string; has: readonly string[
 
 describe('pages of many kinds', () => {
   for (const [kind, { body, head, has, lacks = [] }] of Object.entries(KINDS)) {
-    it(kind, () => {
+    it(`are read: ${kind}`, () => {
       const { content } = read(body, head);
       for (const text of has) assert.ok(content.includes(text), `${text}\n---\n${content}`);
       for (const text of lacks) assert.ok(!content.includes(text), `${text}\n---\n${content}`);
     });
   }
 
-  it('say who wrote them, in whatever place', () => {
+  it('have an author, wherever the name is found', () => {
     const authors: [body: string, head: string, author: string][] = [
       ['<div class="author"><b>tinker71</b><br>Posts: 12</div>', '', 'tinker71'],
       ['<p class="byline">by Priya Raman, updated 3 June 2025</p>', '', 'Priya Raman'],
@@ -102,7 +102,7 @@ describe('pages of many kinds', () => {
     assert.equal(nobody.author, undefined);
   });
 
-  it('say when, where a moment stands in an attribute and others beside it are of other pages', () => {
+  it('have a publication date from attributes or text, not that of other pages', () => {
     const dates: [body: string, date: string][] = [
       ['<p>Posted <span title="2022-04-01 10:11:12Z">2 years ago</span></p>', '2022-04-01 10:11:12Z'],
       [
@@ -116,7 +116,7 @@ describe('pages of many kinds', () => {
     assert.equal(read(`<p>${SENTENCE}</p>`, cited).published, '2023-08-14');
   });
 
-  it('say when in the words, figures and order of their language', () => {
+  it('have a publication date in the words, digits and order of their language', () => {
     const dates: [written: string, language: string, date: string][] = [
       ['3 maja 2024', 'pl', '2024-05-03'],
       ['3. toukokuuta 2024', 'fi', '2024-05-03'],
@@ -144,7 +144,7 @@ describe('pages of many kinds', () => {
       assert.equal(read(`<h1>A</h1><p>${other}</p><p>${SENTENCE}</p>`).published, undefined, other);
   });
 
-  it('say when they were changed, in a link to their changes or beside the text', () => {
+  it('have a change date from a link to changes or a note beside the text', () => {
     const changes: string[] = [
       '<div>Modified <a href="?lastactivity" title="2024-02-03 10:00:00Z">2 years ago</a></div>',
       '<aside><p>This page was last modified on <time datetime="2024-02-03 10:00:00Z">Feb 3</time>.</p></aside>',
@@ -153,7 +153,7 @@ describe('pages of many kinds', () => {
       assert.equal(read(`<p>${SENTENCE}</p>${change}`).updated, '2024-02-03 10:00:00Z', change);
   });
 
-  it('are read from the value that a script sets, with the short texts beside the long ones', () => {
+  it('are read from the state that a script sets, including short texts among long ones', () => {
     const text = '湖は深く、その底に何があるのかを知る人はいないと、冬になると漁師たちは語り合う。';
     const blocks = [
       { text: 'Comments' },
@@ -168,7 +168,7 @@ describe('pages of many kinds', () => {
     assert.equal(content, ['Comments', SENTENCE, text, SENTENCE + SENTENCE].join('\n\n'));
   });
 
-  it('are read where the data of a script is made of very many lines', () => {
+  it('are read if the data of a script has very many lines', () => {
     const lines = `${SENTENCE}\n\n`.repeat(5000) + '<br>'.repeat(150_000);
     const { content } = read(`<script type="application/json">${JSON.stringify([SENTENCE.repeat(3), lines])}</script>`);
     assert.match(content, /The harbour was dredged/);

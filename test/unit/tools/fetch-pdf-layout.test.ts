@@ -19,7 +19,7 @@ const textsOf = (pieces: readonly PlacedText[]) => pieces.map(({ text }) => text
 describe('the layout of PDF pages', () => {
   const numbers = Array.from({ length: 12 }, (_, at) => at);
 
-  it('puts columns one behind the other that were written line by line, below their common title', () => {
+  it('orders columns that were written line by line one after the other, below their common title', () => {
     const page = [
       piece('A title that goes over both of the columns of the whole page', 60, 760, 460),
       ...numbers.flatMap((at) => [piece(left(at), 50, 740 - at * 12, 220), piece(right(at), 310, 740 - at * 12, 220)]),
@@ -44,7 +44,7 @@ describe('the layout of PDF pages', () => {
     for (const page of [columns, single, table]) assert.equal(sortForReading(page), page);
   });
 
-  it('takes away the lines that stand on top and at the bottom of most pages, and no others', () => {
+  it('drops running headers and footers, and no other lines', () => {
     const pages = numbers.map(
       (at) => `Journal of Tides, vol. ${at}\nText of page ${at}.\nMore of ${'abcdefghijkl'[at]}.\n${at + 1}`,
     );

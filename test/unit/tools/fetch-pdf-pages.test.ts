@@ -5,11 +5,11 @@ import { type PdfObject, pdfOf, textPdf } from '../../support/pdf-file.ts';
 const JOB = { kind: 'pdf', charset: undefined, url: 'https://example.org/a.pdf', softLimitMs: 2500 } as const;
 const HELVETICA = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>';
 
-/** A font that is not in the file, of one of Adobe's collections of characters. */
+/** A font that is not embedded, with one of Adobe's character collections. */
 const foreignFont = (encoding: string, ordering: string) =>
   `<< /Type /Font /Subtype /Type0 /BaseFont /Mincho /Encoding /${encoding} /DescendantFonts [<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Mincho /CIDSystemInfo << /Registry (Adobe) /Ordering (${ordering}) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /Mincho /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >> >>] >>`;
 
-/** What is read of a page with this content and these annotations. */
+/** The text read from a page with this content and these annotations. */
 async function pageOf(
   content: string,
   { annotations = '', trailer = '', font = HELVETICA, form = '' } = {},
@@ -31,7 +31,7 @@ const level = (text: string, x: number, y: number) => `BT /F1 10 Tf 1 0 0 1 ${x}
 const upright = (text: string, x: number, y: number) => `BT /F1 10 Tf 0 1 -1 0 ${x} ${y} Tm (${text}) Tj ET\n`;
 
 describe('pages of a PDF', () => {
-  it('that lie on their side are read along their lines, with their tables', async () => {
+  it('are read along their lines if rotated sideways, with tables', async () => {
     const rows = ['Port', 'Wick', 'Oban', 'Ayr'].map(
       (port, at) =>
         upright(port, 100 + at * 14, 50) +
@@ -44,7 +44,7 @@ describe('pages of a PDF', () => {
     );
   });
 
-  it('that stand on their head are read along their lines, whatever the sign of a zero', async () => {
+  it('are read along their lines if upside down, whatever the sign of a zero', async () => {
     const turned = (text: string, zero: string, y: number) =>
       `BT /F1 10 Tf -1 ${zero} 0 -1 400 ${y} Tm (${text}) Tj ET\n`;
     const lines = [
@@ -55,20 +55,20 @@ describe('pages of a PDF', () => {
     assert.equal(await pageOf(lines.join('')), 'The first line\nthe second\nthe third');
   });
 
-  it('keep what stands along their edge apart from their lines', async () => {
+  it('keep text along the edge apart from the lines', async () => {
     const lines = level('Tides of the coast', 100, 700) + upright('arXiv:1706', 20, 300) + level('are high.', 100, 688);
     assert.equal(await pageOf(lines), 'Tides of the coast\nare high.\n\narXiv:1706');
     const edgeFirst = upright('arXiv:1706', 20, 300) + level('Tides of the coast', 100, 700);
     assert.equal(await pageOf(edgeFirst), 'Tides of the coast\n\narXiv:1706');
   });
 
-  it('say once what is printed several times to look bold', async () => {
+  it('say text once that is printed repeatedly to look bold', async () => {
     const bold = [0, 0.2, 0.4].map((by) => level('Annual report', 100 + by, 700)).join('');
     assert.equal(await pageOf(`${bold}${level('Annual report', 100, 600)}`), 'Annual report\n\nAnnual report');
     assert.equal(await pageOf(level('bon', 100, 700) + level('bon', 150, 700)), 'bon bon');
   });
 
-  it('say so where there is no text on one of them', async () => {
+  it('say so if one of them has no text', async () => {
     const bytes = textPdf([[{ text: 'Before.', x: 72, y: 700 }], [], [{ text: 'Behind.', x: 72, y: 700 }]]);
     const { content } = await read({ ...JOB, bytes });
     assert.match(
@@ -78,11 +78,11 @@ describe('pages of a PDF', () => {
     await assert.rejects(read({ ...JOB, bytes: textPdf([[], []]) }), /no text/);
   });
 
-  it('keep words apart in lines that go to the left', async () => {
+  it('keep words apart if later ones are placed further left', async () => {
     assert.equal(await pageOf(level('first', 200, 700) + level('second', 150, 700)), 'first second');
   });
 
-  it('have what was filled into their forms, and what readers wrote on them', async () => {
+  it("include form entries and readers' comments", async () => {
     const field = (more: string) => `<< /Type /Annot /Subtype /Widget /F 4 /Rect [0 0 9 9] ${more} >>`;
     const annotations = [
       field('/FT /Tx /T (f1) /TU (Name of the ship) /V (Aurora)'),
@@ -120,7 +120,7 @@ describe('pages of a PDF', () => {
     );
   });
 
-  it('are read in the encodings of East Asia, which files name and do not hold', async () => {
+  it('are read in the East Asian encodings that files name but do not embed', async () => {
     const fonts: [encoding: string, ordering: string, codes: string, text: string][] = [
       ['90ms-RKSJ-H', 'Japan1', '93fa967b41b1', '日本Aｱ'],
       ['EUC-H', 'Japan1', 'c6fccbdc', '日本'],
@@ -132,7 +132,7 @@ describe('pages of a PDF', () => {
       ['UniGB-UTF16-H', 'GB1', '558a8bed', '喊语'],
       ['UniCNS-UCS2-H', 'CNS1', '4e2d6587', '中文'],
       ['UniKS-UCS2-H', 'Korea1', 'd55cae00', '한글'],
-      // Numbers of a collection: ASCII is known, and nothing is read as something else.
+      // Numbers within a collection: ASCII is known, and nothing is misread.
       ['Identity-H', 'Japan1', '003504000036', 'TU'],
     ];
     for (const [encoding, ordering, codes, text] of fonts) {
@@ -142,7 +142,7 @@ describe('pages of a PDF', () => {
     }
   });
 
-  it('that are encrypted say so', async () => {
+  it('say that they are encrypted', async () => {
     const key = '0'.repeat(64);
     const trailer = `/ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <${key}> /U <${key}> >>`;
     await assert.rejects(pageOf(level('Tides', 100, 700), { trailer }), /the PDF is encrypted with a password/);

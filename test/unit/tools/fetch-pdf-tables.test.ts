@@ -11,7 +11,7 @@ const tables = (pieces: readonly PlacedText[]) =>
   sectionsOf(pieces).flatMap((section) => (section.kind === 'table' ? [section.rows] : []));
 
 describe('tables on PDF pages', () => {
-  it('are rows whose cells stand below each other, with the text around them as it was', () => {
+  it('are rows with aligned cells, and leave the text around them as it is', () => {
     const page = [
       piece('Stations of the coast and what they have measured so far', 50, 760),
       ...row(730, ['Station', 50], ['Range', 200], ['Since', 300]),
@@ -31,7 +31,7 @@ describe('tables on PDF pages', () => {
     ]);
   });
 
-  it('keep what a cell says on its next line, and words that stand close together', () => {
+  it('join the lines of a cell, and words that are close together', () => {
     const page = [
       ...row(730, ['Name', 50], ['Task', 150], ['Day', 300]),
       ...row(716, ['Keeper', 50], ['reads the', 150], ['gauge', 200], ['Monday', 300]),
@@ -41,7 +41,7 @@ describe('tables on PDF pages', () => {
     assert.deepEqual(tables(page)[0]?.[1], ['Keeper', 'reads the gauge and the clock', 'Monday']);
   });
 
-  it('are looked for in time, whatever a page holds', () => {
+  it('are searched for in bounded time, whatever the page', () => {
     const wide = Array.from({ length: 18_000 }, (_, at) =>
       piece('x'.repeat(30), (at % 2) * 300, 90_000 - (at >> 1) * 12),
     );
@@ -53,7 +53,7 @@ describe('tables on PDF pages', () => {
     assert.ok(!isSlow(process.threadCpuUsage(before).user / 1000, 2000));
   });
 
-  it('are not lines of prose beside each other, lists, or a few lines with gaps', () => {
+  it('are not found in prose columns, lists, or a few lines with gaps', () => {
     const prose = (at: number) => `words of line ${at} that go on and on`;
     const pages: Record<string, PlacedText[]> = {
       'two columns': numbers.flatMap((at) => row(740 - at * 12, [prose(at), 50], [prose(at), 310])),

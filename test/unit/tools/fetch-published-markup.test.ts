@@ -12,26 +12,26 @@ const post = (who: string, text: string) =>
 const reference = (rows: string) =>
   `<main><h1>Class Queue</h1><section><div>class Queue</div><p>${S}</p></section><section><h2>Methods</h2><div class="grid">${rows}</div></section><section><h2>Details</h2><h3>push</h3><p>${T} ${S}</p></section></main>`;
 
-/** Pages as their tools publish them: what has to be in the text, and what must not. */
+/** Pages as common tools publish them, with text that must be read and text that must not. */
 const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]][] = [
   [
-    'VitePress: a line of code in one piece, its numbers not beside it',
+    'VitePress: code in one piece, without line numbers',
     `<main><h1>Queue</h1><p>${S}</p><div class="language-sh"><pre class="shiki"><code><span class="line"><span>npm</span><span> add</span><span> queue</span></span></code></pre><div class="line-numbers-wrapper"><span>1</span><br></div></div><p>${T}</p></main>`,
     ['```sh\nnpm add queue\n```'],
     ['\n1\n'],
   ],
   [
-    'mdBook: the language of a pre in a pre',
+    'mdBook: the language of a nested pre',
     `<main><h1>Queue</h1><p>${S}</p><pre><pre class="playground"><code class="language-rust">q.push(1);</code></pre></pre><p>${T}</p></main>`,
     ['```rust\nq.push(1);\n```'],
   ],
   [
-    'docutils: headings that lead back to the list of chapters',
+    'docutils: headings that link back to the contents',
     `<main><h1>Queue</h1><p>${S}</p><h2><a class="toc-backref" href="#id1">Leases</a></h2><p>${T}</p></main>`,
     ['## Leases\n'],
   ],
   [
-    'rustdoc: no button beside a heading in it, and one alone',
+    'rustdoc: headings without their button, and one that is a button',
     `<main><h1>Struct Queue<button>Copy item path</button></h1><p>${S}</p><h2><button>More of it</button></h2><p>${T}</p></main>`,
     ['# Struct Queue\n', '## More of it\n'],
     ['Copy item'],
@@ -42,7 +42,7 @@ const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]]
     ['```\nQueue q;\n  q.push(4);\n```'],
   ],
   [
-    'Javadoc: a grid of short texts between chapters, and the heading that the title does not say',
+    'Javadoc: a grid of short texts between sections, and a heading unlike the title',
     reference('<div>void</div><div>push(Job j)</div><div>Adds a job.</div><div>int</div><div>size()</div>'),
     ['# Class Queue\n', '## Methods\n', 'push(Job j)', 'Adds a job.'],
   ],
@@ -57,12 +57,12 @@ const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]]
     ['|  | A |\n| --- | --- |\n| Speed | 5 |'],
   ],
   [
-    'notes at the end',
+    'footnotes at the end',
     `<article><h1>Queue</h1><p>${S}<sup><a href="#fn1">1</a></sup></p><p>${T}</p><aside class="footnote-list"><aside role="doc-footnote"><p>In spring.</p></aside></aside></article>`,
     ['free.[1]', 'In spring.'],
   ],
   [
-    'Hacker News: short comments, with who wrote them',
+    'Hacker News: short comments, with their authors',
     `<center><table><tr><td><table class="comment-tree">${comment('hugo', 'I like it.')}${comment('ida', S)}${comment('jan', 'Since May.')}</table></td></tr></table></center>`,
     ['hugo', 'I like it.', 'ida', S, 'jan', 'Since May.'],
     ['|'],
@@ -73,15 +73,15 @@ const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]]
     ['Dora', 'It is stuck.', 'Emil', 'Fritz', T],
   ],
   [
-    'what stands in a shadow root',
+    'text in a shadow root',
     `<main><h1>Queue</h1><queue-card><template shadowrootmode="open"><p>${S}</p></template><p>${T}</p></queue-card></main>`,
     [S, T],
   ],
 ];
 
-describe('pages as their tools publish them', () => {
+describe('pages published by common tools', () => {
   for (const [name, body, wanted, unwanted = []] of PAGES) {
-    it(`are read with ${name}`, () => {
+    it(`are read: ${name}`, () => {
       const html = `<!doctype html><html><head><title>Queue guide</title></head><body>${body}</body></html>`;
       const { content } = readHtml(html, 'https://example.org/page');
       for (const piece of wanted) assert.ok(content.includes(piece), `${piece}\n--\n${content}`);
@@ -89,8 +89,8 @@ describe('pages as their tools publish them', () => {
     });
   }
 
-  it('are read to their end, however many paragraphs or buttons stand side by side', function () {
-    // Minutes, where each of them looks at all the others.
+  it('are read to the end, however many paragraphs or buttons are siblings', function () {
+    // It would take minutes if each of them looked at all the others.
     this.timeout(patience(30));
     for (const piece of [`<p>${S}</p>`, '<button>x</button>']) {
       const html = `<h2>${piece.repeat(40_000)}</h2><p>The end. ${T}</p>`;
@@ -99,13 +99,13 @@ describe('pages as their tools publish them', () => {
   });
 });
 
-describe('kinds of text', () => {
+describe('reading text and JSON', () => {
   const text = async (kind: 'text' | 'json', body: string) => {
     const url = 'https://example.org/a';
     return (await read({ kind, bytes: Buffer.from(body), charset: undefined, url, softLimitMs: 2000 })).content;
   };
 
-  it('of captions are what is spoken, once', async () => {
+  it('turns captions into the spoken text, each line once', async () => {
     const vtt =
       'WEBVTT\n\n00:00.000 --> 00:02.000\nHello there.\n\n00:02.000 --> 00:04.000\nHello there.\nAll is well.\n';
     assert.equal(await text('text', vtt), 'Hello there. All is well.');
@@ -113,7 +113,7 @@ describe('kinds of text', () => {
     assert.equal(await text('text', srt), 'First line.\n\nAfter a pause.');
   });
 
-  it('of JSON are fields, with every digit, and tables of like objects', async () => {
+  it('turns JSON into fields with every digit, and like objects into tables', async () => {
     const json = '{"id": 12345678901234567890, "tags": ["a", "b"], "rows": [{"k": "x", "n": 1}, {"k": "y", "n": 2}]}';
     const content = await text('json', json);
     for (const piece of ['id: 12345678901234567890', 'tags: a, b', '| k | n |', '| y | 2 |']) {

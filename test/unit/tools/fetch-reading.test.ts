@@ -51,10 +51,10 @@ describe('fetch_url_content: reading quality', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  it('has at least thirty pages', () => assert.ok(PAGES.length >= 30));
+  it('covers at least thirty pages', () => assert.ok(PAGES.length >= 30));
 
   for (const [at, page] of PAGES.entries()) {
-    it(`reads ${page.name}: the text whole, nothing from around it, ranges, links and tables intact`, async () => {
+    it(`reads ${page.name}: the complete text without clutter, with ranges, links and tables`, async () => {
       const { result } = await callTool(tool, { url: `${server.origin}/pages/${at}` });
       const content = String(result.content);
       const flat = content.replace(/\s+/g, ' ');

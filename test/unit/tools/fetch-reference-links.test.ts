@@ -51,14 +51,14 @@ describe('fetch_url_content: links of long pages', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  it('stand in their place on short pages, and in Markdown as it was written', async () => {
+  it('stay inline on short pages and in Markdown files', async () => {
     const short = await read('/short');
     assert.ok(short.content.includes(`[the index](${server.origin}/index)`), short.content);
     assert.equal(short.links, undefined);
     assert.match((await read('/notes.md')).content, /\[a\]\(https:\/\/example\.org\/a\)$/);
   });
 
-  it('are numbered, with the addresses of what is shown beside it, in parts that join to the whole', async () => {
+  it('are numbered, with their addresses beside each part, and the parts join to the whole text', async () => {
     let text = '';
     const addresses: Record<string, string> = {};
     for (let offset: number | undefined = 0; offset !== undefined; ) {
@@ -83,7 +83,7 @@ describe('fetch_url_content: links of long pages', () => {
     assert.equal(addresses.L2, `${server.origin}/index`);
   });
 
-  it('are found with their addresses, by words and by their labels, at offsets to read on from', async () => {
+  it('are found with their addresses by words and by labels, at offsets to read on from', async () => {
     const [word, label] = [await read('/long', { find: 'Station 150 lies' }), await read('/long', { find: '[L152]' })];
     const address = `${server.origin}/stations/150${TRACKING}`;
     for (const found of [word, label]) {
@@ -95,7 +95,7 @@ describe('fetch_url_content: links of long pages', () => {
     }
   });
 
-  it('stay in the text where their addresses are together longer than a text may be', () => {
+  it('stay inline once the numbered addresses exceed their limit', () => {
     const base = `https://example.org/${'b'.repeat(1900)}`;
     const text = Array.from({ length: 3000 }, (_, at) => `[a](${base}${at})`).join('\n');
     const { content, links = [] } = numberPageLinks(text);
@@ -103,7 +103,7 @@ describe('fetch_url_content: links of long pages', () => {
     assert.ok(content.endsWith(`[a](${base}2999)`));
   });
 
-  it('keep code, odd addresses and what is no link', () => {
+  it('are numbered even with parentheses in the address, but not in code or if relative or unfinished', () => {
     const url = 'https://example.org/wiki/Tide_(sea)';
     const lines = [
       FILLER,

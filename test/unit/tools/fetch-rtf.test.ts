@@ -4,8 +4,8 @@ import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const contentOf = (text: string) => readRtf(Buffer.from(text, 'latin1')).content;
 
-describe('rich text', () => {
-  it('is decoded by the character sets of its fonts', () => {
+describe('RTF', () => {
+  it('is decoded by the charsets of its fonts', () => {
     const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fnil\fcharset128 MS Gothic;}{\f2\fnil\fcharset238 Arial CE;}}`;
     const text = String.raw`\f1\'93\'8c\'8b\'9e \'83A \f2 \'e8esky{\f0 \'e9t\'e9}`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi\ansicpg1252\deff0${fonts}${text}}`), '東京 ア českyété');
@@ -29,7 +29,7 @@ describe('rich text', () => {
     }
   });
 
-  it('has headings, tables, notes, comments and, once, what its headers and footers say', () => {
+  it('has headings, tables, notes, comments, and headers and footers once', () => {
     const styles = String.raw`{\stylesheet{\s0 Normal;}{\s3\ql\b\snext0 heading 2;}}`;
     const margins = String.raw`{\header IBAN DE02 1203}{\footerf IBAN DE02 1203}{\footer \chpgn / 9}`;
     const row = (...cells: string[]) =>
@@ -42,14 +42,14 @@ describe('rich text', () => {
     );
   });
 
-  it('keeps notes apart, whatever stands in them and wherever the file ends', () => {
+  it('keeps notes apart, whatever they contain and wherever the file ends', () => {
     const note = String.raw`x{\footnote\intbl a{\b b}c\par d\cell e{\footnote f}g}\par y\par`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi ${note}}`), 'x[^1]\n\ny\n\n[^1]: abc defg');
     assert.equal(contentOf(String.raw`{\rtf1\ansi x{\footnote a`), 'x[^1]\n\n[^1]: a');
     assert.equal(contentOf(String.raw`{\rtf1\ansi{\ftnsep line}x{\footnote }}`), 'x[^1]');
   });
 
-  it('has its paragraphs and tables where they begin and end', () => {
+  it('separates paragraphs and tables where they begin and end', () => {
     const row = String.raw`\trowd\pard\intbl a\nestcell b\nestrow\cell c\cell\row`;
     const table = '| a b | c |\n| --- | --- |\n| a b | c |';
     assert.equal(contentOf(String.raw`{\rtf1\ansi ${row}\pard\par ${row} Below\par End}`), `${table}\n\nBelow\n\nEnd`);
@@ -60,12 +60,12 @@ describe('rich text', () => {
     );
   });
 
-  it('keeps what its program tells of it out of the text', () => {
+  it('keeps document properties out of the text', () => {
     const { title, content } = readRtf(Buffer.from(String.raw`{\rtf1{\info{\title Tides}{\company Acme}}x}`));
     assert.deepEqual([title, content], ['Tides', 'x']);
   });
 
-  it('loses what is hidden, deleted or a picture, and nothing else', () => {
+  it('omits hidden and deleted text and pictures, and nothing else', () => {
     assert.equal(contentOf(String.raw`{\rtf1\ansi a{\v hidden\v0 b}{\v hidden\plain c}\bin-9 d}`), 'abcd');
     assert.equal(contentOf('{\\rtf1\\ansi a{\\*\\unknown b\\* c\\par\\\n}\nd}'), 'ad');
     const text = String.raw`a{\v hidden}{\deleted old}{\pict\bin4 }}}}x}{\b\*\cs7 b}{\*\unknown c}{\listtext\u8226 \tab}Dawn\u-3913 ?`;

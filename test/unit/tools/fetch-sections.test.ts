@@ -3,7 +3,7 @@ import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html
 
 const sentence = (words: string, times: number) => `${words} `.repeat(times).trim();
 
-/** An article with a section of prose that has an id like the name of a part of a theme. */
+/** An article with a section whose id is a name that themes give to page furniture. */
 function pageWith(tag: string, id: string): string {
   return `<!doctype html><html><head><title>Title</title></head><body><article><h1>Title here</h1>
     <p>${sentence('An introduction sentence that is long enough to count.', 4)}</p>
@@ -25,7 +25,7 @@ describe('fetch_url_content: sections', () => {
     'banner',
   ]) {
     for (const tag of ['section', 'div']) {
-      it(`keeps the ${tag} that is called ${id}`, () => {
+      it(`keeps the ${tag} with id ${id}`, () => {
         const { content } = readHtml(pageWith(tag, id), 'https://example.org/');
         assert.match(content, new RegExp(`^## Section on ${id}$`, 'm'));
         assert.match(content, /says something of its own/);
@@ -34,7 +34,7 @@ describe('fetch_url_content: sections', () => {
     }
   }
 
-  it('keeps headings that are links back, and their text', () => {
+  it('keeps headings that are inside links', () => {
     const html = pageWith('div', 'x').replace(
       '<h2 id="x-heading">Section on x</h2>',
       '<a href="index.html"><h2>Section on x</h2></a>',

@@ -74,7 +74,7 @@ describe('fetch_url_content', () => {
 
   const read = async (url: string, rest: JsonObject = {}) => (await callTool(tool, { url, ...rest })).result;
 
-  it('answers in the shape of the contract', async () => {
+  it('returns the documented fields, with links, tables and no navigation', async () => {
     const { result, output } = await callTool(tool, { url: `${server.origin}/article`, goal: 'tidal range' });
     assert.equal(result.url, `${server.origin}/article`);
     assert.equal(result.title, 'Tides of the North Sea');
@@ -93,13 +93,13 @@ describe('fetch_url_content', () => {
     );
   });
 
-  it('says where a redirect led, under the address that was asked for', async () => {
+  it('reports where a redirect led, beside the requested URL', async () => {
     const result = await read(`${server.origin}/moved`);
     assert.equal(result.url, `${server.origin}/moved`);
     assert.equal(result.final_url, `${server.origin}/article`);
   });
 
-  it('reads documents of the corpus by the addresses that the search gives', async () => {
+  it('reads corpus documents by the URLs that the search returns', async () => {
     const result = await read('corpus:///sub%20dir/gr%C3%B6%C3%9Fe.md');
     assert.deepEqual([result.title, result.content], ['Size matters', '# Size matters\n\nTen metres.']);
     assert.equal((await read('corpus:///page.html')).title, 'Tides of the North Sea');
@@ -125,12 +125,12 @@ describe('fetch_url_content', () => {
     '',
     'no such.md',
   ]) {
-    it(`does not leave the corpus for ${JSON.stringify(path)}`, async () => {
+    it(`answers not_found for the corpus path ${JSON.stringify(path)}`, async () => {
       await assert.rejects(read(`corpus:///${path}`), { code: 'not_found' });
     });
   }
 
-  it('is not held up by a pipe or a device in the corpus', async () => {
+  it('is not blocked by a pipe or a device in the corpus', async () => {
     await promisify(execFile)('mkfifo', [join(folder, 'pipe.md'), join(folder, 'sub dir', 'pipe.txt')]);
     await symlink('/dev/zero', join(folder, 'zero.txt'));
     for (const path of ['pipe.md', 'sub%20dir/pipe.txt', 'zero.txt']) {
@@ -145,7 +145,7 @@ describe('fetch_url_content', () => {
     );
   });
 
-  it('shows no cached page of a host that is denied by now', async () => {
+  it('does not serve a cached page of a host or address that is now denied', async () => {
     const kept = new Map<string, JsonValue>();
     const store = {
       get: async (key: string) => kept.get(key),
@@ -167,7 +167,7 @@ describe('fetch_url_content', () => {
     await assert.rejects(callTool(outside, { url }), { code: 'blocked_address' });
   });
 
-  it('gives long documents in parts that join to the whole', async () => {
+  it('returns long documents in parts that join to the whole', async () => {
     let text = '';
     let offset = 0;
     for (let part = 0; part < 50; part++) {
@@ -184,7 +184,7 @@ describe('fetch_url_content', () => {
     await assert.rejects(read(`${server.origin}/long.txt`, { offset: LONG.length }), { code: 'invalid_arguments' });
   });
 
-  it('says where in a long document to read on for the goal', async () => {
+  it('points to the passage of a long document that matches the goal', async () => {
     const result = await read(`${server.origin}/hidden.txt`, { goal: 'Which submarine cable broke?' });
     assert.equal(result.truncated, true);
     const [passage] = Array.isArray(result.more_on_goal) ? result.more_on_goal : [];
@@ -196,7 +196,7 @@ describe('fetch_url_content', () => {
     assert.equal((await read(`${server.origin}/article`, { goal: 'tidal range' })).more_on_goal, undefined);
   });
 
-  it('finds a phrase, or words that stand together, anywhere in a long document', async () => {
+  it('finds a phrase, or words close together, anywhere in a long document', async () => {
     const url = `${server.origin}/hidden.txt`;
     const found = await read(url, { find: 'Submarine cable' });
     const [match] = z.array(z.object({ offset: z.number() })).parse(found.matches);
@@ -211,7 +211,7 @@ describe('fetch_url_content', () => {
     assert.match(String(none.note), /None of these words/);
   });
 
-  it('says so when a page has no text', async () => {
+  it('says so if a page has no text', async () => {
     const result = await read(`${server.origin}/app`);
     assert.equal(result.content, '');
     assert.match(String(result.note), /no text/);
@@ -221,7 +221,7 @@ describe('fetch_url_content', () => {
     assert.equal((await read(`${server.origin}/data.json`)).content, 'id: 12345678901234567890');
   });
 
-  it('makes a table of CSV and a list of a feed', async () => {
+  it('turns CSV into a table and a feed into a list', async () => {
     assert.equal(
       (await read(`${server.origin}/table.csv`)).content,
       '| name | note |\n| --- | --- |\n| Smith; J. | said "no" and left |\n| Lee | a\\|b |',
@@ -247,7 +247,7 @@ describe('fetch_url_content', () => {
     });
   }
 
-  it('names the argument that is missing or wrong', async () => {
+  it('names the missing or wrong argument', async () => {
     const broken: [JsonObject, RegExp][] = [
       [{}, /url/],
       [{ url: '' }, /url/],
@@ -262,7 +262,7 @@ describe('fetch_url_content', () => {
     await assert.rejects(read('http://'), { code: 'invalid_url' });
   });
 
-  it('stops with its caller', async () => {
+  it('rejects with the abort reason of its caller', async () => {
     const signal = AbortSignal.abort(new Error('cancelled'));
     await assert.rejects(callTool(tool, { url: `${server.origin}/article` }, { signal }), /cancelled/);
   });

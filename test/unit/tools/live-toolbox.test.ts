@@ -15,8 +15,8 @@ const REQUEST: ToolRequest = {
   signal: new AbortController().signal,
 };
 
-describe('the toolbox of the configuration in force', () => {
-  it('closes a replaced toolbox when the last run has left it, not before', async () => {
+describe('the live toolbox', () => {
+  it('closes a replaced toolbox once its last run has left, and not before', async () => {
     const { live, closed } = counted();
     const first = await live.open(REQUEST);
     const second = await live.open(REQUEST);
@@ -32,7 +32,7 @@ describe('the toolbox of the configuration in force', () => {
     assert.deepEqual(closed, [1, 2]);
   });
 
-  it('closes a replaced toolbox at once where nobody uses it', async () => {
+  it('closes a replaced toolbox at once if nobody uses it', async () => {
     const { live, closed } = counted();
     await (await live.open(REQUEST))[Symbol.asyncDispose]();
     live.update(CONFIG);
@@ -40,7 +40,7 @@ describe('the toolbox of the configuration in force', () => {
     assert.deepEqual(closed, [1]);
   });
 
-  it('makes a toolbox for the first run that opens it, one for all of them', async () => {
+  it('creates one toolbox for all runs, when the first run opens it', async () => {
     const { live, made } = counted();
     live.update(CONFIG);
     assert.equal(made(), 0);
@@ -49,7 +49,7 @@ describe('the toolbox of the configuration in force', () => {
     await live[Symbol.asyncDispose]();
   });
 
-  it('makes one before the first run where it is prepared, and the next one with a reload', async () => {
+  it('creates it early with prepare(), and the next one on reload', async () => {
     const { live, made } = counted();
     await live.prepare();
     assert.equal(made(), 1);
@@ -60,7 +60,7 @@ describe('the toolbox of the configuration in force', () => {
     await live[Symbol.asyncDispose]();
   });
 
-  it('is made again where it could not be', async () => {
+  it('retries creating a toolbox after a failure', async () => {
     let tries = 0;
     const live = createLiveToolbox(CONFIG, {
       create: async () => {
@@ -79,7 +79,7 @@ describe('the toolbox of the configuration in force', () => {
     await live[Symbol.asyncDispose]();
   });
 
-  it('frees the place of a run whose tools could not be opened', async () => {
+  it('releases the place of a run whose tools could not be opened', async () => {
     const { live, closed } = counted({ fails: true });
     await assert.rejects(live.open(REQUEST), /no tools/);
     live.update(CONFIG);
@@ -87,7 +87,7 @@ describe('the toolbox of the configuration in force', () => {
     assert.deepEqual(closed, [1]);
   });
 
-  it('tells of a toolbox that could not be closed, and goes on', async () => {
+  it('reports a toolbox that cannot be closed, and goes on', async () => {
     const failures: unknown[] = [];
     const live = createLiveToolbox(CONFIG, {
       create: async () => ({
@@ -103,7 +103,7 @@ describe('the toolbox of the configuration in force', () => {
   });
 });
 
-/** A live toolbox whose generations are numbered, and the numbers of those that were closed. */
+/** A live toolbox that numbers its generations, and the numbers of the closed ones. */
 function counted({ fails = false } = {}) {
   const closed: number[] = [];
   let made = 0;

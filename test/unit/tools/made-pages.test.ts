@@ -7,15 +7,15 @@ import { STRUCTURED_READERS } from '../../../bench/eval/pages/structured-readers
 
 const URL = 'https://example.org/a/page';
 
-describe('pages whose whole structure is known', () => {
-  it('are the same for the same seed, and others in the other half', () => {
+describe('generated pages with known structure', () => {
+  it('are the same for the same seed, and differ between judging and tuning', () => {
     const [first] = makePages(1, 'judging');
     assert.deepEqual(first, makePages(1, 'judging')[0]);
     assert.notEqual(first?.html, makePages(1, 'tuning')[0]?.html);
   });
 
   for (const { name, html, truth } of makePages(32, 'tuning')) {
-    it(`say what is expected of their readers: ${name}`, () => {
+    it(`contain what their ground truth lists: ${name}`, () => {
       const said = plain(
         html
           .replace(/<script[\s\S]*?<\/script>|<br>/g, '\n')
@@ -37,11 +37,11 @@ describe('pages whose whole structure is known', () => {
     });
   }
 
-  it('are read well enough by the reader', async () => {
+  it('are read by our reader with at least the minimum scores', async () => {
     const [reader] = STRUCTURED_READERS;
     assert.ok(reader);
     const scores = sumScores(await scorePages(reader, makePages(32, 'judging')));
-    // What it reaches today, less a little: `npm run eval:pages` prints the whole table.
+    // Slightly below what it reaches today: `npm run eval:pages` prints the whole table.
     const atLeast = { headings: 0.98, paragraphs: 0.98, 'code lines': 0.98, cells: 0.98, items: 0.98, links: 0.97 };
     for (const [part, least] of Object.entries(atLeast)) {
       const { found, of } = scores[PARTS.find((one) => one === part) ?? 'headings'];
@@ -51,7 +51,7 @@ describe('pages whose whole structure is known', () => {
   });
 });
 
-describe('the score of a structure', () => {
+describe('scoreStructure', () => {
   const score = (markdown: string, truth: Partial<ReturnType<typeof emptyTruth>>) =>
     scoreStructure(
       { ...emptyTruth(), ...truth },
@@ -59,7 +59,7 @@ describe('the score of a structure', () => {
       URL,
     );
 
-  it('counts headings with their level, which may be shifted as a whole', () => {
+  it('counts headings at their level, and allows shifting all levels', () => {
     const headings = [
       { level: 2, text: 'Comments' },
       { level: 3, text: 'Tags' },
@@ -71,7 +71,7 @@ describe('the score of a structure', () => {
     assert.deepEqual(score('**Comments**\n', { headings }).headings.missed, ['2 comments', '3 tags']);
   });
 
-  it('wants a paragraph in one piece, and exponents apart from their base', () => {
+  it('requires a paragraph in one piece, and exponents marked as such', () => {
     const paragraphs = ['One two [a link] and E = mc^2 .'];
     assert.equal(score('One **two** [a link](/x)[1] and E = mc² .\n', { paragraphs }).paragraphs.found, 1);
     assert.equal(score('One two a link and E = mc<sup>2</sup> .\n', { paragraphs }).paragraphs.found, 1);
@@ -79,7 +79,7 @@ describe('the score of a structure', () => {
     assert.equal(score('One two\n\na link and E = mc² .\n', { paragraphs }).paragraphs.found, 0);
   });
 
-  it('wants lines of code in code, with their indent, and cells in their row', () => {
+  it('requires code lines in code blocks with their indent, and cells in their row', () => {
     const codeLines = ['a:', '  - b'];
     assert.equal(score('```yaml\na:\n  - b\n```\n', { codeLines })['code lines'].found, 2);
     assert.equal(score('```\na:\n- b\n```\n', { codeLines })['code lines'].found, 1);
@@ -90,7 +90,7 @@ describe('the score of a structure', () => {
     assert.equal(score('x 1.5 %\n', { rows }).cells.found, 0);
   });
 
-  it('wants items in lists, links with their address, and knows dates, authors and clutter', () => {
+  it('requires items in lists and links with their address, and finds dates, authors and clutter', () => {
     assert.equal(score('- one *two*\n- three\n', { items: ['one two', 'three'] }).items.found, 2);
     assert.equal(score('one two\n', { items: ['one two'] }).items.found, 0);
     const links = [{ text: 'log', url: '/log' }];

@@ -44,7 +44,7 @@ const failsWith =
   (error: unknown) =>
     error instanceof ToolError && error.code === code && pattern.test(error.message) && !error.message.includes(SECRET);
 
-/** An MCP server whose tools answer with more than it is good to look at. */
+/** An MCP server over stdio whose tools answer with too many or too deeply nested values. */
 const PROGRAM = `
   const result = {
     fine: { content: [{ type: 'text', text: 'fine' }] },
@@ -112,12 +112,12 @@ describe('results of MCP tools', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  it('are the structured content where there is any, with the text beside it where it says more', async () => {
+  it('are the structured content if there is any, with the text if it says more', async () => {
     assert.deepEqual(await resultOf(tools, 's.structured', { n: 1 }), { n: 1 });
     assert.deepEqual(await resultOf(tools, 's.both'), { text: 'said', structured: { a: 1 } });
   });
 
-  it('that do not match their schema are errors of the tool', async () => {
+  it('are errors of the tool if they do not match its schema', async () => {
     await assert.rejects(
       outputOf(tools, 's.structured', { n: 'one' }),
       failsWith('invalid_output', /n must be integer/),
@@ -129,12 +129,12 @@ describe('results of MCP tools', () => {
     await assert.rejects(outputOf(tools, 's.unstructured'), failsWith('invalid_output', /no structured content/));
   });
 
-  it('that tell of a failure are errors with the message of the tool, without the credentials', async () => {
+  it('are errors with the message of the tool, without credentials, if the tool failed', async () => {
     await assert.rejects(outputOf(tools, 's.failing'), failsWith('tool_failed', /it broke with \*+/));
     await assert.rejects(outputOf(tools, 's.refusing'), failsWith('invalid_arguments', /bad argument \*+/));
   });
 
-  it('are cut at their limit and say so', async () => {
+  it('are truncated at their limit and say so', async () => {
     assert.equal(await resultOf(tools, 's.long', { length: 50_000 }), 'x'.repeat(50_000));
     assert.deepEqual(await resultOf(tools, 's.long', { length: 50_001 }), {
       text: 'x'.repeat(50_000),
@@ -144,7 +144,7 @@ describe('results of MCP tools', () => {
     assert.ok(typeof cut === 'object' && cut !== null && 'truncated' in cut);
   });
 
-  it('name the pages they bring as sources', async () => {
+  it('name the pages they contain as sources', async () => {
     const output = await outputOf(tools, 's.linked');
     assert.deepEqual(output.sources, [
       { url: 'https://example.com/a', title: 'Page A', snippet: 'about A', kind: 'listed' },
@@ -171,8 +171,8 @@ describe('results of MCP tools', () => {
   });
 });
 
-describe('MCP servers that misbehave', () => {
-  it('and cannot be reached stand there with a tool that says so and tries again', async () => {
+describe('misbehaving MCP servers', () => {
+  it('are represented by one tool that reports the failure if they cannot be reached', async () => {
     const taken = await startWebServer(() => {});
     const { port } = taken;
     await taken[Symbol.asyncDispose]();
@@ -186,7 +186,7 @@ describe('MCP servers that misbehave', () => {
     await assert.rejects(outputOf(tools, 's.call'), failsWith('mcp_unavailable', /MCP server s/));
   });
 
-  it('and come back are used through that tool', async () => {
+  it('can be used through that tool once they are back', async () => {
     let down = true;
     await using server = await startScriptedMcpServer({
       tools: { add: { call: ({ args }) => textResult(String(Number(args.a) + 1)) } },
@@ -209,7 +209,7 @@ describe('MCP servers that misbehave', () => {
     );
   });
 
-  it('are asked once more where the gateway stood still while it connected', async () => {
+  it('are asked once more if the gateway stalled while connecting', async () => {
     await using server = await startScriptedMcpServer({ tools: { echo: { call: () => textResult('') } } });
     let failing = 0;
     let standMs = 0;
@@ -243,7 +243,7 @@ describe('MCP servers that misbehave', () => {
     assert.equal(server.requests.length, asked);
   });
 
-  it('are asked again in time, and their list is, where the clock of the machine is set back meanwhile', async () => {
+  it('are retried and listed again in time even if the clock is set back', async () => {
     let down = true;
     await using server = await startScriptedMcpServer({
       tools: { echo: { call: () => textResult('') } },
@@ -268,7 +268,7 @@ describe('MCP servers that misbehave', () => {
     }
   });
 
-  it('list their tools once for many runs, again when the list is old, and keep the old list when they are gone', async () => {
+  it('list their tools once for many runs, again when the list is old, and keep it while they are down', async () => {
     let down = false;
     await using server = await startScriptedMcpServer({
       tools: { echo: { call: () => textResult('') } },
@@ -294,7 +294,7 @@ describe('MCP servers that misbehave', () => {
     );
   });
 
-  it('and answer no call, cut it or answer nonsense give an error, and the next call works', async () => {
+  it('cause an error for a call that hangs, is cut or answers nonsense, and serve the next call', async () => {
     const hung: { aborted: Promise<void> }[] = [];
     await using server = await startScriptedMcpServer({
       tools: {
@@ -358,7 +358,7 @@ describe('MCP servers that misbehave', () => {
     }
   });
 
-  it('are called again where the gateway stood still until the connection was closed', async () => {
+  it('are called again if the gateway stalled until the connection closed', async () => {
     await using server = await startScriptedMcpServer({ tools: { echo: { call: () => textResult('here') } } });
     let failing = 0;
     let standMs = 0;
@@ -396,7 +396,7 @@ describe('MCP servers that misbehave', () => {
     assert.deepEqual(new Set(results), new Set(['all there']));
   });
 
-  it('and break one call leave those beside it alone', async () => {
+  it('do not break other calls by breaking one', async () => {
     const arrived = Promise.withResolvers<void>();
     const broken = Promise.withResolvers<void>();
     await using server = await startScriptedMcpServer({
@@ -420,7 +420,7 @@ describe('MCP servers that misbehave', () => {
     assert.equal(await slow, 'late');
   });
 
-  it('and ask without hearing the answers are answered no further', async () => {
+  it('get at most 16 pending answers to their own requests', async () => {
     let answers = 0;
     let isAsking = false;
     const heard = Promise.withResolvers<void>();
@@ -437,7 +437,7 @@ describe('MCP servers that misbehave', () => {
         again: { call: () => textResult('done') },
       },
       intercept: (request) => {
-        // Answers are short, and nobody answers them.
+        // Answers are short; they are left unanswered.
         const isAnswer = isAsking && request.method === 'POST' && Number(request.headers['content-length']) < 60;
         if (isAnswer && ++answers === 16) heard.resolve();
         return isAnswer;
@@ -446,12 +446,12 @@ describe('MCP servers that misbehave', () => {
     await using opened = open({ url: server.url });
     const found = await opened.tools({ signal: never });
     assert.equal(await resultOf(found, 's.ask'), 'done');
-    // What is sent behind the answers comes behind them.
+    // These calls arrive after any further answers.
     for (let n = 0; n < 5; n++) await resultOf(found, 's.again');
     assert.equal(answers, 16);
   });
 
-  it('hear of an aborted call', async () => {
+  it('are notified of an aborted call', async () => {
     const began = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
     await using server = await startScriptedMcpServer({
@@ -476,7 +476,7 @@ describe('MCP servers that misbehave', () => {
     assert.ok(server.methods.includes('notifications/cancelled'));
   });
 
-  it('may report progress, with the result behind it', async () => {
+  it('may take longer than the timeout while they report progress', async () => {
     await using server = await startScriptedMcpServer({
       tools: {
         slow: {
@@ -501,7 +501,7 @@ describe('MCP servers that misbehave', () => {
     assert.equal(await resultOf(await opened.tools({ signal: never }), 's.slow'), 'late');
   });
 
-  it('offer at most 128 tools, with descriptions and schemas within bounds', async () => {
+  it('offer at most 128 tools, with bounded descriptions and schemas', async () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`t${i}`, { call: () => textResult('') }]));
     await using server = await startScriptedMcpServer({
       tools: {
@@ -519,7 +519,7 @@ describe('MCP servers that misbehave', () => {
     assert.deepEqual(tools[0]?.parameters, { type: 'object', additionalProperties: true });
   });
 
-  it('and answer with too many values, too deep ones or too many parts give an error, programs too', async () => {
+  it('cause an error with too many values, parts or levels, over HTTP and stdio', async () => {
     await using server = await startScriptedMcpServer({
       tools: { parts: { call: () => ({ content: Array.from({ length: 2001 }, () => ({ type: 'none' })) }) } },
     });
@@ -538,7 +538,7 @@ describe('MCP servers that misbehave', () => {
     assert.equal(await resultOf(offered, 'p.fine'), 'fine');
   });
 
-  it('stop nobody from leaving while they keep silent', async () => {
+  it('do not keep a caller from leaving while they are silent', async () => {
     await using server = await startWebServer(() => {});
     await using opened = open({ url: `${server.origin}/mcp` });
     const controller = new AbortController();
@@ -547,7 +547,7 @@ describe('MCP servers that misbehave', () => {
     await assert.rejects(listing, /gone/);
   });
 
-  it('with one name for two are refused', () => {
+  it('are refused if two have the same name', () => {
     const twin = { name: 's', url: 'http://127.0.0.1:9/mcp' };
     assert.throws(
       () => createMcpTools({ servers: [twin, twin], fetch, log: silentLogger }),

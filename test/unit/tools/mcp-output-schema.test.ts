@@ -36,13 +36,13 @@ const CASES: readonly { schema: JsonValue; good: JsonValue[]; bad: JsonValue[] }
 
 describe('output schemas of MCP tools', () => {
   for (const { schema, good, bad } of CASES) {
-    it(`are kept to: ${JSON.stringify(schema).slice(0, 90)}`, () => {
+    it(`are enforced: ${JSON.stringify(schema).slice(0, 90)}`, () => {
       for (const value of good) assert.equal(schemaMismatch(schema, value), undefined, JSON.stringify(value));
       for (const value of bad) assert.equal(typeof schemaMismatch(schema, value), 'string', JSON.stringify(value));
     });
   }
 
-  it('that are made to never end are given up', () => {
+  it('are given up as too costly if they are built to never end', () => {
     const $defs: { [key: string]: JsonValue } = { d40: { type: 'null' } };
     for (let i = 0; i < 40; i++)
       $defs[`d${i}`] = { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] };
@@ -65,7 +65,7 @@ describe('output schemas of MCP tools', () => {
     }
   });
 
-  it('do not use patterns, which cannot be bounded', () => {
+  it('do not apply patterns, whose cost cannot be bounded', () => {
     assert.equal(schemaMismatch({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(100)}b`), undefined);
   });
 });

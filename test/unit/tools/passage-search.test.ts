@@ -6,7 +6,7 @@ import { PassageSearch } from '../../../src/tools/web-search/local/passage-searc
 
 const PASSAGES = 4000;
 
-describe('the local search in an index of some thousand passages', () => {
+describe('the local search over a few thousand passages', () => {
   let index: DocumentIndex;
 
   before(() => {
@@ -30,13 +30,13 @@ describe('the local search in an index of some thousand passages', () => {
 
   const find = (query: string) => index.search(query, 8).map(({ path }) => path);
 
-  it('finds by the rarest words, and common ones still count', () => {
+  it('finds by the rarest words, and ranks by common ones too', () => {
     const found = find('old harbour quetzal');
     assert.equal(found[0], '2507.txt');
     assert.deepEqual(new Set(found), new Set(['2507.txt', '7.txt', '1007.txt', '2007.txt', '3007.txt']));
   });
 
-  it('answers a query of common words alone', () => {
+  it('answers a query of common words only', () => {
     const found = find('old harbour');
     assert.ok(found.length > 0);
     assert.ok(
@@ -45,14 +45,14 @@ describe('the local search in an index of some thousand passages', () => {
     );
   });
 
-  it('counts words again after documents were taken out', () => {
+  it('counts words anew after documents are removed', () => {
     assert.ok(find('valley quetzal').includes('7.txt'));
     index.update({ put: [], remove: ['7.txt', '1007.txt', '3007.txt'] });
     assert.deepEqual(new Set(find('valley quetzal')), new Set(['2007.txt', '2507.txt']));
   });
 });
 
-describe('the search for passages in a large index', () => {
+describe('PassageSearch in a large index', () => {
   const LARGE = 60_000;
   let search: PassageSearch;
 
@@ -76,21 +76,27 @@ describe('the search for passages in a large index', () => {
     return search.search(terms, terms, within).map(({ text }) => Number(text));
   };
 
-  it('goes by rare words where there are any', () => {
+  it('searches by rare words if there are any', () => {
     assert.deepEqual(find('all fourth rare').toSorted(), [20, 30020]);
   });
 
-  it('wants all of the common words, and of those that stand everywhere none', () => {
+  it('requires all common words, but not those found everywhere', () => {
     const found = find('all over fourth fifth');
     assert.ok(found.length > 20 && found.every((id) => id % 20 === 0), `${found}`);
   });
 
-  it('goes by the rarest of common words that never stand together', () => {
+  it('finds passages that have every word, if all of the words are in most passages', () => {
+    const found = find('all over');
+    assert.ok(found.length > 20 && found.every((id) => id % 10 !== 0), `${found}`);
+    assert.ok(find('all over', [7]).every((id) => id >= 600 && id < 700 && id % 10 !== 0));
+  });
+
+  it('searches by the rarest of common words that never occur together', () => {
     const found = find('fourth other');
     assert.ok(found.length > 20 && found.every((id) => id % 12 === 9), `${found}`);
   });
 
-  it('finds within few documents and within most of them', () => {
+  it('searches within few documents and within most of them', () => {
     assert.deepEqual(find('fourth fifth', [7]).toSorted(), [600, 620, 640, 660, 680]);
     const most = Array.from({ length: LARGE / 100 - 1 }, (_, at) => at + 2);
     assert.ok(!find('rare', most).includes(20) && find('rare', most).includes(30020));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { QueryThread } from '../../../src/tools/web-search/local/query-thread.ts';
 
-/** Breaks down where it is asked to, and says what it is asked otherwise. */
+/** Crashes if asked to; otherwise echoes the query. */
 const THREAD = `
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ id, say }) => {
@@ -9,8 +9,8 @@ const THREAD = `
     parentPort.postMessage({ id, value: say });
   });`;
 
-describe('a thread of indexes', () => {
-  it('answers what is asked at once after another broke down', async () => {
+describe('QueryThread', () => {
+  it('answers the next query right after the thread crashed', async () => {
     using thread = new QueryThread<{ say: string }, string>({
       entry: new URL(`data:text/javascript,${encodeURIComponent(THREAD)}`),
       data: {},

@@ -7,7 +7,7 @@ import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
 /** Every way to write an address that must not be reached. `PORT` is the port of a real server on all interfaces. */
 const REFUSED = [
-  // loopback, as the URL standard lets one write it
+  // loopback in all notations of the URL standard
   'http://127.0.0.1:PORT/',
   'http://127.0.0.1.:PORT/',
   'http://127.1:PORT/',
@@ -113,7 +113,7 @@ const REFUSED = [
   'http://metadata.google.internal/',
   'http://instance-data.ec2.internal/',
   'http://printer.local/',
-  // other schemes and other readers
+  // other schemes, and forms that parsers read differently
   'https://127.0.0.1:PORT/',
   'ftp://127.0.0.1:PORT/',
   'file:///etc/passwd',
@@ -146,7 +146,7 @@ describe('safe fetch: addresses', () => {
     await sixth?.[Symbol.asyncDispose]();
   });
 
-  it('has a server that would answer', async () => {
+  it('has a test server that would answer', async () => {
     await using open = createSafeFetch({ allowPrivateAddresses: true });
     assert.equal(await (await open.fetch(`http://127.1:${server.port}/`)).text(), 'secret');
   });
@@ -163,11 +163,11 @@ describe('safe fetch: addresses', () => {
     });
   }
 
-  it('knows well over sixty notations', () => {
+  it('covers at least sixty notations', () => {
     assert.ok(new Set(REFUSED).size >= 60);
   });
 
-  it('keeps metadata and unspecified addresses closed whatever is open', async () => {
+  it('blocks metadata and unspecified addresses whatever is allowed', async () => {
     const everything = ['0.0.0.0/0', '::/0'];
     const metadata = [
       '169.254.169.254',
@@ -192,7 +192,7 @@ describe('safe fetch: addresses', () => {
     }
   });
 
-  it('opens a single network without opening the others', async () => {
+  it('opens one network without opening others', async () => {
     await using partly = createSafeFetch({ allowAddresses: ['127.0.0.1'] });
     assert.equal(await (await partly.fetch(`http://127.0.0.1:${server.port}/`)).text(), 'secret');
     await assert.rejects(partly.fetch(`http://127.0.0.2:${server.port}/`), { code: 'blocked_address' });

@@ -54,19 +54,19 @@ describe('safe fetch: redirects', () => {
 
   const chains: Record<string, () => string> = {
     'to loopback': () => `http://127.0.0.1:${inside.port}/`,
-    'to loopback in one number': () => `http://2130706433:${inside.port}/`,
+    'to loopback as one number': () => `http://2130706433:${inside.port}/`,
     'to loopback without a scheme': () => `//127.0.0.1:${inside.port}/`,
     'to loopback as IPv6': () => `http://[::ffff:7f00:1]:${inside.port}/`,
     'to a name that resolves to loopback': () => `http://inside.test:${inside.port}/`,
-    'to a name with one public and one inner address': () => `http://both.test:${inside.port}/`,
+    'to a name with one public and one internal address': () => `http://both.test:${inside.port}/`,
     'to the metadata service': () => 'http://169.254.169.254/latest/meta-data/',
     'to a private address': () => 'http://192.168.0.1/',
     'to a local name': () => 'http://metadata.google.internal/',
     'to a file': () => 'file:///etc/passwd',
     'to another scheme': () => `gopher://127.0.0.1:${inside.port}/_x`,
     'with a user name': () => `http://public.test@127.0.0.1:${inside.port}/`,
-    'over a good second hop': () => `/?to=${encodeURIComponent(`http://127.0.0.1:${inside.port}/`)}`,
-    'over three good hops': () => {
+    'via an allowed second hop': () => `/?to=${encodeURIComponent(`http://127.0.0.1:${inside.port}/`)}`,
+    'via three allowed hops': () => {
       const last = encodeURIComponent(`http://127.0.0.1:${inside.port}/`);
       return `/?to=${encodeURIComponent(`/?to=${encodeURIComponent(`/?to=${last}`)}`)}`;
     },
@@ -85,7 +85,7 @@ describe('safe fetch: redirects', () => {
     }
   }
 
-  it('follows good redirects and says where it ended', async () => {
+  it('follows allowed redirects and reports the final URL', async () => {
     const answer = await safe.fetch(`http://public.test:${site.port}/a`);
     assert.equal(await answer.text(), 'the page');
     assert.equal(answer.url, `http://public.test:${site.port}/final`);
@@ -97,13 +97,13 @@ describe('safe fetch: redirects', () => {
     assert.equal(seen.length, 6);
   });
 
-  it('leaves redirects alone when asked to', async () => {
+  it('does not follow redirects with redirect: manual or error', async () => {
     const url = `http://public.test:${site.port}/a`;
     assert.equal((await safe.fetch(url, { redirect: 'manual' })).status, 302);
     await assert.rejects(safe.fetch(url, { redirect: 'error' }), { code: 'bad_redirect' });
   });
 
-  it('takes no credentials to another origin, but keeps them on the same one', async () => {
+  it('sends no credentials to another origin, but keeps them on the same one', async () => {
     const headers = { authorization: 'Bearer canary', 'x-api-key': 'canary', cookie: 'a=canary', accept: 'text/html' };
     const other = encodeURIComponent(`http://${PUBLIC}:${site.port}/final`);
     await safe.fetch(`http://public.test:${site.port}/?to=${other}`, { headers });
@@ -114,7 +114,7 @@ describe('safe fetch: redirects', () => {
     assert.equal(seen[1]?.headers.authorization, 'Bearer canary');
   });
 
-  it('repeats the body of a POST for 307 and drops it for 302', async () => {
+  it('repeats the body of a POST after a 307 and drops it after a 302', async () => {
     const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } };
     await safe.fetch(`http://public.test:${site.port}/?status=307&to=/final`, post);
     assert.deepEqual([seen[1]?.method, seen[1]?.body], ['POST', '{"a":1}']);
@@ -123,7 +123,7 @@ describe('safe fetch: redirects', () => {
     assert.deepEqual([seen[1]?.method, seen[1]?.body, seen[1]?.headers['content-type']], ['GET', '', undefined]);
   });
 
-  it('connects to the address that it checked: a name that rebinds reaches nothing inside', async () => {
+  it('connects to the address it checked, so a rebinding name reaches nothing internal', async () => {
     let asked = 0;
     await using rebinding = await startDnsServer(({ type }) => {
       if (type === 'AAAA') return [];
@@ -138,14 +138,14 @@ describe('safe fetch: redirects', () => {
     assert.equal(inside.connections(), 0);
   });
 
-  it('asks the resolver once per connection, so that there is nothing to rebind between check and use', async () => {
+  it('resolves a name once per connection, leaving no gap between check and use', async () => {
     await using counting = await startDnsServer(({ type }) => (type === 'A' ? [PUBLIC] : []));
     await using once = createSafeFetch({ allowAddresses: [PUBLIC], dnsServers: [counting.address] });
     await (await once.fetch(`http://counted.test:${site.port}/final`)).text();
     assert.equal(counting.questions.filter(({ type }) => type === 'A').length, 1);
   });
 
-  it('refuses a name whose IPv6 address is inside', async () => {
+  it('refuses a name whose IPv6 address is internal', async () => {
     await using mixed = await startDnsServer(({ type }) => (type === 'A' ? [PUBLIC] : ['0:0:0:0:0:0:0:1']));
     await using victim = createSafeFetch({ allowAddresses: [PUBLIC], dnsServers: [mixed.address] });
     await assert.rejects(victim.fetch(`http://mixed.test:${site.port}/`), { code: 'blocked_address' });

@@ -34,7 +34,7 @@ describe('web_search as configured', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('falls back in the order of the file, from a service that is down to the local folder', async () => {
+  it('falls back in configured order, from a failing service to the local folder', async () => {
     await using down = await startScriptedSearch(() => ({ status: 503, body: 'down' }));
     const config = searchConfig({ provider: 'searxng', url: down.origin, fallbacks: [{ provider: 'local', folder }] });
     assert.equal(corpusFolder(config), folder);
@@ -74,7 +74,7 @@ describe('web_search as configured', () => {
     assert.equal(entries.size, 0);
   });
 
-  it('applies the allow and deny lists of the file', async () => {
+  it('applies the configured allow and deny lists', async () => {
     const found = ['https://a.test/', 'https://b.a.test/', 'https://c.test/'].map((url) => ({
       url,
       title: 't',

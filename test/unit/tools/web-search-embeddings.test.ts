@@ -13,7 +13,7 @@ import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { callTool, searchResults } from '../../support/tool-calls.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
-/** What the scripted model knows to mean the same; each line is one direction of its vectors. */
+/** Words that the scripted model treats as synonyms; each line is one direction of its vectors. */
 const MEANINGS = [
   ['physician', 'doctor', 'surgeon'],
   ['car', 'automobile', 'vehicle'],
@@ -32,7 +32,7 @@ const FILES = {
   'food.md': '# Food\n\nThe baker sells what she made.',
 };
 
-/** A provider of embeddings whose answers can be spoiled. */
+/** A provider of embeddings that can be made to fail. */
 async function startEmbeddings() {
   const asked: string[][] = [];
   const traces: [text: string | undefined, trace: unknown][] = [];
@@ -101,19 +101,19 @@ describe('the local search with embeddings', () => {
   }
 
   for (const base64 of [false, true]) {
-    it(`finds what means the same in other words (${base64 ? 'base64' : 'numbers'})`, async () => {
+    it(`finds texts that say the same in other words (${base64 ? 'base64' : 'numbers'})`, async () => {
       await using provider = await startEmbeddings();
       provider.state.base64 = base64;
       await using search = await open(provider.server.origin);
       await until(async () => (await search.find('physician'))[0] === 'corpus:///medicine.md');
       assert.deepEqual((await search.find('which vehicle'))[0], 'corpus:///roads.md');
-      // What the words say counts as before.
+      // Matching words still count.
       assert.equal((await search.find('baker'))[0], 'corpus:///food.md');
       assert.ok(search.observed.includes('query ok'));
     });
   }
 
-  it('sends the trace of a run with the embeddings of its queries, and none with those of documents', async () => {
+  it("sends a run's trace with query embeddings, but not with document embeddings", async () => {
     await using provider = await startEmbeddings();
     await using search = await open(provider.server.origin);
     await until(async () => (await search.find('physician')).length > 0);
@@ -123,7 +123,7 @@ describe('the local search with embeddings', () => {
     assert.deepEqual(sent, [['which vehicle', trace.traceparent]]);
   });
 
-  it('embeds a document once, whatever restarts, and again when it changed', async () => {
+  it('embeds a document once across restarts, and again when it changes', async () => {
     await using provider = await startEmbeddings();
     {
       await using first = await open(provider.server.origin);
@@ -137,7 +137,7 @@ describe('the local search with embeddings', () => {
     assert.equal(documents().length, 4);
   });
 
-  it('goes by the words alone while the provider fails, says so and counts it', async () => {
+  it('searches by words alone while the provider fails, and logs and counts that', async () => {
     await using provider = await startEmbeddings();
     const lines: string[] = [];
     const log: Logger = { ...silentLogger, warn: (...args: unknown[]) => void lines.push(String(args.at(-1))) };
@@ -151,7 +151,7 @@ describe('the local search with embeddings', () => {
     assert.doesNotMatch(lines.join('\n'), /key-of-provider/);
   });
 
-  it('gives up a passage that the model refuses, not those beside it', async () => {
+  it('gives up a passage that the model refuses, but not its neighbours', async () => {
     await using provider = await startEmbeddings();
     provider.state.refuses = 'baker';
     await using search = await open(provider.server.origin);
@@ -161,15 +161,15 @@ describe('the local search with embeddings', () => {
   });
 });
 
-describe('lists of documents', () => {
-  it('are fused by the places that a document has in them', () => {
+describe('fuseByRank', () => {
+  it('ranks documents by their positions in all lists', () => {
     const fused = (...lists: string[][]) => fuseByRank(lists, { nameOf: (name) => name });
     assert.deepEqual(fused(['a', 'b'], ['b', 'c']), ['b', 'a', 'c']);
     assert.deepEqual(fused(['a'], []), ['a']);
   });
 });
 
-/** Repeats until `condition` holds; mocha's own limit ends it. */
+/** Repeats until `condition` holds or mocha's timeout ends the test. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -8,7 +8,7 @@ import { createLocalSearch } from '../../../src/tools/web-search/local/local-sea
 
 const NOTHING = { allowedDomains: [], blockedDomains: [] };
 
-describe('an index that is kept', () => {
+describe('a persistent index', () => {
   let folder: string;
   let indexFolder: string;
 
@@ -29,7 +29,7 @@ describe('an index that is kept', () => {
   const titles = async (index: FolderIndex, query: string) =>
     (await index.search(query, 5)).hits.map((hit) => hit.title);
 
-  it('is there after a restart: what did not change is not read again, what did is', async () => {
+  it('survives a restart: only changed files are read again', async () => {
     {
       using first = open();
       assert.deepEqual(await titles(first, 'warmth'), ['Heat pumps']);
@@ -46,7 +46,7 @@ describe('an index that is kept', () => {
     assert.deepEqual(troubles, []);
   });
 
-  it('is shared: one process follows the files, and another one once it is gone', async () => {
+  it('is shared: one process follows the files, and another takes over when it is gone', async () => {
     const first = open();
     assert.deepEqual(await titles(first, 'warmth'), ['Heat pumps']);
     using second = open();
@@ -58,7 +58,7 @@ describe('an index that is kept', () => {
     assert.deepEqual(troubles, []);
   });
 
-  it('is begun anew where its file is damaged or of another version', async () => {
+  it('is rebuilt if its file is damaged or of another version', async () => {
     for (const damage of ['garbage '.repeat(2000), 'PRAGMA user_version = 99']) {
       {
         using first = open();
@@ -77,7 +77,7 @@ describe('an index that is kept', () => {
     assert.deepEqual(troubles, []);
   });
 
-  it('lives in memory where its place cannot be used, and says so', async () => {
+  it('stays in memory if its file cannot be used, and says so', async () => {
     await writeFile(join(indexFolder, 'file'), '');
     using index = new FolderIndex({
       folder,
@@ -89,7 +89,7 @@ describe('an index that is kept', () => {
     troubles.length = 0;
   });
 
-  it('has a file for each folder, which other users cannot read', async () => {
+  it('has one database file per folder', async () => {
     using search = createLocalSearch({ folder, indexFolder: join(indexFolder, 'search') });
     const { hits } = await search.search(
       { text: 'warmth', limit: 5, filters: NOTHING },

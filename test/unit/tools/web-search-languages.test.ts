@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../../src/tools/web-search/local/document-index.ts';
 
-/** One world in three languages: towns with a river, a trade and a feast, told in texts that mention other towns. */
-interface Tongue {
+/** Texts and questions about the same towns in one language; each text also mentions another town. */
+interface Language {
   syllables: readonly string[];
   trades: readonly string[];
   feasts: readonly string[];
@@ -11,7 +11,7 @@ interface Tongue {
   questions(town: string, about: { river: string; trade: string; feast: string }): string[];
 }
 
-const TONGUES: Readonly<Record<string, Tongue>> = {
+const LANGUAGES: Readonly<Record<string, Language>> = {
   English: {
     syllables: ['Tarn', 'Hal', 'Ost', 'Brim', 'Wel', 'Dor', 'Kes', 'Lund', 'Mar', 'Pell'],
     trades: ['lanterns', 'barrels', 'bells', 'maps', 'ropes'],
@@ -55,9 +55,9 @@ const TONGUES: Readonly<Record<string, Tongue>> = {
 
 const TOWNS = 90;
 
-/** The mean of 1/rank of the town that a question asks for, over all questions. */
-function meanReciprocalRank(tongue: Tongue): number {
-  const { syllables, trades, feasts } = tongue;
+/** The mean of 1/rank of the right town over all questions. */
+function meanReciprocalRank(language: Language): number {
+  const { syllables, trades, feasts } = language;
   const part = (number: number) => syllables[number % syllables.length] ?? '';
   const name = (at: number) => `${part(at)}${part(Math.floor(at / 10) + 3)}${part(at * 7 + 1)}`.toLowerCase();
   const towns = Array.from({ length: TOWNS }, (_, at) => ({
@@ -71,12 +71,12 @@ function meanReciprocalRank(tongue: Tongue): number {
   index.update({
     put: towns.map(({ town, ...about }, at) => ({
       file: { path: `${at}.md`, signature: 'x' },
-      document: chunkDocument(tongue.text(town, about), { contentType: 'text/markdown', name: `${at}.md` }),
+      document: chunkDocument(language.text(town, about), { contentType: 'text/markdown', name: `${at}.md` }),
     })),
     remove: [],
   });
   const ranks = towns.flatMap(({ town, ...about }, at) =>
-    tongue.questions(town, about).map((question) => {
+    language.questions(town, about).map((question) => {
       const rank = index.search(question, 10).findIndex(({ path }) => path === `${at}.md`);
       return rank < 0 ? 0 : 1 / (rank + 1);
     }),
@@ -85,15 +85,15 @@ function meanReciprocalRank(tongue: Tongue): number {
 }
 
 describe('the local search in other languages', () => {
-  const english = meanReciprocalRank(TONGUES.English ?? assert.fail());
+  const english = meanReciprocalRank(LANGUAGES.English ?? assert.fail());
 
-  it('finds what is asked for in English', () => {
+  it('finds the right document in English', () => {
     assert.ok(english > 0.8, `mean reciprocal rank ${english}`);
   });
 
   for (const name of ['Chinese', 'Japanese']) {
-    it(`finds it as well in ${name}`, () => {
-      const found = meanReciprocalRank(TONGUES[name] ?? assert.fail());
+    it(`finds it equally well in ${name}`, () => {
+      const found = meanReciprocalRank(LANGUAGES[name] ?? assert.fail());
       assert.ok(found > english - 0.05, `mean reciprocal rank ${found}, in English ${english}`);
     });
   }

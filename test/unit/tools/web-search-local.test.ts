@@ -90,7 +90,7 @@ describe('web_search with the local provider', () => {
     assert.equal(titles.get('corpus:///plain%20notes.txt'), 'plain notes');
   });
 
-  it('shows the passage that answers, without markup', async () => {
+  it('shows the passage that answers the query, without markup', async () => {
     assert.match((await find('abandoned run'))[0]?.snippet ?? '', /taken over within six seconds/);
     assert.match((await find('warmth house'))[0]?.snippet ?? '', /A heat pump moves warmth from outside air/);
     assert.match((await find('东西 数据库'))[0]?.snippet ?? '', /事件日志保存在数据库中/);
@@ -105,7 +105,7 @@ describe('web_search with the local provider', () => {
     );
   });
 
-  it('follows the files: new, changed, renamed and deleted ones', async () => {
+  it('follows new, changed and deleted files', async () => {
     assert.deepEqual(await find('zeppelin'), []);
     await put('late.md', '# Late\n\nA zeppelin arrives.');
     await poll(async () => (await find('zeppelin')).length === 1);
@@ -115,7 +115,7 @@ describe('web_search with the local provider', () => {
     await poll(async () => (await find('submarine')).length === 0);
   });
 
-  it('prefers the document in which the words of a name stand side by side', async () => {
+  it('prefers the document in which the words of a name are adjacent', async () => {
     const aside = 'Nothing more is known of it, and nobody has asked. '.repeat(6);
     await put(
       'names/apart.md',
@@ -131,7 +131,7 @@ describe('web_search with the local provider', () => {
     await poll(async () => (await find('Tarnfeld')).length === 0);
   });
 
-  it('survives every query', async () => {
+  it('survives any query', async () => {
     for (const query of [
       '"',
       'AND',
@@ -158,7 +158,7 @@ describe('web_search with the local provider', () => {
     );
   });
 
-  it('cuts long documents into passages and still names them once', async () => {
+  it('splits long documents into passages, but lists each document once', async () => {
     const filler = Array.from({ length: 400 }, (_, at) => `Paragraph ${at} speaks of weather and wine.`).join('\n\n');
     await put('long.md', `# Long\n\n${filler}\n\nThe quetzal is a bird.\n\n${filler}`);
     await put('oneline.txt', `${'lorem ipsum '.repeat(20_000)}axolotl ${'dolor sit '.repeat(20_000)}`);
@@ -170,7 +170,7 @@ describe('web_search with the local provider', () => {
     assert.ok((hit?.snippet ?? '').length < 500);
   });
 
-  it('answers in the shape of the contract, merges queries and numbers sources', async () => {
+  it('returns the documented fields, merges queries and numbers sources', async () => {
     const tool = createWebSearchTool({ providers: [search], maxResults: 3 });
     const called = await callTool(tool, { queries: ['heat pump', 'warmth from air', 'redis instances'] });
     const results = searchResults(called);
@@ -185,7 +185,7 @@ describe('web_search with the local provider', () => {
     assert.ok(called.output.sources.every(({ kind }) => kind === 'listed'));
   });
 
-  it('accepts one query as text and refuses none', async () => {
+  it('accepts one query as a string, and refuses missing and empty ones', async () => {
     const tool = createWebSearchTool({ providers: [search] });
     assert.equal(searchResults(await callTool(tool, { query: 'heat pump' }))[0]?.url, 'corpus:///page.html');
     assert.equal(searchResults(await callTool(tool, { queries: 'heat pump' }))[0]?.url, 'corpus:///page.html');
@@ -195,7 +195,7 @@ describe('web_search with the local provider', () => {
     }
   });
 
-  it('tells a folder that cannot be read from one without results', async () => {
+  it('distinguishes an unreadable folder from one without results', async () => {
     using missing = createLocalSearch({ folder: join(folder, 'no such folder') });
     const tool = createWebSearchTool({ providers: [missing] });
     await assert.rejects(callTool(tool, { queries: ['x'] }), { code: 'search_failed', message: /cannot be read/ });
@@ -204,7 +204,7 @@ describe('web_search with the local provider', () => {
     assert.match(String(nothing.result.note), /No results/);
   });
 
-  it('stops with its caller', async () => {
+  it('rejects with the abort reason of its caller', async () => {
     const aborted = AbortSignal.abort(new Error('cancelled'));
     await assert.rejects(
       callTool(createWebSearchTool({ providers: [search] }), { queries: ['x'] }, { signal: aborted }),
@@ -213,7 +213,7 @@ describe('web_search with the local provider', () => {
   });
 });
 
-/** Repeats until `condition` holds; mocha's own limit ends it. */
+/** Repeats until `condition` holds or mocha's timeout ends the test. */
 async function poll(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise(setImmediate);
 }

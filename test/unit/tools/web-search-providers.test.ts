@@ -50,13 +50,18 @@ const FAILURES: [
   kind: SearchFailureKind,
   retryAfterMs?: number,
 ][] = [
-  ['searxng', 'JSON not enabled', { status: 403, body: '<!doctype html><title>403 Forbidden</title>' }, 'unauthorized'],
-  ['searxng', 'its limiter', { status: 429, body: 'Too Many Requests' }, 'rate_limited'],
+  [
+    'searxng',
+    'a 403 because JSON is not enabled',
+    { status: 403, body: '<!doctype html><title>403 Forbidden</title>' },
+    'unauthorized',
+  ],
+  ['searxng', 'its rate limiter', { status: 429, body: 'Too Many Requests' }, 'rate_limited'],
   ['searxng', 'HTML in a 200', { status: 200, body: '<html>login</html>' }, 'unavailable'],
   ['searxng', 'a 500', { status: 500, body: 'Internal Server Error' }, 'unavailable'],
   [
     'searxng',
-    'engines that all refuse',
+    'refusals of all engines',
     {
       status: 200,
       body: shapes.searxng(
@@ -71,13 +76,13 @@ const FAILURES: [
   ],
   [
     'searxng',
-    'engines that all time out',
+    'timeouts of all engines',
     { status: 200, body: shapes.searxng([], [['google', 'timeout']]) },
     'unavailable',
   ],
   [
     'brave',
-    'its limit per second',
+    'its per-second limit',
     {
       status: 429,
       headers: {
@@ -98,7 +103,7 @@ const FAILURES: [
   ],
   [
     'brave',
-    'its limit per month',
+    'its monthly limit',
     { status: 429, body: braveError(429, 'RATE_LIMITED', { plan: 'Free', quota_limit: 2000, quota_current: 2000 }) },
     'quota_exceeded',
   ],
@@ -119,12 +124,12 @@ const FAILURES: [
   ],
   [
     'tavily',
-    'the limit of its plan',
+    'the limit of the plan',
     { status: 432, body: { detail: { error: "exceeds your plan's set usage limit" } } },
     'quota_exceeded',
   ],
-  ['tavily', 'the limit of pay-as-you-go', { status: 433, body: { detail: { error: 'limit' } } }, 'quota_exceeded'],
-  ['tavily', 'a shape of its own', { status: 200, body: { result: [] } }, 'unavailable'],
+  ['tavily', 'the pay-as-you-go limit', { status: 433, body: { detail: { error: 'limit' } } }, 'quota_exceeded'],
+  ['tavily', 'an unknown response shape', { status: 200, body: { result: [] } }, 'unavailable'],
   ['serper', 'a wrong key', { status: 403, body: { message: 'Unauthorized.', statusCode: 403 } }, 'unauthorized'],
   [
     'serper',
@@ -164,7 +169,7 @@ const FAILURES: [
     'rate_limited',
     3000,
   ],
-  ['exa', 'a shape of its own', { status: 200, body: { autopromptString: 'x' } }, 'unavailable'],
+  ['exa', 'an unknown response shape', { status: 200, body: { autopromptString: 'x' } }, 'unavailable'],
   [
     'google',
     'a wrong key',
@@ -190,7 +195,7 @@ const FAILURES: [
   ],
   [
     'google',
-    'the limit of the day',
+    'the daily limit',
     {
       status: 429,
       body: { error: { code: 429, message: 'Quota exceeded', errors: [{ reason: 'dailyLimitExceeded' }] } },
@@ -199,7 +204,7 @@ const FAILURES: [
   ],
   [
     'google',
-    'the limit of the minute',
+    'the per-minute limit',
     {
       status: 429,
       body: { error: { code: 429, message: 'Quota exceeded', errors: [{ reason: 'rateLimitExceeded' }] } },
@@ -223,17 +228,17 @@ const FAILURES: [
   ],
   ['jina', 'too many requests', { status: 429, body: { code: 429, name: 'RateLimitTriggeredError' } }, 'rate_limited'],
   ['kagi', 'a wrong key', { status: 401, body: kagiError('2', `Unauthorized ${KEY}`) }, 'unauthorized'],
-  ['kagi', 'an address that may not ask', { status: 403, body: kagiError('3', 'Forbidden') }, 'unauthorized'],
+  ['kagi', 'a forbidden client address', { status: 403, body: kagiError('3', 'Forbidden') }, 'unauthorized'],
   ['kagi', 'a bad query', { status: 400, body: kagiError('search.invalid', 'query is empty') }, 'rejected'],
   ['kagi', 'too many requests', { status: 429, body: kagiError('4', 'Rate limited') }, 'rate_limited'],
-  ['kagi', 'a limit that is used up', { status: 429, body: kagiError('4', 'Usage limit exhausted') }, 'quota_exceeded'],
+  ['kagi', 'an exhausted limit', { status: 429, body: kagiError('4', 'Usage limit exhausted') }, 'quota_exceeded'],
   [
     'kagi',
     'an empty account, in a 200',
     { status: 200, body: { meta: {}, data: null, error: [{ code: 101, msg: 'Insufficient credit', ref: null }] } },
     'quota_exceeded',
   ],
-  ['kagi', 'a shape of its own', { status: 200, body: { meta: {}, data: [{ t: 0 }] } }, 'unavailable'],
+  ['kagi', 'an unknown response shape', { status: 200, body: { meta: {}, data: [{ t: 0 }] } }, 'unavailable'],
   ['you', 'a wrong key', { status: 403, body: { detail: `Invalid key ${KEY}` } }, 'unauthorized'],
   ['you', 'too many requests', { status: 429, body: { detail: 'Too many requests' } }, 'rate_limited'],
   ['you', 'an empty account', { status: 402, body: { message: 'Free quota exceeded' } }, 'quota_exceeded'],
@@ -262,7 +267,7 @@ describe('search services', () => {
   const isScripted = (name: string): name is Provider => Object.hasOwn(shapes, name);
   const providers = SEARCH_PROVIDER_NAMES.filter((name) => name !== 'local').filter(isScripted);
 
-  it('are scripted here, all of them', () => {
+  it('are all scripted here', () => {
     assert.deepEqual(
       SEARCH_PROVIDER_NAMES.filter((name) => !isScripted(name)),
       ['local'],
@@ -270,7 +275,7 @@ describe('search services', () => {
   });
 
   for (const provider of providers) {
-    it(`${provider}: reads its results, clean of markup and of addresses that are no pages`, async () => {
+    it(`${provider}: reads results without markup, and drops URLs that are no pages`, async () => {
       const { settled } = await ask(provider, { status: 200, body: shapes[provider](FOUND) });
       assert.equal(settled.status, 'fulfilled');
       const { hits } = settled.value;
@@ -284,7 +289,7 @@ describe('search services', () => {
       assert.ok(hits[1]?.snippet.startsWith('if a < b and b > c'), hits[1]?.snippet);
     });
 
-    it(`${provider}: shows no key that its service quotes`, async () => {
+    it(`${provider}: hides a key that the service echoes`, async () => {
       const found = [
         { url: `https://example.org/?k=${KEY}`, title: `A ${KEY}`, snippet: KEY.replace('c', '\\u0063'), date: '' },
       ];
@@ -294,7 +299,7 @@ describe('search services', () => {
       assert.doesNotMatch(JSON.stringify(settled.value), /0123456789/);
     });
 
-    it(`${provider}: tells when a page was published, in its own words or in none`, async () => {
+    it(`${provider}: returns the publication date, if there is one`, async () => {
       for (const date of [
         '2024-03-05T08:00:00.000Z',
         '2024-03-05T08:00:00',
@@ -313,13 +318,13 @@ describe('search services', () => {
       ]);
     });
 
-    it(`${provider}: nothing found is an empty list`, async () => {
+    it(`${provider}: returns an empty list if nothing is found`, async () => {
       const { settled } = await ask(provider, { status: 200, body: shapes[provider]([]) });
       assert.deepEqual(settled.status === 'fulfilled' && settled.value.hits, []);
     });
   }
 
-  it('asks each service for the results of a country where it can, and says when an answer is private', async () => {
+  it('get the country if they support it, and have private answers marked as such', async () => {
     const asked: Partial<Record<Provider, [name: string, value: string]>> = {
       brave: ['country', 'DE'],
       exa: ['userLocation', 'DE'],
@@ -344,7 +349,7 @@ describe('search services', () => {
     }
   });
 
-  it('calls countries by the names that Tavily documents', async () => {
+  it('get country names as Tavily documents them', async () => {
     for (const [country, name] of [
       ['US', 'united states'],
       ['BA', 'bosnia and herzegovina'],
@@ -358,7 +363,7 @@ describe('search services', () => {
     }
   });
 
-  it('sends each service what it documents', async () => {
+  it('get the parameters they document', async () => {
     const query: Partial<SearchQuery> = {
       filters: { allowedDomains: ['a.test', 'b.test'], blockedDomains: ['c.test'] },
       timeRange: 'week',
@@ -434,7 +439,7 @@ describe('search services', () => {
     });
   });
 
-  it('limits a search to a range that its service does not know, as far as dates are told', async () => {
+  it('are filtered by date, with a note, if they do not support the time range', async () => {
     const now = Date.parse('2024-03-26T12:00:00Z');
     const results = ['2024-03-25', '2024-03-02', undefined].map((date, at) => ({
       ...FOUND[0],
@@ -470,7 +475,7 @@ describe('search services', () => {
     }
   });
 
-  it('sends SearXNG the engines and the language that are configured', async () => {
+  it('get the configured engines and language (SearXNG)', async () => {
     await using service = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
     const asked = { url: service.origin, engines: ['duckduckgo'], language: 'de' };
     await using search = createSearchProvider({ provider: 'searxng', ...asked }, safeFetch);
@@ -480,7 +485,7 @@ describe('search services', () => {
     assert.deepEqual([engines, language], ['duckduckgo', 'de']);
   });
 
-  it('writes a language as each service documents it, and leaves out what it would refuse', async () => {
+  it('get the language as they document it, or none if they would refuse it', async () => {
     const sent = async (provider: Provider, language: string) => {
       await using service = await startScriptedSearch(() => ({ status: 200, body: shapes[provider](FOUND) }));
       const backend = { provider, url: service.origin, api_key: KEY, engine_id: 'engine-1', language };
@@ -503,7 +508,7 @@ describe('search services', () => {
   });
 
   for (const [provider, name, answer, kind, retryAfterMs] of FAILURES) {
-    it(`${provider}: ${name} is a failure (${kind}), never an empty result`, async () => {
+    it(`${provider}: fails with ${kind} on ${name}`, async () => {
       const { settled } = await ask(provider, answer);
       assert.equal(settled.status, 'rejected');
       const failure: unknown = settled.reason;
@@ -516,12 +521,12 @@ describe('search services', () => {
     });
   }
 
-  it('does not follow redirects with a key', async () => {
+  it('do not follow redirects with a key', async () => {
     const { settled } = await ask('serper', { status: 302, headers: { location: 'http://127.0.0.1:1/' }, body: '' });
     assert.equal(settled.status, 'rejected');
   });
 
-  it('says what is missing in the configuration', () => {
+  it('name what is missing in their configuration', () => {
     assert.throws(() => createSearchProvider({ provider: 'brave' }, safeFetch), /brave needs api_key/);
     assert.throws(() => createSearchProvider({ provider: 'searxng' }, safeFetch), /searxng needs url/);
     const half = { provider: 'google', api_key: KEY } as const;

@@ -14,7 +14,7 @@ function indexOf(texts: Record<string, string>): DocumentIndex {
   return index;
 }
 
-/** The same three texts in each language: a question in other forms of the words than the text that answers it. */
+/** Per language: a text, others beside it, and a query that uses other forms of the words in the text. */
 const TEXTS: readonly [language: string, wanted: string, others: readonly string[], query: string][] = [
   [
     'de',
@@ -54,21 +54,21 @@ const TEXTS: readonly [language: string, wanted: string, others: readonly string
   ],
 ];
 
-describe('words in their languages', () => {
+describe('the local search by word stems', () => {
   for (const [language, wanted, others, query] of TEXTS) {
-    it(`are found in other forms than the text has (${language})`, () => {
+    it(`finds other forms of a word (${language})`, () => {
       assert.equal(detectLanguage(wanted), language);
       using index = indexOf({
         'wanted.txt': wanted,
         ...Object.fromEntries(others.map((text, at) => [`other-${at}.txt`, text])),
-        // Documents in another language stand beside them.
+        // A document in another language.
         'english.txt': 'The fishermen of the coast sang songs that nobody has written down, and they are forgotten.',
       });
       assert.equal(index.search(query, 3)[0]?.path, 'wanted.txt');
     });
   }
 
-  it('do not let short words alone tell the language', () => {
+  it('detects no language in a name or an empty text', () => {
     assert.equal(detectLanguage('Tarnfeld Mill 1947'), undefined);
     assert.equal(detectLanguage(''), undefined);
   });
@@ -83,8 +83,8 @@ const FILLER = [
   'Die Wartung ist nicht teuer, wenn man sie nicht vergisst, und sie dauert einen Tag.',
 ];
 
-describe('words that are put together', () => {
-  it('are found by their parts, and the parts by the whole', () => {
+describe('the local search by parts of compound words', () => {
+  it('finds a compound by its parts, and the parts by the compound', () => {
     using index = indexOf({
       ...Object.fromEntries(FILLER.map((text, at) => [`${at}.txt`, `${text} ${text}`])),
       'whole.txt':
@@ -95,11 +95,11 @@ describe('words that are put together', () => {
     const paths = (query: string) => index.search(query, 10).map(({ path }) => path);
     assert.ok(paths('Preise einer Pumpe').includes('whole.txt'));
     assert.ok(paths('Vertrag').includes('contract.txt'));
-    // What stands apart in the document is found by the word that holds both.
+    // Separate words in a document are found by their compound.
     assert.equal(paths('Anlagenwartung')[0], '3.txt');
   });
 
-  it('are looked at again once enough is known: the order of the documents does not matter', () => {
+  it('splits compounds whatever the order of the documents', () => {
     const whole = {
       'whole.txt': 'Die Wärmepumpe ist ein Gerät, von dem hier nicht die Rede sein soll, und es ist da.',
     };
@@ -118,7 +118,7 @@ describe('words that are put together', () => {
     }
   });
 
-  it('leave words of other languages whole', () => {
+  it('leaves words of other languages whole', () => {
     using index = indexOf({
       'a.txt': 'The understanding of what they have written is not in the standing order, and under it nobody was.',
       'b.txt': 'A standing order is what the bank has for them, and it was under the desk of the officer.',

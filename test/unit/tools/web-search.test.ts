@@ -17,7 +17,7 @@ interface Scripted extends SearchProvider {
   readonly asked: SearchQuery[];
 }
 
-/** A provider that answers by the script, call by call; its last line repeats. */
+/** A provider that answers each call by the script, whose last entry repeats. */
 function scripted(name: string, ...script: (SearchAnswer | SearchFailure | 'silent')[]): Scripted {
   const asked: SearchQuery[] = [];
   return {
@@ -53,7 +53,7 @@ const limited = (retryAfterMs?: number) =>
 
 describe('web_search: several providers', () => {
   for (const kind of ['rate_limited', 'quota_exceeded', 'unauthorized', 'rejected', 'unavailable'] as const) {
-    it(`asks the next provider when one is ${kind}`, async () => {
+    it(`asks the next provider if one is ${kind}`, async () => {
       const tool = createWebSearchTool({
         providers: [scripted('first', new SearchFailure(kind, 'no')), good('second')],
       });
@@ -61,7 +61,7 @@ describe('web_search: several providers', () => {
     });
   }
 
-  it('asks the next provider when one does not answer in time', async () => {
+  it('asks the next provider if one does not answer in time', async () => {
     const tool = createWebSearchTool({
       providers: [scripted('first', 'silent'), good('second')],
       attemptTimeoutMs: 30,
@@ -69,14 +69,14 @@ describe('web_search: several providers', () => {
     assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://second.test/');
   });
 
-  it('does not ask a provider again that has no searches left', async () => {
+  it('does not ask a provider again that has no quota left', async () => {
     const first = scripted('first', new SearchFailure('quota_exceeded', 'has none left'));
     const tool = createWebSearchTool({ providers: [first, good('second')] });
     for (const query of ['a', 'b', 'c']) await callTool(tool, { queries: [query] });
     assert.equal(first.asked.length, 1);
   });
 
-  it('asks a provider again that rejected queries and then failed once', async () => {
+  it('keeps asking a provider that rejected queries and failed once', async () => {
     const rejected = new SearchFailure('rejected', 'rejects it');
     const first = scripted('first', rejected, rejected, new SearchFailure('unavailable', 'is down'), { hits: [] });
     const tool = createWebSearchTool({ providers: [first, good('second')] });
@@ -84,14 +84,14 @@ describe('web_search: several providers', () => {
     assert.equal(first.asked.length, 4);
   });
 
-  it('waits for a provider that asks for a moment of patience when there is no other', async () => {
+  it('waits for the only provider if it asks for a short delay', async () => {
     const only = scripted('only', limited(30), { hits: [hit('https://late.test/')] });
     const tool = createWebSearchTool({ providers: [only] });
     assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://late.test/');
     assert.equal(only.asked.length, 2);
   });
 
-  it('does not wait for one that asks for an hour', async () => {
+  it('does not wait for a provider that asks for an hour', async () => {
     const only = scripted('only', limited(3_600_000));
     const tool = createWebSearchTool({ providers: [only] });
     await assert.rejects(callTool(tool, { queries: ['x'] }), {
@@ -105,7 +105,7 @@ describe('web_search: several providers', () => {
     assert.equal(only.asked.length, 1);
   });
 
-  it('tells of failures as failures: all, with every reason, or some, beside the results', async () => {
+  it('fails with every reason if all searches fail, else lists the failures beside the results', async () => {
     const broken = createWebSearchTool({
       providers: [
         scripted('one', new SearchFailure('unauthorized', 'does not accept the key')),
@@ -124,7 +124,7 @@ describe('web_search: several providers', () => {
     assert.equal(Array.isArray(result.results) && result.results.length, 1);
   });
 
-  it('bounds the searches under way at a provider', async () => {
+  it('limits concurrent searches at a provider', async () => {
     let running = 0;
     let most = 0;
     const slow: SearchProvider = {
@@ -144,7 +144,7 @@ describe('web_search: several providers', () => {
     assert.equal(most, 2);
   });
 
-  it('rests between searches where a provider asks for it, without failing any', async () => {
+  it('pauses between searches if a provider asks for it, without failures', async () => {
     const resting = scripted('resting', { hits: [hit('https://a.test/')], restMs: 20 });
     const tool = createWebSearchTool({ providers: [resting], maxConcurrent: 1 });
     const { result } = await callTool(tool, { queries: ['a', 'b', 'c', 'd'] });
@@ -152,7 +152,7 @@ describe('web_search: several providers', () => {
     assert.equal(resting.asked.length, 4);
   });
 
-  it('keeps answers for other calls, and failures not', async () => {
+  it('caches answers for other calls, but no failures', async () => {
     const provider = scripted('p', new SearchFailure('rejected', 'no'), { hits: [hit('https://a.test/')] });
     const store = memoryCache();
     const tool = createWebSearchTool({ providers: [provider], cache: { store, ttlMs: 5000 } });
@@ -169,7 +169,7 @@ describe('web_search: several providers', () => {
     assert.equal(provider.asked.length, 3, 'other filters are another question');
   });
 
-  it('keeps answers that are for whoever asked for the run alone', async () => {
+  it('shares private answers only within a run', async () => {
     const provider = scripted('p', { hits: [hit('https://a.test/')], private: true });
     const store = memoryCache();
     const tool = createWebSearchTool({ providers: [provider], cache: { store, ttlMs: 5000 } });
@@ -182,7 +182,7 @@ describe('web_search: several providers', () => {
     assert.equal(store.entries.size, 0);
   });
 
-  it('shows half or twice as much where the request says so, and passes on where the user is', async () => {
+  it('halves or doubles the results by context size, and passes on the country', async () => {
     const hits = Array.from({ length: 40 }, (_, at) => hit(`https://a.test/${at}`));
     const provider = scripted('p', { hits });
     const tool = createWebSearchTool({ providers: [provider], maxResults: 8 });
@@ -199,7 +199,7 @@ describe('web_search: several providers', () => {
     }
   });
 
-  it('searches although the cache is down or holds nonsense', async () => {
+  it('searches even if the cache is down or holds nonsense', async () => {
     const down: ToolCache = {
       get: () => Promise.reject(new Error('down')),
       set: () => Promise.reject(new Error('down')),
@@ -232,14 +232,14 @@ describe('web_search: several providers', () => {
     assert.deepEqual(provider.asked.at(-1)?.filters.blockedDomains, ['evil.b.test']);
   });
 
-  it('says how many queries it left out', async () => {
+  it('says how many queries were left out', async () => {
     const provider = good('p');
     const { result } = await callTool(createWebSearchTool({ providers: [provider] }), { queries: [...'abcdefghij'] });
     assert.equal(provider.asked.length, 8);
     assert.match(String(result.note), /^2 queries/);
   });
 
-  it('ends at once with a cancel, while waiting for a place, for patience or for an answer', async () => {
+  it('ends at once when cancelled while waiting for a place, a delay or an answer', async () => {
     const cases: [SearchProvider, number][] = [
       [scripted('silent', 'silent'), 1],
       [scripted('patience', limited(9000)), 1],
@@ -267,7 +267,7 @@ describe('web_search: merging', () => {
     ['https://m.example.org/a', 'https://example.org/a'],
   ];
   for (const [one, other] of same) {
-    it(`takes ${one} and ${other} for one page`, () => assert.equal(canonicalUrl(one), canonicalUrl(other)));
+    it(`treats ${one} and ${other} as the same page`, () => assert.equal(canonicalUrl(one), canonicalUrl(other)));
   }
   const different: [string, string][] = [
     ['https://example.org/a?id=1', 'https://example.org/a?id=2'],
@@ -276,10 +276,10 @@ describe('web_search: merging', () => {
     ['corpus:///a.md', 'corpus:///b.md'],
   ];
   for (const [one, other] of different) {
-    it(`takes ${one} and ${other} for two pages`, () => assert.notEqual(canonicalUrl(one), canonicalUrl(other)));
+    it(`treats ${one} and ${other} as different pages`, () => assert.notEqual(canonicalUrl(one), canonicalUrl(other)));
   }
 
-  it('puts first what several queries found, and keeps the address of the best place', () => {
+  it('ranks first what several queries found, and keeps the URL of its best position', () => {
     const merged = mergeByRank(
       [
         [hit('https://a.test/'), hit('https://both.test/?utm_source=x')],
@@ -294,7 +294,7 @@ describe('web_search: merging', () => {
   });
 });
 
-describe('web_search: limits of a call', () => {
+describe('web_search: filters of a call', () => {
   const NOW = Date.UTC(2024, 2, 26, 12);
   const found = {
     hits: [
@@ -305,7 +305,7 @@ describe('web_search: limits of a call', () => {
     ],
   };
 
-  it('shows when a page was published, to the model and in the sources', async () => {
+  it('shows publication dates to the model and in the sources', async () => {
     const tool = createWebSearchTool({ providers: [scripted('one', found)], now: () => NOW });
     const { output, result } = await callTool(tool, { queries: ['x'] });
     assert.deepEqual(
@@ -321,7 +321,7 @@ describe('web_search: limits of a call', () => {
     });
   });
 
-  it('asks for a range of time and leaves out what is known to be older', async () => {
+  it('passes on the time range, and drops results known to be older', async () => {
     const one = scripted('one', found);
     const tool = createWebSearchTool({ providers: [one], now: () => NOW });
     for (const range of ['week', 'past_week', 'w', 'Last week']) {
@@ -339,7 +339,7 @@ describe('web_search: limits of a call', () => {
     });
   });
 
-  it('keeps to the sites that are named, within those that are allowed', async () => {
+  it('is limited to the given sites, within the allowed ones', async () => {
     const one = scripted('one', found);
     const filters = { allowedDomains: ['a.test'], blockedDomains: ['docs.a.test'] };
     const open = createWebSearchTool({ providers: [one], now: () => NOW });
@@ -358,7 +358,7 @@ describe('web_search: limits of a call', () => {
     });
   });
 
-  it('does not take the answer of one range for that of another', async () => {
+  it('does not use the cached answer for another time range', async () => {
     const one = scripted('one', found);
     const tool = createWebSearchTool({
       providers: [one],

@@ -4,7 +4,7 @@ import { startScriptedProvider, turn } from '../../support/scripted-provider.ts'
 import { startWebServer } from '../../support/web-server.ts';
 import { ask, chat, config, textOf } from './chat-harness.ts';
 
-/** A provider that is down in one of several ways until it is told to be up. */
+/** A provider that fails in the given way until `recover` is called. */
 async function fallible(down: (response: ServerResponse) => void) {
   const seen = { models: 0, turns: 0 };
   let isDown = true;
@@ -31,9 +31,9 @@ const WAYS: Record<string, (response: ServerResponse) => void> = {
   'resets connections': (response) => void response.destroy(),
 };
 
-describe('a route that is left out', () => {
+describe('a route with an open circuit', () => {
   for (const [way, down] of Object.entries(WAYS)) {
-    it(`is looked after beside the traffic, and used again by the first request after it is back (${way})`, async () => {
+    it(`is probed in the background, and used by the first request after it recovers (${way})`, async () => {
       await using first = await fallible(down);
       await using second = await startScriptedProvider({ respond: () => turn({ text: 'second' }) });
       const providers = config({ first: { base_url: first.url, max_retries: 0 }, second: { base_url: second.url } });

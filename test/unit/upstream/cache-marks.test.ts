@@ -15,7 +15,7 @@ const messages: TurnMessage[] = [
 ];
 const marked = ({ messages: sent = [] }: ChatBody) =>
   sent.flatMap(({ content }, at) => (JSON.stringify(content).includes('"cache_control"') ? [at] : []));
-/** What is said, without marks. */
+/** The messages without their marks. */
 const plain = ({ messages: sent = [] }: ChatBody) =>
   sent.map(({ role, content }) => [role, Array.isArray(content) ? content.map(({ text }) => text).join() : content]);
 
@@ -39,9 +39,9 @@ async function seen(
   return provider.requests.map(({ body }) => body);
 }
 
-describe('marks of the cache in chat completions', () => {
+describe('cache_control marks in chat completions', () => {
   for (const model of ['anthropic/claude-sonnet-4.5', 'claude-opus-4-8', 'bedrock/anthropic.claude-3-7-sonnet']) {
-    it(`stand behind the instructions and at the end for ${model}, in reach of each other`, async () => {
+    it(`are set after the instructions and at the end, within reach of each other, for ${model}`, async () => {
       const [body] = await seen({ model });
       assert.ok(body);
       assert.deepEqual(marked(body), [0, 11, 31]);
@@ -49,7 +49,7 @@ describe('marks of the cache in chat completions', () => {
     });
   }
 
-  it('are not sent to others, unless the configuration says so', async () => {
+  it('are sent to other models only with dialect cache_marks, and to none with generic', async () => {
     const [other] = await seen({ model: 'gpt-5' });
     assert.deepEqual(other && marked(other), []);
     const [off] = await seen({ model: 'anthropic/claude-sonnet-4.5', dialect: 'generic' });
@@ -62,7 +62,7 @@ describe('marks of the cache in chat completions', () => {
     'messages.0.content.0.cache_control: Extra inputs are not permitted',
     "Invalid type for 'messages[0].content': expected a string, got an array instead. content must be a string",
   ]) {
-    it(`are left out where they are refused: ${refusal.slice(0, 40)}`, async () => {
+    it(`are dropped after a refusal: ${refusal.slice(0, 40)}`, async () => {
       const bodies = await seen({ model: 'claude-3' }, (body) => (marked(body).length > 0 ? refusal : undefined));
       assert.deepEqual(
         bodies.map((body) => marked(body).length),

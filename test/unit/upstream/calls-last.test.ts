@@ -17,7 +17,7 @@ const call = (n: number) => ({
   name: 'a_tool',
   arguments: '{}',
 });
-/** As DeepSeek's API answers: thoughts in plain text, and what is said stands between the calls. */
+/** An answer as DeepSeek's API gives it: reasoning in plain text, and messages between the calls. */
 const OUTPUT = [
   { type: 'reasoning', id: 'rs_1', content: [{ type: 'reasoning_text', text: 'Two things.' }] },
   message('msg_1', 'First this.'),
@@ -30,8 +30,8 @@ const completed = (output: readonly object[]) =>
     `data: ${JSON.stringify({ type: 'response.completed', response: { object: 'response', status: 'completed', output } })}\n\n`,
   );
 
-describe('a turn that spoke between its calls, sent back over the wire responses', () => {
-  it('has its calls last where a provider wants them beside their outputs, learned once', async () => {
+describe('a turn with text between its calls, sent back over the Responses API', () => {
+  it('puts its calls last if the provider wants them beside their outputs, learned once', async () => {
     const seen: string[][] = [];
     await using provider = await startScriptedProvider({
       respond: ({ body }) => {

@@ -30,7 +30,7 @@ export function chat(
   return { upstream, model: upstream.chatModel({ modelName: 'deep', model: deep, key: parsed.keys[0], runId: 'r' }) };
 }
 
-/** Asks for one turn and gives its parts. */
+/** Runs one turn and returns its parts. */
 export function ask(model: ChatModel, request: TurnRequest = QUESTION): Promise<TurnPart[]> {
   return Array.fromAsync(model.turn(request, { signal: new AbortController().signal }));
 }

@@ -3,10 +3,10 @@ import { TurnError } from '../../../src/upstream/turn.ts';
 import * as scripted from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf, QUESTION } from './chat-harness.ts';
 
-describe('a turn', () => {
+describe('ChatModel.turn', () => {
   const signal = new AbortController().signal;
 
-  it('gives reasoning, text and tool calls in order, with usage and the message to keep', async () => {
+  it('yields reasoning, text and tool calls in order, then usage and the message to keep', async () => {
     await using provider = await scripted.startScriptedProvider({
       respond: () =>
         scripted.turn({
@@ -42,7 +42,7 @@ describe('a turn', () => {
     assert.deepEqual(finish.message.replay, { provider: 'main', fields: { reasoning_content: 'I need a search.' } });
   });
 
-  it('tells no credential that a provider says in a call: in its arguments, also with escapes, its name or its id', async () => {
+  it('redacts credentials that a provider puts into the arguments, name or id of a call', async () => {
     const secret = 'provider-secret';
     const escaped = [...secret].map((sign) => `\\u00${sign.charCodeAt(0).toString(16)}`).join('');
     await using provider = await scripted.startScriptedProvider({
@@ -65,7 +65,7 @@ describe('a turn', () => {
     ]);
   });
 
-  it('sends the credential of the provider and nothing about us', async () => {
+  it('sends the credential and headers of the provider, and no SDK headers', async () => {
     await using provider = await scripted.startScriptedProvider();
     const { upstream, model } = chat(
       config({ main: { base_url: provider.url, api_key: 'provider-secret', headers: { 'x-team': 'red' } } }),
@@ -101,7 +101,7 @@ describe('a turn', () => {
     assert.equal(second.requests[0]?.headers.authorization, 'Bearer own-secret');
   });
 
-  it('estimates the usage of a provider that tells none', async () => {
+  it('estimates usage if the provider reports none', async () => {
     await using provider = await scripted.startScriptedProvider({
       respond: () => scripted.turn({ text: 'one two', usage: null }),
     });
@@ -112,7 +112,7 @@ describe('a turn', () => {
     assert.ok(usage.inputTokens > 0 && usage.outputTokens > 0);
   });
 
-  it('closes the connection when its reader leaves, and when the signal aborts, in every phase', async () => {
+  it('closes the connection when its reader leaves or the signal aborts, in every phase', async () => {
     const scripts = [scripted.hang(), scripted.slowFirstToken('forever'), scripted.stallAfter(3)];
     await using provider = await scripted.startScriptedProvider({ respond: (_, n) => scripts[n] ?? scripted.hang() });
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
@@ -131,7 +131,7 @@ describe('a turn', () => {
     await provider.waitForConnections(0);
   });
 
-  it('takes the next route after a failure before anything was delivered', async () => {
+  it('uses the next route after a failure before anything was delivered', async () => {
     await using good = await scripted.startScriptedProvider({ respond: () => scripted.turn({ text: 'good' }) });
     const { upstream, model } = chat(
       config({ bad: { base_url: await scripted.refusedUrl() }, good: { base_url: good.url } }),
@@ -140,7 +140,7 @@ describe('a turn', () => {
     assert.deepEqual((await ask(model))[0], { type: 'text', delta: 'good' });
   });
 
-  it('fails when a stream breaks after delivery, and asks another route the next time', async () => {
+  it('fails if a stream breaks after delivery, and uses another route for the next turn', async () => {
     await using bad = await scripted.startScriptedProvider({ respond: () => scripted.cutAfter(4) });
     await using good = await scripted.startScriptedProvider({ respond: () => scripted.turn({ text: 'good' }) });
     const { upstream, model } = chat(config({ bad: { base_url: bad.url }, good: { base_url: good.url } }));
@@ -154,7 +154,7 @@ describe('a turn', () => {
     assert.equal(bad.requests.length, 1);
   });
 
-  it('says what the last route answered, without credentials', async () => {
+  it('reports the answer of the last route, without credentials', async () => {
     await using provider = await scripted.startScriptedProvider({
       respond: () => scripted.status(401, { message: 'Incorrect API key provided: provider-secret' }),
     });
@@ -169,7 +169,7 @@ describe('a turn', () => {
     assert.equal(provider.requests.length, 1);
   });
 
-  it('goes on with a turn while its provider is reconfigured', async () => {
+  it('continues while its provider is reconfigured', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using before = await scripted.startScriptedProvider({
       respond: () => {
@@ -202,7 +202,7 @@ describe('a turn', () => {
     assert.equal(elsewhere.requests.length, 0);
   });
 
-  it('reads no more of an endless error page than it needs', async () => {
+  it('stops reading an endless error page', async () => {
     await using provider = await scripted.startScriptedProvider({
       respond: () => {
         const page = scripted.status(500, { body: '' });
@@ -218,7 +218,7 @@ describe('a turn', () => {
     await provider.waitForActive(0);
   });
 
-  it('uses its connection again after a whole turn', async () => {
+  it('reuses its connection after a complete turn', async () => {
     await using provider = await scripted.startScriptedProvider();
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
     await using _ = upstream;
@@ -229,7 +229,7 @@ describe('a turn', () => {
     assert.ok(provider.totalConnections <= 2, `${provider.totalConnections} connections for 5 turns`);
   });
 
-  it('counts a turn whose reader stops at the finish as a success', async () => {
+  it('counts as ok if the reader stops at the finish, and as left before', async () => {
     const outcomes: string[] = [];
     await using provider = await scripted.startScriptedProvider();
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }), {

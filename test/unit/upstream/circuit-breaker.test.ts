@@ -16,8 +16,8 @@ function breaker() {
   return { circuit, pass, attempt };
 }
 
-describe('the circuit breaker', () => {
-  it('opens after failures in a row, not after failures with a success between', () => {
+describe('CircuitBreaker', () => {
+  it('opens after consecutive failures, but not if a success is between them', () => {
     const { circuit, attempt } = breaker();
     for (const outcome of ['unhealthy', 'unhealthy', 'healthy', 'unhealthy', 'unhealthy'] as const) attempt(outcome);
     assert.equal(circuit.allows, true);
@@ -26,7 +26,7 @@ describe('the circuit breaker', () => {
     assert.equal(circuit.state, 'open');
   });
 
-  it('lets one probe through after its time and closes when that succeeds', () => {
+  it('lets one probe through when its time is up, and closes if that succeeds', () => {
     const { circuit, pass, attempt } = breaker();
     for (let i = 0; i < 3; i += 1) attempt('unhealthy');
     pass(99);
@@ -39,7 +39,7 @@ describe('the circuit breaker', () => {
     assert.equal(circuit.state, 'closed');
   });
 
-  it('stays open twice as long after each failed probe, up to its bound', () => {
+  it('doubles its open time after each failed probe, up to its limit', () => {
     const { circuit, pass, attempt } = breaker();
     for (let i = 0; i < 3; i += 1) attempt('unhealthy');
     for (const wait of [100, 200, 300, 300]) {
@@ -51,7 +51,7 @@ describe('the circuit breaker', () => {
     }
   });
 
-  it('lets the next one probe when a probe never reports or tells nothing', () => {
+  it('allows another probe if one never reports or has an unknown outcome', () => {
     const { circuit, pass, attempt } = breaker();
     for (let i = 0; i < 3; i += 1) attempt('unhealthy');
     pass(100);

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { connectInTurn } from '../../../src/upstream/transport/connect-in-turn.ts';
 
-describe('connections to a provider', () => {
+describe('connectInTurn', () => {
   function setUp() {
     const clock = { now: 0 };
     const made: buildConnector.Callback[] = [];
@@ -20,7 +20,7 @@ describe('connections to a provider', () => {
     return { clock, made, results, ask };
   }
 
-  it('are made a bounded number at a time, in the order in which they are asked for', () => {
+  it('makes a bounded number of connections at a time, in the order of the requests', () => {
     const { made, results, ask } = setUp();
     for (let n = 0; n < 1000; n++) ask(n);
     const atOnce = made.length;
@@ -32,7 +32,7 @@ describe('connections to a provider', () => {
     );
   });
 
-  it('fail together where one fails and the others have waited as long', () => {
+  it('fails all that have waited as long as the one that timed out', () => {
     const { clock, made, results, ask } = setUp();
     for (let n = 0; n < 600; n++) ask(n);
     const atOnce = made.length;
@@ -44,7 +44,7 @@ describe('connections to a provider', () => {
     assert.equal(made.length, atOnce, 'the one that came later takes its place');
   });
 
-  it('are made on where one is refused', () => {
+  it('goes on after refused connections', () => {
     const { made, results, ask } = setUp();
     for (let n = 0; n < 600; n++) ask(n);
     for (let n = 0; n < 600; n++) made.shift()?.(new Error('refused'), null);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { Deadline } from '../../../src/upstream/transport/deadline.ts';
 
-describe('a deadline', () => {
+describe('Deadline', () => {
   let now = 0;
   let told: string[] = [];
   const limitOf = () => new Deadline((phase, ms) => told.push(`${phase} ${ms}`), { now: () => now });
@@ -18,7 +18,7 @@ describe('a deadline', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  it('is told once it is over, with the phase', () => {
+  it('reports once when it is over, with the phase', () => {
     const limit = limitOf();
     limit.enter('headers', 100);
     pass(99);
@@ -29,7 +29,7 @@ describe('a deadline', () => {
     assert.deepEqual(told, ['headers 100']);
   });
 
-  it('is that of the phase entered last, longer or shorter', () => {
+  it('applies the limit of the phase entered last, longer or shorter', () => {
     const limit = limitOf();
     limit.enter('headers', 100);
     limit.enter('first token', 500);
@@ -40,7 +40,7 @@ describe('a deadline', () => {
     assert.deepEqual(told, ['idle 20']);
   });
 
-  it('moves with every chunk of its phase', () => {
+  it('restarts with every chunk of its phase', () => {
     const limit = limitOf();
     limit.enter('idle', 100);
     for (let n = 0; n < 10; n++) {
@@ -53,7 +53,7 @@ describe('a deadline', () => {
     assert.deepEqual(told, ['idle 100']);
   });
 
-  it('waits once for what came while the process stood still', () => {
+  it('waits once more if the process was stalled', () => {
     const limit = limitOf();
     limit.enter('idle', 100);
     now += 5000;
@@ -68,7 +68,7 @@ describe('a deadline', () => {
     assert.deepEqual(told, ['idle 100', 'idle 100'], 'not again');
   });
 
-  it('stands while the client is slow', () => {
+  it('pauses while the client is slow', () => {
     const limit = limitOf();
     limit.enter('idle', 100);
     limit.pause();

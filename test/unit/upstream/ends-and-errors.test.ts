@@ -5,7 +5,7 @@ import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts
 import { failureOfStreamError } from '../../../src/upstream/routing/failure-of-answer.ts';
 import { WIRES } from '../../../src/upstream/wires/wires.ts';
 
-describe('the end of an answer', () => {
+describe('readFinishReason', () => {
   const words: Record<string, readonly string[]> = {
     stop: ['stop', 'STOP', 'eos', 'end_turn', 'stop_sequence', 'a word of tomorrow'],
     length: ['length', 'MAX_TOKENS', 'max-tokens', 'model_length', 'token limit', 'model_context_window_exceeded'],
@@ -14,18 +14,18 @@ describe('the end of an answer', () => {
     broken: ['error', 'abort', 'cancelled', 'canceled', 'MALFORMED_FUNCTION_CALL', 'internal_error', 'timeout'],
   };
   for (const [meaning, said] of Object.entries(words)) {
-    it(`is ${meaning} in the words of many`, () => {
+    it(`reads ${meaning} from the words of many providers`, () => {
       for (const word of said) assert.equal(readFinishReason(word), meaning, word);
     });
   }
 
-  it('is told by words only', () => {
+  it('ignores empty values and non-strings', () => {
     for (const none of [null, undefined, '', 'null', 0, {}]) assert.equal(readFinishReason(none), undefined);
   });
 });
 
 describe('an error inside a stream', () => {
-  it('is known in many shapes', () => {
+  it('is recognised in many shapes', () => {
     for (const payload of [
       { error: { message: 'no' } },
       { error: 'no' },
@@ -43,7 +43,7 @@ describe('an error inside a stream', () => {
     }
   });
 
-  it('is one on every wire, beside an answer too', () => {
+  it('fails every wire, even beside an answer', () => {
     const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'hello' }] };
     const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }] }];
     const answers = {
@@ -68,7 +68,7 @@ describe('an error inside a stream', () => {
     }
   });
 
-  it('is not a chunk that has a place for one', () => {
+  it('is not seen in chunks with empty or unrelated fields of that name', () => {
     for (const payload of [
       { choices: [], error: null },
       { choices: [{ delta: {} }], error: {} },
@@ -83,8 +83,8 @@ describe('an error inside a stream', () => {
   });
 });
 
-describe('counts of tokens', () => {
-  it('are read as numbers and as digits, and from the cache whatever it is called', () => {
+describe('readUsage', () => {
+  it('reads counts as numbers or digits, and cache counts under every name', () => {
     const read = (usage: object) => {
       const found = readUsage(usage);
       return [found?.inputTokens, found?.cachedTokens, found?.cacheWriteTokens, found?.outputTokens];

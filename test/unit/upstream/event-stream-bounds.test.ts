@@ -9,8 +9,8 @@ import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 const MB = 1024 * 1024;
 const bytes = (text: string) => Buffer.from(text);
 
-describe('a stream that is made to cost much', () => {
-  it('blanks before the first frame are not collected', () => {
+describe('EventStream with hostile input', () => {
+  it('does not collect blanks before the first frame', () => {
     const stream = new EventStream();
     const before = process.memoryUsage().rss;
     const chunk = bytes(' \r\n'.repeat(100_000));
@@ -22,7 +22,7 @@ describe('a stream that is made to cost much', () => {
     assert.deepEqual(stream.feed(bytes('data: {"a":1}\n\n')), [{ a: 1 }]);
   });
 
-  it('a frame of many lines is not tried anew for each without end', () => {
+  it('gives up a frame of many long lines quickly', () => {
     const stream = new EventStream();
     const line = `data: {"a":"${'x'.repeat(40_000)}"\n`;
     const ms = ownMs(() => {
@@ -31,7 +31,7 @@ describe('a stream that is made to cost much', () => {
     assert.ok(!isSlow(ms, 500), `${ms} ms`);
   });
 
-  it('a frame of a million lines is given up at the first that is wrong, or at the last that may be', () => {
+  it('gives up a frame of very many lines at the first wrong or the last allowed one', () => {
     for (const line of ['data:\n', 'data: x\n', 'data: {\n']) {
       const stream = new EventStream();
       const ms = ownMs(() =>
@@ -44,7 +44,7 @@ describe('a stream that is made to cost much', () => {
     }
   });
 
-  it('a frame of many small values is not read', () => {
+  it('refuses a frame of many small values', () => {
     for (const item of ['{},', '[],', '1,', '{"a":1},']) {
       const stream = new EventStream();
       const frame = `data: {"choices":[${item.repeat((3 * MB) / item.length)}1]}\n\n`;
@@ -53,7 +53,7 @@ describe('a stream that is made to cost much', () => {
     }
   });
 
-  it('lines that are no events are not read without end', () => {
+  it('gives up after too many lines that are no events', () => {
     for (const line of ['x\n', '}\n\n', '\ufffd\r']) {
       const stream = new EventStream();
       assert.throws(() => stream.feed(bytes(`data: {"a":1}\n\n${line.repeat(3000)}`)), /no event stream/);
@@ -62,14 +62,14 @@ describe('a stream that is made to cost much', () => {
     assert.deepEqual(stream.feed(bytes(`${'x\n'.repeat(1500)}data: {"a":1}\n\n`)), [{ a: 1 }]);
   });
 
-  it('a frame of a long text is read', () => {
+  it('reads a frame with a long text', () => {
     const stream = new EventStream();
     const text = '{"x":[1,2,3]}, \\" '.repeat(100_000);
     const payload = { choices: [{ delta: { content: text } }] };
     assert.deepEqual(stream.feed(bytes(`data: ${JSON.stringify(payload)}\n\n`)), [payload]);
   });
 
-  it('a line that comes byte by byte costs what its length costs', () => {
+  it('reads a line that arrives in small pieces in linear time', () => {
     const chunk = bytes('x'.repeat(16));
     const grows = growsTooFast((share) => () => {
       const stream = new EventStream();
@@ -80,13 +80,13 @@ describe('a stream that is made to cost much', () => {
   });
 });
 
-describe('a turn that is made to grow', () => {
+describe('a turn of hostile size', () => {
   const options = { failureOf: () => brokenStream('an error') };
   const callOf = (name: string, args: string) => ({
     choices: [{ index: 0, delta: { tool_calls: [{ function: { name, arguments: args } }] } }],
   });
 
-  it('ends where its calls have more arguments than an answer has text', () => {
+  it('fails if the arguments of its calls exceed the limit of an answer', () => {
     const decoder = new TurnDecoder(options);
     const piece = callOf('', 'x'.repeat(MB / 2));
     decoder.accept(callOf('search', '{"a":"'));
@@ -96,7 +96,7 @@ describe('a turn that is made to grow', () => {
     assert.ok(decoder.deltas.characters > MB, 'what came is counted');
   });
 
-  it('does not read long arguments anew for each name that comes', () => {
+  it('does not parse long arguments again for each chunk that repeats the name', () => {
     for (const end of ['', '"}', '"}x"']) {
       const decoder = new TurnDecoder(options);
       decoder.accept(callOf('search', `{"a":"${'x'.repeat(MB)}${end}`));
@@ -107,7 +107,7 @@ describe('a turn that is made to grow', () => {
     }
   });
 
-  it('reads the input of a call once, and of usage what one answer may count', () => {
+  it('parses the input of a call once, and reads usage with many fields quickly', () => {
     const reader = new MessagesReader(options);
     const block = { type: 'tool_use', id: 'a', name: 'a', input: {} };
     const partial_json = `{"a":"${'x'.repeat(MB)}"}`;
@@ -132,7 +132,7 @@ describe('a turn that is made to grow', () => {
     assert.deepEqual([turn.calls[0]?.arguments.length, turn.usage?.outputTokens], [partial_json.length, 5]);
   });
 
-  it('ends where its items or blocks are more than an answer has', () => {
+  it('fails if its items, blocks or calls exceed the limit of an answer', () => {
     const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
     const responses = new ResponsesReader(options);
     const chat = new TurnDecoder(options);

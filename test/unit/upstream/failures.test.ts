@@ -45,12 +45,12 @@ describe('context-length errors', () => {
     "Unsupported parameter: 'temperature'",
     'The server had an error while processing your request',
   ]) {
-    it(`are told from: ${other.slice(0, 60)}`, () => assert.ok(!saysContextLength(other)));
+    it(`are not seen in: ${other.slice(0, 60)}`, () => assert.ok(!saysContextLength(other)));
   }
 });
 
-describe('an error answer', () => {
-  it('that is a page is no answer of the API: another route may have one', () => {
+describe('an error response', () => {
+  it('is blamed on the route if it is an HTML page, not if it only mentions <html>', () => {
     assert.equal(blameOf(400, '<!DOCTYPE html><html><title>400 Bad Request</title></html>'), 'route');
     assert.equal(blameOf(400, 'a <html> in a text'), 'request');
   });
@@ -79,7 +79,7 @@ describe('an error answer', () => {
     });
   }
 
-  it('is quoted in the words meant for people, whatever its shape', () => {
+  it('is quoted by the message meant for people, whatever its shape', () => {
     const shapes = [
       '{"error":{"message":"no"}}',
       '{"error":"no"}',
@@ -107,7 +107,7 @@ describe('an error answer', () => {
     }
   });
 
-  it('is cleaned of credentials in use and of what looks like one, and cut', () => {
+  it('is stripped of credentials and of what looks like one, and truncated', () => {
     const mask = new SecretMask(['secret-of-mine', ...headerSecrets({ authorization: 'Basic dXNlcjpwYXNz' })]);
     const text = mask.cleanMessage(
       `secret-of-mine dXNlcjpwYXNz Bearer abcdefgh sk-proj-1234567890 sk-abc***********wxyz ${'x'.repeat(500)}`,
@@ -117,27 +117,35 @@ describe('an error answer', () => {
   });
 });
 
-describe('how long a provider asks to wait', () => {
+describe('retryAfterMs', () => {
   const cases: [string, Record<string, string>, number | undefined][] = [
     ['seconds', { 'retry-after': '3' }, 3000],
     ['a date', { 'retry-after': 'Thu, 01 Jan 1970 00:00:05 GMT' }, 4000],
     [
-      'a date, by the clock that wrote it',
+      "a date by the provider's clock",
       { date: 'Thu, 01 Jan 1970 02:00:00 GMT', 'retry-after': 'Thu, 01 Jan 1970 02:00:07 GMT' },
       7000,
     ],
-    ['milliseconds first', { 'retry-after': '3', 'retry-after-ms': '40' }, 40],
-    ['nonsense', { 'retry-after': 'soon' }, undefined],
-    ['reset of what is used up', { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m2.5s' }, 62_500],
-    ['reset of what is left', { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '1m' }, undefined],
+    ['milliseconds before seconds', { 'retry-after': '3', 'retry-after-ms': '40' }, 40],
+    ['nothing from nonsense', { 'retry-after': 'soon' }, undefined],
+    [
+      'the reset of an exhausted limit',
+      { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m2.5s' },
+      62_500,
+    ],
+    [
+      'nothing from the reset of a limit that is not exhausted',
+      { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '1m' },
+      undefined,
+    ],
   ];
   for (const [name, headers, expected] of cases) {
-    it(name, () => assert.equal(retryAfterMs(headers, 1000, true), expected));
+    it(`reads ${name}`, () => assert.equal(retryAfterMs(headers, 1000, true), expected));
   }
 });
 
-describe('the pause between rounds', () => {
-  it('doubles up to its bound, with jitter between half and whole', () => {
+describe('backoffMs', () => {
+  it('doubles up to its limit, with jitter between half and all of it', () => {
     const policy = { baseMs: 100, maxMs: 1000, patienceMs: 0 };
     assert.deepEqual(
       [1, 2, 3, 4, 5, 9].map((round) => backoffMs(policy, round, () => 1)),

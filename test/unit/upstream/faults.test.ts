@@ -10,11 +10,11 @@ const isTurnError = (started: boolean, kind: string | undefined) => (error: unkn
   return true;
 };
 
-describe('a research turn whose first provider fails and whose second is good', () => {
+describe('a research turn with a failing first provider and a good second', () => {
   for (const fault of FAULTS) {
     const promise = {
       next: 'the second answers',
-      broken: 'fails loudly, the next turn goes to the second',
+      broken: 'fails, and the next turn goes to the second',
       none: 'the first answers',
     };
     it(`${fault.name}: ${promise[fault.outcome]}`, async () => {
@@ -34,9 +34,9 @@ describe('a research turn whose first provider fails and whose second is good', 
   }
 });
 
-describe('a research turn whose only provider fails', () => {
+describe('a research turn with only a failing provider', () => {
   for (const fault of FAULTS.filter(({ outcome }) => outcome === 'next')) {
-    it(`${fault.name}: ${fault.retried ? 'is tried again, then fails' : 'fails at once'}`, async () => {
+    it(`${fault.name}: ${fault.retried ? 'is retried, then fails' : 'fails at once'}`, async () => {
       await using bad = await startFaultyProvider(fault);
       const { upstream, model } = chat(
         config({ bad: { base_url: bad.url, timeouts: timeoutsFor(fault), max_retries: 1 } }),
@@ -48,7 +48,7 @@ describe('a research turn whose only provider fails', () => {
     });
   }
 
-  it('events that say nothing are not read without end, before the first word or behind it', async () => {
+  it('fails after too many empty events, before the first word or after it', async () => {
     const nothing = Array.from({ length: 101_000 }, () => chunk({ content: '' }));
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(config({ only: { base_url: provider.url, max_retries: 0 } }));
@@ -59,7 +59,7 @@ describe('a research turn whose only provider fails', () => {
     }
   });
 
-  it('answers at the second try where the fault has passed', async () => {
+  it('succeeds at the second try if the fault has passed', async () => {
     await using provider = await startScriptedProvider();
     const [reset] = FAULTS.filter(({ name }) => name === 'connection reset');
     provider.respond = (_, n) => (n === 0 ? (reset?.script?.(0) ?? turn()) : turn({ text: 'again' }));

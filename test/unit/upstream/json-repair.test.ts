@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { repairJson } from '../../../src/upstream/dialects/json-repair.ts';
 
-describe('repaired JSON', () => {
+describe('repairJson', () => {
   const cases: [string, unknown][] = [
     ['{"a": 1}', { a: 1 }],
     ['text before {"a": [1, 2,],} and after', { a: [1, 2] }],
@@ -19,17 +19,17 @@ describe('repaired JSON', () => {
   ];
   for (const [text, value] of cases) it(`reads ${text}`, () => assert.deepEqual(repairJson(text)?.value, value));
 
-  it('is undefined where there is none', () => {
+  it('has no value if there is no JSON', () => {
     for (const text of ['', 'words', '{:', '{"a" "b"}']) assert.equal(repairJson(text)?.value, undefined, text);
   });
 
-  it('tells where the value ends and whether it was whole', () => {
+  it('says where the value ends and whether it was complete', () => {
     assert.deepEqual(repairJson('{"a":1} rest'), { value: { a: 1 }, end: 7, whole: true });
     assert.equal(repairJson('{"a":')?.whole, false);
     for (const text of ['{"a": "b\\', '{"a": "\\u00']) assert.equal(repairJson(text)?.end, text.length);
   });
 
-  it('is the same value for JSON that needs no repair', () => {
+  it('returns the same value for JSON that needs no repair', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.array(fc.jsonValue({ maxDepth: 4 })), fc.dictionary(fc.string(), fc.jsonValue())),
@@ -42,7 +42,7 @@ describe('repaired JSON', () => {
     );
   });
 
-  it('never throws and never hangs, whatever the text', () => {
+  it('never throws or hangs, whatever the text', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('{', '}', '[', ']', '"', "'", ':', ',', '\\', 'a', '1', '/', '*', '\n', ' '), {

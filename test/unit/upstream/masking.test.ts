@@ -20,10 +20,10 @@ function configured(api_key: string, headers: Record<string, string>) {
   return { config, target: new ProviderTarget({ config: one, pool }, api_key) };
 }
 
-describe('credentials in what a model says', () => {
+describe('credentials in model output', () => {
   const { target } = configured('sk-provider-credential', { authorization: 'Bearer header-credential-1' });
 
-  it('are blanked wherever they stand, with and without their scheme', () => {
+  it('are redacted anywhere, with or without their scheme', () => {
     assert.equal(target.mask.maskText('key sk-provider-credential!', REDACTED), 'key [redacted]!');
     assert.equal(
       target.mask.maskText('header-credential-1 and Bearer header-credential-1', REDACTED),
@@ -31,7 +31,7 @@ describe('credentials in what a model says', () => {
     );
   });
 
-  it('are blanked where they come in pieces, and nothing else is held back at the end', () => {
+  it('are redacted across deltas, and nothing else is held back at the end', () => {
     const text = 'a sk-p, sk-provider-credential and sk-provider-credentia';
     for (let size = 1; size < text.length; size += 1) {
       const deltas = new MaskedDeltas(target.mask);
@@ -48,7 +48,7 @@ describe('credentials in what a model says', () => {
     assert.deepEqual([thought, more], [{ type: 'reasoning', delta: 'sk-prov' }, [{ type: 'text', delta: 'ider' }]]);
   });
 
-  it('leave ordinary words alone, also short placeholders of keyless servers', () => {
+  it('do not include ordinary words or placeholders of keyless servers', () => {
     const keyless = configured('EMPTY', {}).target;
     assert.equal(
       keyless.mask.maskText('The list is EMPTY, said the Bearer.', REDACTED),
@@ -57,11 +57,11 @@ describe('credentials in what a model says', () => {
   });
 });
 
-describe('what of a provider is a secret', () => {
+describe('the secrets of a provider', () => {
   const headers = { 'HTTP-Referer': SITE, 'x-title': 'Research of ours', 'x-api-key': 'header-credential-2' };
   const { config, target } = configured('sk-provider-credential', headers);
 
-  it('is the same in research, in passed answers, in messages and in the log', () => {
+  it('are the same for research, passed answers, messages and the log', () => {
     const shown = [SITE, 'Research of ours'];
     const hidden = ['sk-provider-credential', 'header-credential-2'];
     const message = (text: string) => target.failureOfStreamError({ error: { message: text } }).message;

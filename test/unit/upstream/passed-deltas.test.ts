@@ -5,7 +5,7 @@ import { chat, config, QUESTION } from './chat-harness.ts';
 
 const WORDS = ['one ', 'two ', 'three ', 'four ', 'five '];
 
-/** A provider that says its next word when the last one was taken, and answers for ever where `ends` is false. */
+/** A provider that sends each word once the one before was taken; without `ends` its answer never ends. */
 function speaker(ends = true): { script: scripted.Script; taken(): void } {
   const steps = WORDS.map(() => Promise.withResolvers<void>());
   let next = 0;
@@ -21,10 +21,10 @@ function speaker(ends = true): { script: scripted.Script; taken(): void } {
   return { script, taken: () => steps[next++]?.resolve() };
 }
 
-describe('deltas that are passed on as they come', () => {
+describe('deltas given to a sink', () => {
   const signal = new AbortController().signal;
 
-  it('come once each and in order, whether they are taken or left to the iteration', async () => {
+  it('come once each and in order, whether the sink takes them or leaves them to the iteration', async () => {
     const { script, taken } = speaker();
     await using provider = await scripted.startScriptedProvider({ respond: () => script });
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
@@ -51,7 +51,7 @@ describe('deltas that are passed on as they come', () => {
     assert.ok(passed.length > 0, 'nothing was passed');
   });
 
-  it('end the turn with what their taker throws, and its connection with it', async () => {
+  it('end the turn and its connection with the error that the sink throws', async () => {
     const { script, taken } = speaker(false);
     await using provider = await scripted.startScriptedProvider({ respond: () => script });
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
@@ -69,7 +69,7 @@ describe('deltas that are passed on as they come', () => {
     assert.deepEqual(await provider.requests[0]?.closed, { left: true });
   });
 
-  it('name no credential', async () => {
+  it('contain no credentials', async () => {
     const { script, taken } = speaker();
     const quoted = [...'provider-secret '].map((content): scripted.Step => {
       return { do: 'send', bytes: `data: ${JSON.stringify(scripted.chunk({ content }))}\n\n` };

@@ -5,7 +5,7 @@ import { type ChatBody, type Script, startScriptedProvider, status, turn } from 
 
 const signal = new AbortController().signal;
 
-/** The provider as its file has it. */
+/** The provider as written in the configuration file. */
 const WRITTEN = { base_url: 'http://gpu-1:8000/v1', api_key: `$\{MAIN_KEY}`, wire: 'chat', timeouts: { idle: 20 } };
 
 function remote(config: object): RemoteProviderConfig {
@@ -22,8 +22,8 @@ function capable(body: ChatBody): Script {
   return turn({ toolCalls: ['Paris', 'Rome'].map((city) => ({ name: 'get_weather', arguments: { city } })) });
 }
 
-describe('a probe', () => {
-  it('tells what a capable provider can do, and needs no dialect for it', async () => {
+describe('probeProvider', () => {
+  it('reports the abilities of a capable provider, and writes a configuration without a dialect', async () => {
     await using provider = await startScriptedProvider({ respond: ({ body }) => capable(body) });
     const config = remote({ base_url: provider.url, api_key: 'canary-secret' });
     const report = await probeProvider({ name: 'main', config, written: WRITTEN, signal });
@@ -67,7 +67,7 @@ describe('a probe', () => {
     assert.doesNotMatch(JSON.stringify(report), /canary/);
   });
 
-  it('finds out what a provider refuses, and names the dialect that spares the refusals', async () => {
+  it('finds what a provider refuses, and names the dialect that avoids it', async () => {
     await using provider = await startScriptedProvider({
       respond: ({ body }) => {
         if ('tools' in body) return status(400, { message: 'this model does not support tools' });
@@ -99,7 +99,7 @@ describe('a probe', () => {
     assert.match(report.configuration, /dialect: text_tools/);
   });
 
-  it('says why a provider is of no use', async () => {
+  it('says why a provider is unusable', async () => {
     await using provider = await startScriptedProvider({
       respond: () => status(401, { message: 'Incorrect API key: canary-secret' }),
     });
@@ -113,7 +113,7 @@ describe('a probe', () => {
     });
   });
 
-  it('stops with its signal', async () => {
+  it('stops when its signal aborts', async () => {
     await using provider = await startScriptedProvider();
     const config = remote({ base_url: provider.url });
     await assert.rejects(

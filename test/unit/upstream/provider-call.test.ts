@@ -5,7 +5,7 @@ import { exceedsTurnShare, yieldToEventLoop } from '../../../src/base/load/event
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 import { type AnswerHead, ProviderCall, type ReceiverControl } from '../../../src/upstream/transport/provider-call.ts';
 
-/** A pool whose only connection notes what is asked of it. */
+/** A pool whose only connection records the calls to it. */
 class NotingPool extends ConnectionPool {
   readonly asked: string[] = [];
   readonly begun = Promise.withResolvers<Dispatcher.DispatchHandler>();
@@ -48,7 +48,7 @@ function work(ms: number): void {
   while (performance.now() < until);
 }
 
-/** A call whose receiver works for `ms` with each chunk, and for `endMs` at the end. */
+/** A call whose receiver is busy for `ms` with each chunk, and for `endMs` at the end. */
 async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000, gathers = false } = {}) {
   let control: ReceiverControl<string> | undefined;
   const options = {
@@ -76,23 +76,23 @@ async function call(pool: NotingPool, ms: number, { endMs = 0, idle = 60_000, ga
     end: () => handler.onResponseEnd?.(connection, {}),
   };
   await yieldToEventLoop();
-  // The promise is for the caller: an async function would wait for it.
+  // In an object, because returning a promise from an async function would await it.
   return { result: { promise: result }, control, listener };
 }
 
 const CHUNK = Buffer.from('x');
 
-describe('the silence of a provider that has begun', () => {
+describe('the idle timeout of a provider call', () => {
   afterEach(() => {
     mock.timers.reset();
     mock.restoreAll();
   });
 
   for (const [how, gathers] of [
-    ['as it comes', false],
-    ['together with what else comes in a turn', true],
+    ['as it arrives', false],
+    ['together with others in a turn', true],
   ] as const) {
-    it(`begins anew with each piece of an answer that is read ${how}`, async () => {
+    it(`restarts with each chunk that is read ${how}`, async () => {
       let now = 0;
       mock.method(performance, 'now', () => now);
       mock.timers.enable({ apis: ['setTimeout'] });
@@ -120,12 +120,12 @@ describe('the silence of a provider that has begun', () => {
 describe('an answer that takes long to read', () => {
   beforeEach(() => yieldToEventLoop());
 
-  it('is read on in the next turn of the event loop', async () => {
+  it('pauses, and resumes in the next turn of the event loop', async () => {
     await using pool = new NotingPool();
     const { listener, result } = await call(pool, 6);
     listener.data(CHUNK);
     assert.deepEqual(pool.asked, ['pause']);
-    // What the connection has read already still comes.
+    // Chunks that the connection has already read still arrive.
     listener.data(CHUNK);
     await yieldToEventLoop();
     await yieldToEventLoop();
@@ -134,7 +134,7 @@ describe('an answer that takes long to read', () => {
     assert.equal(await result.promise, 'ended');
   });
 
-  it('is not read on where its reader is slow, until it is not', async () => {
+  it('stays paused while its reader is slow', async () => {
     await using pool = new NotingPool();
     const { listener, control } = await call(pool, 6);
     listener.data(CHUNK);
@@ -147,7 +147,7 @@ describe('an answer that takes long to read', () => {
     listener.end();
   });
 
-  it('is judged in a turn of its own where many end at once', async () => {
+  it('ends in a turn of its own if many end at once', async () => {
     await using first = new NotingPool();
     await using second = new NotingPool();
     const [one, two] = [await call(first, 0, { endMs: 20 }), await call(second, 0, { idle: 10 })];
@@ -161,7 +161,7 @@ describe('an answer that takes long to read', () => {
     assert.equal(await two.result.promise, 'ended', 'its time does not go on while it waits');
   });
 
-  it('takes of a share that all have together', async () => {
+  it('shares a time budget per turn with all others', async () => {
     assert.equal(exceedsTurnShare(3), false);
     assert.equal(exceedsTurnShare(3), true);
     assert.equal(exceedsTurnShare(0), true);

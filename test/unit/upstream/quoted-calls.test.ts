@@ -21,7 +21,7 @@ const QUOTABLE = [
   `[TOOL_CALLS][${ARGUMENTS}]`,
 ];
 
-/** What a model that was given a page makes of it, where its provider has one of two tool protocols. */
+/** The calls and the text of a model that read a page and answered with `said`. */
 async function answerTo(page: string | undefined, said: string, dialect?: string) {
   await using provider = await startScriptedProvider({ respond: () => turn({ text: said }) });
   const { upstream, model } = chat(config({ p: { base_url: provider.url, ...(dialect ? { dialect } : {}) } }));
@@ -41,21 +41,21 @@ async function answerTo(page: string | undefined, said: string, dialect?: string
   return { calls: parts.filter(({ type }) => type === 'tool_call'), text: textOf(parts) };
 }
 
-describe('a tool call that stands in a page', () => {
+describe('a tool call quoted from a page', () => {
   for (const quoted of QUOTABLE) {
-    it(`is no call where the model quotes it: ${JSON.stringify(quoted.slice(0, 40))}`, async () => {
+    it(`is text if the model quotes it: ${JSON.stringify(quoted.slice(0, 40))}`, async () => {
       const { calls, text } = await answerTo(`The page says: ${quoted} and so on.`, `It says ${quoted} there.`);
       assert.deepEqual(calls, []);
       assert.ok(text.includes('evil.example'), 'it is text');
     });
 
-    it(`is one where the model wrote it by itself: ${JSON.stringify(quoted.slice(0, 40))}`, async () => {
+    it(`is a call if the model wrote it by itself: ${JSON.stringify(quoted.slice(0, 40))}`, async () => {
       const { calls } = await answerTo('The page says nothing of tools.', `I look it up. ${quoted}`);
       assert.equal(calls.length, 1);
     });
   }
 
-  it('is one where a model without native calls repeats it: there is no other way to call', async () => {
+  it('is a call if the model has no native calls and repeats it', async () => {
     const { calls } = await answerTo(`The page says ${QUOTABLE[0]}`, QUOTABLE[0] ?? '', 'text_tools');
     assert.equal(calls.length, 1);
   });

@@ -13,14 +13,14 @@ function limiter() {
   return { shared, pass };
 }
 
-describe('the shared rate limiter', () => {
-  it('holds nobody back until the provider limits us', async () => {
+describe('RateLimiter', () => {
+  it('holds nobody back before the provider limits', async () => {
     const { shared } = limiter();
     for (let i = 0; i < 500; i += 1) await shared.acquire({ signal });
     assert.equal(shared.running, 500);
   });
 
-  it('pauses everybody for as long as the provider asked', () => {
+  it('pauses everybody for as long as the provider asks', () => {
     const { shared, pass } = limiter();
     shared.limited(700);
     assert.equal(shared.pauseMs, 700);
@@ -28,13 +28,13 @@ describe('the shared rate limiter', () => {
     assert.equal(shared.pauseMs, 0);
   });
 
-  it('pauses for an hour at most, whatever the provider asks', () => {
+  it('pauses for at most an hour, whatever the provider asks', () => {
     const { shared } = limiter();
     shared.limited(999_999_999_999_000);
     assert.equal(shared.pauseMs, 3_600_000);
   });
 
-  it('pauses longer with each limit in a row where the provider names no time', () => {
+  it('pauses longer with each consecutive limit if the provider names no time', () => {
     const { shared, pass } = limiter();
     for (const pause of [1000, 2000, 4000, 4000]) {
       shared.limited(undefined);
@@ -43,7 +43,7 @@ describe('the shared rate limiter', () => {
     }
   });
 
-  it('lets half as many run at once, then one more with each success', async () => {
+  it('halves concurrency after a limit, then adds one with each success', async () => {
     const { shared, pass } = limiter();
     const slots = await Promise.all(Array.from({ length: 4 }, () => shared.acquire({ signal })));
     shared.limited(10);
@@ -64,7 +64,7 @@ describe('the shared rate limiter', () => {
     assert.equal(shared.running, 3);
   });
 
-  it('forgets those who left while they waited', async () => {
+  it('forgets waiters that left', async () => {
     const { shared, pass } = limiter();
     await shared.acquire({ signal });
     const gone = new AbortController();

@@ -8,12 +8,12 @@ const never = new AbortController().signal;
 const sh = (script: string, timeoutMs = 5000) =>
   readSecret({ kind: 'command', command: ['sh', '-c', script], refreshMs: 1, timeoutMs }, never);
 
-describe('a secret from a command or a file', () => {
-  it('is what a command prints, without white space around it', async () => {
+describe('readSecret', () => {
+  it('returns what a command prints, without surrounding whitespace', async () => {
     assert.equal(await sh('echo; echo " Bearer sk-printed "'), 'Bearer sk-printed');
   });
 
-  it('is refused where the command fails, prints nothing, several lines or too much, and none of it is told', async () => {
+  it('refuses a command that fails or prints nothing, several lines or too much, and quotes none of it', async () => {
     const refused: [string, RegExp][] = [
       ['echo sk-secret; exit 3', /^Error: the command ended with 3$/],
       ['echo sk-secret; kill -9 $$', /^Error: the command ended with SIGKILL$/],
@@ -30,7 +30,7 @@ describe('a secret from a command or a file', () => {
     );
   });
 
-  it('is read from plain files only, and no more of them than a secret may have', async () => {
+  it('reads plain files only, up to the size limit of a secret', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'secret-'));
     const large = join(folder, 'large');
     await writeFile(large, Buffer.alloc(1024 * 1024, 'sk-secret'));
@@ -40,11 +40,11 @@ describe('a secret from a command or a file', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('a command that takes too long is given up, also where what it started holds its output open', async () => {
+  it('gives up a command that takes too long, even if a child holds its output open', async () => {
     await assert.rejects(sh('sleep 3600 & sleep 3600', 50), /the command/);
   });
 
-  it('is waited for until the signal aborts', async () => {
+  it('stops waiting when the signal aborts', async () => {
     const leaving = new AbortController();
     const waiting = readSecret(
       { kind: 'command', command: ['sleep', '3600'], refreshMs: 1, timeoutMs: 60_000 },

@@ -10,7 +10,7 @@ import {
 } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf, QUESTION, textOf } from './chat-harness.ts';
 
-/** A provider that refuses requests until `refusal` finds nothing to complain about. */
+/** A provider that refuses requests until `refusal` returns undefined. */
 function refusing(refusal: (body: ChatBody) => string | { status: number; text: string } | undefined) {
   return startScriptedProvider({
     respond: ({ body }) => {
@@ -44,7 +44,7 @@ function afterCall(message: Partial<AssistantMessage> = {}): TurnMessage[] {
   ];
 }
 
-describe('a request', () => {
+describe('a provider request', () => {
   const learned: [
     string,
     TurnRequest,
@@ -61,7 +61,7 @@ describe('a request', () => {
       (body) => assert.equal(body.max_completion_tokens, 20_000),
     ],
     [
-      'a smaller output that the provider names is taken over',
+      'a smaller maximum output is taken from the refusal',
       FULL,
       (body) =>
         Number(body.max_tokens) > 8192
@@ -70,7 +70,7 @@ describe('a request', () => {
       (body) => assert.equal(body.max_tokens, 8192),
     ],
     [
-      'refused parameters are left out one after the other',
+      'refused parameters are dropped one by one',
       FULL,
       (body) =>
         'temperature' in body
@@ -90,7 +90,7 @@ describe('a request', () => {
       (body) => assert.match(body.messages?.[0].content, /^Be brief\.\n\n.*follows this schema/s),
     ],
     [
-      'system becomes developer where that is asked for',
+      'system becomes developer if the provider asks for it',
       FULL,
       (body) =>
         body.messages?.some(({ role }) => role === 'system')
@@ -99,20 +99,20 @@ describe('a request', () => {
       (body) => assert.equal(body.messages?.[0].role, 'developer'),
     ],
     [
-      'instructions go to the user where no role is known for them',
+      'instructions move into the user message if there is no role for them',
       FULL,
       (body) => (body.messages?.some(({ role }) => role === 'system') ? 'System role not supported' : undefined),
       (body) => assert.deepEqual(body.messages, [{ role: 'user', content: 'Be brief.\n\nWhat is a test?' }]),
     ],
     [
-      'neighbours of one role are joined where roles must alternate',
+      'adjacent messages of one role are joined if roles must alternate',
       { messages: [...QUESTION.messages, { role: 'user', content: 'Really?' }] },
       (body) =>
         body.messages?.length === 2 ? 'Conversation roles must alternate user/assistant/user/assistant/...' : undefined,
       (body) => assert.deepEqual(body.messages, [{ role: 'user', content: 'What is a test?\n\nReally?' }]),
     ],
     [
-      'the last word is given to the user where it must be',
+      'a user message is added if one must come last',
       { messages: [...QUESTION.messages, { role: 'assistant', content: 'A test is' }] },
       (body) =>
         body.messages?.at(-1).role === 'assistant'
@@ -121,7 +121,7 @@ describe('a request', () => {
       (body) => assert.equal(body.messages?.at(-1).role, 'user'),
     ],
     [
-      'ids of calls are shortened where the provider wants nine characters',
+      'call ids are shortened to nine characters if required',
       { messages: afterCall() },
       (body) =>
         /^\w{9}$/.test(body.messages?.at(-1).tool_call_id)
@@ -130,7 +130,7 @@ describe('a request', () => {
       (body) => assert.equal(body.messages?.at(-1).tool_call_id, body.messages?.at(-2).tool_calls[0].id),
     ],
     [
-      'content is text where null cannot be read',
+      'null content becomes empty text if refused',
       { messages: afterCall() },
       (body) =>
         body.messages?.some(({ content }) => content === null)
@@ -139,7 +139,7 @@ describe('a request', () => {
       (body) => assert.equal(body.messages?.[1].content, ''),
     ],
     [
-      'schemas are reduced where keywords are refused',
+      'refused keywords are removed from schemas',
       {
         ...QUESTION,
         tools: [
@@ -166,7 +166,7 @@ describe('a request', () => {
         }),
     ],
     [
-      'tools are told in the text where the model has none',
+      'tools move into the text if the model has none',
       { ...FULL, messages: [{ role: 'system', content: 'Be brief.' }, ...afterCall()] },
       (body) => ('tools' in body ? 'registry.ollama.ai/library/gemma does not support tools' : undefined),
       ({ messages = [] }) => {
@@ -181,7 +181,7 @@ describe('a request', () => {
       },
     ],
     [
-      'tools are told in the text where the server parses no calls',
+      'tools move into the text if the server parses no calls',
       FULL,
       (body) =>
         'tools' in body
@@ -190,19 +190,19 @@ describe('a request', () => {
       (body) => assert.equal('tools' in body, false),
     ],
     [
-      'reasoning is not sent back where it is refused',
+      'reasoning is not sent back if refused',
       { messages: afterCall({ replay: { provider: 'main', fields: { reasoning_content: 'Hm.' } } }) },
       (body) => (body.messages?.[1].reasoning_content ? "property 'reasoning_content' is unsupported" : undefined),
       (body) => assert.equal(body.messages?.[1].reasoning_content, undefined),
     ],
     [
-      'an opaque piece of reasoning is not sent back where it is refused',
+      'opaque reasoning is not sent back if refused',
       { messages: afterCall({ replay: { provider: 'main', fields: { reasoning_opaque: 'x' } } }) },
       (body) => (body.messages?.[1].reasoning_opaque ? "property 'reasoning_opaque' is unsupported" : undefined),
       (body) => assert.equal(body.messages?.[1].reasoning_opaque, undefined),
     ],
     [
-      'reasoning is made up where it must be there',
+      'a placeholder is sent if reasoning is required',
       { messages: afterCall() },
       (body) =>
         body.messages?.[1].reasoning_content
@@ -212,7 +212,7 @@ describe('a request', () => {
     ],
   ];
   for (const [promise, request, refusal, check] of learned) {
-    it(`${promise}, and that is remembered`, async () => {
+    it(`learns once: ${promise}`, async () => {
       await using provider = await refusing(refusal);
       const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
       await using _ = upstream;
@@ -224,7 +224,7 @@ describe('a request', () => {
     });
   }
 
-  it('is not asked for ever by a provider that refuses everything', async () => {
+  it('is given up if the provider refuses everything', async () => {
     await using provider = await refusing(
       () => "Unsupported parameter: 'temperature', 'top_p', 'stream_options', 'tools', 'max_tokens'",
     );
@@ -234,7 +234,7 @@ describe('a request', () => {
     assert.ok(provider.requests.length < 10);
   });
 
-  it('has safe tool names, which come back as the real ones', async () => {
+  it('has safe tool names, which come back as the originals', async () => {
     const long = `server.${'x'.repeat(80)}`;
     await using provider = await startScriptedProvider({
       respond: ({ body }) =>
@@ -279,7 +279,7 @@ describe('a request', () => {
     assert.deepEqual(await fields({ replay: plain, content: 'Text.', tool_calls: [] }), {});
   });
 
-  it('has image parts as they are, text parts as text, and nothing where an assistant said nothing', async () => {
+  it('keeps image parts, joins text parts, and omits an empty assistant message', async () => {
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
     await using _ = upstream;
@@ -303,7 +303,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('sends broken arguments of earlier calls mended', async () => {
+  it('repairs the arguments of earlier calls', async () => {
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
     await using _ = upstream;
@@ -322,7 +322,7 @@ describe('a request', () => {
     );
   });
 
-  it('follows a dialect that the configuration forces', async () => {
+  it('follows the configured dialect', async () => {
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(config({ main: { base_url: provider.url, dialect: 'text_tools' } }));
     await using _ = upstream;
@@ -330,7 +330,7 @@ describe('a request', () => {
     assert.equal('tools' in bodyOf(provider), false);
   });
 
-  it('leaves the query of a base URL where it belongs', async () => {
+  it('keeps the query of a base URL at the end', async () => {
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(
       config({ main: { base_url: `${provider.url}/deployments/d?api-version=2024-10-21` } }),

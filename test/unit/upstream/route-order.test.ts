@@ -11,11 +11,11 @@ const order = (written: Written[], draw = 0.5) =>
     .join('');
 
 describe('the order of routes', () => {
-  it('is that of the file where nothing else is said', () => {
+  it('is that of the file by default', () => {
     assert.equal(order([{ model: 'b' }, { model: 'a' }, { model: 'c' }]), 'bac');
   });
 
-  it('is by priority, then that of the file', () => {
+  it('is by priority, then by position in the file', () => {
     const written = [
       { model: 'a', priority: 2 },
       { model: 'b' },
@@ -25,7 +25,7 @@ describe('the order of routes', () => {
     assert.equal(order(written), 'cbda');
   });
 
-  it('is drawn by weight, at the first place and at each behind it; those without any come last', () => {
+  it('is drawn by weight for every place, with weight 0 last', () => {
     const written = [
       { model: 'x', weight: 0 },
       { model: 'a', weight: 2 },
@@ -61,7 +61,7 @@ describe('the order of routes', () => {
     );
   });
 
-  it('is drawn anew for each call, kept for a run, and for a user where the model says so', () => {
+  it('is drawn per call, kept within a run, and kept for a user with sticky: user', () => {
     const { models, keys } = configSchema.parse({
       providers: { demo: { builtin: 'demo' } },
       models: {
@@ -94,7 +94,7 @@ describe('the order of routes', () => {
     assert.ok(low > 400 && low < 600, `${low} of 2000 in the first quarter`);
   });
 
-  it('is kept for a conversation of a user where the model says so', () => {
+  it('is kept for a conversation of a user with sticky: conversation', () => {
     const { models, keys } = configSchema.parse({
       providers: { demo: { builtin: 'demo' } },
       models: {

@@ -17,7 +17,7 @@ const failsWith =
   };
 
 describe('routes', () => {
-  it('are tried in order before any is tried again', async () => {
+  it('are tried in order, each twice, before the next round', async () => {
     const order: string[] = [];
     const answering = (name: string) =>
       startScriptedProvider({
@@ -31,11 +31,11 @@ describe('routes', () => {
     const { upstream, model } = chat(config({ a: { base_url: a.url }, b: { base_url: b.url } }));
     await using _ = upstream;
     assert.equal(textOf(await ask(model)), 'a');
-    // Each is asked twice at once: what passes is often gone with the next request.
+    // Each is tried twice at once: a passing fault is often gone by the next request.
     assert.deepEqual(order, ['a', 'a', 'b', 'b', 'a']);
   });
 
-  it('that all time out fail as a timeout, that all limit as a rate limit, else as a failure', async () => {
+  it('fail as timeout if all time out, as rate_limit if all limit, else as failed', async () => {
     await using slow = await startScriptedProvider({ respond: () => hang() });
     await using limiting = await startScriptedProvider({
       respond: () => status(429, { headers: { 'retry-after-ms': '7' } }),
@@ -54,7 +54,7 @@ describe('routes', () => {
     }
   });
 
-  it('that read more are asked when the request does not fit, those that read no more are not', async () => {
+  it('with a larger context are tried if the request does not fit, smaller ones are not', async () => {
     const refusing = () =>
       startScriptedProvider({ respond: () => status(400, { message: 'maximum context length is 8 tokens' }) });
     await using small = await refusing();
@@ -85,7 +85,7 @@ describe('routes', () => {
     assert.ok(upstream.states().every(({ usable }) => usable));
   });
 
-  it('that all refuse for the length of the request fail so, each asked once', async () => {
+  it('are asked once each if all refuse the length, and fail as context_length', async () => {
     await using small = await startScriptedProvider({
       respond: () => status(400, { message: 'maximum context length is 8 tokens' }),
     });
@@ -96,7 +96,7 @@ describe('routes', () => {
     assert.deepEqual([small.requests.length, other.requests.length], [1, 1]);
   });
 
-  it('that ask for more patience than we have are not waited for', async () => {
+  it('are not waited for if they ask for more patience than allowed', async () => {
     await using provider = await startScriptedProvider({
       respond: () => status(429, { headers: { 'retry-after': '600' } }),
     });
@@ -107,7 +107,7 @@ describe('routes', () => {
     assert.equal(provider.requests.length, 1, 'the second turn asks nobody');
   });
 
-  it('wait as long as the provider asked, and no longer than the client is there', async () => {
+  it('wait as long as the provider asks, unless the client leaves', async () => {
     await using provider = await startScriptedProvider({
       respond: (_, n) => (n === 0 ? status(503, { headers: { 'retry-after-ms': '80' } }) : turn({ text: 'fine' })),
     });
@@ -125,7 +125,7 @@ describe('routes', () => {
     assert.equal(provider.requests.length, 3);
   });
 
-  it('that keep failing are skipped for a while and probed again', async () => {
+  it('are skipped for a while if they keep failing, then probed', async () => {
     let now = 1_000_000;
     await using bad = await startScriptedProvider({ respond: () => status(500) });
     await using good = await startScriptedProvider({ respond: () => turn({ text: 'good' }) });
@@ -153,7 +153,7 @@ describe('routes', () => {
     );
   });
 
-  it('that are all broken are tried all the same', async () => {
+  it('are tried anyway if all circuits are open', async () => {
     await using provider = await startScriptedProvider({
       respond: (_, n) => (n < 2 ? status(500) : turn({ text: 'healed' })),
     });
@@ -187,7 +187,7 @@ describe('routes', () => {
     assert.ok(most < 8, `${most} at once after the limit`);
   });
 
-  it('count the tokens of attempts that failed after they produced something', async () => {
+  it('count the tokens of failed attempts that produced something', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 };
     await using provider = await startScriptedProvider({
       respond: (_, n) =>
@@ -204,7 +204,7 @@ describe('routes', () => {
     assert.deepEqual([finish.usage.inputTokens, finish.usage.outputTokens], [200, 10]);
   });
 
-  it('are observed, and logged without credentials', async () => {
+  it('report attempts to the observer, and log failures without credentials', async () => {
     const lines: string[] = [];
     const destination = new Writable({
       write(line, _, done) {

@@ -5,7 +5,7 @@ const post = (url: string, init: RequestInit = {}) =>
   fetch(`${url}/chat/completions`, { method: 'POST', body: '{"model":"m"}', ...init });
 
 describe('the scripted provider', () => {
-  it('answers by its script and records what it was asked', async () => {
+  it('answers by its script and records requests', async () => {
     await using provider = await startScriptedProvider({
       respond: (_, n) =>
         n === 0 ? status(429, { headers: { 'retry-after': '3' } }) : turn({ text: 'a b', chunks: 3 }),
@@ -31,7 +31,7 @@ describe('the scripted provider', () => {
     await assert.rejects(response.text());
   });
 
-  it('tells when its client left', async () => {
+  it('reports when its client leaves', async () => {
     await using provider = await startScriptedProvider({ respond: () => hang() });
     const leave = new AbortController();
     const asked = post(provider.url, { signal: leave.signal });
@@ -42,7 +42,7 @@ describe('the scripted provider', () => {
     assert.deepEqual(await request.closed, { left: true });
   });
 
-  it('knows an address that refuses connections', async () => {
+  it('provides a URL that refuses connections', async () => {
     await assert.rejects(post(await refusedUrl()), (error: Error) => /ECONNREFUSED/.test(String(error.cause)));
   });
 });

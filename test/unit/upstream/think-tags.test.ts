@@ -6,7 +6,7 @@ const frames = (...pieces: string[]) =>
 const END = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\n`;
 
 describe('a closing think tag without an opening one', () => {
-  it('keeps what was given as text before it out of the message', () => {
+  it('removes the text before it from the message, even if already delivered', () => {
     const [first = '', second = ''] = frames('Let me think.', '\n</think>\n\nDone.');
     const bytes = Buffer.from(first + second + END);
     const { text, turn } = decodeTurn(bytes, { cuts: [Buffer.byteLength(first)] });
@@ -14,7 +14,7 @@ describe('a closing think tag without an opening one', () => {
     assert.equal(turn.text, 'Done.');
   });
 
-  it('makes what was not yet given reasoning', () => {
+  it('turns undelivered text before it into reasoning', () => {
     const { reasoning, text } = decodeTurn(Buffer.from(frames('Let me think.\n', '</think>\n\nDone.').join('') + END));
     assert.deepEqual([reasoning, text], ['Let me think.\n', 'Done.']);
   });

@@ -12,7 +12,7 @@ const usage = (completion: number, reasoning: number, total: number) => ({
   completion_tokens_details: { reasoning_tokens: reasoning },
 });
 
-describe('reasoning in the usage of a provider', () => {
+describe('the usage of a provider', () => {
   const cases: [string, object, number, number][] = [
     ['within the completion', usage(100, 40, 150), 100, 40],
     ['beside it, and in the total', usage(77, 582, 709), 659, 582],
@@ -20,13 +20,13 @@ describe('reasoning in the usage of a provider', () => {
     ['without a total', { prompt_tokens: 50, completion_tokens: 9, reasoning_tokens: 4 }, 9, 4],
   ];
   for (const [name, value, output, reasoning] of cases) {
-    it(`is counted once: ${name}`, () => {
+    it(`counts reasoning once: ${name}`, () => {
       const read = readUsage(value);
       assert.deepEqual([read?.inputTokens, read?.outputTokens, read?.reasoningTokens], [50, output, reasoning]);
     });
   }
 
-  it('is known to stand beside the completion once a count has shown it', async () => {
+  it('counts reasoning beside the completion once a count has shown it there', async () => {
     const counts = [usage(100, 40, 150), usage(10, 37, 60), usage(100, 40, 150)];
     await using provider = await startScriptedProvider({
       respond: (_, n) => turn({ text: 'x', usage: counts[n] ?? null }),
@@ -38,7 +38,7 @@ describe('reasoning in the usage of a provider', () => {
     assert.deepEqual(outputs, [100, 47, 140]);
   });
 
-  it('is not split off a total whose prompt is not told', () => {
+  it('derives no output from a total without a prompt count', () => {
     for (const prompt of [{}, { prompt_tokens: 0 }, { prompt_tokens: null }, { prompt_tokens: -5 }]) {
       assert.equal(readUsage({ ...prompt, total_tokens: 870 }), undefined);
       const told = readUsage({ ...prompt, completion_tokens: 270, total_tokens: 870 });
@@ -47,7 +47,7 @@ describe('reasoning in the usage of a provider', () => {
     assert.equal(readUsage({ prompt_tokens: 600, total_tokens: 870 })?.outputTokens, 270);
   });
 
-  it('is none where no turn can have so many', () => {
+  it('ignores counts that no turn can reach', () => {
     for (const lie of [1e308, 1e18, Number.MAX_VALUE]) {
       assert.equal(readUsage({ prompt_tokens: lie, completion_tokens: lie, total_tokens: lie }), undefined);
       assert.equal(readUsage({ prompt_tokens: 10, completion_tokens: 5, total_tokens: lie })?.outputTokens, 5);
@@ -55,7 +55,7 @@ describe('reasoning in the usage of a provider', () => {
   });
 });
 
-describe('what is believed of a report', () => {
+describe('reported usage', () => {
   const PROMPT = 600;
   const used = (reported: Parameters<CallMeter['reported']>[0], { delivered = 270, answers = 1 } = {}) => {
     const meter = new CallMeter({}, { prompt: () => PROMPT, answers: () => answers });
@@ -72,23 +72,23 @@ describe('what is believed of a report', () => {
     reasoningTokens,
   });
 
-  it('is thought that nobody saw, of each answer that was asked for', () => {
+  it('may include reasoning that was never delivered, for each answer', () => {
     assert.deepEqual(used(told(600, 9011, 9000), { delivered: 1 }).tokens, [600, 9011]);
     assert.deepEqual(used(told(600, 200_000, 199_000), { delivered: 1 }).tokens, [600, 200_000]);
     assert.deepEqual(used(told(600, 2_000_000), { delivered: 128, answers: 128 }).tokens, [600, 2_000_000]);
     assert.deepEqual(used(told(600, 2_000_000), { delivered: 300_000 }).tokens, [600, 2_000_000]);
   });
 
-  it('is a prompt that is longer than what was sent: earlier turns, pages that were found', () => {
+  it('may count more prompt tokens than were sent (earlier turns, pages)', () => {
     assert.deepEqual(used(told(2_000_000, 270)).tokens, [2_000_000, 270]);
   });
 
-  it('is a prompt of few tokens: a provider may count what it read anew', () => {
+  it('may count only a few prompt tokens', () => {
     const short = used(told(1, 270));
     assert.deepEqual([short.tokens, short.estimated], [[1, 270], false]);
   });
 
-  it('is no more than a model can write or read', () => {
+  it('is replaced by an estimate if it exceeds what a model can read or write', () => {
     const lie = used({ ...told(99_000_000, 90_000_000, 90_000_000), cachedTokens: 98_000_000 });
     assert.deepEqual(lie, { tokens: [600, 270], reasoningTokens: 270, cachedTokens: 600, estimated: true });
     assert.deepEqual(used(told(600, 2_000_000), { answers: 2 }).tokens, [600, 270]);

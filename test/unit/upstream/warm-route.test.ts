@@ -31,7 +31,7 @@ async function twoRoutes() {
 }
 
 describe('a run with a warm route', () => {
-  it('stays with it, and goes elsewhere where it fails', async () => {
+  it('stays on it, and uses another if it fails', async () => {
     await using routes = await twoRoutes();
     const { first, second, ask } = routes;
     assert.equal((await ask())?.provider, 'first');
@@ -46,12 +46,12 @@ describe('a run with a warm route', () => {
     assert.equal((await ask({ ...(other && { warmRoute: other }) }))?.provider, 'first');
   });
 
-  it('that is configured no more takes the first one', async () => {
+  it('uses the first route if the warm one is no longer configured', async () => {
     await using routes = await twoRoutes();
     assert.equal((await routes.ask({ warmRoute: { provider: 'gone', model: 'm' } }))?.provider, 'first');
   });
 
-  it('tells the provider which requests belong together, until that is refused', async () => {
+  it('sends prompt_cache_key until it is refused', async () => {
     await using routes = await twoRoutes();
     const { first, ask } = routes;
     first.respond = ({ body }) =>
@@ -64,7 +64,7 @@ describe('a run with a warm route', () => {
     assert.deepEqual(keys, ['the-run', undefined, undefined]);
   });
 
-  it('leaves out tools that must not be called where tool_choice is refused', async () => {
+  it('drops tools that must not be called if tool_choice is refused', async () => {
     await using routes = await twoRoutes();
     const { first, ask } = routes;
     first.respond = ({ body }) =>

@@ -24,7 +24,7 @@ interface Loop {
   reasoning: string;
 }
 
-/** A tool loop to its end; what is kept goes through JSON every time, as it does over a crash. */
+/** Runs a tool loop to its end; the history passes through JSON every time, as after a crash. */
 async function loop(model: ChatModel, messages: TurnMessage[], most = Number.POSITIVE_INFINITY): Promise<Loop> {
   let kept = messages;
   let reasoning = '';
@@ -63,21 +63,21 @@ async function start(strict: StrictServer, wire: string | undefined, others: Rec
   };
 }
 
-describe('a tool loop over another wire', () => {
+describe('a tool loop over the Responses or Messages API', () => {
   for (const [name, make] of Object.entries(SERVERS)) {
-    it(`goes on for ${TURNS} turns with its thoughts sent back (${name})`, async () => {
+    it(`runs ${TURNS} turns with its reasoning sent back (${name})`, async () => {
       const strict = make();
       await using world = await start(strict, wireOf(name));
       const { text, reasoning } = await loop(world.model, START);
       assert.equal(text, 'All found.');
       assert.ok(reasoning.startsWith('Thought 0.Thought 1.') && reasoning.endsWith(`Thought ${TURNS}.`));
-      // How to ask is learned once, from at most three refusals.
+      // The right form of the request is learned once, from at most three refusals.
       assert.ok(strict.refusals.length <= 3, strict.refusals.join('\n'));
       const last = JSON.stringify(world.provider.requests.at(-1)?.body);
       assert.equal(last.split(name === 'responses' ? '"encrypted_content":' : '"signature":').length - 1, TURNS);
     });
 
-    it(`goes on where its history was changed: thoughts are left out (${name})`, async () => {
+    it(`continues without reasoning if its history was changed (${name})`, async () => {
       const strict = make();
       await using world = await start(strict, wireOf(name));
       const { messages } = await loop(world.model, START, 6);
@@ -90,7 +90,7 @@ describe('a tool loop over another wire', () => {
       assert.ok(strict.refusals.length <= 6, strict.refusals.join('\n'));
     });
 
-    it(`moves to a provider of chat completions and back, without the thoughts of the other (${name})`, async () => {
+    it(`moves to a chat completions provider and back, without the other's reasoning (${name})`, async () => {
       const strict = make();
       let down = false;
       await using other = await startScriptedProvider({
@@ -112,7 +112,7 @@ describe('a tool loop over another wire', () => {
   }
 });
 
-describe('a request over another wire', () => {
+describe('a request over the Responses or Messages API', () => {
   const body = async (wire: string, request: Partial<TurnRequest>) => {
     const strict = wire === 'responses' ? strictResponses(0) : strictMessages(0, { thinks: 'adaptive' });
     await using world = await start(strict, wire);
@@ -122,14 +122,14 @@ describe('a request over another wire', () => {
     return world.provider.requests[0]?.body ?? {};
   };
 
-  it('keeps tools on offer that may not be called', async () => {
+  it('keeps tools that may not be called', async () => {
     assert.equal((await body('responses', { toolChoice: 'none' })).tool_choice, 'none');
     const messages = await body('messages', { toolChoice: 'none' });
     assert.deepEqual(messages.tool_choice, { type: 'none' });
     assert.equal(messages.tools?.length, 1);
   });
 
-  it('says how the answer is to look and where the cache ends', async () => {
+  it('carries the answer format and cache hints', async () => {
     const schema = { type: 'object', properties: {} };
     const responseFormat = { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } };
     const responses = await body('responses', { responseFormat, cacheKey: 'k' });
@@ -141,7 +141,7 @@ describe('a request over another wire', () => {
     assert.match(JSON.stringify(messages.messages), /What is the answer\?","cache_control"/);
   });
 
-  it('holds an answer to a strict schema where Messages can, until that is refused', async () => {
+  it('uses a strict schema over Messages if it can, until that is refused', async () => {
     const format = (schema: object, strict = true) => {
       return { responseFormat: { type: 'json_schema', json_schema: { name: 'x', schema: { ...schema }, strict } } };
     };
@@ -171,7 +171,7 @@ describe('a request over another wire', () => {
     }
   });
 
-  it('has PDFs and audio as the wire has them', async () => {
+  it('encodes PDFs and audio as the API expects', async () => {
     const file = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' };
     const audio = { type: 'input_audio' as const, input_audio: { data: 'SUQz', format: 'mp3' } };
     const messages = [{ role: 'user' as const, content: [{ type: 'file' as const, file }, audio] }];
@@ -183,7 +183,7 @@ describe('a request over another wire', () => {
     );
   });
 
-  it('is told how probable tokens are, by deltas or by a whole message, and does not send it back', async () => {
+  it('returns logprobs from deltas or a whole message, and does not send them back', async () => {
     const logprobs = ['Hel', 'lo'].map((token) => ({ token, logprob: -1, bytes: null, top_logprobs: [] }));
     const item = (status: string, content: object[]) => ({
       type: 'message',
@@ -220,7 +220,7 @@ describe('a request over another wire', () => {
     }
   });
 
-  it('sends arguments that are too deep to be written again as a text', async () => {
+  it('sends arguments nested too deeply as text', async () => {
     const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     const calls = [{ id: 'call_1', name: 'look_up', arguments: args }];
     const { messages } = await body('messages', {
@@ -234,7 +234,20 @@ describe('a request over another wire', () => {
     assert.ok(blocks?.find(({ type }) => type === 'tool_use')?.input.raw === args);
   });
 
-  it('reads images as the wire has them', async () => {
+  it('sends calls without arguments with an empty object', async () => {
+    const messages = [
+      ...START,
+      { role: 'assistant' as const, content: '', tool_calls: [{ id: 'call_1', name: 'look_up', arguments: ' ' }] },
+      { role: 'tool' as const, tool_call_id: 'call_1', content: 'Found.' },
+    ];
+    for (const wire of ['responses', 'messages']) {
+      const sent = JSON.stringify(await body(wire, { messages }));
+      assert.match(sent, /"(?:arguments":"\{\}"|input":\{\})/, wire);
+      assert.doesNotMatch(sent, /raw/, wire);
+    }
+  });
+
+  it('encodes images as the API expects', async () => {
     const content = [
       { type: 'text' as const, text: 'What is this?' },
       { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AAAA' } },

@@ -6,8 +6,8 @@ import { withoutContinue } from '../../../src/upstream/transport/without-continu
 const GO = 'HTTP/1.1 100 Continue\r\n\r\n';
 const HEAD = 'HTTP/1.1 200 OK\r\n\r\n';
 
-describe('an interim answer that nobody asked for', () => {
-  it('is left out before an answer, each time, and nowhere else', async () => {
+describe('an unsolicited 100 Continue', () => {
+  it('is removed before each answer, and nowhere else', async () => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -20,7 +20,7 @@ describe('an interim answer that nobody asked for', () => {
     socket.on('readable', () => {
       for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) heard += chunk;
     });
-    /** One answer in chunks of their own, each sent when the one before was heard. */
+    /** Sends an answer in chunks, each once the one before was received. */
     const answer = async (chunks: readonly [sent: string, heard: string][]) => {
       socket.write('x');
       await once(other, 'data');

@@ -6,7 +6,7 @@ import type { UsageRow, UsageStore } from '../../../src/store/side-stores/usage-
 import { emptyTotals } from '../../../src/upstream/usage-totals.ts';
 import { UsageLog } from '../../../src/usage/usage.ts';
 
-/** A store that takes what it is given, or fails before or behind that. */
+/** A store that fails before or after it stores, as `faults` say. */
 function faultyStore() {
   const added = new Map<string, readonly UsageRow[]>();
   const store: UsageStore = {
@@ -24,8 +24,8 @@ function faultyStore() {
   return { store, faults };
 }
 
-describe('what was used', () => {
-  it('is given again under the same name until the store says that it has it, and what came since behind it', async () => {
+describe('UsageLog', () => {
+  it('repeats a batch under the same id until it is stored, and then stores what came since', async () => {
     const { store, faults } = faultyStore();
     const log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
     const call = { labels: { key: 'k', model: 'm' }, used: { ...emptyTotals(), inputTokens: 7 }, failed: false };
@@ -43,7 +43,7 @@ describe('what was used', () => {
     await log[Symbol.asyncDispose]();
   });
 
-  it('is counted once, however often it is noted while a call is under way', async () => {
+  it('counts a call once, however often it is updated while under way', async () => {
     const { store } = faultyStore();
     await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
     const call = log.begin({ key: 'k', model: 'm' });
@@ -61,7 +61,7 @@ describe('what was used', () => {
     );
   });
 
-  it('loses no tokens where a store is away for long, but the tags beyond a bound', async () => {
+  it('loses no tokens while the store is away for long, only tags beyond a bound', async () => {
     const { store, faults } = faultyStore();
     await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
     const used = { ...emptyTotals(), inputTokens: 1 };
@@ -80,7 +80,7 @@ describe('what was used', () => {
     );
   });
 
-  it('has metrics of a thousand pairs of key and model, and of the others together', async () => {
+  it('has metrics for 1000 pairs of key and model, and one for all others together', async () => {
     const registry = new Registry();
     await using log = new UsageLog({ store: faultyStore().store, registry, clock: systemClock, log: silentLogger });
     const used = { ...emptyTotals(), inputTokens: 1 };
@@ -93,7 +93,7 @@ describe('what was used', () => {
     assert.match(lines.find((line) => line.includes('key="other"')) ?? '', / 110$/);
   });
 
-  it('is read although calls come faster than a store takes them', async () => {
+  it('ends a flush even if calls come faster than the store takes them', async () => {
     const { store } = faultyStore();
     const call = { labels: { key: 'k', model: 'm' }, used: emptyTotals(), failed: false };
     let batches = 0;
@@ -109,7 +109,7 @@ describe('what was used', () => {
     assert.equal(batches, 1);
   });
 
-  it('is read day by day without a try for each at a store that takes nothing', async () => {
+  it('reads days as they are stored, without trying to write what waits', async () => {
     const { store, faults } = faultyStore();
     await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
     faults.push('before');

@@ -15,7 +15,7 @@ const fileOf = (path: string, text: string, attributes = {}) => ({
   attributes,
 });
 
-describe('the index of a vector store', () => {
+describe('CollectionIndex', () => {
   let folder: string;
   let path: string;
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe('the index of a vector store', () => {
     return files.join('');
   };
 
-  it('names pages and headings, and is there after a restart', async () => {
+  it('returns the page or heading of a hit, and survives a restart', async () => {
     {
       using index = new CollectionIndex(path, { owner: true });
       const body = '[Page 1]\n\nOf cranes.\n\n[Page 2]\n\nThe deposit is 500 crowns.';
@@ -48,7 +48,7 @@ describe('the index of a vector store', () => {
     assert.deepEqual([rent?.path, rent?.page, rent?.section], ['doc', undefined, 'Rules › Money']);
   });
 
-  it('scores by how much of the query a passage says, however few documents there are', async () => {
+  it('scores by how much of the query a passage contains, even with a single document', async () => {
     using index = new CollectionIndex(path, { owner: true });
     await index.put(fileOf('a', 'Apples are red in autumn.'));
     const score = async (query: string) =>
@@ -57,7 +57,7 @@ describe('the index of a vector store', () => {
     assert.ok(whole >= 0.5 && whole < 1 && half < whole && half > 0.1, `${whole} ${half}`);
   });
 
-  it('keeps nothing of what was removed, not even on the disk', async () => {
+  it('leaves nothing of a removed file behind, not even on disk', async () => {
     using index = new CollectionIndex(path, { owner: true });
     await index.put(
       fileOf('a', 'The word is swordfishcanary, in a text of its own.', { secretcanary: 'attributecanary' }),
@@ -73,7 +73,7 @@ describe('the index of a vector store', () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('chooses by attributes before it ranks', async () => {
+  it('filters by attributes before it ranks', async () => {
     using index = new CollectionIndex(path, { owner: true });
     for (let n = 0; n < 200; n++)
       await index.put(fileOf(`f${n}`, `lake lake lake report ${n}`, { year: 2000 + n, last: n === 199 }));
@@ -89,7 +89,7 @@ describe('the index of a vector store', () => {
     assert.deepEqual(await index.search(['lake'], { limit: 10, filter: { type: 'eq', key: 'no', value: 1 } }), []);
   });
 
-  it('is read beside who writes: what another one put in, changed and took out is so at once', async () => {
+  it('shows readers every write at once, and cannot be wiped while a transaction reads it', async () => {
     using writer = new CollectionIndex(path, { owner: true });
     using reader = new CollectionIndex(path, { owner: false });
     const found = async (year: number) => {
@@ -104,7 +104,7 @@ describe('the index of a vector store', () => {
     assert.deepEqual([await found(1), await found(2)], [['b'], ['a']]);
     await writer.remove(['b']);
     assert.deepEqual(await found(1), []);
-    // Whoever reads for long keeps what was removed on the disk, which the wipe says.
+    // A long read keeps removed text on disk, so the wipe fails.
     using other = new DatabaseSync(path);
     other.exec('BEGIN; SELECT * FROM documents');
     await assert.rejects(writer.wipe(), /being read/);
@@ -113,7 +113,7 @@ describe('the index of a vector store', () => {
     assert.ok(!/lake is cold/.test(await bytes()));
   });
 
-  it('is asked anything at all without failing', async () => {
+  it('accepts any query without failing', async () => {
     using index = new CollectionIndex(path, { owner: true });
     await index.put(fileOf('a', 'Some text.'));
     for (const query of ['', '"', 'a"b OR *', '😀', '\u0000', 'NEAR(', '-'.repeat(2000), 'ا ب']) {
@@ -122,8 +122,8 @@ describe('the index of a vector store', () => {
   });
 });
 
-describe('a filter by attributes', () => {
-  it('is read up to a depth, and compares values of one kind', async () => {
+describe('an attribute filter', () => {
+  it('has a limited depth, and compares only values of the same type', async () => {
     const deep = (depth: number): object =>
       depth === 0 ? { type: 'eq', key: 'a', value: 1 } : { type: 'and', filters: [deep(depth - 1)] };
     assert.ok(filterSchema.safeParse(deep(8)).success);

@@ -23,7 +23,7 @@ function workbook(rows: readonly (readonly string[])[]): Buffer {
   ]);
 }
 
-/** A book with a chapter that has no heading, which its contents name. */
+/** A book whose chapters have no headings; only its table of contents names them. */
 function book(): Buffer {
   const chapter = (text: string) => `<html><head><title>x</title></head><body><p>${text}</p></body></html>`;
   const manifest = [
@@ -46,7 +46,7 @@ function book(): Buffer {
   ]);
 }
 
-describe('the places of passages', () => {
+describe('the location of a passage', () => {
   const texts = new DocumentTexts();
   after(() => texts[Symbol.dispose]());
   const passages = async (bytes: Buffer, name: string, type = '') => {
@@ -58,7 +58,7 @@ describe('the places of passages', () => {
     return found?.section;
   };
 
-  it('are the sheet and the cells of a workbook, whose passages say what the columns are', async () => {
+  it('is the sheet and cell range in a workbook, whose passages repeat the column names', async () => {
     const rows = Array.from({ length: 200 }, (_, n) => ['', `Item ${n}`, `${n * 10} crowns for the harbour`]);
     const bytes = workbook([['', 'Name', 'Price'], ...rows]);
     const found = (await passages(bytes, 'b.xlsx')).find(({ text }) => text.includes('Item 150 '));
@@ -69,7 +69,7 @@ describe('the places of passages', () => {
     assert.match((await sectionOf(bytes, { name: 'b.xlsx', words: 'Item 0 ' })) ?? '', /^Budget › B5:C\d+$/);
   });
 
-  it('are the cells of a CSV file too, all of whose rows are there, or none with the reason', async () => {
+  it('is the cell range in a CSV file, which is indexed whole or refused with the reason', async () => {
     const csv = (count: number) =>
       Buffer.from(`id,town,depth\n${Array.from({ length: count }, (_, n) => `${n},Town ${n},${n % 90}`).join('\n')}`);
     const found = (await passages(csv(30_000), 'b.csv', 'text/csv')).find(({ text }) => text.includes('Town 29999 '));
@@ -83,7 +83,7 @@ describe('the places of passages', () => {
     );
   });
 
-  it('are the slides of a presentation, also of those without a title', async () => {
+  it('is the slide in a presentation', async () => {
     const slide = (text: string) => `<p:sp><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sp>`;
     const bytes = zipOf([
       { name: 'ppt/presentation.xml', data: '<p:presentation/>' },
@@ -100,7 +100,7 @@ describe('the places of passages', () => {
     );
   });
 
-  it('are the headings of a Word document and the chapter of a book', async () => {
+  it('is the heading in a Word document, and the chapter in a book', async () => {
     const docx = await readFile(new URL('tides.docx', SAMPLES));
     assert.match(
       (await sectionOf(docx, { name: 'tides.docx', words: 'East pier' })) ?? '',

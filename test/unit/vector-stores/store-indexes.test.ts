@@ -12,12 +12,12 @@ const fileOf = (path: string, text: string, attributes = {}) => ({
   text,
   attributes,
 });
-/** Vectors of one direction for what means the same. */
+/** Vectors that point the same way for words of the same meaning. */
 const vectorOf = (text: string) =>
   Float32Array.from([/surgeon|physician/i.test(text) ? 1 : 0.01, /baker|loaf/i.test(text) ? 1 : 0.01, 0.02]);
 
-describe('the thread of the indexes of vector stores', () => {
-  it('finds by meaning too once passages have vectors, among the files that a filter leaves', async () => {
+describe('StoreIndexes', () => {
+  it('searches by meaning once passages have vectors, and applies the filter', async () => {
     let model: string | undefined;
     const purposes = new Set<string>();
     const embeddings = () =>
@@ -38,7 +38,7 @@ describe('the thread of the indexes of vector stores', () => {
     await put(fileOf('medicine', '[Page 4]\n\nThe surgeon works at night.', { year: 1 }));
     await put(fileOf('food', 'The baker sells what she made.', { year: 2 }));
     assert.deepEqual(await search(), []);
-    // Configured later: what is there gets its vectors.
+    // Embeddings are configured later: documents that are already indexed get vectors.
     model = 'meaning';
     await until(async () => ((await search()).length > 0 ? true : undefined));
     assert.deepEqual(await search(), [['medicine', 4]]);
@@ -48,7 +48,7 @@ describe('the thread of the indexes of vector stores', () => {
     assert.deepEqual(await search(), []);
   });
 
-  it('answers while a long document goes in, and has it whole afterwards', async () => {
+  it('answers while a long document is being added, and then finds all of it', async () => {
     using indexes = new StoreIndexes({ folder: undefined, embeddings: () => undefined, log: silentLogger });
     assert.ok(indexes.acquireOwnership());
     await indexes.change({ ask: 'put', store: STORE, file: fileOf('short', 'The crane is on the roof.') });

@@ -9,7 +9,7 @@ import { StoreSearch } from '../../../src/vector-stores/store-search.ts';
 const FILE = { id: 'file-1', name: 'tides.md', state: 'completed', attributes: {} };
 const HIT = { path: FILE.id, text: 'The tide is high.', score: 1 };
 
-/** A search whose index another process of this machine writes: it has the file after so many looks. */
+/** A search whose index is written by another process of this machine: it has the file after so many looks. */
 function searchOf(folder: string, looks: number, progressed = () => {}, state = FILE.state) {
   const hasFile = () => looks < 0;
   const parts = {
@@ -35,7 +35,7 @@ function searchOf(folder: string, looks: number, progressed = () => {}, state = 
   return new StoreSearch(parts as never);
 }
 
-describe('a search where another process writes the index', () => {
+describe('a search while another process writes the index', () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'index-'));
@@ -44,7 +44,7 @@ describe('a search where another process writes the index', () => {
   const ask = (search: StoreSearch) =>
     search.search('vs_1', { queries: ['tide'], limit: 1 }, AbortSignal.timeout(9000));
 
-  it('waits for one that is still empty, and says so where it stays empty', async () => {
+  it('waits while the index is empty, and fails as overloaded if it stays empty', async () => {
     let now = performance.now();
     const clock = mock.method(performance, 'now', () => now);
     try {
@@ -61,7 +61,7 @@ describe('a search where another process writes the index', () => {
     }
   });
 
-  it('finds nothing of a file that the store does not call completed, whatever stands in the index', async () => {
+  it('finds nothing in a file that is not completed, whatever the index holds', async () => {
     for (const state of ['completed', 'in_progress', 'failed', 'cancelled']) {
       using search = searchOf(folder, -1, undefined, state);
       assert.equal((await ask(search)).length, state === 'completed' ? 1 : 0, state);

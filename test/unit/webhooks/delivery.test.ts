@@ -30,26 +30,26 @@ const REQUEST =
   '{"v":1,"input":[],"request":{"kind":"proxy","body":"{}"},"webhook":"' +
   'PEhxB53eRGUK5/tD5k/6N7oAnh8a5POt2dXocIcwsegGuCLctqKsLcYA1eOkQMvE+YBJKUOx4jgDtoiYn5+FZBEXHKQILsqf2OGvSkPOIJo9s1IAgti+WcFrb+Jr8RVL7l0="}';
 
-describe('whom a run tells', () => {
+describe('the webhook of a stored run', () => {
   const record = { id: newRunId(), keyId: 'ann', request: REQUEST };
   const cipher = new CredentialCipher('ab'.repeat(32), []);
 
-  it('is read as the first version stored it', () => {
+  it('is decrypted as the first version stored it', () => {
     const run = newRecord(record);
     assert.equal(notifiesWebhooks(run), true);
     assert.deepEqual(readWebhook(run, cipher), { url: 'https://example.com/hook?a=b', secret: 'a secret of a client' });
     assert.throws(() => readWebhook(run, undefined), /key ann/);
   });
 
-  it('is the receiver of its key alone where the request names none, and nobody where it says nothing', () => {
+  it('is only the receiver of the key if the field is empty, and none if it is absent', () => {
     const ofKey = newRecord({ ...record, request: REQUEST.replace(/"webhook":".*"/, '"webhook":""') });
     assert.deepEqual([notifiesWebhooks(ofKey), readWebhook(ofKey, cipher)], [true, undefined]);
     assert.equal(notifiesWebhooks(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
   });
 });
 
-describe('a delivery', () => {
-  it('ends with any 2xx', () => {
+describe('a webhook delivery', () => {
+  it('succeeds on any 2xx', () => {
     for (const status of [200, 202, 204, 299]) {
       const { attempts, ...rest } = afterAttempt(newDelivery(5), at(7, status));
       assert.deepEqual(rest, { status: 'delivered', failures: 0, nextAt: null });
@@ -57,16 +57,16 @@ describe('a delivery', () => {
     }
   });
 
-  it('is tried again after 5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h and 12 h, then no more', () => {
+  it('is retried after 5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h and 12 h, then fails', () => {
     let delivery: Delivery = newDelivery(0);
-    const rests: number[] = [];
+    const delays: number[] = [];
     const answers = [500, 404, null, 302, 401, 429, 503, null, 500];
     for (let n = 0, now = 0; delivery.status === 'pending'; n++) {
       delivery = afterAttempt(delivery, at(now, answers[n] ?? null));
-      if (delivery.nextAt !== null) rests.push((delivery.nextAt - now) / 1000);
+      if (delivery.nextAt !== null) delays.push((delivery.nextAt - now) / 1000);
       now = delivery.nextAt ?? now;
     }
-    assert.deepEqual(rests, [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200]);
+    assert.deepEqual(delays, [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200]);
     assert.equal(delivery.status, 'failed');
     assert.deepEqual(
       delivery.attempts.map(({ status }) => status),
@@ -74,11 +74,11 @@ describe('a delivery', () => {
     );
   });
 
-  it('ends with 410', () => {
+  it('fails at once on 410', () => {
     assert.equal(afterAttempt(newDelivery(0), at(0, 410)).status, 'failed');
   });
 
-  it('that is asked for again begins anew, and keeps the last of what was', () => {
+  it('starts over when it is restarted, and keeps its last 20 attempts', () => {
     let delivery: Delivery = newDelivery(0);
     for (let n = 0; n < 30; n++) delivery = afterAttempt(restartDelivery(delivery, n), at(n, 500));
     assert.equal(delivery.attempts.length, 20);
@@ -86,7 +86,7 @@ describe('a delivery', () => {
     assert.equal(delivery.nextAt, 29 + 5000);
   });
 
-  it('is due with the first of its receivers', () => {
+  it('is due at the earliest next attempt of its receivers', () => {
     const delivered = afterAttempt(newDelivery(0), at(0, 200));
     const waiting = afterAttempt(newDelivery(0), at(0, 500));
     assert.equal(nextAttemptAt({ request: delivered, key: waiting }), 5000);

@@ -4,14 +4,14 @@ import { HostLimits } from '../../../src/webhooks/host-limits.ts';
 
 const waiting = () => ({ run: newRunId(), until: Number.POSITIVE_INFINITY });
 
-describe('hosts of webhooks', () => {
-  it('get 32 runs at a time, keep 256 more, and leave room for others', () => {
+describe('HostLimits', () => {
+  it('starts 32 runs of a host, queues 256 more, and keeps capacity for other hosts', () => {
     const hosts = new HostLimits();
-    const begun = Array.from({ length: 400 }, () => hosts.acquire(['dead'], waiting()));
-    const places = begun.filter((place) => typeof place === 'object');
+    const results = Array.from({ length: 400 }, () => hosts.acquire(['dead'], waiting()));
+    const places = results.filter((place) => typeof place === 'object');
     assert.equal(places.length, 32);
     assert.deepEqual(
-      [begun.filter((place) => place === 'waits').length, begun.filter((place) => place === 'soon').length],
+      [results.filter((place) => place === 'waits').length, results.filter((place) => place === 'soon').length],
       [256, 112],
     );
     assert.equal(typeof hosts.acquire(['alive'], waiting()), 'object');
@@ -23,16 +23,16 @@ describe('hosts of webhooks', () => {
     assert.equal(hosts.next().length, 3);
   });
 
-  it('keep 4096 runs, however many of them there are', () => {
+  it('queues at most 4096 runs for all hosts together', () => {
     const hosts = new HostLimits();
-    let kept = 0;
+    let queued = 0;
     for (let n = 0; n < 20; n++) {
-      for (let run = 0; run < 300; run++) if (hosts.acquire([`host ${n}`], waiting()) === 'waits') kept++;
+      for (let run = 0; run < 300; run++) if (hosts.acquire([`host ${n}`], waiting()) === 'waits') queued++;
     }
-    assert.equal(kept, 4096);
+    assert.equal(queued, 4096);
   });
 
-  it('forget runs that are no longer this instance’s alone', () => {
+  it('drops a queued run that may no longer wait', () => {
     const hosts = new HostLimits();
     const places = Array.from({ length: 32 }, () => hosts.acquire(['one'], waiting()));
     assert.equal(hosts.acquire(['one'], { run: newRunId(), until: 0 }), 'waits');

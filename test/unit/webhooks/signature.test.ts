@@ -14,24 +14,24 @@ const BODY = JSON.stringify({
 });
 const message = () => ({ id: 'evt_1', timestamp: Math.floor(Date.now() / 1000), body: BODY });
 
-describe('the signature of a webhook', () => {
+describe('a webhook signature', () => {
   const client = new OpenAI({ apiKey: 'none' });
 
-  it('is accepted by the official SDK, with a secret in base64 and a plain one', async () => {
+  it("verifies with OpenAI's SDK, for a base64 secret and a plain one", async () => {
     for (const secret of [SECRET, OTHER]) {
       const event = await client.webhooks.unwrap(BODY, webhookHeaders(message(), [secret]), secret);
       assert.equal(event.type, 'response.completed');
     }
   });
 
-  it('is made with each of several secrets', async () => {
+  it('verifies with each of several secrets', async () => {
     const headers = webhookHeaders(message(), [SECRET, OTHER]);
     for (const secret of [SECRET, OTHER]) await client.webhooks.unwrap(BODY, headers, secret);
     await assert.rejects(client.webhooks.unwrap(BODY, headers, `${OTHER}!`));
     await assert.rejects(client.webhooks.unwrap(`${BODY} `, headers, SECRET), 'another body');
   });
 
-  it('is that of the published example', () => {
+  it('matches the published example', () => {
     const headers = webhookHeaders(
       { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1_614_265_330, body: '{"test": 2432232314}' },
       ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
@@ -47,7 +47,7 @@ describe('the signature of a webhook', () => {
     assert.deepEqual(Object.keys(webhookHeaders(message(), [])), ['webhook-id', 'webhook-timestamp']);
   });
 
-  it('needs a secret that is not to be guessed', () => {
+  it('refuses secrets that are too short, too long or not base64', () => {
     for (const bad of ['', 'short', 'whsec_', 'whsec_c2hvcnQ=', 'whsec_not base64 at all!', 'x'.repeat(257)]) {
       assert.equal(webhookKey(bad), undefined, bad);
     }

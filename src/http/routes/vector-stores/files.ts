@@ -122,7 +122,7 @@ export async function listBatchFiles(deps: AppDeps, call: Call): Promise<Answer>
   const { order, filter, ...query } = readQuery(call.req, listVectorStoreFilesQuery);
   const files = await deps.fileBatches.files(await batchOf(deps, call));
   const { data, hasMore } = pageOf(order === 'asc' ? files : files.reverse(), query, {
-    missing: (param) => fieldError('not_found', param, 'there is no such file in this batch.'),
+    missing: (param) => fieldError('invalid_parameter', param, 'there is no such file in this batch.'),
     isListed: ({ state }) => filter === undefined || state === filter,
   });
   return json(listObject(data.map(shownFile), hasMore));

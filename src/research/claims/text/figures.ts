@@ -1,7 +1,7 @@
 import type { Language } from './language.ts';
 import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
-import { PERCENT, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
+import { PERCENT, quotientAt, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
 import { isInRanges } from './words.ts';
 
 /** Finds figures in a folded text and their values: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
@@ -21,8 +21,12 @@ export interface Figure {
   unit: Unit | undefined;
   /** The letters before it, with their hyphen, if it is part of a name: `covid-19`. */
   label?: string | undefined;
-  /** The unit of time of a rate, if it is one. */
+  /** The unit that a rate is per, if it is one. */
   rate?: string | undefined;
+  /** A quotient of units that are not known, if it has one: `µg/l`. */
+  quotient?: string | undefined;
+  /** Whether it is a temperature below zero. */
+  isBelowZero?: boolean;
   /** Lazy, because it is only needed for claims and costs more than finding the figure. */
   precision: () => Precision;
 }
@@ -239,11 +243,13 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
 /** How every word or letter that multiplies starts. */
 const MAY_MULTIPLY = /^\s?[tbmkcdlnrтмأآمδεχबअमकलह千万萬亿億兆만억조십]/;
 
+const BELOW_ZERO = /(?:^|[\s(])[-–]$|(?:minus|moins|menos|meno) $|零下$|氷点下$|マイナス$/;
+
 /** What the text around a figure says: its unit, and how exact it is. */
 function surrounding(
   text: string,
   { start, end }: { start: number; end: number },
-): Pick<Figure, 'end' | 'unit' | 'rate' | 'precision'> {
+): Pick<Figure, 'end' | 'unit' | 'rate' | 'quotient' | 'isBelowZero' | 'precision'> {
   const before = text.slice(Math.max(0, start - 28), start);
   const after = text.slice(end, end + 32);
   const unit = unitAt(before, after);
@@ -253,17 +259,19 @@ function surrounding(
     end: end + (unit?.length ?? 0),
     unit: unit?.unit,
     rate,
+    quotient: unit ? undefined : quotientAt(after),
+    isBelowZero: unit?.unit.dimension === 'temperature' && BELOW_ZERO.test(before),
     precision: () => (precision ??= precisionOf(before, after)),
   };
 }
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [
-    /(?:more than|over|above|exceed(?:s|ed|ing)?|at least|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|mas de|al menos|piu di|oltre|almeno|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/,
+    /(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/,
     'over',
   ],
   [
-    /(?:less than|under|below|nearly|almost|up to|just under|fewer than|weniger als|unter|fast|knapp|beinahe|bis zu|moins d[e']|pres de|presque|jusqu'a|menos de|casi|hasta|quasi|meno di|fino a|近|将近|接近|不到|不足|почти|менее|до|около|نحو|ما يقرب من)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
+    /(?:less than|under|below|nearly|almost|up to|just under|fewer than|at most|no more than|not more than|a maximum of|weniger als|hochstens|maximal|nicht mehr als|unter|fast|knapp|beinahe|bis zu|moins d[e']|pres de|presque|jusqu'a|au plus|au maximum|menos de|casi|hasta|como maximo|no mas de|quasi|meno di|fino a|al massimo|non piu di|ate|no maximo|最多|至多|近|将近|接近|不到|不足|почти|менее|до|около|نحو|ما يقرب من)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
     'under',
   ],
   [

@@ -61,7 +61,7 @@ export function languageOf(text: string): Language | undefined {
 }
 
 export const ARTICLES = new Set(
-  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i l'.split(
+  'the a an der die das den dem des ein eine einen einem einer le la les un une el los las una il lo gli i l o os um uma'.split(
     ' ',
   ),
 );

@@ -46,9 +46,8 @@ export function parseSentence(text: string, folded = foldText(text)): Sentence {
 }
 
 /** Whether a year is really an amount, with a unit or an approximation: `some 1400 animals`, `1956公里`. */
-function isAmount({ start, end, month, decade, quarter }: FoundDate, folded: string): boolean {
-  const isYear = month === undefined && decade === undefined && quarter === undefined;
-  if (!isYear) return false;
+function isAmount({ start, end, month, decade, quarter, half }: FoundDate, folded: string): boolean {
+  if ((month ?? decade ?? quarter ?? half) !== undefined) return false;
   const unit = unitAt('', folded.slice(end, end + LONGEST_UNIT));
   // Short units may be other words: `in 1974 in Rome`.
   const isCounted = unit !== undefined && (unit.length > SHORT_UNIT || CJK.test(folded[end] ?? ''));

@@ -42,9 +42,17 @@ time 3155760000 century: centur(?:y|ies)|jahrhunderten?|siecles?|siglos?|secoli|
 time 315576000 decade: decades?|jahrzehnten?|decennies?|decadas?|decenn\p{L}*
 speed 1 kilometres per hour: km/h|km/std|kph|км/ч|kilomet\p{L}* (?:per|pro|par|por|all) ?\p{L}*|километр\p{L}* в час|公里/小时|公里每小时|时速
 speed 1.609344 miles per hour: mph|mi/h|(?:miles?|meilen|miglia|millas) ?/ ?h|miles per hour|meilen pro stunde|millas por hora|miglia all.ora|миль/ч|миль в час|英里/小时
+speed 3.6 metres per second: m/s|met(?:re|er)s? per second|meter pro sekunde|metres par seconde|metros por segundo|metri al secondo|米/秒
+speed 1.852 knot: knots?|knoten|nœuds?|nudos|nodi
+rate 1e9 terabit per second: tbit/s|tbps|terabits? (?:per|pro|par|por|al) \p{L}*
+rate 1e6 gigabit per second: gbit/s|gbps|gb/s|gigabits? (?:per|pro|par|por|al) \p{L}*
+rate 1000 megabit per second: mbit/s|mbps|megabits? (?:per|pro|par|por|al) \p{L}*
 length 1000 kilometre: kilomet\p{L}*|km|chilometr\p{L}*|quilometr\p{L}*|公里|千米|キロメートル|キロ|км|километр\p{L}*|كيلومتر\p{L}*
 length 0.01 centimetre: centimet\p{L}*|zentimet\p{L}*|cm|厘米|センチメートル|センチ|см|сантиметр\p{L}*|سنتيمتر\p{L}*
 length 0.001 millimetre: millimet\p{L}*|mm|毫米|ミリメートル|ミリ
+length 1e-6 micrometre: [µμ]m|microns?|micromet\p{L}*|mikrometer|微米|マイクロメートル
+length 1e-9 nanometre: nm|nanomet\p{L}*|纳米|ナノメートル
+length 1852 nautical mile: nautical miles?|seemeilen?|mill?es? (?:nautiques|marins)|millas? nauticas?|miglia nautiche|海里
 length 1 metre: met(?:re|er|ro|ri)s?n?|m|米|メートル|м|метр\p{L}*|متر\p{L}*
 length 1609.344 mile: miles?|meilen?|millas?|miglia|milhas?|英里|マイル|мил[ьи]|ميل\p{L}*|أميال
 length 0.3048 foot: feet|foot|ft\.?|fuss|fuß|pieds?|pies|piedi|pes|英尺|フィート|фут\p{L}*|قدم\p{L}*|أقدام
@@ -53,6 +61,9 @@ mass 1000 tonne: tonnes?|tonnen|tons?|toneladas?|tonnellate|t|吨|トン|тон�
 mass 1 kilogram: kilogram\p{L}*|kilos?|kg|公斤|千克|キログラム|кг|килограмм\p{L}*|كيلوغرام\p{L}*|كغ
 mass 0.001 gram: gramm?\p{L}*|g|克|グラム|г|грамм\p{L}*|غرام\p{L}*
 mass 0.000001 milligram: milligram\p{L}*|mg|毫克|ミリグラム
+mass 1e-9 microgram: [µμ]g|mcg|microgram\p{L}*|mikrogramm|微克|マイクログラム
+mass 1e9 megatonne: mt|megatonn\p{L}*
+mass 1e12 gigatonne: gt|gigatonn\p{L}*
 mass 0.45359 pound: lbs?|磅|ポンド
 temperature - celsius: °\s?c|℃|(?:degrees|grad|degres|grados|gradi) celsius|摄氏度|度
 temperature - fahrenheit: °\s?f|℉|(?:degrees|grad|degres) fahrenheit|华氏度
@@ -64,6 +75,19 @@ energy 1000 megawatt hour: mwh|mega(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden
 power 1000 megawatt: mw|mega(?:watt|vati|vatt)\p{L}*|兆瓦|メガワット
 energy 1 kilowatt hour: kwh|kilo(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|kilo(?:watt|vatt)(?:stunden?|ore|ora)|千瓦时|キロワット時
 power 1 kilowatt: kw|kilo(?:watt|vati|vatt)\p{L}*|千瓦|キロワット
+power 0.001 watt: w|watts?|瓦|ワット
+energy 277.778 gigajoule: gj|gigajoules?
+energy 0.277778 megajoule: mj|megajoules?
+energy 0.000277778 kilojoule: kj|kilojoules?
+energy 0.001163 kilocalorie: kcal|kilocalor\p{L}*|kilokalorien
+pressure 1 hectopascal: hpa|mbar|millibars?|hectopascals?|hektopascal|百帕|ヘクトパスカル
+pressure 1000 bar: bar
+pressure 10 kilopascal: kpa|kilopascals?
+pressure 10000 megapascal: mpa|megapascals?
+pressure 68.9476 psi: psi
+mixture 1 part per million: ppm|parts per million
+mixture 0.001 part per billion: ppb|parts per billion
+sound - decibel: db|decib\p{L}*|dezibel
 time 3600 hour: hours?|stunden?|heures?|horas?|ore|ora|小时|時間|час\p{L}*|h|ساع\p{L}*
 time 60 minute: minut\p{L}*|min\.?|分钟|分間?(?![之の])|минут\p{L}*|دقيق\p{L}*
 time 1 second: seconds?|sekunden?|secondes?|segundos?|secondi|秒|секунд\p{L}*
@@ -81,13 +105,14 @@ money - yuan: yuan|renminbi|元|人民币
 money - franc: (?:swiss |schweizer )?franc?[ks]?e?n?|chf
 money - peso: pesos?
 money - rupee: rupees?
+money - real: reais
 money - lira: liras?
 money - zloty: zlotys?
 money - shekel: shekels?
 money - dirham: dirhams?
 money - riyal: riyals?
 money - baht: bahts?
-money - krona: kron[aeo]r?|kroner|corone|coronas|couronnes|sek|nok|dkk
+money - krona: kron[aeo]r?|crowns?|kroner|corone|coronas|couronnes|sek|nok|dkk
 money - rouble: рубл\p{L}*|roubles?|rubles?
 `;
 
@@ -106,10 +131,12 @@ const UNIT = new RegExp(
 );
 
 const BEFORE: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/(?<!\p{L})r\$\s?$/u, 'real'],
   [/(?:\$|usd)\s?$/, 'dollar'],
   [/(?:€|eur)\s?$/, 'euro'],
   [/£\s?$/, 'sterling'],
   [/¥\s?$/, 'yen'],
+  [/₹\s?$/, 'rupee'],
   [/chf\s?$/, 'franc'],
   [/百分之\s?$/, 'percent'],
 ];
@@ -137,13 +164,21 @@ export function unitAt(before: string, after: string): { unit: Unit; length: num
   return unit ? { unit, length: found[0].length + Math.max(between, particle - 1) } : undefined;
 }
 
+const QUOTIENT = /^\s?((?:[a-z]|µ|μ|°){1,6}\/(?:\d{1,4} ?)?[a-z]{1,6}[²³]?)(?![a-z])/;
+
+/** A unit that is written as a quotient and not in the table, such as `µg/l`. */
+export function quotientAt(after: string): string | undefined {
+  return QUOTIENT.exec(after)?.[1]?.replace('μ', 'µ');
+}
+
+const PER = new Set(['time', 'mass', 'volume', 'area', 'length', 'energy']);
 const RATE = /^(?:,? ?(?:per|an?|par|pro|je|por|al|cada|im|\/)) ?(?:the |le |la )?(?=\p{L})/u;
 
-/** The unit of time of a rate, such as `650 euros a month`, by its name. */
+/** What a rate is per, such as `650 euros a month` or `2 euros per kilo`, by the name of its unit. */
 export function rateAt(after: string): string | undefined {
   const found = RATE.exec(after);
   const unit = found ? unitAt('', ` ${after.slice(found[0].length)}`)?.unit : undefined;
-  return unit?.dimension === 'time' ? unit.name : undefined;
+  return unit && PER.has(unit.dimension) ? unit.name : undefined;
 }
 
 /** The factor from the unit of the source to that of the claim; undefined if they measure different things. */

@@ -18,7 +18,7 @@ export function wordsIn(folded: string, original: string): Word[] {
   const words: Word[] = [];
   for (const { 0: text, index } of folded.matchAll(WORD)) {
     if (CJK.test(text)) words.push(...cjkWords(text, index));
-    else if (!/^\d/.test(text) && !isFunctionWord(text)) {
+    else if (!/^\d/.test(text) && !isFunctionWord(text) && !isCurrency(folded, index + text.length)) {
       words.push({
         text: withoutEnding(text),
         start: index,
@@ -28,6 +28,11 @@ export function wordsIn(folded: string, original: string): Word[] {
     }
   }
   return words;
+}
+
+/** Whether a word is part of the sign of a currency: `US$`. */
+function isCurrency(folded: string, end: number): boolean {
+  return /[$€£¥]/.test(folded[end] ?? '');
 }
 
 function withoutEnding(word: string): string {

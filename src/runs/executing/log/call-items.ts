@@ -107,7 +107,7 @@ export function endCall(
   const place = { output_index: index, item_id: item.id };
   if (item.type === 'mcp_call') events.push({ type: `response.mcp_call.${status}`, ...place });
   // OpenAI has no event for a call that failed: its item says so.
-  else if (item.type !== 'tool_call' && status === 'completed')
+  else if (item.type !== 'tool_call' && item.status === 'completed')
     events.push({ type: `response.${item.type}.completed`, ...place });
   events.push(itemDone(index, item));
   return { item, events };
@@ -210,7 +210,11 @@ function withResult(item: CallItem, { status, result }: { status: 'completed' | 
     case 'file_search_call':
       return { ...item, status, results: status === 'completed' ? passagesIn(result) : null };
     case 'code_interpreter_call':
-      return { ...item, status, outputs: [{ type: 'logs', logs: logsIn(result) }] };
+      return {
+        ...item,
+        status: raised(result) ? 'completed' : status,
+        outputs: [{ type: 'logs', logs: logsIn(result) }],
+      };
     case 'mcp_call':
       return status === 'failed' ? { ...item, status, error: mcpError(result) } : { ...item, status, output: result };
   }
@@ -262,6 +266,15 @@ export function asOpenAi(citation: UrlCitation): UrlCitation {
   const file_id = fileIdIn(citation.url);
   if (file_id === undefined || citation.index === null) return citation;
   return { ...citation, type: 'file_citation', file_id, filename: citation.title };
+}
+
+/**
+ * Whether an exception of the program itself ended it. For OpenAI such a call is completed, with the traceback among its
+ * logs: only one that the interpreter could not carry out has failed, and clients stop at those.
+ */
+function raised(result: string): boolean {
+  const { error } = objectIn(result);
+  return isObject(error) && error.code === 'python_error';
 }
 
 /** What a program printed and returned, or its error. */

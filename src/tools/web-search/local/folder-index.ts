@@ -16,8 +16,12 @@ const SLICE_MS = 5;
 /** How many documents are revisited at a time. */
 const REVISITED = 4;
 
-/** How long a query waits for changes to be indexed, from the start of the scan for them, in milliseconds. */
+/**
+ * How long a query waits for changes to be indexed, from the start of the scan for them, in milliseconds. The first scan
+ * after a start gets longer: it may index the whole folder, and a part of it answers badly.
+ */
 const PATIENCE_MS = 1500;
+const FIRST_PATIENCE_MS = 5000;
 
 /**
  * How many times as long as a scan for changes the pause after it is: after a scan of 5 ms the next one comes 100 ms later
@@ -67,6 +71,7 @@ export class FolderIndex implements Disposable {
   #running: { done: Promise<void>; startedAt: number } | undefined;
   #progress: IndexProgress | undefined;
   #nextScanAt = 0;
+  #wasScanned = false;
 
   constructor(options: FolderIndexOptions) {
     this.#options = options;
@@ -105,7 +110,7 @@ export class FolderIndex implements Disposable {
     if (!this.#running && performance.now() < this.#nextScanAt) return;
     this.#running ??= this.#start();
     const { done, startedAt } = this.#running;
-    const remaining = startedAt + PATIENCE_MS - performance.now();
+    const remaining = startedAt + (this.#wasScanned ? PATIENCE_MS : FIRST_PATIENCE_MS) - performance.now();
     if (remaining <= 0) return;
     using patience = linkSignals([], { what: 'looking for changes', timeoutMs: remaining });
     try {
@@ -134,6 +139,7 @@ export class FolderIndex implements Disposable {
     }
     try {
       await this.#update();
+      this.#wasScanned = true;
       this.#nextScanAt = performance.now() + REST_FACTOR * (performance.now() - started);
     } catch (thrown) {
       // Errors of SQLite have a number.

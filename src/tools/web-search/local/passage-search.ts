@@ -23,12 +23,12 @@ const NO_LIMIT = -1;
 const MAX_COUNTS = 20_000;
 const GROWTH = 1.5;
 
-/** Words in titles weigh most; parts of compounds weigh least. */
+/** Words in titles weigh most; parts of compounds weigh least. The first parameter says whether passages are scored at all. */
 const rowsWhere = (condition: string) => `
   SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
     chunks.page AS page, chunks.section AS section, documents.language AS language, found.score AS score
   FROM (SELECT rowid, score
-    FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} LIMIT ?)
+    FROM (SELECT rowid, iif(?, bm25(words, 1.5, 1.0, 1.0, 0.5), 0) AS score FROM words WHERE ${condition} LIMIT ?)
     ORDER BY score LIMIT ${CANDIDATES}) AS found
   JOIN chunks ON chunks.id = found.rowid
   JOIN documents ON documents.id = chunks.document
@@ -45,13 +45,15 @@ const WITHIN_MANY = `words MATCH ? AND EXISTS (SELECT 1 FROM chunks AS passage
     WHERE passage.id = words.rowid AND passage.document IN (SELECT value FROM json_each(?)))`;
 
 /** The passages that match an FTS5 expression, best first; in a large index, the best of the first `MAX_SCORED`. */
-type Find = (match: string) => ReturnType<StatementSync['all']>;
+type Find = (match: string, options?: { isScored: boolean }) => ReturnType<StatementSync['all']>;
 
 /** Finds the passages that match a query. Scoring a passage costs ten times as much as matching it. */
 export class PassageSearch {
   readonly #statements;
   readonly #counts = new Map<string, number>();
   #countedOf = 0;
+  /** How many passages there were at the last search, counting removed ones. */
+  #size = 0;
 
   constructor(db: DatabaseSync) {
     this.#statements = {
@@ -71,7 +73,8 @@ export class PassageSearch {
    */
   search(expressions: readonly string[], terms: readonly string[], within?: readonly number[]) {
     if (expressions.length === 0) return [];
-    const all = this.#size();
+    const all = Number(this.#statements.last.get()?.id ?? 0);
+    this.#size = all;
     if (this.#counts.size > MAX_COUNTS || all > this.#countedOf * GROWTH) {
       this.#counts.clear();
       this.#countedOf = all;
@@ -80,27 +83,23 @@ export class PassageSearch {
     const rarest = all > SCORED && !within ? this.#rarest(expressions) : [];
     const match = anyOf(expressions);
     return rarest.length > 0
-      ? this.#statements.among.all(match, anyOf(rarest), NO_LIMIT)
+      ? this.#statements.among.all(1, match, anyOf(rarest), NO_LIMIT)
       : this.#finder(within, { isLarge: false })(match);
   }
 
   #finder(within: readonly number[] | undefined, { isLarge }: { isLarge: boolean }): Find {
-    const limit = isLarge ? MAX_SCORED : NO_LIMIT;
-    if (!within) return (match) => this.#statements.search.all(match, limit);
-    const documents = JSON.stringify(within);
-    const { withinFew, withinMany } = this.#statements;
-    const statement = within.length <= FEW_DOCUMENTS ? withinFew : withinMany;
-    return (match) => statement.all(match, documents, limit);
+    const { search, withinFew, withinMany } = this.#statements;
+    const statement = !within ? search : within.length <= FEW_DOCUMENTS ? withinFew : withinMany;
+    const documents = within ? [JSON.stringify(within)] : [];
+    return (match, { isScored } = { isScored: true }) => {
+      const limit = !isScored ? CANDIDATES : isLarge ? MAX_SCORED : NO_LIMIT;
+      return statement.all(Number(isScored), match, ...documents, limit);
+    };
   }
 
-  /** How many passages there are, counting removed ones. */
-  #size(): number {
-    return Number(this.#statements.last.get()?.id ?? 0);
-  }
-
-  /** The share of all passages that have a word; a lower bound for common words. */
+  /** The share of all passages that had a word at the last search; a lower bound for common words. */
   share(word: string): number {
-    return this.#countOf(quote(word)) / Math.max(1, this.#size());
+    return this.#countOf(quote(word)) / Math.max(1, this.#size);
   }
 
   /** Drops the cached counts. To be called when documents are removed: a common word may have become rare. */
@@ -109,8 +108,8 @@ export class PassageSearch {
   }
 
   /**
-   * In a large index a word that half of the documents have says little and costs much, so only rare words count. A query
-   * of common words alone finds passages that have all of them.
+   * In a large index a common word says little and costs much, so only rare words count. A query of common words alone
+   * finds passages that have all of them; they are not scored by words that half of all passages have, which weigh nothing.
    */
   #searchLarge(expressions: readonly string[], terms: readonly string[], within: readonly number[] | undefined) {
     const find = this.#finder(within, { isLarge: true });
@@ -118,16 +117,23 @@ export class PassageSearch {
     if (rare.length > 0) {
       const rarest = this.#rarest(rare);
       const isAll = rarest.length === rare.length;
-      return within || isAll ? find(anyOf(rare)) : this.#statements.among.all(anyOf(rare), anyOf(rarest), NO_LIMIT);
+      return within || isAll ? find(anyOf(rare)) : this.#statements.among.all(1, anyOf(rare), anyOf(rarest), NO_LIMIT);
     }
     const counted = this.#counted(terms, EVERYWHERE);
     const distinctive = counted.filter(({ count }) => count < EVERYWHERE);
-    // If all words are everywhere, the two rarest.
-    const wanted = distinctive.length > 0 ? distinctive : this.#counted(terms, NO_LIMIT).slice(0, 2);
+    // If all words are everywhere, the two rarest of those that weigh something.
+    const weighty =
+      distinctive.length > 0
+        ? distinctive
+        : this.#counted(terms, NO_LIMIT)
+            .filter(({ count }) => count < this.#size / 2)
+            .slice(0, 2);
+    const isScored = weighty.length > 0;
+    const wanted = isScored ? weighty : counted;
     const [rarest] = wanted;
     if (!rarest) return find(anyOf(expressions));
-    const withAll = find(wanted.map(({ term }) => term).join(' AND '));
-    return withAll.length > 0 ? withAll : find(rarest.term);
+    const withAll = find(wanted.map(({ term }) => term).join(' AND '), { isScored });
+    return withAll.length > 0 ? withAll : find(rarest.term, { isScored });
   }
 
   /** The terms that occur, with their counts, the rarest first. */

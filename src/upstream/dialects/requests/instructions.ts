@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts';
-import type { TurnMessage } from '../../turn.ts';
+import type { Adaptation, TurnMessage } from '../../turn.ts';
 
 /** The messages with an instruction added to the end of the system message. */
 export function withInstruction(messages: readonly TurnMessage[], instruction: string): TurnMessage[] {
@@ -16,3 +16,9 @@ export function formatInstruction(format: JsonObject): string {
     schema === undefined ? 'a single JSON object' : `a single JSON value that follows this schema: ${schema}`;
   return `Answer with ${what}. Write nothing before or after it.`;
 }
+
+/** What the client is told of a format that only the instructions describe. */
+export const IN_WORDS: Adaptation = {
+  param: 'text.format',
+  message: 'The provider knows no such format: the model was asked for it in words.',
+};

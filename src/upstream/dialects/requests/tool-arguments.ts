@@ -1,8 +1,12 @@
 import { isObject, parseJson } from '../../../base/json.ts';
 import { repairJson } from '../json-repair.ts';
 
-/** The arguments of an earlier call as a JSON object, repaired if need be: chat templates raise on anything else. */
+/**
+ * The arguments of an earlier call as a JSON object, repaired if need be: chat templates raise on anything else. Many models
+ * write none at all for a function without parameters.
+ */
 export function objectArguments(text: string): string {
+  if (text.trim() === '') return '{}';
   if (isObject(parseJson(text))) return text;
   const repaired = repairJson(text)?.value;
   return JSON.stringify(isObject(repaired) ? repaired : { raw: text });

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
-import { formatInstruction, withInstruction } from '../../dialects/requests/instructions.ts';
+import { formatInstruction, IN_WORDS, withInstruction } from '../../dialects/requests/instructions.ts';
 import { CONTINUE_PROMPT } from '../../dialects/requests/message-order.ts';
 import { dropRefused } from '../../dialects/requests/refused-parameters.ts';
 import { objectArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
 import { shapedRequest } from '../../dialects/requests/traits.ts';
-import type { AssistantMessage, TurnMessage, TurnRequest, TurnToolChoice, UserPart } from '../../turn.ts';
+import type { Adaptation, AssistantMessage, TurnMessage, TurnRequest, TurnToolChoice, UserPart } from '../../turn.ts';
 import { replayedParts } from '../replayed.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
@@ -72,7 +72,22 @@ function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
     ...(Object.keys(output_config).length > 0 && { output_config }),
   };
   dropRefused(body, traits);
-  return { body, names };
+  const adapted = adaptations(request, body);
+  return { body, names, ...(adapted.length > 0 && { adapted }) };
+}
+
+/** What a body does not have as it was asked for. The API refuses any sampling but its defaults while the model thinks. */
+function adaptations({ temperature = 1, topP = 1, responseFormat }: TurnRequest, body: JsonObject): Adaptation[] {
+  const adapted: Adaptation[] = [];
+  for (const [param, value] of Object.entries({ temperature, top_p: topP })) {
+    if (value === 1) continue;
+    if (body.thinking)
+      adapted.push({ param, message: `The provider takes no ${param} while the model thinks: it was left out.` });
+    else if (value > 1 && param in body)
+      adapted.push({ param, message: `The provider takes a ${param} of at most 1: it was sent 1.` });
+  }
+  if (responseFormat && !(isObject(body.output_config) && body.output_config.format)) adapted.push(IN_WORDS);
+  return adapted;
 }
 
 function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
