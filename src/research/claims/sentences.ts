@@ -71,7 +71,7 @@ function itemOf(parts: readonly string[]): string | undefined {
 }
 const NAME = "\\p{Lu}[\\p{L}\\p{M}\\d.'’&-]*(?: (?:\\p{Lu}[\\p{L}\\p{M}\\d.'’&-]*|\\d+)){0,3}";
 const LAST_NAME = new RegExp(`(?<=\\s)${NAME}\\s*$`, 'u');
-const NEXT_ITEM = new RegExp(`^\\s*(?:,|,?\\s(?:and|und|et|y|e|or|oder|ou|o))\\s+(${NAME})\\s*[.]?\\s*$`, 'u');
+const NEXT_ITEM = new RegExp(`^\\s*(?:,|,?\\s(?:and|und|et|y|e|or|oder|ou|o))\\s+(${NAME})(?:\\s*\\.)?\\s*$`, 'u');
 const LAST_MARKER = new RegExp(`${MARKER}$`, 'u');
 function withoutLastMarkers(text: string): string {
   const end = text.trimEnd();
