@@ -22,14 +22,6 @@ export function isOffered({ name }: TurnToolCall, { tools }: PlainRequest): bool
   return tools.some((tool) => tool.name === name);
 }
 
-/** What the model is told of a call of a tool that nobody has. */
-export function unknownTool(name: string, offered: Iterable<string>): string {
-  const known = [...offered].slice(0, MAX_NAMED).join(', ') || 'none';
-  return `There is no tool named ${name}. Available tools: ${known}.`;
-}
-/** How many tools a model is reminded of. */
-const MAX_NAMED = 50;
-
 export function shellTool(name: string, { tools }: PlainRequest): ShellTool | undefined {
   return tools.find((tool) => tool.name === name)?.shell;
 }

@@ -1,6 +1,6 @@
 import type { IncompleteReason } from '../protocol/response.ts';
 import { needsApproval } from '../research/calls/approvals.ts';
-import { runToolCalls } from '../research/calls/tool-calls.ts';
+import { runToolCalls, unknownTool } from '../research/calls/tool-calls.ts';
 import { responseFormat } from '../research/run/request.ts';
 import { applyEntry } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
@@ -20,7 +20,7 @@ import {
 } from '../upstream/turn.ts';
 import { hasReasoning } from '../upstream/wires/replayed.ts';
 import { citationsIn, sourcesInThread, withCitationHint } from './citations.ts';
-import { functionCall, isMalformed, isOffered, shellTool, unknownTool } from './client-calls.ts';
+import { functionCall, isMalformed, isOffered, shellTool } from './client-calls.ts';
 import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
 import type { PlainRun } from './request.ts';
 import { shellRefusal } from './shell-tools.ts';

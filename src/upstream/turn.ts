@@ -111,7 +111,7 @@ export interface TurnUsage {
   unpriced?: true;
 }
 
-/** A parameter of the request that its route was not sent, or in another form, and what the client is told of it. */
+/** A parameter that was left out of the request to a route or changed for it, and the warning for the client. */
 export interface Adaptation {
   param: string;
   message: string;

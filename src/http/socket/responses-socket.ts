@@ -198,10 +198,15 @@ export class ResponsesSocket {
 
   #ping(): void {
     const { ws } = this.#options;
-    // Where the gateway stood still, the answer has arrived but was not read yet.
-    if (!this.#isAlive) return void setImmediate(() => this.#isAlive || ws.terminate());
-    this.#isAlive = false;
-    ws.ping();
+    if (this.#isAlive) {
+      this.#isAlive = false;
+      ws.ping();
+      return;
+    }
+    // After a stall of the gateway, the pong may have arrived without having been read.
+    setImmediate(() => {
+      if (!this.#isAlive) ws.terminate();
+    });
   }
 
   #expire(): void {

@@ -139,16 +139,23 @@ function withRedirect(source: Source, value: unknown): Source {
   return { ...source, movedTo: value.final_url };
 }
 
+/** The longest quoted name, in UTF-16 code units, and how many tools are listed for the model. */
+const MAX_NAME = 100;
+const MAX_LISTED = 50;
+
+/** The refusal of a call of a tool that is not on offer. */
+export function unknownTool(name: string, offered: Iterable<string>): string {
+  const known = [...offered].slice(0, MAX_LISTED).join(', ') || 'none';
+  return `There is no tool named ${name.slice(0, MAX_NAME)}. Available tools: ${known}.`;
+}
+
 async function execute(
   call: ExecutableCall,
   args: unknown,
   runner: ToolRunner & Required<Pick<ToolContext, 'onSearch'>>,
 ): Promise<ToolOutput> {
   const tool = runner.tools.get(call.name);
-  if (!tool) {
-    const known = [...runner.tools.keys()].join(', ') || 'none';
-    throw new ToolError('unknown_tool', `There is no tool named ${call.name}. Available tools: ${known}.`);
-  }
+  if (!tool) throw new ToolError('unknown_tool', unknownTool(call.name, runner.tools.keys()));
   if (!isJsonObject(args) || call.broken) {
     throw new ToolError(
       'invalid_arguments',

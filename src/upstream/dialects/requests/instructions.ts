@@ -17,7 +17,7 @@ export function formatInstruction(format: JsonObject): string {
   return `Answer with ${what}. Write nothing before or after it.`;
 }
 
-/** What the client is told of a format that only the instructions describe. */
+/** The warning for a format that only the instructions describe. */
 export const IN_WORDS: Adaptation = {
   param: 'text.format',
   message: 'The provider knows no such format: the model was asked for it in words.',
