@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -45,7 +45,9 @@ export class FolderBlobStore implements BlobStore {
     };
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await pipeline(source, counted, createWriteStream(path, { mode: 0o600 }), { signal });
+      // A write stream of a path opens it later, perhaps after its removal below.
+      const file = await open(path, 'wx', 0o600);
+      await pipeline(source, counted, file.createWriteStream(), { signal });
     } catch (thrown) {
       await rm(path, { force: true }).catch(() => {});
       throw failureOf(thrown);
