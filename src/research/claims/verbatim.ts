@@ -67,7 +67,7 @@ const LETTER = /[\p{L}\p{M}\p{N}]/u;
 const CLOSING = /[.!?…。！？।"'”’»」』)）%‰]/;
 
 /** Words in quotation marks. */
-const QUOTED = /["“„«「『](?=\S)([^"“”„«»「」『』[\]]{4,400})["”“»」』]/g;
+const QUOTED = /["“„«「『](?=\S)([^"“”„«»「」『』[\]]{1,400})["”“»」』]/g;
 /** Fewer words may be a title or a word that somebody would not use. */
 const MIN_QUOTED = 3;
 /** How many quotes of a claim are looked for. */
@@ -76,9 +76,16 @@ const MAX_QUOTED = 3;
 /** Whether a claim quotes words that its source, in the same language, does not have. */
 export function misquotes({ text, language, folded }: Sentence, main: Sentence, source: SourceText): boolean {
   if (language !== main.language || CJK.test(folded) !== CJK.test(main.folded)) return false;
-  return [...text.matchAll(QUOTED)].slice(0, MAX_QUOTED).some(([, words = '']) => {
-    const count = CJK.test(words) ? words.length / 2 : (words.match(WORD)?.length ?? 0);
-    const spoken = languageOf(foldText(words)) ?? language;
-    return count >= MIN_QUOTED && spoken === language && !rangeOf(words, source);
-  });
+  const quotes = [...text.matchAll(QUOTED)].map(([, words = '']) => words);
+  return quotes
+    .filter(isLong)
+    .slice(0, MAX_QUOTED)
+    .some((words) => {
+      const spoken = languageOf(foldText(words)) ?? language;
+      return spoken === language && !rangeOf(words, source);
+    });
+}
+
+function isLong(words: string): boolean {
+  return (CJK.test(words) ? words.length / 2 : (words.match(WORD)?.length ?? 0)) >= MIN_QUOTED;
 }

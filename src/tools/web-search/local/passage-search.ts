@@ -16,6 +16,8 @@ const EVERYWHERE = 50_000;
 const MAX_SCORED = 5000;
 /** Up to this many documents, a search is confined by a list of all their passages; beyond, by a lookup for each passage. */
 const FEW_DOCUMENTS = 2000;
+/** How many words that are everywhere have to be in one passage: with more, few or none have them all, and all are read. */
+const MAX_TOGETHER = 8;
 /** SQLite's `LIMIT` without a limit. */
 const NO_LIMIT = -1;
 
@@ -129,7 +131,7 @@ export class PassageSearch {
             .filter(({ count }) => count < this.#size / 2)
             .slice(0, 2);
     const isScored = weighty.length > 0;
-    const wanted = isScored ? weighty : counted;
+    const wanted = isScored ? weighty : counted.slice(0, MAX_TOGETHER);
     const [rarest] = wanted;
     if (!rarest) return find(anyOf(expressions));
     const withAll = find(wanted.map(({ term }) => term).join(' AND '), { isScored });
