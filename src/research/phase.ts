@@ -146,7 +146,7 @@ async function* researchTurn(
   const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
   const reply = withShortNames(finish.message);
   const { calls, forced } = planCalls(run, reply.tool_calls ?? []);
-  const { message, invented } = cleanMessage(reply, calls);
+  const { message, invented } = cleanMessage(reply, calls, run);
   const entry: TurnEntry = {
     t: 'turn',
     message,

@@ -7,9 +7,12 @@ Its one argument is JSON: base_url, refused_url, keys and models, question. Prin
 import asyncio
 import importlib
 import inspect
+import io
 import json
+import pathlib
 import platform
 import sys
+import tempfile
 import time
 import traceback
 
@@ -392,6 +395,168 @@ def spent():
     run.responses.create(**RESEARCH)
     raises(openai.RateLimitError, lambda: run.responses.create(**{**RESEARCH, "input": "More."}))
     equal(attempts, [200, 429])
+
+
+WEATHER = {
+    "type": "function",
+    "name": "weather",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    "strict": True,
+}
+
+
+def calls_of(response):
+    return [item for item in response.output if item.type == "function_call"]
+
+
+@check("a function of the client is called and answered: by id, by items, streamed, on plain and research models")
+def functions():
+    run = client()
+    for model in (MODEL["caller"], MODEL["desk"]):
+        asked = {"model": model, "input": "How is the weather?", "tools": [WEATHER]}
+        first = run.responses.create(**asked)
+        (call,) = calls_of(first)
+        equal((call.name, json.loads(call.arguments)), ("weather", {"city": "Elmsworth"}))
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "Rain."}
+        second = run.responses.create(model=model, input=[result], tools=[WEATHER], previous_response_id=first.id)
+        equal(second.output_text.replace("\n", ""), "The weather: Rain.")
+        equal(second.status, "completed")
+        with run.responses.stream(**asked) as stream:
+            types = [event.type for event in stream]
+            streamed = stream.get_final_response()
+        assert "response.function_call_arguments.done" in types, types
+        equal(json.loads(calls_of(streamed)[0].arguments), {"city": "Elmsworth"})
+    items = [{"role": "user", "content": "How is the weather?"}]
+    first = run.responses.create(model=MODEL["caller"], input=items, tools=[WEATHER], store=False)
+    sent = [item.to_dict() for item in first.output]
+    result["call_id"] = calls_of(first)[0].call_id
+    again = run.responses.create(model=MODEL["caller"], input=[*items, *sent, result], tools=[WEATHER], store=False)
+    equal(again.output_text, "The weather: Rain.")
+
+
+@check("conversations collect the items of responses, and are listed, updated and deleted")
+def conversations():
+    run = client()
+    if not hasattr(run, "conversations"):
+        return "not in this version"
+    made = run.conversations.create(metadata={"topic": "tides"}, items=[{"role": "user", "content": "Hello."}])
+    equal(run.conversations.update(made.id, metadata={"topic": "moon"}).metadata, {"topic": "moon"})
+    response = run.responses.create(**RESEARCH, conversation=made.id)
+    equal(response.conversation.id, made.id)
+    listed = [item.id for item in run.conversations.items.list(made.id, limit=2, order="asc")]
+    assert {item.id for item in response.output} <= set(listed), listed
+    equal(run.conversations.items.retrieve(listed[0], conversation_id=made.id).id, listed[0])
+    run.conversations.items.delete(listed[0], conversation_id=made.id)
+    raises(openai.NotFoundError, lambda: run.conversations.items.retrieve(listed[0], conversation_id=made.id))
+    assert run.conversations.delete(made.id).deleted
+    raises(openai.NotFoundError, lambda: run.conversations.retrieve(made.id))
+
+
+@check("compact and input_tokens.count take what create takes")
+def compaction():
+    run = client()
+    if not hasattr(run.responses, "compact"):
+        return "not in this version"
+    compacted = run.responses.compact(**RESEARCH)
+    equal(compacted.object, "response.compaction")
+    items = [*[item.to_dict() for item in compacted.output], {"role": "user", "content": QUESTION}]
+    equal(run.responses.create(model=MODEL["research"], input=items).status, "completed")
+    assert run.responses.input_tokens.count(model=MODEL["research"], input=items).input_tokens > 0
+
+
+NOTES = b"# Notes\n\nThe ferry of Elmsworth leaves from pier 9 at dusk.\n"
+
+
+@check("files are uploaded in each form that the SDK takes, listed, read and deleted")
+def files():
+    run = client()
+    made = [
+        run.files.create(file=form, purpose="user_data")
+        for form in (("notes.md", NOTES), ("notes.md", io.BytesIO(NOTES), "text/markdown"), stored_notes())
+    ]
+    for one in made:
+        equal((one.filename, one.bytes, one.purpose), ("notes.md", len(NOTES), "user_data"))
+        equal(run.files.content(one.id).read(), NOTES)
+        equal(run.files.wait_for_processing(one.id).status, "processed")
+    listed = [one.id for one in run.files.list(purpose="user_data", limit=1)]
+    assert {one.id for one in made} <= set(listed), listed
+    asked = [{"type": "input_file", "file_id": made[0].id}, {"type": "input_text", "text": QUESTION}]
+    response = run.responses.create(model=MODEL["research"], input=[{"role": "user", "content": asked}])
+    equal(response.status, "completed")
+    for one in made:
+        assert run.files.delete(one.id).deleted
+    raises(openai.NotFoundError, lambda: run.files.retrieve(made[0].id))
+
+
+def stored_notes():
+    path = pathlib.Path(tempfile.mkdtemp()) / "notes.md"
+    path.write_bytes(NOTES)
+    return path
+
+
+@check("vector stores: upload_and_poll of files and batches, search, attributes, and file_search with citations")
+def vector_stores():
+    run = client()
+    stores = getattr(run, "vector_stores", None)
+    if stores is None or not hasattr(stores, "search"):
+        return "not in this version"
+    store = stores.create(name="Harbour", metadata={"of": "python"}, expires_after={"anchor": "last_active_at", "days": 1})
+    one = stores.files.upload_and_poll(vector_store_id=store.id, file=("notes.md", NOTES), attributes={"year": "2024"})
+    equal((one.status, one.attributes), ("completed", {"year": "2024"}))
+    texts = [(f"part-{n}.txt", f"Part {n}: buoy number {n} is painted green.".encode()) for n in range(3)]
+    batch = stores.file_batches.upload_and_poll(vector_store_id=store.id, files=texts)
+    equal((batch.status, batch.file_counts.completed), ("completed", 3))
+    equal(len(list(stores.file_batches.list_files(batch.id, vector_store_id=store.id, limit=2))), 3)
+    wanted = {"type": "eq", "key": "year", "value": "2024"}
+    found = list(stores.search(store.id, query="When does the ferry leave?", filters=wanted, max_num_results=3))
+    equal([(hit.filename, hit.file_id) for hit in found], [("notes.md", one.id)])
+    assert "pier 9" in found[0].content[0].text
+    equal(stores.files.update(one.id, vector_store_id=store.id, attributes={"year": "1999"}).attributes, {"year": "1999"})
+    assert "ferry" in "".join(part.text or "" for part in stores.files.content(one.id, vector_store_id=store.id))
+    tool = {"type": "file_search", "vector_store_ids": [store.id]}
+    response = run.responses.create(model=MODEL["research"], input=QUESTION, tools=[tool])
+    equal(response.status, "completed")
+    equal(stores.update(store.id, name="Pier").name, "Pier")
+    assert store.id in [each.id for each in stores.list(limit=1)]
+    equal(stores.retrieve(store.id).file_counts.completed, 4)
+    stores.files.delete(one.id, vector_store_id=store.id)
+    assert stores.delete(store.id).deleted
+    raises(openai.NotFoundError, lambda: stores.retrieve(store.id))
+
+
+@check("responses.connect() asks several times over one WebSocket, also in the async client")
+def socket():
+    run = client()
+    if not hasattr(run.responses, "connect"):
+        return "not in this version"
+    with run.responses.connect() as connection:
+        previous = None
+        for question in (QUESTION, "And the lamp of the lighthouse?"):
+            more = {"previous_response_id": previous} if previous else {}
+            connection.response.create(model=MODEL["research"], input=question, **more)
+            events = []
+            for event in connection:
+                events.append(event)
+                if event.type in ("response.completed", "response.failed", "error"):
+                    break
+            equal((events[0].type, events[-1].type), ("response.created", "response.completed"))
+            previous = events[-1].response.id
+    equal(run.responses.retrieve(previous).status, "completed")
+
+    async def asynchronously():
+        async with AsyncOpenAI(api_key=KEY["main"], base_url=GIVEN["base_url"]) as other:
+            async with other.responses.connect() as connection:
+                await connection.response.create(**RESEARCH)
+                async for event in connection:
+                    if event.type in ("response.completed", "response.failed", "error"):
+                        return event.type
+
+    equal(asyncio.run(asynchronously()), "response.completed")
 
 
 @check("the async client: streams, several at once, and closes one in the middle")

@@ -4,7 +4,7 @@ import { type FoundMarker, markerAt } from './marker.ts';
 import { destinationAt, type MayShow, marksInCode, tagAt } from './safe-markup.ts';
 
 /**
- * A part of an answer; together, in order, the parts are its text. `mark`: the character that would make a forbidden link,
+ * A part of an answer; together, in order, the parts are its text without the tags of tool results. `mark`: the character that would make a forbidden link,
  * image or tag of what surrounds it.
  */
 export type AnswerPart =
@@ -226,6 +226,7 @@ export class AnswerScanner {
     const options = { final, mayShow: this.#mayShow, startsLine: this.#line.isAtStart };
     const tag = tagAt(this.#buffer, at, options);
     if (tag === 'more') return 'more';
+    if (tag.isHidden) return tag.end;
     if (tag.isAllowed) parts.text(this.#buffer.slice(at, tag.end));
     else parts.list.push({ type: 'mark', text: '<' });
     return tag.end;

@@ -26,9 +26,8 @@ export function safeJson(
     if (typeof value !== 'string' || !MAY_HAVE_MARKS.test(value)) return literal;
     const scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
     const parts = [...scanner.push(value), ...scanner.end()];
-    if (!parts.some(({ type }) => type === 'mark')) return literal;
-    const safe = parts.map(({ type, text: part }) => (type === 'mark' ? replaceMark(part, how) : part));
-    return JSON.stringify(safe.join(''));
+    const safe = parts.map(({ type, text: part }) => (type === 'mark' ? replaceMark(part, how) : part)).join('');
+    return safe === value ? literal : JSON.stringify(safe);
   });
 }
 

@@ -1,4 +1,5 @@
 import { hostOf, type SourceRegistry } from '../run/sources.ts';
+import { FENCE_TAG } from '../text/fence.ts';
 
 /**
  * Decides which images, links and tags of an answer's Markdown are safe. A page can make a model write an image whose
@@ -110,12 +111,15 @@ const TAG_WITH_URL = /<(?:a|img)(?:[^\S\n]+(?:href|src|alt|title|width|height)="
 const URL_ATTRIBUTE = /(?:href|src)="([^"]*)"/gi;
 const AUTOLINK = /<(?:https?:\/\/|corpus:\/\/|file:\/\/|[\w.+-]+@)/iy;
 
-/** Whether the tag or autolink that `<` at `at` opens is allowed, and where the part ends that this decides about. */
+/**
+ * Whether the tag or autolink that `<` at `at` opens is allowed, and where the part ends that this decides about. The tags
+ * around tool results are for the model alone: a reader never sees one that it repeats (`isHidden`).
+ */
 export function tagAt(
   text: string,
   at: number,
   { final, mayShow, startsLine }: { final: boolean; mayShow: MayShow; startsLine: boolean },
-): { isAllowed: boolean; end: number } | 'more' {
+): { isAllowed: boolean; isHidden?: boolean; end: number } | 'more' {
   const forbidden = { isAllowed: false, end: at + 1 };
   if (text[at + 1] === '!' || text[at + 1] === '?') return forbidden;
   NAME.lastIndex = at;
@@ -123,6 +127,8 @@ export function tagAt(
   const rest = text.slice(at, at + LONGEST_TAG);
   if (name === undefined) {
     if (!final && /^<\/?[\w.+:-]*\/?$/.test(rest) && rest.length < LONGEST_PLAIN_TAG) return 'more';
+    const fence = endOf(FENCE_TAG, text, at);
+    if (fence !== undefined) return { isAllowed: true, isHidden: true, end: fence };
     const isAutolink = endOf(AUTOLINK, text, at) !== undefined;
     return { isAllowed: isAutolink || !/^<\/?[a-z][a-z\d+.-]*:/i.test(rest), end: at + 1 };
   }

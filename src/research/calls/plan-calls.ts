@@ -50,15 +50,18 @@ export function planCalls(
 
 /**
  * The message as it is sent back to the model: with arguments that parse, because providers refuse a transcript with
- * broken ones, and without tool results that the model invented.
+ * broken ones, and without tool results that the model invented. One that it repeats word for word is a quote.
  */
 export function cleanMessage(
   message: AssistantMessage,
   calls: readonly PlannedCall[],
+  { fence, state }: Pick<ResearchRun, 'fence' | 'state'>,
 ): { message: AssistantMessage; invented: boolean } {
-  const at = findInventedResult(message.content);
+  const isKnown = (text: string) => state.results.values().some(({ result }) => result.includes(text));
+  const said = fence.unwrap(message.content, isKnown);
+  const at = findInventedResult(said);
   const invented = at !== -1;
-  const content = invented ? `${message.content.slice(0, at).trimEnd()}…` : message.content;
+  const content = invented ? `${said.slice(0, at).trimEnd()}…` : said;
   if (!message.tool_calls) return { message: { ...message, content }, invented };
   const byId = new Map(calls.map((planned) => [planned.id, planned]));
   const tool_calls = message.tool_calls.map((call) => {

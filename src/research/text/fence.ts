@@ -8,6 +8,8 @@ export interface Fence {
   readonly mark: string;
   /** The text between tags. Anything in it that looks like a tag is defused. */
   around(text: string): string;
+  /** Takes the tags off each text that `isKnown` recognises between them. */
+  unwrap(text: string, isKnown: (inner: string) => boolean): string;
   /** Replaces the tags of `fenceWithoutNonce` in a text with those of this run. */
   renew(text: string): string;
 }
@@ -21,6 +23,7 @@ export function createFence(runId: string): Fence {
   return {
     mark,
     around: (text) => wrap(text, mark),
+    unwrap: (text, isKnown) => unwrap(text, mark, isKnown),
     renew: (text) => text.replaceAll(PLAIN_MARK, (_, slash: string) => `<${slash}${mark}>`),
   };
 }
@@ -30,12 +33,27 @@ export function fenceWithoutNonce(text: string): string {
   return wrap(text, NAME);
 }
 
+/** A tag of any run's fence. */
+export const FENCE_TAG = /<\/?tool_result-[a-z]{12}>/y;
+
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 const NAME = 'tool_result';
 const PLAIN_MARK = /<(\/?)tool_result>/g;
 
 function wrap(text: string, mark: string): string {
   return `<${mark}>\n${defuse(text)}\n</${mark}>`;
+}
+
+function unwrap(text: string, mark: string, isKnown: (inner: string) => boolean): string {
+  const [opening, closing] = [`<${mark}>`, `</${mark}>`];
+  const pieces = text.split(closing);
+  const last = pieces.pop() ?? '';
+  const opened = pieces.map((piece) => {
+    const at = piece.lastIndexOf(opening);
+    const inner = piece.slice(at + opening.length).trim();
+    return at === -1 || !isKnown(inner) ? piece + closing : piece.slice(0, at) + inner;
+  });
+  return opened.join('') + last;
 }
 
 /** A zero-width character breaks up what must not be read as a tag. */

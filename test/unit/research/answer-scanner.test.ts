@@ -52,6 +52,14 @@ describe('AnswerScanner', () => {
     }
   });
 
+  it('leaves out the tags around tool results, however the text is cut', () => {
+    const text = 'It says <tool_result-abcdefghijkl>\nRain [1].\n</tool_result-abcdefghijkl> of <tool_results>.';
+    for (let at = 0; at <= text.length; at++) {
+      const shown = partsOf(text, at).map((part) => part.text);
+      assert.equal(shown.join(''), 'It says \nRain [1].\n of <tool_results>.', `cut at ${at}`);
+    }
+  });
+
   it('finds a URL of up to 2000 characters, also if it fills a code span', () => {
     assert.deepEqual(partsOf(`\`${MET}\``), [
       { type: 'text', text: '`' },

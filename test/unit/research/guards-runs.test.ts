@@ -174,6 +174,20 @@ describe('a model that got a hint', () => {
     assert.match(JSON.stringify(response.output), /gold in Elmsworth/, 'the reader sees what the model said');
   });
 
+  it('may repeat a tool result word for word, and the reader sees it without its tags', async () => {
+    const { asked, response } = await runResearch({
+      turns: (request, n) => {
+        if (n === 0) return { calls: lookups('a') };
+        return { text: [`Ready: ${toolMessages(request).at(-1)}`] };
+      },
+      answers: (request) => ({ text: [`It says ${toolMessages(request).at(-1)}, <tool_result-abcdefghijkl>`] }),
+      tools: [lookup()],
+    });
+    assert.equal(asked.research.length, 2, 'no note was needed');
+    assert.match(response.output_text, /^It says \n/);
+    assert.doesNotMatch(JSON.stringify(response.output), /tool_result-/);
+  });
+
   it('gets the result of a repeated call again if that is no longer whole', async () => {
     const page = (q: unknown) =>
       JSON.stringify({ title: `T ${q}`, content: `${'Filler of no use. '.repeat(100)}Page ${q} ends.` });
