@@ -156,6 +156,43 @@ describe('client functions in research', () => {
     assert.equal(gateway.search.requests.length, 1);
   });
 
+  it('pause a research of which nothing is stored, which goes on from the calls in its thread', async () => {
+    await using gateway = await openGateway();
+    const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'How old is Kyoto?' }];
+    const ask = { model: 'deep', store: false, tools: [ASK_DESK], include: ['reasoning.encrypted_content' as const] };
+    let stops = 0;
+    for (; stops < 10; stops++) {
+      const response = await gateway.ann.responses.create({ ...ask, input });
+      if (callsIn(response).length === 0) {
+        assert.match(response.output_text, /^Kyoto is old/);
+        break;
+      }
+      const items = response.output as OpenAI.Responses.ResponseInputItem[];
+      input.push(...items, ...callsIn(response).map((call) => outputFor(call, `Nothing ${stops}.`)));
+    }
+    // The model's own search is context for it, but no tool result.
+    assert.equal(stops, STOPS + 1);
+    const messages = gateway.provider.requests.at(-1)?.body.messages ?? [];
+    const told = messages.flatMap(({ role, content }) => (role === 'tool' ? [String(content).split('\n')[1]] : []));
+    assert.deepEqual(
+      told,
+      [0, 1, 2, 3, 4, 5].map((n) => `Nothing ${n}.`),
+    );
+  });
+
+  it('that are not offered are context, and the thread does not end with the words of the assistant', async () => {
+    await using gateway = await openGateway();
+    const call = { type: 'function_call' as const, call_id: 'call_elsewhere', name: 'hand_over', arguments: '{}' };
+    const input = [{ role: 'user' as const, content: 'How old?' }, call, outputFor(call, 'Done.')];
+    await gateway.ann.responses.create({ model: 'deep', store: false, tools: [ASK_DESK], input });
+    const messages = gateway.provider.requests[0]?.body.messages ?? [];
+    assert.deepEqual(
+      messages.slice(1).map(({ role }) => role),
+      ['user', 'assistant', 'user'],
+    );
+    assert.match(String(messages.at(-2)?.content), /^\(Earlier tool call\) hand_over/);
+  });
+
   it('need one output for each call and no others; another user’s research starts anew', async () => {
     await using gateway = await openGateway();
     const tools = [ASK_DESK];

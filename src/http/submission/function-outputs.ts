@@ -1,6 +1,13 @@
+import { newRunId } from '../../base/ids.ts';
+import { isObject, parseJson } from '../../base/json.ts';
 import { contentText } from '../../base/text.ts';
+import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import type { InputItem } from '../../protocol/requests/request-input.ts';
 import type { ContinuedResearch, FunctionOutputs, TextWithImages } from '../../research/run/request.ts';
+import { ResearchState } from '../../research/run/state.ts';
+import type { TurnEntry } from '../../research/run/transcript.ts';
+import { resultOf } from '../../runs/submitting/resume-research.ts';
+import { noUsage, type TurnTool } from '../../upstream/turn.ts';
 import { callsIn } from './conversation.ts';
 
 type FunctionAnswers = Omit<FunctionOutputs, 'param' | 'isStored'>;
@@ -48,6 +55,60 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
     approvals,
     repeatedCalls,
     messages: messages.filter(({ text, images }) => text.trim() !== '' || images.length > 0),
+  };
+}
+
+/**
+ * Goes on with a research of which nothing is stored (`store: false`): calls of these functions at the end of the thread,
+ * with their outputs, are its transcript. Undefined if the thread ends with anything else.
+ */
+export function resumeFromThread(
+  items: readonly InputItem[],
+  functions: readonly TurnTool[] = [],
+): { before: InputItem[]; goesOn: NonNullable<ContinuedResearch['goesOn']> } | undefined {
+  const outputs = new Map(items.flatMap((item) => (item.type === 'prior_output' ? [[item.callId, item]] : [])));
+  const isOurs = ({ callId, name, arguments: written }: PriorCall) =>
+    functions.some((offered) => offered.name === name) && outputs.has(callId) && isObject(parseJson(written));
+  const start =
+    items.findLastIndex((item) => !/^(?:prior_output|reasoning)$/.test(item.type) && !makes(item, isOurs)) + 1;
+  const rest = items.slice(start);
+  const called = new Set(rest.flatMap(callsIn).map(({ callId }) => callId));
+  if (called.size === 0 || rest.some((item) => item.type === 'prior_output' && !called.has(item.callId)))
+    return undefined;
+  const state = new ResearchState();
+  for (const [index, item] of rest.entries()) {
+    if (!makes(item) || makes(rest[index - 1])) continue;
+    const end = rest.findIndex((other, at) => at > index && !makes(other));
+    state.apply(turnOf(rest.slice(index, end === -1 ? undefined : end), state.nextCall));
+    for (const call of state.waitingCalls()) {
+      const { output: text, images } = outputs.get(call.id) ?? { output: '' };
+      state.apply(resultOf(call, { text, images }, state));
+    }
+  }
+  return { before: items.slice(0, start), goesOn: { from: newRunId(), entries: state.entries } };
+}
+
+/** Whether an item makes calls, all of them such. */
+function makes(item: InputItem | undefined, such = (_: PriorCall) => true): boolean {
+  const calls = item ? callsIn(item) : [];
+  return calls.length > 0 && calls.every(such);
+}
+
+/** The turn that made these calls; `first`: the number of the first one. */
+function turnOf(items: readonly InputItem[], first: number): TurnEntry {
+  const tool_calls = items
+    .flatMap(callsIn)
+    .map(({ callId: id = '', name, arguments: written }) => ({ id, name, arguments: written }));
+  const content = items.map((item) => (item.type === 'message' ? contentText(item.content) : '')).join('');
+  return {
+    t: 'turn',
+    message: { role: 'assistant', content, tool_calls },
+    usage: noUsage(),
+    calls: tool_calls.map((call, index) => ({ ...call, call: first + index, client: true })),
+    cut: false,
+    invented: false,
+    estimate: 0,
+    elapsedMs: 0,
   };
 }
 

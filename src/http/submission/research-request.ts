@@ -29,7 +29,7 @@ import {
   contentReadersFor,
   resolveFiles,
 } from './conversation.ts';
-import { approvedCalls, functionOutputs } from './function-outputs.ts';
+import { approvedCalls, functionOutputs, resumeFromThread } from './function-outputs.ts';
 import { approvalRules, type RequestedTools, requestedTools, requireServers, type ToolFields } from './input-tools.ts';
 import { createItemLookup } from './references.ts';
 import { effortOf, type OptionsBody, readThreadSettings, runOptions } from './research-options.ts';
@@ -71,14 +71,17 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const options = conversationOptions(body.input, itemContext);
   const { input, ...answered } = await readAnswers(body.input, options, { all: previous !== undefined });
   const goingOn = await runs.resumeResearch(caller, { previous, isStored: body.store !== false, ...answered });
-  if (!goingOn) requireQuestion(input);
+  const isUnstored = body.store === false && !goingOn;
+  const { before, goesOn } = (isUnstored && resumeFromThread(input, common.functions)) || { before: input };
+  if (!goingOn) requireQuestion(before);
   requireServers(approvedCalls(goingOn), common);
   const { answersQuestion = false, ...earlier } =
     previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
   const thread = goingOn ?? {
-    conversation: await readConversation(input, itemContext, options),
+    conversation: await readConversation(before, itemContext, options),
     instructions: body.instructions ?? null,
     earlierSources: earlier.earlierSources ?? [],
+    ...(goesOn && { goesOn }),
   };
   return {
     ...common,

@@ -29,6 +29,7 @@ export function createOpening(run: ContextRun): ContextOpening {
   const turnMessages = (messages: readonly ConversationMessage[]) =>
     messages.filter((message) => !isSystem(message)).map((message) => toTurnMessage(message, run));
   const input = [...turnMessages(request.conversation), ...laneTask(run)];
+  if (input.at(-1)?.role === 'assistant' && !request.goesOn) input.push(GO_ON);
   const history = turnMessages(request.history);
   return {
     get system() {
@@ -47,6 +48,9 @@ export function createOpening(run: ContextRun): ContextOpening {
     },
   };
 }
+
+/** Follows a thread that ends with the assistant's words or calls: some providers refuse those, or write them on. */
+const GO_ON: TurnMessage = { role: 'user', content: 'Go on from here with my question above.' };
 
 function systemPrompt(run: ContextRun): string {
   const { request, tools, prompts, fence } = run;

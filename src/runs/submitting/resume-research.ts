@@ -130,8 +130,8 @@ const MAX_OUTPUT = 120_000;
 const MAX_IMAGES = 64 * 1024 ** 2;
 
 /** An output as a tool result. One that names its origin, `{"url", "title"?, "content"}`, also becomes a source. */
-function resultOf(
-  { call }: ExecutableCall,
+export function resultOf(
+  { call }: Pick<ExecutableCall, 'call'>,
   { text: output, images }: TextWithImages = { text: '' },
   state: ResearchState,
 ): ResultEntry {
