@@ -60,6 +60,8 @@ export interface Tool {
   readonly timeoutMs: number;
   /** Set on the placeholder for the tools of a server that could not be reached; clients see it. */
   readonly unreachable?: { server: string; reason: string };
+  /** Set on one tool of a server that has more than are offered; clients are told. */
+  readonly leftOut?: { server: string; count: number };
   /**
    * Runs the tool. `args` is parsed JSON and not yet validated.
    * @throws ToolError for every failure that the model should hear of.

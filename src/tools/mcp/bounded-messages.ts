@@ -1,14 +1,17 @@
 import { TransformStream } from 'node:stream/web';
 import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
+import { isObject } from '../../base/json.ts';
 import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { ToolError } from '../tool.ts';
 
 /** What one message of a server may hold. A larger one would block the event loop for too long. */
 const MAX_DEPTH = 200;
-const MAX_CONTAINERS = 20_000;
-const MAX_ENTRIES = 100_000;
+const MAX_CONTAINERS = 50_000;
+const MAX_ENTRIES = 200_000;
 /** The most content blocks of a result: the client library reports an invalid one at great length. */
 const MAX_BLOCKS = 2000;
+/** How many tools without a name or a schema of their input reach the library, for the same reason. */
+const MAX_INVALID_TOOLS = 20;
 const TOO_MANY = 'A message of the MCP server holds too many values.';
 
 const QUOTE = 0x22;
@@ -52,11 +55,19 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
 export function boundTransport(transport: Transport): void {
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
-    if (isBounded(message)) return onmessage?.(message, extra);
+    if (isBounded(message)) return onmessage?.(withFewInvalidTools(message), extra);
     if ('method' in message || message.id === undefined) return;
     const error = { code: ProtocolErrorCode.InternalError, message: TOO_MANY };
     onmessage?.({ jsonrpc: '2.0', id: message.id, error }, extra);
   };
+}
+
+function withFewInvalidTools(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('result' in message) || !Array.isArray(message.result.tools)) return message;
+  let invalid = 0;
+  const isTool = (tool: unknown) => isObject(tool) && typeof tool.name === 'string' && isObject(tool.inputSchema);
+  const tools = message.result.tools.filter((tool) => isTool(tool) || ++invalid <= MAX_INVALID_TOOLS);
+  return { ...message, result: { ...message.result, tools } };
 }
 
 function isBounded(message: JSONRPCMessage): boolean {

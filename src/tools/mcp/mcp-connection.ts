@@ -10,7 +10,7 @@ import { toToolOutput } from './call-result.ts';
 import { isConnectionLost, isLostSession, isRequestFailure, toToolError } from './mcp-errors.ts';
 import { DEFAULT_TIMEOUT_MS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import { type McpClient, openClient } from './open-client.ts';
-import { type RemoteTool, remoteTools } from './remote-tool.ts';
+import { type RemoteTool, type ServerTools, serverTools } from './remote-tool.ts';
 
 export interface McpConnectionOptions {
   fetch: typeof fetch;
@@ -35,8 +35,8 @@ export class McpConnection implements AsyncDisposable {
   /** How many calls use each connection. */
   readonly #users = new Map<Promise<McpClient>, number>();
   #failure: { error: ToolError; until: number } | undefined;
-  #list: { tools: RemoteTool[]; until: number } | undefined;
-  #listing: Promise<RemoteTool[]> | undefined;
+  #list: { offered: ServerTools; until: number } | undefined;
+  #listing: Promise<ServerTools> | undefined;
 
   constructor(server: McpServer, options: McpConnectionOptions) {
     this.server = server;
@@ -49,8 +49,8 @@ export class McpConnection implements AsyncDisposable {
    * The server's tools. If the list cannot be refreshed, the old one is used.
    * @throws ToolError if the server has never been reached.
    */
-  async tools(options: { signal: AbortSignal }): Promise<readonly RemoteTool[]> {
-    if (this.#list && monotonicClock.now() < this.#list.until) return this.#list.tools;
+  async tools(options: { signal: AbortSignal }): Promise<ServerTools> {
+    if (this.#list && monotonicClock.now() < this.#list.until) return this.#list.offered;
     this.#listing ??= this.#refreshList().finally(() => {
       this.#listing = undefined;
     });
@@ -191,14 +191,14 @@ export class McpConnection implements AsyncDisposable {
     await opened?.[Symbol.asyncDispose]();
   }
 
-  async #refreshList(): Promise<RemoteTool[]> {
+  async #refreshList(): Promise<ServerTools> {
     try {
       const listed = await this.#retryOnce(this.#closing.signal, (client) => this.#listTools(client));
-      const tools = remoteTools(listed, this.server, this.#options.log);
-      this.#list = { tools, until: monotonicClock.now() + this.#options.listLifetimeMs };
-      return tools;
+      const offered = serverTools(listed, this.server, this.#options.log);
+      this.#list = { offered, until: monotonicClock.now() + this.#options.listLifetimeMs };
+      return offered;
     } catch (error) {
-      if (this.#list) return this.#list.tools;
+      if (this.#list) return this.#list.offered;
       throw toToolError(error, this.server);
     }
   }

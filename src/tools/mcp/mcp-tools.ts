@@ -62,21 +62,22 @@ async function connectionsTo(servers: readonly McpServer[], options: McpConnecti
 
 async function toolsOf(connection: McpConnection, signal: AbortSignal): Promise<Tool[]> {
   try {
-    const remote = await connection.tools({ signal });
-    return remote.map((tool) => toTool(connection, tool));
+    const { tools, leftOut } = await connection.tools({ signal });
+    return tools.map((tool, index) => toTool(connection, tool, index === 0 ? leftOut : 0));
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return [unreachableTool(connection, error)];
   }
 }
 
-function toTool(connection: McpConnection, remote: RemoteTool): Tool {
+function toTool(connection: McpConnection, remote: RemoteTool, leftOut: number): Tool {
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = connection.server;
   return {
     name: `${name}.${remote.name}`,
     description: remote.description,
     parameters: remote.parameters,
     timeoutMs: timeoutMs * TOTAL_TIMEOUT_FACTOR,
+    ...(leftOut > 0 && { leftOut: { server: name, count: leftOut } }),
     call: (args: JsonObject, context) => connection.call(remote, args, context),
   };
 }

@@ -16,20 +16,26 @@ export interface RemoteTool {
 
 const NAME = /^[\w.\-/]{1,100}$/;
 
+/** The tools of a server that are offered, and how many others it lists that may be used. */
+export interface ServerTools {
+  tools: readonly RemoteTool[];
+  leftOut: number;
+}
+
 /** The listed tools that are offered: allowed ones with usable names, each name once, up to a limit. */
-export function remoteTools(listed: readonly ListedTool[], server: McpServer, log: Logger): RemoteTool[] {
+export function serverTools(listed: readonly ListedTool[], server: McpServer, log: Logger): ServerTools {
   const { allowedTools } = server;
   const tools = new Map<string, RemoteTool>();
-  let skipped = 0;
+  let leftOut = 0;
   for (const tool of listed) {
     if (allowedTools && !allowedTools.includes(tool.name)) continue;
-    if (!NAME.test(tool.name) || tools.has(tool.name) || tools.size >= MCP_LIMITS.tools) skipped++;
+    if (!NAME.test(tool.name) || tools.has(tool.name) || tools.size >= MCP_LIMITS.tools) leftOut++;
     else tools.set(tool.name, remoteTool(tool));
   }
   const unknown = allowedTools?.filter((name) => !listed.some((tool) => tool.name === name)) ?? [];
-  if (skipped > 0) log.warn({ server: server.name, skipped }, 'tools of an MCP server cannot be offered');
+  if (leftOut > 0) log.warn({ server: server.name, leftOut }, 'tools of an MCP server are not offered');
   if (unknown.length > 0) log.warn({ server: server.name, unknown }, 'allowed_tools names tools that do not exist');
-  return [...tools.values()];
+  return { tools: [...tools.values()], leftOut };
 }
 
 function remoteTool(tool: ListedTool): RemoteTool {

@@ -30,7 +30,7 @@ export function unreachableTool(connection: McpConnection, reason: ToolError): T
     async call(args: JsonObject, context) {
       const parsed = argumentsSchema.safeParse(args);
       if (!parsed.success) throw new ToolError('invalid_arguments', 'expected {"tool"?: string, "arguments"?: object}');
-      const tools = await connection.tools({ signal: context.signal });
+      const { tools } = await connection.tools({ signal: context.signal });
       const { tool: wanted } = parsed.data;
       if (wanted === undefined) {
         const listed = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));

@@ -117,4 +117,15 @@ describe('the warnings of a run', () => {
       { code: 'mcp_server_unavailable', message: 'The MCP server wiki could not be reached: connection refused' },
     ]);
   });
+
+  it('name an MCP server that has more tools than are offered', async () => {
+    const tool: Tool = { ...testTool('wiki.read', () => ({ result: '{}' })), leftOut: { server: 'wiki', count: 72 } };
+    const run = await runResearch({ turns: [{ calls: lookups('a') }], tools: [lookup(), tool] });
+    assert.deepEqual(run.response.warnings, [
+      {
+        code: 'tool_unavailable',
+        message: '72 tools of the MCP server wiki are not offered. Choose with allowed_tools.',
+      },
+    ]);
+  });
 });

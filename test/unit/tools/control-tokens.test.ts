@@ -79,6 +79,7 @@ describe('control tokens of chat templates', () => {
       description: 'b',
       parameters: { type: 'object' },
       timeoutMs: 5,
+      leftOut: { server: 's', count: 1 },
       unreachable: { server: 'a', reason: 'gone' },
       call: () => Promise.reject(new Error('not called')),
     };

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { boundTransport } from '../../../src/tools/mcp/bounded-messages.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from '../../../src/tools/mcp/mcp-server.ts';
 import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../src/tools/mcp/mcp-tools.ts';
 import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
@@ -49,7 +51,7 @@ const PROGRAM = `
   const result = {
     fine: { content: [{ type: 'text', text: 'fine' }] },
     parts: { content: Array.from({ length: 2001 }, () => ({ type: 'none' })) },
-    values: { content: [], structuredContent: { list: Array.from({ length: 100_001 }, () => 1) } },
+    values: { content: [], structuredContent: { list: Array.from({ length: 200_001 }, () => 1) } },
     deep: { content: [], structuredContent: JSON.parse('{"a":'.repeat(5000) + '1' + '}'.repeat(5000)) },
   };
   const inputSchema = { type: 'object' };
@@ -517,6 +519,39 @@ describe('misbehaving MCP servers', () => {
     assert.equal(tools.length, 128);
     assert.equal(tools[0]?.description.length, 2_000);
     assert.deepEqual(tools[0]?.parameters, { type: 'object', additionalProperties: true });
+  });
+
+  it('offer tools of a list of 10 000: allowed ones, else the first, and say how many are left out', async () => {
+    const inputSchema = { type: 'object', properties: { a: { type: 'string' } } };
+    const tool = (at: number) => [`t${at}`, { definition: { inputSchema }, call: () => textResult('') }] as const;
+    await using server = await startScriptedMcpServer({
+      tools: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => tool(at))),
+    });
+    await using first = open({ url: server.url });
+    const tools = await first.tools({ signal: never });
+    assert.deepEqual([tools.length, tools.at(-1)?.name], [128, 's.t127']);
+    assert.deepEqual(
+      tools.flatMap(({ leftOut }) => leftOut ?? []),
+      [{ server: 's', count: 9872 }],
+    );
+    await using chosen = open({ url: server.url, allowedTools: ['t9999'] });
+    const allowed = await chosen.tools({ signal: never });
+    assert.deepEqual(
+      allowed.map(({ name, leftOut }) => ({ name, leftOut })),
+      [{ name: 's.t9999', leftOut: undefined }],
+    );
+  });
+
+  it('show the client library few of many invalid tools, and all valid ones', () => {
+    const shown: unknown[] = [];
+    const transport = {
+      onmessage: (message: JSONRPCMessage) => void shown.push('result' in message && message.result.tools),
+    } as unknown as Transport;
+    boundTransport(transport);
+    const valid = Array.from({ length: 200 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }));
+    const invalid = Array.from({ length: 20_000 }, () => ({ name: 1 }));
+    transport.onmessage?.({ jsonrpc: '2.0', id: 1, result: { tools: [...invalid, ...valid] } });
+    assert.deepEqual(shown, [[...invalid.slice(0, 20), ...valid]]);
   });
 
   it('cause an error with too many values, parts or levels, over HTTP and stdio', async () => {

@@ -70,7 +70,7 @@ function driveResearch(parts: DriverParts): RunDriver['research'] {
       signal,
       log,
     });
-    const knownWarnings = unreachableServers(opened.tools.values());
+    const knownWarnings = [...opened.tools.values()].flatMap(warningsAbout);
     const query = {
       modelName: run.model,
       model,
@@ -147,17 +147,14 @@ function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boo
   return param !== 'max_output_tokens' || maxOutputTokens !== null;
 }
 
-function unreachableServers(tools: Iterable<Tool>): Warning[] {
-  return [...tools].flatMap(({ unreachable }) =>
-    unreachable
-      ? [
-          {
-            code: 'mcp_server_unavailable' as const,
-            message: `The MCP server ${unreachable.server} could not be reached: ${unreachable.reason}`,
-          },
-        ]
-      : [],
-  );
+function warningsAbout({ unreachable, leftOut }: Tool): Warning[] {
+  if (unreachable) {
+    const message = `The MCP server ${unreachable.server} could not be reached: ${unreachable.reason}`;
+    return [{ code: 'mcp_server_unavailable', message }];
+  }
+  if (!leftOut) return [];
+  const message = `${leftOut.count} tools of the MCP server ${leftOut.server} are not offered. Choose with allowed_tools.`;
+  return [{ code: 'tool_unavailable', message }];
 }
 
 function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfig; key: KeyConfig | undefined } {
