@@ -6,7 +6,6 @@ import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { workOwner } from '../base/load/event-loop.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import { conversationKey } from '../protocol/requests/conversation-key.ts';
-import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { BufferedAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type Attempt, type BackoffPolicy, targetOf, type Upstream } from '../upstream/upstream.ts';
@@ -19,7 +18,7 @@ import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { withContinuation } from './continuing.ts';
 import { type RoutedResult, withFailover } from './failover.ts';
-import { type ProxiedRequest, requestFor, unstreamedChanges } from './replace-spans.ts';
+import { type ProxiedRequest, readUnstreamed, requestFor } from './replace-spans.ts';
 import { framesOf } from './streams/frames.ts';
 import { streamKindOf } from './streams/stream-kind.ts';
 
@@ -176,7 +175,7 @@ function conversationOf(body: string): string | undefined {
 
 function requestOfTask(task: ProxyTask): ProxiedRequest {
   const body = Buffer.from(task.body);
-  const [modelAt] = topLevelSpans(body, 'model');
+  const { modelAt, changes } = readUnstreamed(body);
   if (!modelAt) throw new GatewayError('internal_error', 'The stored request names no model.');
   return {
     method: 'POST',
@@ -186,7 +185,7 @@ function requestOfTask(task: ProxyTask): ProxiedRequest {
     body,
     modelAt,
     encoding: 'json',
-    changes: unstreamedChanges(body),
+    changes,
   };
 }
 

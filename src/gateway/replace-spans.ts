@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
+import { type Span, spansByName } from '../protocol/requests/json-spans.ts';
 import type { TargetRequest } from '../upstream/provider-target.ts';
 
 /** A client's request before a route is chosen. */
@@ -53,10 +53,10 @@ export function replaceSpans(body: Buffer, replacements: readonly Replacement[])
   return replaced;
 }
 
-/** Turns a chat request into one that is not streamed. Providers refuse `stream_options` without `stream`, so both go. */
-export function unstreamedChanges(body: Buffer): Replacement[] {
-  return [
-    ...topLevelSpans(body, 'stream').map((span) => ({ ...span, text: 'false' })),
-    ...topLevelSpans(body, 'stream_options').map((span) => ({ ...span, text: 'null' })),
-  ];
+/** Where a chat request names its model, and the changes that turn it into one that is not streamed. */
+export function readUnstreamed(body: Buffer): { modelAt: Span | undefined; changes: Replacement[] } {
+  const { model, stream, stream_options: options } = spansByName(body, ['model', 'stream', 'stream_options']);
+  const unstreamed = stream.map((span) => ({ ...span, text: 'false' }));
+  // Providers refuse `stream_options` without `stream`.
+  return { modelAt: model[0], changes: [...unstreamed, ...options.map((span) => ({ ...span, text: 'null' }))] };
 }

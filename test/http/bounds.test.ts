@@ -261,6 +261,14 @@ describe('field bounds', () => {
     });
   }
 
+  it('refuses a body of more than 1 000 fields', async () => {
+    const raw = (count: number) =>
+      `{"model":"gpt","input":"a"${Array.from({ length: count - 2 }, (_, at) => `,"f${at}":1`).join('')}}`;
+    const over = await send(gateway, 'POST /v1/embeddings', { raw: raw(1001) });
+    assertRefused(over, { status: 400, code: 'invalid_json' });
+    assert.equal((await send(gateway, 'POST /v1/embeddings', { raw: raw(1000) })).status, 200);
+  });
+
   it('takes a body of exactly server.body_limit, and not one byte more', async () => {
     await using small = await openGateway({ server: { body_limit: 2000 } });
     const body = (length: number) => {

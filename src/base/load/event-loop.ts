@@ -7,6 +7,9 @@ export async function yieldToEventLoop(): Promise<void> {
   await turnOfLoop();
 }
 
+/** A step over more bytes from outside ends its turn of the event loop: the next one over them is a turn of its own. */
+export const LARGE_BYTES = 1024 * 1024;
+
 /** How long one slice may take, in milliseconds. */
 const SLICE_MS = 4;
 /** Steps between two reads of the clock, which costs more than most steps. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { measureStep } from '../../base/load/event-loop.ts';
+import { LARGE_BYTES, measureStep, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { type JsonShape, measureShape } from '../../protocol/requests/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
 
@@ -17,6 +17,9 @@ export interface JsonBody {
  * take a second and a quarter of a gigabyte to parse, unlike a few long texts.
  */
 const MAX_SHAPE: JsonShape = { depth: 256, containers: 100_000, members: 100_000, entries: 500_000 };
+
+/** How many fields a request may have: each unknown one is looked at, and the object is copied. */
+const MAX_FIELDS = 1000;
 
 /** Whether the request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {
@@ -36,7 +39,9 @@ export function mediaType(req: IncomingMessage): string {
 export async function readJson(source: BodySource): Promise<JsonBody> {
   if (hasBody(source.req)) requireJson(source.req);
   const raw = await readBody(source);
-  return { raw, json: parseObject(raw) };
+  const json = parseObject(raw);
+  if (raw.length > LARGE_BYTES) await yieldToEventLoop();
+  return { raw, json };
 }
 
 /** Reads and discards the body of an endpoint that needs none, under the same rules for type and size. */
@@ -79,6 +84,9 @@ function parseChecked(raw: Buffer): Record<string, unknown> {
     throw new GatewayError('invalid_json', 'The body is not valid JSON.');
   }
   if (!isObject(parsed)) throw new GatewayError('invalid_json', 'The body must be a JSON object.');
+  if (Object.keys(parsed).length > MAX_FIELDS) {
+    throw new GatewayError('invalid_json', `The body has more than ${MAX_FIELDS} fields.`);
+  }
   return parsed;
 }
 

@@ -25,6 +25,15 @@ export function topLevelSpans(json: Buffer, name: string, { anyCase = false } = 
   return spans;
 }
 
+/** As `topLevelSpans`, for several names in one scan. */
+export function spansByName<N extends string>(json: Buffer, names: readonly N[]): Record<N, Span[]> {
+  const spans = Object.fromEntries(names.map((name): [string, Span[]] => [name, []])) as Record<N, Span[]>;
+  eachMember(json, (key, value) => {
+    for (const name of names) if (isName(json, key, name)) spans[name].push(value);
+  });
+  return spans;
+}
+
 /** Removes a field from a JSON object and keeps every other value as it was written. `json` must be valid. */
 export function withoutField(json: Buffer, name: string): Buffer {
   const members: string[] = [];

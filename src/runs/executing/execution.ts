@@ -1,5 +1,6 @@
 import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
+import { LARGE_BYTES, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
 import { countRunClaims } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
@@ -129,6 +130,7 @@ export class Execution {
       if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#hasEarlierSteps || lease.orphaned)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
+      if (run.request.length > LARGE_BYTES) await yieldToEventLoop();
       if (readRequest(run).generate === false) return await this.#end('completed');
       this.#closeInterruptedStep();
       const loop = loopOf(run);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { replaceSpans, unstreamedChanges } from '../../../src/gateway/replace-spans.ts';
+import { readUnstreamed, replaceSpans } from '../../../src/gateway/replace-spans.ts';
 
-describe('unstreamedChanges', () => {
+describe('readUnstreamed', () => {
   const change = (text: string) => {
     const body = Buffer.from(text);
-    return replaceSpans(body, unstreamedChanges(body)).toString();
+    return replaceSpans(body, readUnstreamed(body).changes).toString();
   };
 
   it('turns streaming off at the top level, and leaves all other bytes unchanged', () => {
