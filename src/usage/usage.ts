@@ -7,8 +7,10 @@ import { emptyUsage, type UsageLabels, type UsageRow, type UsageStore } from '..
 import { emptyTotals, type UsageTotals } from '../upstream/usage-totals.ts';
 import { UsageMetrics } from './metrics.ts';
 
-/** How long usage stays only in memory, in milliseconds. */
-const BATCH_MS = 1000;
+/** How long usage stays only in memory, in milliseconds: a process that is killed loses it. */
+const BATCH_MS = 100;
+/** When a store that is away is asked again, in milliseconds. */
+const RETRY_MS = 1000;
 /** How long usage is retained, in days. */
 export const RETENTION_DAYS = 400;
 /** How many rows may wait while the store is away; beyond that, tags are dropped. */
@@ -51,7 +53,7 @@ interface OpenUsage {
 
 /**
  * Counts usage by key, team, model, tag and day (docs/keys.md, "Usage"), from the same accounts that settle limits. Writes it
- * to the store once a second, and exposes it as metrics.
+ * to the store ten times a second, and exposes it as metrics.
  */
 export class UsageLog implements AsyncDisposable {
   readonly #options: UsageOptions;
@@ -131,7 +133,7 @@ export class UsageLog implements AsyncDisposable {
       if (this.#rows.size > 0) await this.#store({ id: randomUUID(), rows: this.#takeRows() });
     } catch (thrown) {
       log.warn({ err: messageOf(thrown) }, 'usage could not be stored; retrying');
-      this.#scheduleFlush();
+      this.#scheduleFlush(RETRY_MS);
       return;
     }
     const today = dayOf(clock.now());
@@ -155,8 +157,8 @@ export class UsageLog implements AsyncDisposable {
     return rows;
   }
 
-  #scheduleFlush(): void {
-    this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS).unref();
+  #scheduleFlush(ms = BATCH_MS): void {
+    this.#timer ??= setTimeout(() => void this.flush(), ms).unref();
   }
 
   #rowOf(labels: DayLabels): UsageRow {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
@@ -41,6 +42,25 @@ describe('UsageLog', () => {
       [4, 28],
     );
     await log[Symbol.asyncDispose]();
+  });
+
+  it('stores usage within a tenth of a second, and asks a store that is away once a second', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { store, faults } = faultyStore();
+      await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
+      const stored = async (ms: number) => {
+        mock.timers.tick(ms);
+        await new Promise(setImmediate);
+        return (await log.day('2026-11-26')).length;
+      };
+      log.add({ labels: { key: 'k', model: 'm' }, used: emptyTotals(), failed: false });
+      faults.push('before');
+      assert.deepEqual([await stored(100), faults.length], [0, 0]);
+      assert.deepEqual([await stored(999), await stored(1)], [0, 1]);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('counts a call once, however often it is updated while under way', async () => {
