@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { type ClientRequest, request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
+import { collectGarbage } from '../support/collect-garbage.ts';
 import { send } from '../support/http-client.ts';
-import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
 describe('/v1/files', () => {
@@ -34,6 +35,21 @@ describe('/v1/files', () => {
     const body = { purpose: 'user_data' as const, ...more };
     return toFile(Buffer.from(bytes), name).then((file) => client.files.create({ ...body, file }));
   };
+
+  it('keeps nothing of an upload in memory', async () => {
+    const requests: WeakRef<IncomingMessage>[] = [];
+    const remember = (request: IncomingMessage) => void requests.push(new WeakRef(request));
+    gateway.server.on('request', remember);
+    for (let n = 0; n < 20; n++) {
+      await ann.files.delete((await upload(ann, 'a.txt')).id);
+    }
+    gateway.server.off('request', remember);
+    // The newest request of each connection stays.
+    await until(() => {
+      collectGarbage();
+      return requests.filter((request) => request.deref()).length < 10 || undefined;
+    });
+  });
 
   it('uploads, lists, reads and deletes files with the official SDK', async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251));

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
+import { linkSignals } from '../../../base/abort.ts';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
 import type { ReceivedBlob } from '../../../files/blob-store.ts';
 import type { Call } from '../../endpoint.ts';
@@ -40,8 +41,8 @@ export async function readUpload(
   if (req.headers.expect !== undefined) res.writeContinue();
   const fields = new Map<string, string>();
   let taking: Promise<Upload['file']> | undefined;
-  const stop = new AbortController();
-  const anySignal = AbortSignal.any([signal, stop.signal]);
+  // Not `AbortSignal.any`: Node keeps such a signal for ever while it has a listener.
+  using stop = linkSignals([signal]);
   const parser = makeParser({ ...req.headers, 'content-type': type });
   parser.on('field', (name: string, value: string) => void fields.set(name, value));
   parser.on('file', (field: string, source: Readable, name: string, encoding: string, type: string) => {
@@ -52,13 +53,13 @@ export async function readUpload(
       stop.abort(fieldError('invalid_parameter', 'file', 'send its bytes as they are, not encoded.'));
     else if (taking) stop.abort(fieldError('invalid_parameter', 'file', 'send one file at a time.'));
     else {
-      taking = take(source, { signal: anySignal }).then((taken) => ({ name, type, taken: stack.use(taken) }));
+      taking = take(source, { signal: stop.signal }).then((taken) => ({ name, type, taken: stack.use(taken) }));
       // The error is thrown below.
       taking.catch((thrown: unknown) => stop.abort(thrown));
     }
   });
   try {
-    await parseForm(req, { parser, idleMs: bodies.idleMs, signal: anySignal });
+    await parseForm(req, { parser, idleMs: bodies.idleMs, signal: stop.signal });
   } catch (thrown) {
     // Waits for the file, so that `stack` can dispose of it.
     stop.abort(thrown);
