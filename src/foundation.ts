@@ -122,7 +122,9 @@ export function openDocuments(
     observe: countEmbeddings(registry),
   };
   const toolbox = stack.use(openToolbox(foundation, source));
-  const files = stack.use(new Files({ store: storage.files, config, clock: storage.clock, log }));
+  const files = stack.use(
+    new Files({ store: storage.files, entries: storage.entries, config, clock: storage.clock, log }),
+  );
   const embeddings = () => embeddingsOf(live.current().tools.web_search, source);
   const vectorStores = stack.use(openVectorStores({ storage, files, config, embeddings, clock: storage.clock, log }));
   return { toolbox, files, vectorStores };

@@ -185,13 +185,14 @@ async function openRuns(
     ...accounting({ ...foundation, ...parts }),
   });
   const base = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
-  const stores = { conversations: storage.conversations };
+  const stores = { conversations: storage.conversations, entries: storage.entries };
   const carried = new CarriedTranscripts({ ...base, ...stores, runMs: limits.maxRunMs });
   const common = { ...base, carried, driver, log };
   const executor = await openExecutor(foundation, common, parts.stack);
   const conversations = new Conversations({ ...common, ...stores });
   const runs = createRuns({
     ...common,
+    entries: storage.entries,
     executor,
     conversations,
     maxQueued: () => live.current().runs.max_queued,

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
-import { fieldError, GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
+import { GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import type { FileRecord, FileStore } from '../store/side-stores/file-store.ts';
+import { type ListCursor, noteRemoval, resolveCursor } from '../store/removed-records.ts';
+import type { EntryStore } from '../store/side-stores/entry-store.ts';
+import type { FileQuery, FileRecord, FileStore } from '../store/side-stores/file-store.ts';
 import type { BlobStore, ReceivedBlob } from './blob-store.ts';
 import { fileTypeOf } from './file-type.ts';
 import { openBlobStore } from './open-blob-store.ts';
 
 export interface FilesParts {
   store: FileStore;
+  entries: EntryStore;
   config: Pick<GatewayConfig, 'files'>;
   clock: Clock;
   log: Logger;
@@ -46,6 +49,11 @@ const MAX_UPLOADS = 64;
 /** Files whose bytes are in memory at once, and how many reads may wait for that. */
 const MAX_READS = 4;
 const MAX_WAITING_READS = 1000;
+
+/** The name of the list in which removed files of a user are remembered. */
+function filesOf(user: string): string {
+  return `uploads of ${user}`;
+}
 
 function tooManyFiles(what: 'uploaded' | 'read'): GatewayError {
   return new GatewayError('overloaded', `Too many files are being ${what}. Try again.`, { retryAfterMs: 5000 });
@@ -144,11 +152,11 @@ export class Files implements Disposable {
     throw new GatewayError('not_found', message, param === undefined ? {} : { param });
   }
 
-  /** The file that a list's cursor names. @throws GatewayError `invalid_parameter` if it is not in the list. */
-  async cursor(user: string, publicId: string, param: string): Promise<FileRecord> {
-    const file = await this.#find(user, publicId);
-    if (file) return file;
-    throw fieldError('invalid_parameter', param, `there is no ${publicId.slice(0, 80)} in this list.`);
+  /** Resolves the cursor of a user's files; its file may have been removed. @throws as `resolveCursor`. */
+  async cursor(user: string, cursor: ListCursor): Promise<FileQuery['after']> {
+    const find = async () => (await this.#find(user, cursor.id))?.createdAt;
+    const createdAt = await resolveCursor(this.#parts.entries, filesOf(user), { ...cursor, find });
+    return { id: parseFileId(cursor.id) ?? '', createdAt };
   }
 
   /** A page of a user's files. */
@@ -195,7 +203,10 @@ export class Files implements Disposable {
   async remove(file: FileRecord): Promise<void> {
     for (const listener of this.#removeListeners) await listener(file);
     await this.#blobs.remove(file.id, this.#closing.signal);
-    await this.#parts.store.remove(file.id);
+    const { entries, store, clock } = this.#parts;
+    const removed = { id: publicFileId(file.id), place: file.createdAt, now: clock.now() };
+    await noteRemoval(entries, filesOf(file.user), removed);
+    await store.remove(file.id);
   }
 
   async #find(user: string, publicId: string): Promise<FileRecord | undefined> {

@@ -7,12 +7,14 @@ import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import { completeInputItem } from '../protocol/openai-items.ts';
 import type { EarlierSource, FollowUp } from '../research/run/request.ts';
+import { noteRemoval, removedPlace } from '../store/removed-records.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import type {
   ConversationItem,
   ConversationRecord,
   ConversationStore,
 } from '../store/side-stores/conversation-store.ts';
+import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { LEASE_MS } from './executing/run-lease.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
@@ -30,9 +32,15 @@ const CREATING_MS = LEASE_MS;
 /** How many items are read at a time. */
 const PAGE = 500;
 
+/** The name of the list in which removed items of a user's conversations are remembered: conversations end unseen. */
+function itemsOf({ user }: ConversationRecord): string {
+  return `items of ${user}`;
+}
+
 export interface ConversationsOptions {
   store: RunStore;
   conversations: ConversationStore;
+  entries: EntryStore;
   carried: CarriedTranscripts;
   clock: Clock;
   /** How long a conversation stays after its last change, in milliseconds. */
@@ -96,16 +104,19 @@ export class Conversations {
     return added.map(parseItem);
   }
 
-  /** A page of items. @throws GatewayError `invalid_parameter` for a cursor that names no item. */
+  /**
+   * A page of items; `after` is an item, or the place of one that was removed.
+   * @throws GatewayError `invalid_parameter` for a cursor that names no item.
+   */
   async items(
     record: ConversationRecord,
-    page: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
+    page: { limit: number; order: 'asc' | 'desc'; after?: string | number | undefined },
   ): Promise<{ items: JsonObject[]; hasMore: boolean }> {
     const found = await this.#store.items(record.id, page);
-    if (found === 'unknown_cursor') {
-      throw fieldError('invalid_parameter', 'after', 'there is no such item in this conversation.');
-    }
-    return { items: found.items.map(parseItem), hasMore: found.hasMore };
+    if (found !== 'unknown_cursor') return { items: found.items.map(parseItem), hasMore: found.hasMore };
+    const after = await removedPlace(this.#options.entries, itemsOf(record), `${record.id} ${page.after}`);
+    if (after !== undefined) return await this.items(record, { ...page, after });
+    throw fieldError('invalid_parameter', 'after', 'there is no such item in this conversation.');
   }
 
   async item(record: ConversationRecord, id: string): Promise<JsonObject> {
@@ -115,7 +126,10 @@ export class Conversations {
   }
 
   async removeItem(record: ConversationRecord, id: string): Promise<void> {
-    if (!(await this.#store.removeItem(record.id, id, this.#ttl))) throw noItemError(id);
+    const place = await this.#store.removeItem(record.id, id, this.#ttl);
+    if (place === undefined) throw noItemError(id);
+    const { entries, clock } = this.#options;
+    await noteRemoval(entries, itemsOf(record), { id: `${record.id} ${id}`, place, now: clock.now() });
   }
 
   /**

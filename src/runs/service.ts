@@ -1,5 +1,5 @@
 import { linkSignals } from '../base/abort.ts';
-import { fieldError, GatewayError, shuttingDown } from '../base/errors.ts';
+import { GatewayError, shuttingDown } from '../base/errors.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import { runInTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
@@ -7,12 +7,14 @@ import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import { isStoreUnavailable } from '../store/failure.ts';
 import { dropUpTo } from '../store/frames.ts';
-import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
+import type { LogBatch, RunApi, RunRecord, RunStore, RunSummary } from '../store/run-store.ts';
+import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog } from './reading/follow.ts';
+import { listRuns, noteDeletedRun } from './reading/list-runs.ts';
 import { namedItems } from './reading/named-items.ts';
 import { isHiddenRun, isOpen, isReadableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
@@ -27,25 +29,13 @@ import { resumeResearch, runOfCalls } from './submitting/resume-research.ts';
 import { Submissions, type SubmissionsOptions } from './submitting/submissions.ts';
 
 export interface RunsOptions extends Omit<SubmissionsOptions, 'cancels'> {
+  entries: EntryStore;
   log: Logger;
   /** Aborts when the gateway begins to shut down: streams and waits end. */
   closing: AbortSignal;
   /** Aborts when this process no longer drives any run: until then chat completions continue, as nobody can take them over. */
   stopped: AbortSignal;
 }
-
-const OPEN: readonly RunStatus[] = ['queued', 'in_progress'];
-const STATUS_OF_QUERY: Readonly<Record<NonNullable<RunListQuery['status']>, readonly RunStatus[]>> = {
-  in_progress: OPEN,
-  completed: ['completed'],
-  failed: ['failed'],
-  cancelled: ['cancelled'],
-  CREATED: ['queued'],
-  IN_PROGRESS: ['in_progress'],
-  COMPLETED: ['completed'],
-  FAILED: ['failed'],
-  CANCELLED: ['cancelled'],
-};
 
 /** Runs over a store and an executor. */
 export function createRuns(options: RunsOptions): Runs {
@@ -92,17 +82,8 @@ class StoredRuns implements Runs {
     api: 'responses' | 'async',
     query: RunListQuery,
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
-    const after = await this.#cursor(caller, api, { param: 'after', id: query.after });
-    const before = await this.#cursor(caller, api, { param: 'before', id: query.before });
-    const { limit, order, model } = query;
-    const status = query.status && STATUS_OF_QUERY[query.status];
-    const page = await this.#store.list({ user: caller.user, api, limit, order, after, before, status, model });
-    // An empty page may mean that the cursor's run was removed meanwhile, which is not the end of the list: check again.
-    if (page.runs.length === 0) {
-      await this.#cursor(caller, api, { param: 'after', id: query.after });
-      await this.#cursor(caller, api, { param: 'before', id: query.before });
-    }
-    return page;
+    const find = (id: RunId) => this.#findOwned(caller, id);
+    return await listRuns(this.#options, query, { user: caller.user, api, find });
   }
 
   follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch> {
@@ -194,6 +175,7 @@ class StoredRuns implements Runs {
   async delete(run: RunRecord): Promise<void> {
     if (isOpen(run)) await this.cancel(run);
     await this.#options.conversations.saveOutcome(run);
+    await noteDeletedRun(this.#options, run, this.#options.clock.now());
     await this.#store.delete(run.id);
     await this.#options.carried.runRemoved(run);
     this.#submissions.deleted();
@@ -264,19 +246,6 @@ class StoredRuns implements Runs {
 
   idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string {
     return publicId(api, run.id);
-  }
-
-  /** The run that a list's cursor names. @throws GatewayError `invalid_parameter` if it is not in the list. */
-  async #cursor(
-    caller: Caller,
-    api: 'responses' | 'async',
-    { param, id }: { param: string; id: string | undefined },
-  ): Promise<RunId | undefined> {
-    if (id === undefined) return undefined;
-    const runId = parsePublicId(api, id);
-    const run = runId === undefined ? undefined : await this.#findOwned(caller, runId);
-    if (run?.api === api) return runId;
-    throw fieldError('invalid_parameter', param, `there is no ${id.slice(0, 80)} in this list.`);
   }
 
   /** The fold of a run that is driven here, unless this process lost the claim and does not know yet. */

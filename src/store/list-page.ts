@@ -1,5 +1,5 @@
 import type { RunId } from '../base/ids.ts';
-import type { ListQuery, RunSummary, TerminalStatus } from './run-store.ts';
+import type { ListQuery, RunCursor, RunSummary, TerminalStatus } from './run-store.ts';
 
 /** The position of a run in order of creation. `tie` orders runs of the same `at`; a store uses one type of it. */
 export interface ListPosition {
@@ -26,6 +26,8 @@ export interface RunIndexes<Entry extends ListPosition> {
   /** The models of the user's present and former runs. */
   models(): Promise<readonly string[]>;
   position(id: RunId): Promise<ListPosition | undefined>;
+  /** A position before (or else after) all runs that were created in this millisecond. */
+  edge(createdAt: number, side: 'before' | 'after'): ListPosition;
   entries(index: 'all' | { model: string; bucket: Bucket }, range: IndexRange): Promise<Entry[]>;
   /** The summaries of the entries; undefined for an entry whose run is gone or that the index should not have. */
   summaries(entries: readonly Entry[]): Promise<readonly (RunSummary | undefined)[]>;
@@ -41,20 +43,19 @@ export async function listPage<Entry extends ListPosition>(
 ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
   const isBackwards = query.before !== undefined;
   const newestFirst = (query.order ?? 'desc') === 'desc' ? !isBackwards : isBackwards;
-  const [from, until] = await Promise.all(
-    [isBackwards ? query.before : query.after, isBackwards ? query.after : undefined].map(
-      async (id) => id && ((await indexes.position(id)) ?? 'unknown'),
-    ),
-  );
-  if (from === 'unknown' || until === 'unknown') return { runs: [], hasMore: false };
+  const position = async ({ id, createdAt }: RunCursor, side: 'before' | 'after') =>
+    (await indexes.position(id)) ?? indexes.edge(createdAt, side);
+  const start = isBackwards ? query.before : query.after;
+  const from = start && (await position(start, newestFirst ? 'after' : 'before'));
+  const until = isBackwards && query.after && (await position(query.after, newestFirst ? 'before' : 'after'));
 
   const chosen = await chooseIndexes(query, indexes);
   const order = (a: ListPosition, b: ListPosition) => (newestFirst ? comparePositions(b, a) : comparePositions(a, b));
   const wanted = query.limit + 1;
   const count = chosen === ALL ? wanted : Math.max(wanted, MIN_CHUNK);
   const found: RunSummary[] = [];
-  for (let position = from || undefined; ; ) {
-    const range = { newestFirst, from: position, count };
+  for (let last = from; ; ) {
+    const range = { newestFirst, from: last, count };
     const lists = await Promise.all(chosen.map((index) => indexes.entries(index, range)));
     // Each list returned `count` entries or all it has, so the first `count` of them together skip none. A run that is
     // just ending may be in two lists.
@@ -65,7 +66,7 @@ export async function listPage<Entry extends ListPosition>(
       .slice(0, count);
     const inRange = until ? merged.filter((entry) => order(entry, until) < 0) : merged;
     for (const run of await indexes.summaries(inRange)) if (run && matches(run, query)) found.push(run);
-    position = merged.at(-1);
+    last = merged.at(-1);
     if (found.length >= wanted || merged.length < count || inRange.length < merged.length) break;
   }
   const runs = found.slice(0, query.limit);

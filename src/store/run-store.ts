@@ -175,6 +175,9 @@ export type AppendResult =
 /** The outcome of a cancel request. A repeated cancel is `accepted` too. */
 export type CancelResult = { result: 'accepted' } | { result: 'ended'; status: TerminalStatus } | { result: 'missing' };
 
+/** The caller rejects unknown ids and those of other users. */
+export type RunCursor = Pick<RunRecord, 'id' | 'createdAt'>;
+
 export interface ListQuery {
   user: string;
   api: RunApi;
@@ -182,10 +185,10 @@ export interface ListQuery {
   limit: number;
   /** Order of creation; `desc` (newest first) if absent. */
   order?: 'asc' | 'desc' | undefined;
-  /** Only runs that follow this one in the list. The caller rejects unknown ids and those of other users. */
-  after?: RunId | undefined;
+  /** Only runs that follow this one in the list; it may be gone. */
+  after?: RunCursor | undefined;
   /** Only runs that precede this one in the list: the nearest ones, still in list order. */
-  before?: RunId | undefined;
+  before?: RunCursor | undefined;
   status?: readonly RunStatus[] | undefined;
   model?: string | undefined;
 }

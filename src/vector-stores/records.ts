@@ -11,8 +11,6 @@ export const listNames = {
   files: (store: string) => `files of ${store}`,
   batches: (store: string) => `batches of ${store}`,
   filesOfBatch: (batch: string) => `files of ${batch}`,
-  /** Recently removed records of a list, which stay usable as cursors of the pages that showed them. */
-  removedFrom: (list: string) => `removed from ${list}`,
   /** The vector stores that contain a file. */
   placesOf: (file: string) => `stores of ${file}`,
 };

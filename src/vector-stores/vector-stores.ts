@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { publicFileId } from '../files/files.ts';
+import { type ListCursor, noteRemoval, removedFrom, resolveCursor } from '../store/removed-records.ts';
 import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
 import type { Entry, EntryQuery, EntryStore } from '../store/side-stores/entry-store.ts';
 import type { FileRecord } from '../store/side-stores/file-store.ts';
@@ -21,7 +22,6 @@ import {
   storeEntry,
   type VectorStore,
 } from './records.ts';
-import { type ListCursor, noteRemoval, resolveCursor } from './removed-records.ts';
 
 export interface VectorStoresParts {
   entries: EntryStore;
@@ -114,12 +114,18 @@ export class VectorStores {
 
   /** Resolves the cursor of a list of vector stores; its vector store may have been removed. @throws as `find`. */
   storeCursor(user: string, cursor: ListCursor): Promise<EntryQuery['after']> {
-    return resolveCursor(this.#parts.entries, listNames.stores(user), cursor);
+    return this.#place(listNames.stores(user), cursor);
   }
 
   /** Resolves the cursor of a list of files. @throws as `find`. */
   fileCursor(store: string, cursor: ListCursor): Promise<EntryQuery['after']> {
-    return resolveCursor(this.#parts.entries, listNames.files(store), cursor);
+    return this.#place(listNames.files(store), cursor);
+  }
+
+  async #place(list: string, cursor: ListCursor): Promise<EntryQuery['after']> {
+    const { entries } = this.#parts;
+    const find = async () => (await entries.get(list, cursor.id))?.createdAt;
+    return { id: cursor.id, createdAt: await resolveCursor(entries, list, { ...cursor, find }) };
   }
 
   /** Changes the properties of a vector store. @throws GatewayError `not_found`, `store_unavailable`. */
@@ -145,7 +151,11 @@ export class VectorStores {
   /** Removes a vector store for good; its files stay with the user. */
   async remove(store: VectorStore): Promise<void> {
     const { entries, clock } = this.#parts;
-    await noteRemoval(entries, listNames.stores(store.user), { entry: store.entry, now: clock.now() });
+    await noteRemoval(entries, listNames.stores(store.user), {
+      id: store.id,
+      place: store.createdAt,
+      now: clock.now(),
+    });
     // The list of all stores comes first: an index whose store is missing there is dropped.
     await entries.remove(ALL_STORES, store.id);
     for await (const file of this.filesOf(store.id)) await entries.remove(listNames.placesOf(file.id), store.id);
@@ -153,7 +163,7 @@ export class VectorStores {
     for (const batch of batches) await entries.clear(listNames.filesOfBatch(batch.id));
     await entries.clear(listNames.batches(store.id));
     await entries.clear(listNames.files(store.id));
-    await entries.clear(listNames.removedFrom(listNames.files(store.id)));
+    await entries.clear(removedFrom(listNames.files(store.id)));
     await entries.remove(listNames.stores(store.user), store.id);
   }
 
@@ -291,7 +301,7 @@ export class VectorStores {
   async detach(store: string, id: string): Promise<boolean> {
     const { entries, clock } = this.#parts;
     const entry = await entries.get(listNames.files(store), id);
-    if (entry) await noteRemoval(entries, listNames.files(store), { entry, now: clock.now() });
+    if (entry) await noteRemoval(entries, listNames.files(store), { id, place: entry.createdAt, now: clock.now() });
     const removed = await entries.remove(listNames.files(store), id);
     await entries.remove(listNames.placesOf(id), store);
     for (const listener of this.#changeListeners) listener(store);

@@ -95,13 +95,26 @@ function sideStoreContracts(name: string, open: () => Promise<Fixture>): void {
       assert.equal(await store.item(id, 'x'), undefined);
     });
 
+    it('ConversationStore.items continues from the place of a removed item', async () => {
+      const { id } = await created(store, items('a', 'b', 'c', 'd'));
+      const following = async (place: number | undefined, order: 'asc' | 'desc') => {
+        const found = await store.items(id, { limit: 9, order, after: place });
+        return typeof found === 'object' && found.items.map((item) => item.id).join('');
+      };
+      const c = await store.removeItem(id, 'c', KEEP);
+      assert.deepEqual([await following(c, 'asc'), await following(c, 'desc')], ['d', 'ba']);
+      const d = await store.removeItem(id, 'd', KEEP);
+      assert.deepEqual([await following(d, 'asc'), await following(d, 'desc')], ['', 'ba']);
+    });
+
     it('ConversationStore removes one item, or a conversation with all its items', async () => {
       const { id } = await created(store, items('a', 'b'));
-      assert.deepEqual([await store.removeItem(id, 'a', KEEP), await store.removeItem(id, 'a', KEEP)], [true, false]);
+      assert.notEqual(await store.removeItem(id, 'a', KEEP), undefined);
+      assert.equal(await store.removeItem(id, 'a', KEEP), undefined);
       assert.deepEqual(await ids(store, id), ['b']);
       const left = await store.get(id);
       assert.deepEqual([left?.items, left?.bytes, left?.version], [1, items('b')[0]?.json.length, 3]);
-      assert.equal(await store.removeItem(randomUUID(), 'a', KEEP), false);
+      assert.equal(await store.removeItem(randomUUID(), 'a', KEEP), undefined);
       assert.deepEqual([await store.delete(id), await store.delete(id)], [true, false]);
       assert.equal(await store.get(id), undefined);
       assert.equal(await store.item(id, 'b'), undefined);

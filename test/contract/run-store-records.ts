@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
-import type { RunStatus, RunStore } from '../../src/store/run-store.ts';
+import type { ListQuery, RunCursor, RunStatus, RunStore, RunSummary } from '../../src/store/run-store.ts';
 import {
   claimed,
   claimedRun,
@@ -125,12 +125,12 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       await using fixture = await open();
       const { store } = fixture;
       for (let n = 0; n < 23; n++) await store.create(newRun({ createdAt: T0 + Math.floor(n / 4) }));
-      const whole = (await store.list({ user: 'ada', api: 'responses', limit: 100 })).runs.map((run) => run.id);
-      const walked: string[] = [];
+      const { runs: whole } = await store.list({ user: 'ada', api: 'responses', limit: 100 });
+      const walked: RunSummary[] = [];
       for (let hasMore = true; hasMore; ) {
         const after = walked.at(-1);
-        const page = await store.list({ user: 'ada', api: 'responses', limit: 5, ...(after ? { after } : {}) });
-        walked.push(...page.runs.map((run) => run.id));
+        const page = await store.list({ user: 'ada', api: 'responses', limit: 5, after });
+        walked.push(...page.runs);
         hasMore = page.hasMore;
         assert.equal(page.runs.length, hasMore ? 5 : 3);
       }
@@ -169,13 +169,13 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       await using fixture = await open();
       const { store, clock } = fixture;
       // Several models and states mixed, several runs in one millisecond.
-      const made: { id: string; model: string; done: boolean }[] = [];
+      const made: (RunCursor & { model: string; done: boolean })[] = [];
       for (let n = 0; n < 40; n++) {
         const model = `model ${n % 3}`;
         const done = n % 4 === 0;
         const changes = { model, createdAt: T0 + Math.floor(n / 3) };
         const { run } = done ? await endedRun(store, changes) : await claimedRun(store, changes);
-        made.push({ id: run.id, model, done });
+        made.push({ ...run, model, done });
       }
       clock.ms += 1;
       const filters = [{}, { model: 'model 1' }, { status: ['completed'] as RunStatus[] }];
@@ -188,25 +188,24 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
         for (const order of ['asc', 'desc'] as const) {
           const expected = matching.map(({ id }) => id);
           if (order === 'desc') expected.reverse();
-          const page = async (cursor: { after?: string; before?: string }, limit = 4) => {
+          const page = async (cursor: Pick<ListQuery, 'after' | 'before'>, limit = 4) => {
             const query = { user: 'ada', api: 'responses', order, limit, ...filter, ...cursor } as const;
             const { runs, hasMore } = await store.list(query);
             return { ids: runs.map((run) => run.id), hasMore };
           };
           assert.deepEqual(await page({}, 100), { ids: expected, hasMore: false });
-          const third = expected[2];
-          const sixth = expected[5];
-          assert.deepEqual(await page({ after: third ?? '' }), { ids: expected.slice(3, 7), hasMore: true });
-          assert.deepEqual(await page({ before: sixth ?? '' }), { ids: expected.slice(1, 5), hasMore: true });
-          assert.deepEqual(await page({ before: third ?? '' }), { ids: expected.slice(0, 2), hasMore: false });
-          assert.deepEqual(await page({ after: third ?? '', before: sixth ?? '' }), {
+          const [third, sixth] = [expected[2], expected[5]].map((id) => made.find((run) => run.id === id));
+          assert.deepEqual(await page({ after: third }), { ids: expected.slice(3, 7), hasMore: true });
+          assert.deepEqual(await page({ before: sixth }), { ids: expected.slice(1, 5), hasMore: true });
+          assert.deepEqual(await page({ before: third }), { ids: expected.slice(0, 2), hasMore: false });
+          assert.deepEqual(await page({ after: third, before: sixth }), {
             ids: expected.slice(3, 5),
             hasMore: false,
           });
         }
       }
       // A cursor may name a run that the filter excludes.
-      const open1 = made.find(({ done }) => !done)?.id ?? '';
+      const open1 = made.find(({ done }) => !done);
       const later = await store.list({
         user: 'ada',
         api: 'responses',
@@ -216,6 +215,27 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
         after: open1,
       });
       assert.equal(later.runs[0]?.id, made.filter(({ done }) => done)[1]?.id);
+    });
+
+    it('page on from a run that was deleted', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const made = Array.from({ length: 7 }, (_, n) => newRun({ createdAt: T0 + n }));
+      for (const run of made) await store.create(run);
+      const gone = made[3];
+      assert.ok(gone);
+      await store.delete(gone.id);
+      const page = async (query: Omit<ListQuery, 'user' | 'api' | 'limit'>) => {
+        const { runs, hasMore } = await store.list({ user: 'ada', api: 'responses', limit: 2, ...query });
+        return [runs.map(({ id }) => made.findIndex((run) => run.id === id)).join(), hasMore];
+      };
+      assert.deepEqual(await page({ after: gone }), ['2,1', true]);
+      assert.deepEqual(await page({ before: gone }), ['5,4', true]);
+      assert.deepEqual(await page({ after: gone, order: 'asc' }), ['4,5', true]);
+      assert.deepEqual(await page({ before: gone, order: 'asc' }), ['1,2', true]);
+      assert.deepEqual(await page({ after: gone, model: 'deep' }), ['2,1', true]);
+      assert.deepEqual(await page({ after: gone, before: made[1] }), ['2', false]);
+      assert.deepEqual(await page({ after: made[5], before: gone }), ['4', false]);
     });
 
     it('omit a deleted run, whatever the filter', async () => {

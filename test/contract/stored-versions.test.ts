@@ -128,7 +128,7 @@ async function readsAndResumes(
 
 /** What versions since the third store beside runs: a conversation with its run's output, and the secret. */
 async function readsConversations(
-  { runs: store, conversations, secret }: Pick<Storage, 'runs' | 'conversations' | 'secret'>,
+  { runs: store, secret, ...stores }: Pick<Storage, 'runs' | 'conversations' | 'entries' | 'secret'>,
   { version, backend }: { version: string; backend: string },
 ): Promise<void> {
   const sealed = await readFile(join(VERSIONS, version, `${backend}.sealed`), 'utf8').catch(() => undefined);
@@ -137,7 +137,7 @@ async function readsConversations(
   const of = { user: CALLER.user, kind: 'compaction', param: 'input' } as const;
   const sealer = new Sealer({ keys: [], share: secret });
   assert.equal(await sealer.open(sealed.trim(), of), 'Sealed by an earlier version.');
-  const kept = { store, conversations, clock: testClock(), retentionMs: 1000 };
+  const kept = { store, ...stores, clock: testClock(), retentionMs: 1000 };
   const found = new Conversations({ ...kept, carried: new CarriedTranscripts({ ...kept, runMs: 0 }) });
   const record = await found.find(CALLER, `conv_${CONVERSATION}`);
   assert.deepEqual([toConversationObject(record).metadata, record.holder], [{ a: 1 }, null]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { assertRefused, send } from '../support/http-client.ts';
-import { openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 
 interface Page {
   data: { id: string }[];
@@ -94,4 +94,51 @@ describe('list order and cursors', () => {
       });
     });
   }
+
+  for (const name of ['responses', 'tasks', 'files', 'items of a conversation'] as const) {
+    it(`of ${name} go on while a client deletes what their pages show`, async () => {
+      const path = await madeForDeleting(gateway, name);
+      const deleted: string[] = [];
+      for (let after = '', more = true; more; ) {
+        const { json } = await send(gateway, `GET ${path}?limit=2&order=asc${after}`, { key: 'bob' });
+        const { data, tasks, has_more } = json as unknown as Page;
+        for (const { id } of data ?? tasks) {
+          assert.equal((await send(gateway, `DELETE ${path}/${id}`, { key: 'bob' })).status, 200);
+          deleted.push(id);
+        }
+        after = `&after=${deleted.at(-1)}`;
+        more = has_more;
+      }
+      assert.equal(deleted.length, 5);
+      const foreign = await send(gateway, `GET ${path}?after=${deleted[0]}`);
+      const isHidden = name === 'items of a conversation';
+      assertRefused(foreign, {
+        ...(isHidden ? NOT_FOUND : { status: 400, code: 'invalid_parameter', param: 'after' }),
+      });
+    });
+  }
 });
+
+const NOT_FOUND = { status: 404, code: 'not_found' };
+
+/** Makes five things to delete, of the user `bob`. Returns the path of their list. */
+async function madeForDeleting(gateway: TestGateway, name: string): Promise<string> {
+  const post = async (path: string, body: object) => (await send(gateway, `POST ${path}`, { body, key: 'bob' })).json;
+  const items = Array.from({ length: 5 }, (_, n) => ({ role: 'user', content: `${n}` }));
+  if (name === 'items of a conversation')
+    return `/v1/conversations/${(await post('/v1/conversations', { items })).id}/items`;
+  for (const item of items) {
+    if (name === 'responses') await post('/v1/responses', { model: 'deep', background: true, input: [item] });
+    if (name === 'tasks') await post('/v1/async', { model: 'deep', messages: [item] });
+    if (name !== 'files') continue;
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new Blob(['text']), 'a.txt');
+    await fetch(`${gateway.url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEYS.bob}` },
+      body: form,
+    });
+  }
+  return name === 'responses' ? '/v1/responses' : name === 'tasks' ? '/v1/async' : '/v1/files';
+}

@@ -162,11 +162,13 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const kept = { store: storage.runs, clock: systemClock, retentionMs: 3_600_000 };
   const carried = new CarriedTranscripts({ ...kept, conversations: storage.conversations, runMs: 0 });
   const common = { ...kept, carried, log };
+  const { entries } = storage;
   const maxConcurrent = live.current().runs.max_concurrent;
   const executor = new LocalExecutor({ ...common, driver, maxConcurrent, load });
-  const conversations = new Conversations({ ...common, conversations: storage.conversations });
+  const conversations = new Conversations({ ...common, conversations: storage.conversations, entries });
   const runs = createRuns({
     ...common,
+    entries,
     executor,
     conversations,
     maxQueued: () => live.current().runs.max_queued,
@@ -181,7 +183,13 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
   webhooks.start();
-  const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
+  const files = new Files({
+    store: storage.files,
+    entries: storage.entries,
+    config: live.current(),
+    clock: systemClock,
+    log,
+  });
   const vectors = openVectorStores({
     storage,
     files,

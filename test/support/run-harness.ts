@@ -111,8 +111,9 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   });
   const retentionMs = config.store.retentionMs;
   const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };
+  const { entries } = storage;
   const carried = new CarriedTranscripts({ ...kept, runMs: config.runs.maxRunMs });
-  const conversations = new Conversations({ ...kept, carried });
+  const conversations = new Conversations({ ...kept, entries, carried });
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
   const executor = openExecutor({
     store,
@@ -126,6 +127,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   });
   const runs = createRuns({
     store,
+    entries,
     executor,
     conversations,
     carried,

@@ -35,14 +35,17 @@ export interface ConversationStore {
    * no further effect. False if this run does not hold it (any more).
    */
   finish(id: string, run: RunId, items: readonly ConversationItem[], options: { keepMs: number }): Promise<boolean>;
-  /** Items in order; `asc` is oldest first. `unknown_cursor`: the conversation has no item `after`. */
+  /**
+   * Items in order; `asc` is oldest first. `after`: an item, or the place of one that was removed. `unknown_cursor`: the
+   * conversation has no such item.
+   */
   items(
     id: string,
-    page: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
+    page: { limit: number; order: 'asc' | 'desc'; after?: string | number | undefined },
   ): Promise<{ items: ConversationItem[]; hasMore: boolean } | 'unknown_cursor'>;
   item(id: string, item: string): Promise<ConversationItem | undefined>;
-  /** False if there was none. */
-  removeItem(id: string, item: string, options: { keepMs: number }): Promise<boolean>;
+  /** Returns the place that the item had, for `items`; undefined if there was none. */
+  removeItem(id: string, item: string, options: { keepMs: number }): Promise<number | undefined>;
 }
 
 /** An item as JSON text, which holds its id. */

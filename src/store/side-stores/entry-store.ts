@@ -39,7 +39,7 @@ export interface EntryQuery {
   /** 1 to 10 000. */
   limit: number;
   order: 'asc' | 'desc';
-  /** Only records that follow this one in the list. */
+  /** Only records that follow this one in the list; it may be gone. */
   after?: Pick<Entry, 'id' | 'createdAt'> | undefined;
   /** Only records in this state. */
   state?: string | undefined;

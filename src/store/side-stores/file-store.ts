@@ -37,7 +37,7 @@ export interface FileQuery {
   /** 1 to 10 000. */
   limit: number;
   order: 'asc' | 'desc';
-  /** Only files that follow this one in the list. */
-  after?: FileRecord | undefined;
+  /** Only files that follow this one in the list; it may be gone. */
+  after?: Pick<FileRecord, 'id' | 'createdAt'> | undefined;
   purpose?: string | undefined;
 }

@@ -45,6 +45,7 @@ export class SqliteLists {
         const row = this.#position.get(id);
         return row && positionOf(row);
       },
+      edge: (at, side) => ({ at, tie: side === 'before' ? 0 : Number.MAX_SAFE_INTEGER }),
       entries: async (index, range) =>
         index === 'all'
           ? findEntries(this.#all, { user, api }, range)

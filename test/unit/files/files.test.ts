@@ -28,7 +28,9 @@ async function setUp() {
   });
   const store = stack.adopt(openSqliteStore('memory:', { sync: 'normal', log: silentLogger }), (open) => open.close());
   const clock = { at: Date.now(), now: () => clock.at };
-  const files = stack.use(new Files({ store: store.sideStores.files, config, clock, log: silentLogger }));
+  const files = stack.use(
+    new Files({ store: store.sideStores.files, entries: store.sideStores.entries, config, clock, log: silentLogger }),
+  );
   const add = async (keepMs?: number) => {
     await using taken = await files.receive(Readable.from([Buffer.from('some text')]), { user: 'ann', signal });
     return await files.add(taken, { user: 'ann', name: 'a.txt', purpose: 'user_data', type: 'text/plain', keepMs });

@@ -156,12 +156,12 @@ function later(storage: Storage, heldMs: number): Conversations {
     const record = await conversations.get(one);
     return record?.holder ? { ...record, holder: { ...record.holder, heldMs } } : record;
   };
-  return instance({ runs: storage.runs, conversations: Object.assign(Object.create(conversations), { get }) });
+  return instance({ ...storage, conversations: Object.assign(Object.create(conversations), { get }) });
 }
 
 /** Another process over the same store. */
-function instance({ runs: store, conversations }: Pick<Storage, 'runs' | 'conversations'>): Conversations {
-  const kept = { ...RETENTION, clock: { now: Date.now }, store, conversations };
+function instance({ runs: store, ...stores }: Pick<Storage, 'runs' | 'conversations' | 'entries'>): Conversations {
+  const kept = { ...RETENTION, clock: { now: Date.now }, store, ...stores };
   return new Conversations({ ...kept, carried: new CarriedTranscripts({ ...kept, runMs: 0 }) });
 }
 

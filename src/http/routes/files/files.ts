@@ -37,8 +37,8 @@ export async function postFile(deps: AppDeps, call: Call): Promise<Answer> {
 
 /** `GET /v1/files`: the newest first. */
 export async function listFiles({ files }: AppDeps, { req, identity: { caller } }: Call): Promise<Answer> {
-  const { after: cursor, ...query } = readQuery(req, listFilesQuery);
-  const after = cursor === undefined ? undefined : await files.cursor(caller.user, cursor, 'after');
+  const { after: id, ...query } = readQuery(req, listFilesQuery);
+  const after = id === undefined ? undefined : await files.cursor(caller.user, { id, param: 'after' });
   const page = await files.list({ user: caller.user, ...query, after });
   return json(listObject(page.files.map(fileObject), page.hasMore));
 }

@@ -168,6 +168,8 @@ export class RedisLists extends RedisPart {
         const score = await this.#score(this.keys.list(list.user, list.api), id);
         return score === null ? undefined : { at: Number(score), tie: id };
       },
+      // See `RedisIndexes.#position`. No id is smaller than ''.
+      edge: (createdAt, side) => ({ at: (side === 'before' ? createdAt : createdAt + 1) * 1000, tie: '' }),
       entries: (index, range) => {
         const key = index === 'all' ? this.keys.list(list.user, list.api) : this.keys.listPart(list, index);
         return this.#entries(key, range);

@@ -83,16 +83,17 @@ add(3)
 keep(ARGV[1])
 return 1`),
 
-  /** ARGV 1 for the newest first, limit, id of the item before the page or ''. */
+  /** ARGV 1 for the newest first, limit, id of the item before the page or '', its place if it was removed or ''. */
   items: loadScript(`
 local newest = ARGV[1] == '1'
-local from = 0
+local place = ARGV[4]
 if ARGV[3] ~= '' then
-  local rank = redis.call(newest and 'ZREVRANK' or 'ZRANK', KEYS[3], ARGV[3])
-  if not rank then return false end
-  from = rank + 1
+  place = redis.call('ZSCORE', KEYS[3], ARGV[3])
+  if not place then return false end
 end
-local ids = redis.call(newest and 'ZREVRANGE' or 'ZRANGE', KEYS[3], from, from + tonumber(ARGV[2]) - 1)
+local from = place ~= '' and '(' .. place or newest and '+inf' or '-inf'
+local ids = redis.call(newest and 'ZREVRANGEBYSCORE' or 'ZRANGEBYSCORE', KEYS[3], from, newest and '-inf' or '+inf',
+  'LIMIT', 0, ARGV[2])
 local found = {}
 for _, id in ipairs(ids) do
   found[#found + 1] = id
@@ -103,14 +104,15 @@ return found`),
   /** ARGV milliseconds to keep, id of the item. */
   removeItem: loadScript(`${PARTS}
 local item = redis.call('HGET', KEYS[2], ARGV[2])
-if not item then return 0 end
+if not item then return false end
+local place = redis.call('ZSCORE', KEYS[3], ARGV[2])
 redis.call('HDEL', KEYS[2], ARGV[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('HINCRBY', KEYS[1], 'items', -1)
 redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HINCRBY', KEYS[1], 'bytes', -#item)
 keep(ARGV[1])
-return 1`),
+return place`),
 };
 
 const number = z
@@ -159,7 +161,8 @@ export class RedisConversations extends RedisPart implements ConversationStore {
     (await this.#write('finish', id, [`${keepMs}`, run, ...flat(items)])) === 1;
 
   items: ConversationStore['items'] = async (id, { limit, order, after = '' }) => {
-    const reply = await this.#ask('items', id, [order === 'desc' ? '1' : '0', `${limit + 1}`, after]);
+    const cursor = typeof after === 'string' ? [after, ''] : ['', `${after}`];
+    const reply = await this.#ask('items', id, [order === 'desc' ? '1' : '0', `${limit + 1}`, ...cursor]);
     if (reply === null) return 'unknown_cursor';
     const items = pairsOf(reply).map(([item, json]) => ({ id: item, json }));
     return { items: items.slice(0, limit), hasMore: items.length > limit };
@@ -171,7 +174,11 @@ export class RedisConversations extends RedisPart implements ConversationStore {
   };
 
   removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) =>
-    (await this.#write('removeItem', id, [`${keepMs}`, item])) === 1;
+    z
+      .string()
+      .transform(Number)
+      .nullable()
+      .parse(await this.#write('removeItem', id, [`${keepMs}`, item])) ?? undefined;
 
   /** Waits for replicas even if nothing changed: an earlier attempt may not have waited for them. */
   async #write(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {

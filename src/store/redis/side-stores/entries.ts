@@ -3,7 +3,7 @@ import type { Entry, EntryStore } from '../../side-stores/entry-store.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
-import { readRecord, readRecords } from './records.ts';
+import { rankBehind, readRecord, readRecords } from './records.ts';
 
 /**
  * A list has, in one slot: a hash of records (JSON) by id, a sorted set of all ids by creation and one for each state,
@@ -102,7 +102,7 @@ export class RedisEntries extends RedisPart implements EntryStore {
   page: EntryStore['page'] = async (list, { limit, order, after, state }) => {
     const [records, all] = this.keys.entries(list).names;
     const ids = state === undefined ? all : `${all}:${state}`;
-    const from = after ? await this.#placeBehind(ids, after, order) : 0;
+    const from = await rankBehind(this.redis, { ids, order }, after);
     const { found, hasMore } = await readRecords(this.redis, { schema: record, records, ids, order, from, limit });
     return { entries: found, hasMore };
   };
@@ -116,15 +116,6 @@ export class RedisEntries extends RedisPart implements EntryStore {
 
   revision: EntryStore['revision'] = async (list) =>
     Number(maybeText.parse(await this.command('GET', this.keys.entries(list).names[3])) ?? 0);
-
-  /** The rank of the first record after `after`, which may be gone. */
-  async #placeBehind(ids: string, { id, createdAt }: Pick<Entry, 'id' | 'createdAt'>, order: 'asc' | 'desc') {
-    const rank = await this.command(order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, id);
-    if (typeof rank === 'number') return rank + 1;
-    const bound = `(${createdAt}`;
-    const [least, greatest] = order === 'asc' ? ['-inf', bound] : [bound, '+inf'];
-    return z.number().parse(await this.command('ZCOUNT', ids, least, greatest));
-  }
 
   async #run(name: keyof typeof SCRIPTS, list: string, args: readonly string[]): Promise<unknown> {
     const { names, tag } = this.keys.entries(list);

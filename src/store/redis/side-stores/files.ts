@@ -4,7 +4,7 @@ import { EXPIRING_FILES_TAG } from '../keys.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
-import { readRecord, readRecords } from './records.ts';
+import { rankBehind, readRecord, readRecords } from './records.ts';
 
 /**
  * A user's files are a hash of records (JSON) by id, a sorted set of ids by creation and their total bytes, in one
@@ -65,8 +65,7 @@ export class RedisFiles extends RedisPart implements FileStore {
 
   list: FileStore['list'] = async ({ user, limit, order, after, purpose }) => {
     const [records, ids] = this.keys.filesOf(user).names;
-    const rank = after && (await this.command(order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, after.id));
-    const from = typeof rank === 'number' ? rank + 1 : 0;
+    const from = await rankBehind(this.redis, { ids, order }, after);
     const range = { schema: record, records, ids, order, from, limit };
     const isWanted = purpose ? (file: FileRecord) => file.purpose === purpose : undefined;
     const { found, hasMore } = await readRecords(this.redis, range, isWanted);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { parseJson } from '../../../base/json.ts';
 import type { RedisConnection } from '../connection/connection.ts';
-import { maybeTextList, textList } from '../replies.ts';
+import { maybeTextList, numberReply, textList } from '../replies.ts';
 
 /** Most records that are read in one step. */
 const STEP = 500;
@@ -9,6 +9,20 @@ const STEP = 500;
 /** Parses a record from a JSON reply; undefined if it is none. */
 export function readRecord<T>(schema: z.ZodType<T>, reply: unknown): T | undefined {
   return schema.safeParse(typeof reply === 'string' ? parseJson(reply) : undefined).data;
+}
+
+/** The rank of the first record after `after`, which may be gone. */
+export async function rankBehind(
+  redis: RedisConnection,
+  { ids, order }: { ids: string; order: 'asc' | 'desc' },
+  after: { id: string; createdAt: number } | undefined,
+): Promise<number> {
+  if (!after) return 0;
+  const rank = await redis.command([order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, after.id]);
+  if (typeof rank === 'number') return rank + 1;
+  const bound = `(${after.createdAt}`;
+  const [least, greatest] = order === 'asc' ? ['-inf', bound] : [bound, '+inf'];
+  return numberReply.parse(await redis.command(['ZCOUNT', ids, least, greatest]));
 }
 
 /** Reads up to `limit` matching records of a hash, in the order of a sorted set of ids, from the rank `from` on. */

@@ -35,11 +35,8 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
       return row && this.#record(row);
     });
 
-  setMetadata: ConversationStore['setMetadata'] = (id, metadata, { keepMs }) =>
-    this.#change(id, keepMs, (key) => {
-      this.#statements.setMetadata.run(metadata, key);
-      return true;
-    });
+  setMetadata: ConversationStore['setMetadata'] = async (id, metadata, { keepMs }) =>
+    (await this.#change(id, keepMs, (key) => this.#statements.setMetadata.run(metadata, key))) !== undefined;
 
   delete: ConversationStore['delete'] = (id) =>
     this.transact(() => {
@@ -86,9 +83,10 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
       const row = this.#find(id);
       if (!row) return after === undefined ? { items: [], hasMore: false } : 'unknown_cursor';
       const key = integer(row, 'key');
-      const cursor = after === undefined ? undefined : this.#statements.item.get(key, after);
-      if (after !== undefined && !cursor) return 'unknown_cursor';
-      const place = cursor ? integer(cursor, 'key') : order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER;
+      const cursor = typeof after === 'string' ? this.#statements.item.get(key, after) : undefined;
+      if (typeof after === 'string' && !cursor) return 'unknown_cursor';
+      const start = typeof after === 'number' ? after : order === 'asc' ? 0 : Number.MAX_SAFE_INTEGER;
+      const place = cursor ? integer(cursor, 'key') : start;
       const rows = this.#statements[order].all(key, place, limit + 1);
       return { items: rows.slice(0, limit).map(itemOf), hasMore: rows.length > limit };
     });
@@ -103,10 +101,10 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
   removeItem: ConversationStore['removeItem'] = (id, item, { keepMs }) =>
     this.#change(id, keepMs, (key) => {
       const row = this.#statements.item.get(key, item);
-      if (!row) return false;
+      if (!row) return undefined;
       this.#statements.removeItem.run(integer(row, 'key'));
       this.#statements.resize.run(-1, -bytesOf([itemOf(row)]), 1, key);
-      return true;
+      return integer(row, 'key');
     });
 
   /** Removes at most `limit` expired conversations. The caller provides the transaction. */
@@ -116,14 +114,15 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
     return rows.length;
   }
 
-  #change(id: string, keepMs: number, change: (key: number) => boolean): Promise<boolean> {
+  /** Returns what `change` returns; undefined if it changed nothing, or there is no such conversation. */
+  #change<T>(id: string, keepMs: number, change: (key: number) => T | undefined): Promise<T | undefined> {
     return this.transact(() => {
       const row = this.#find(id);
-      if (!row) return false;
+      if (!row) return undefined;
       const key = integer(row, 'key');
-      const isChanged = change(key);
-      if (isChanged) this.#statements.keep.run(this.now() + keepMs, key);
-      return isChanged;
+      const changed = change(key);
+      if (changed !== undefined) this.#statements.keep.run(this.now() + keepMs, key);
+      return changed;
     });
   }
 
