@@ -25,6 +25,7 @@ function upgradeResponse(response: ResponseObject): ResponseObject {
   return {
     ...response,
     output: response.output.map(upgradeItem),
+    access_programs: response.access_programs ?? null,
     plan: response.plan ?? null,
     warnings: response.warnings ?? [],
     claims: response.claims ?? null,

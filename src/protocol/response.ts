@@ -134,6 +134,8 @@ export const responseObject = z.object({
   service_tier: z.literal('default'),
   safety_identifier: z.string().nullable(),
   prompt_cache_key: z.string().nullable(),
+  /** Programs of OpenAI's own. */
+  access_programs: z.null(),
   /** The latest version of the plan. */
   plan: plan.nullable(),
   /** Present if the answer may contain charts. */
@@ -204,6 +206,7 @@ export function newResponse({
     service_tier: 'default',
     safety_identifier: null,
     prompt_cache_key: null,
+    access_programs: null,
     plan: null,
     warnings: [],
     claims: null,

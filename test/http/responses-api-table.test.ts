@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { responseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
 import { CALM } from '../support/calm.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
@@ -185,6 +186,11 @@ function parametersOfSdk(): string[] {
   const [, body = ''] = /export interface ResponseCreateParamsBase \{([\s\S]*?)\n\}/.exec(TYPES) ?? [];
   return [...body.matchAll(/^ {4}(\w+)\??:/gm)].map(([, name = '']) => name);
 }
+/** The fields that every response has, by the SDK's types. */
+function fieldsOfSdk(): string[] {
+  const [, body = ''] = /export interface Response \{([\s\S]*?)\n\}/.exec(TYPES) ?? [];
+  return [...body.matchAll(/^ {4}(\w+):/gm)].map(([, name = '']) => name);
+}
 function unionOfSdk(name: string): string[] {
   const [, members = ''] = new RegExp(`export type ${name} = ([^;]+);`).exec(TYPES) ?? [];
   return members.split(' | ');
@@ -289,6 +295,12 @@ function compareTable(heading: string, rows: readonly string[]): void {
   if (process.env.WRITE_TABLES === '1') writeFileSync(PAGE, written);
   else assert.equal(page, written, 'WRITE_TABLES=1 writes the tables anew');
 }
+
+it('the response object has every field that the SDK requires', () => {
+  const missing = fieldsOfSdk().filter((name) => !(name in responseObject.shape));
+  assert.ok(fieldsOfSdk().length > 10);
+  assert.deepEqual(missing, []);
+});
 
 describe('the tables of docs/responses-api.md', function () {
   // Each cell takes at least one request.
