@@ -2,6 +2,7 @@ import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
+import { nearestEffort } from './dialects/requests/effort.ts';
 import { IN_WORDS } from './dialects/requests/instructions.ts';
 import type { RequestTraits } from './dialects/requests/traits.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
@@ -170,11 +171,8 @@ function failoverWarnings(failed: readonly FailedRoute[], answered: Route): Warn
 }
 
 /** A warning for each parameter that the provider takes in another form or not at all. */
-function adaptationWarnings(
-  request: TurnRequest,
-  { refusedParameters, outputLimit }: RequestTraits,
-  byWire: readonly Adaptation[],
-): Warning[] {
+function adaptationWarnings(request: TurnRequest, traits: RequestTraits, byWire: readonly Adaptation[]): Warning[] {
+  const { refusedParameters, outputLimit } = traits;
   const adapted = [...byWire];
   for (const [param, value] of [
     ['temperature', request.temperature],
@@ -183,6 +181,12 @@ function adaptationWarnings(
   ] as const) {
     if (value !== undefined && refusedParameters.has(param) && !byWire.some((known) => known.param === param))
       adapted.push({ param, message: `The provider takes no ${param}: it was left out.` });
+  }
+  const { reasoningEffort: effort } = request;
+  const sent = effort && nearestEffort(effort, traits);
+  if (sent !== effort) {
+    const instead = sent === undefined ? 'it was left out' : `it was asked with ${sent}`;
+    adapted.push({ param: 'reasoning.effort', message: `The provider takes no effort ${effort}: ${instead}.` });
   }
   if (request.responseFormat !== undefined && refusedParameters.has('response_format')) adapted.push(IN_WORDS);
   if (outputLimit !== undefined && outputLimit < (request.maxOutputTokens ?? 0))

@@ -220,11 +220,10 @@ describe('input items with tools and settings', () => {
     assert.deepEqual([sent().reasoning_effort, sent().response_format], ['medium', undefined]);
     const answer = await respond({ model: 'deep', input: [form, said('Hi')] });
     assert.deepEqual(JSON.parse(`${answer.json.output_text}`), { said: 'Done.' });
-    assertRefused(await post({ model: 'deep', input: [update({ reasoning: { effort: 'utmost' } }), said('Hi')] }), {
-      status: 400,
-      code: 'invalid_parameter',
-      param: 'input',
-    });
+    for (const model of ['deep', 'plain']) {
+      const refused = { status: 400, code: 'invalid_parameter', param: 'input[0].reasoning.effort' };
+      assertRefused(await post({ model, input: [update({ reasoning: { effort: 'utmost' } }), said('Hi')] }), refused);
+    }
   });
 
   it('offer the tools that a client-side tool_search found', async () => {

@@ -1,9 +1,10 @@
 import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Effort, ResearchModelConfig } from '../../config/schema.ts';
+import { effort } from '../../protocol/effort.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { inputItem } from '../../protocol/requests/request-input.ts';
-import { type CreateChatCompletion, type CreateResponse, effort } from '../../protocol/requests/requests.ts';
+import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import {
   canChangeSettings,
   checkToolCount,
@@ -98,10 +99,7 @@ export async function readThreadSettings(
   return settingsAfter([...parsed, ...input], before);
 }
 
-/** @throws GatewayError `invalid_parameter` for an effort that research does not know. */
+/** The effort that a thread has set; threads of earlier versions may have unknown ones. */
 export function effortOf(settings: ThreadSettings | undefined): Effort | undefined {
-  const read = effort.optional().safeParse(settings?.effort);
-  if (read.success) return read.data;
-  const what = `a configuration_update asks for an effort that is not known: ${settings?.effort}.`;
-  throw fieldError('invalid_parameter', 'input', what);
+  return effort.safeParse(settings?.effort).data;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
+import { effortName } from '../effort.ts';
 import { boundedList, byType, pickSchema, unsupported } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
@@ -43,7 +44,7 @@ export const plainChatBody = z.object({
   audio,
   metadata,
   response_format,
-  reasoning_effort: z.string().max(32).optional(),
+  reasoning_effort: effortName.optional(),
   verbosity: z.string().max(32).optional(),
   tools: boundedList(chatFunction, { max: 128 }).optional(),
   tool_choice: toolChoice.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { effortName } from '../effort.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, byType, optional, pickSchema } from './parse.ts';
 import { textFormat } from './request-formats.ts';
@@ -20,7 +21,7 @@ export const plainResponseBody = createResponseBody.omit({ max_cost: true, mcp_s
   tools: boundedList(plainTool, { max: 128 }).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
-  reasoning: z.object({ effort: optional(z.string().max(32)), summary: optional(reasoningSummary) }).optional(),
+  reasoning: z.object({ effort: optional(effortName), summary: optional(reasoningSummary) }).optional(),
   text: z.object({ format: optional(textFormat), verbosity: optional(z.string().max(32)) }).optional(),
   include: boundedList(z.string(), { max: 32 }).optional(),
   prompt_cache_key: z.string().max(256).optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
+import { effort } from '../effort.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, optional, unsupported, unsupportedField } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
@@ -16,14 +17,6 @@ export const metadata = z
   .custom<JsonObject>(isObject, 'expected an object')
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= 16_384, 'must be at most 16 KiB as JSON')
   .meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
-
-/** `reasoning.effort`: OpenAI's other values are mapped to the nearest supported one. */
-export const effort = z
-  .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
-  .transform((value): 'low' | 'medium' | 'high' => {
-    if (value === 'none' || value === 'minimal') return 'low';
-    return value === 'xhigh' || value === 'max' ? 'high' : value;
-  });
 
 const common = {
   model: z.string().min(1, 'must not be empty'),

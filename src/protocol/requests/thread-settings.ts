@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
+import { effortName } from '../effort.ts';
 import { boundedList, optional, pickSchema } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { plainTool, type ResponseTool } from './request-tools.ts';
@@ -21,7 +22,7 @@ export const inputTools = boundedList(inputTool, { max: 128 });
 const additionalTools = z.object({ type: z.literal('additional_tools'), tools: inputTools });
 const configurationUpdate = z.object({
   type: z.literal('configuration_update'),
-  reasoning: optional(z.object({ effort: optional(z.string().max(32)) })),
+  reasoning: optional(z.object({ effort: optional(effortName) })),
   text: optional(z.object({ format: optional(textFormat) })),
 });
 

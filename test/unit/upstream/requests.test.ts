@@ -84,6 +84,24 @@ describe('a provider request', () => {
       (body) => assert.deepEqual(['temperature' in body, 'stream_options' in body, body.top_p], [false, false, 0.9]),
     ],
     [
+      'a refused effort is asked with the nearest that is not',
+      { ...FULL, reasoningEffort: 'max' },
+      (body) =>
+        ['max', 'xhigh'].includes(`${body.reasoning_effort}`)
+          ? `Unsupported value: 'reasoning_effort' does not support '${body.reasoning_effort}' with this model. Supported values are: 'low', 'medium' and 'high'.`
+          : undefined,
+      (body) => assert.equal(body.reasoning_effort, 'high'),
+    ],
+    [
+      'efforts are left out if the parameter is refused',
+      { ...FULL, reasoningEffort: 'low' },
+      (body) =>
+        'reasoning_effort' in body
+          ? "Unsupported parameter: 'reasoning_effort' is not supported with this model."
+          : undefined,
+      (body) => assert.equal('reasoning_effort' in body, false),
+    ],
+    [
       'a refused response format becomes an instruction',
       FULL,
       (body) => ('response_format' in body ? 'This response_format type is unavailable now: invalid' : undefined),

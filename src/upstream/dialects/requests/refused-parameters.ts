@@ -17,7 +17,6 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   response_format: 'response_format',
   // In the Messages API, where the instructions say the same.
   output_config: '(?:output_config|output_format|structured outputs?)',
-  reasoning_effort: 'reasoning_effort',
   verbosity: 'verbosity',
   prompt_cache_key: 'prompt_cache_key',
   logprobs: '(?:top_)?logprobs?',

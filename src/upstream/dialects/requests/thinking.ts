@@ -4,8 +4,6 @@ import type { Trait } from './trait.ts';
 interface Thinking {
   /** How a model of the Messages API is asked to think; `summarized`: adaptive, with a readable summary. */
   thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
-  /** The highest effort that the model accepts. */
-  maxEffort: 'max' | 'high' | 'none';
 }
 
 const NO_THINKING =
@@ -16,13 +14,8 @@ const NO_THINKING =
  * ones accept only a budget, and some do not think at all.
  */
 export const thinking: Trait<Thinking> = {
-  start: () => ({ thinking: 'summarized', maxEffort: 'max' }),
+  start: () => ({ thinking: 'summarized' }),
   learn({ text, body }, traits) {
-    const { output_config: output } = body;
-    if (isObject(output) && output.effort !== undefined && /effort/i.test(text)) {
-      traits.maxEffort = output.effort === 'xhigh' || output.effort === 'max' ? 'high' : 'none';
-      return true;
-    }
     if (!isObject(body.thinking) || !/thinking|adaptive|budget_tokens/i.test(text)) return false;
     const { thinking: current } = traits;
     if (current === 'off') return false;

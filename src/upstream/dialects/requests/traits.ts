@@ -1,6 +1,7 @@
 import type { TurnRequest } from '../../turn.ts';
 import { cacheMarks } from './cache-marks.ts';
 import { callsLast } from './calls-last.ts';
+import { reasoningEffort } from './effort.ts';
 import { emptyContent } from './empty-content.ts';
 import { instructionRole } from './instruction-role.ts';
 import { messageOrder } from './message-order.ts';
@@ -24,6 +25,7 @@ export function defaultTraits() {
     startsThinking: false,
     ...cacheMarks.start(),
     ...callsLast.start(),
+    ...reasoningEffort.start(),
     ...emptyContent.start(),
     ...instructionRole.start(),
     ...messageOrder.start(),
@@ -41,6 +43,7 @@ export function defaultTraits() {
 const TRAITS: readonly Trait<object, RequestTraits>[] = [
   toolCallIds,
   outputLimit,
+  reasoningEffort,
   thinking,
   cacheMarks,
   callsLast,

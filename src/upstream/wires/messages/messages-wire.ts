@@ -34,7 +34,6 @@ const THINKING_OF_EFFORT = new Map([
   ['low', 2048],
   ['medium', 8192],
 ]);
-const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 
 type Turn = { role: string; content: JsonObject[] };
 
@@ -52,12 +51,12 @@ function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   const history = system === undefined ? input : rest;
   const maxTokens = request.maxOutputTokens ?? Math.min(DEFAULT_OUTPUT, traits.outputLimit ?? DEFAULT_OUTPUT);
   // The API refuses thinking together with a forced tool call.
-  const { reasoningEffort: effort } = request;
+  const { reasoningEffort: effort } = turn;
   const thinking = isForced(request) ? undefined : thinkingFor(history, target, { maxTokens, effort });
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
   // Newer models, and any that think, refuse to continue an assistant message.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(CONTINUE_PROMPT)] });
-  const output_config = { ...outputConfig(format), ...effortFor(thinking, target, effort) };
+  const output_config = { ...outputConfig(format), ...effortFor(thinking, request.reasoningEffort) };
   const marksCache = !traits.refusedParameters.has('cache_control');
   if (marksCache) markTurns(messages);
   const body: JsonObject = {
@@ -160,12 +159,10 @@ function thinkingFor(
   return budget < MIN_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
-/** The effort that an adaptive model is asked for. Efforts of other APIs become the nearest one of this API. */
-function effortFor(thinking: JsonObject | undefined, target: BodyTarget, effort = ''): JsonObject {
-  const { maxEffort } = target.traits;
-  const requested = effort === 'minimal' ? 'low' : effort;
-  if (thinking?.type !== 'adaptive' || maxEffort === 'none' || !EFFORTS.includes(requested)) return {};
-  return { effort: maxEffort === 'high' && (requested === 'xhigh' || requested === 'max') ? 'high' : requested };
+/** The effort that an adaptive model is asked for. */
+function effortFor(thinking: JsonObject | undefined, effort: string | undefined): JsonObject {
+  if (thinking?.type !== 'adaptive' || effort === undefined) return {};
+  return { effort: effort === 'minimal' ? 'low' : effort };
 }
 
 function startsWithThinking(message: AssistantMessage, target: BodyTarget): boolean {
