@@ -126,24 +126,25 @@ export const shellTools = {
   apply_patch: z.object({ type: z.literal('apply_patch') }),
 } as const;
 
+/** A choice among the tools of an MCP server. */
+const toolFilter = z.object({
+  tool_names: optional(names),
+  read_only: unsupportedField('what a server says of its tools is not known here: send tool_names'),
+});
 const mcpShape = {
   type: z.literal('mcp'),
   server_label: mcpServer.shape.name,
   server_url: httpUrl,
   headers: optional(headerMap),
   authorization: optional(headerValue),
-  allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
+  allowed_tools: optional(z.union([names, toolFilter], 'expected an array of names')),
 };
 
-const approvalFilter = z.object({
-  tool_names: optional(names),
-  read_only: unsupportedField('what a server says of its tools is not known here: send tool_names'),
-});
 const mcpTool = z.object({
   ...mcpShape,
   require_approval: optional(
     z.union(
-      [z.enum(['always', 'never']), z.object({ always: optional(approvalFilter), never: optional(approvalFilter) })],
+      [z.enum(['always', 'never']), z.object({ always: optional(toolFilter), never: optional(toolFilter) })],
       'use "always", "never" or an object of both with tool_names',
     ),
   ),
