@@ -215,7 +215,7 @@ describe('MCP calls that need approval, on a plain model', () => {
       [{ ...next, input: [output, answer(request, true)], tools: [LOOK_UP] }, /the MCP server desk/],
       [{ input: [{ role: 'user', content: 'Say.' }, answer(request, true)] }, /no mcp_approval_request mcpr_/],
       [{ tools: [gateway.desk({ never: { read_only: true } })] }, /read_only/],
-      [{ tools: [{ ...gateway.desk('always'), allowed_tools: { read_only: true } }] }, /read_only/],
+      [{ tools: [Object.assign(gateway.desk('always'), { allowed_tools: { read_only: true } })] }, /read_only/],
     ];
     for (const [body, message] of refused) {
       await assert.rejects(

@@ -11,7 +11,10 @@ const SECRET = 'sk-secret-of-a-server';
 describe('hostile values in requests', () => {
   let gateway: TestGateway;
   before(async () => {
-    gateway = await openGateway();
+    const routes = [{ provider: 'demo', model: 'demo' }];
+    gateway = await openGateway({
+      models: { made: { kind: 'proxy', apis: ['responses'], responses: 'gateway', routes } },
+    });
   });
   after(() => gateway[Symbol.asyncDispose]());
 
@@ -69,8 +72,10 @@ describe('hostile values in requests', () => {
       const { status, json } = await ask(`{"model":"deep","input":"a","${name}":${value}}`);
       assert.deepEqual([status, problem(json).param], [400, name], `${name}: ${value}`);
     }
-    const { json } = await ask('{"model":"deep","input":"a","metadata":{"k":12345678901234567890}}');
-    assert.equal(problem(json).param, 'metadata.k');
+    for (const model of ['deep', 'made']) {
+      const { json } = await ask(`{"model":"${model}","input":"a","metadata":{"k":12345678901234567890}}`);
+      assert.equal(problem(json).param, 'metadata.k', model);
+    }
   });
 
   it('answer deeply nested arrays with 200 or 400 in any field', async () => {

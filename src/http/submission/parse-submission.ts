@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { ToolsConfig } from '../../config/schema.ts';
-import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { createChatCompletionBody, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
 import { toolListsOf } from '../../protocol/requests/thread-settings.ts';
@@ -22,10 +21,9 @@ export interface ParsedSubmission<T> {
  */
 export function parseSubmission<
   T extends typeof createResponseBody | typeof createChatCompletionBody | typeof createTaskBody,
->(schema: T, { raw, json }: JsonBody, { web_search: { provider } }: ToolsConfig): ParsedSubmission<z.output<T>> {
+>(schema: T, { json }: JsonBody, { web_search: { provider } }: ToolsConfig): ParsedSubmission<z.output<T>> {
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
-  requireExactMetadata(raw);
   const lists = toolListsOf(value, body);
   const parts = [...ignoredToolSearches(lists), ...ignoredToolParts(lists, provider)];
   const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { currentTrace } from '../../base/trace-context.ts';
+import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { Submission, SubmissionResult } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
@@ -44,6 +45,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   const { req, res, identity, raw, submission, worst } = request;
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];
+  if (submission.request.kind !== 'proxy') requireExactMetadata(raw);
   await requireStores(deps, request);
   let admitted: AdmittedRequest | undefined;
   try {

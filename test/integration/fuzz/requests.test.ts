@@ -7,6 +7,7 @@ import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 import { parseObject } from '../../../src/http/middleware/body.ts';
 import { readQuery } from '../../../src/http/query.ts';
 import { parseSubmission } from '../../../src/http/submission/parse-submission.ts';
+import { requireExactMetadata } from '../../../src/protocol/requests/exact-numbers.ts';
 import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
 import { getResponseQuery, listInputItemsQuery } from '../../../src/protocol/requests/queries.ts';
@@ -82,7 +83,11 @@ const boundaries: Boundary[] = [
     name: 'a body of POST /v1/responses',
     samples: [response],
     pieces: JSON_PIECES,
-    read: (raw) => parseSubmission(createResponseBody, { raw, json: parseObject(raw) }, TOOLS),
+    read(raw) {
+      const parsed = parseSubmission(createResponseBody, { raw, json: parseObject(raw) }, TOOLS);
+      requireExactMetadata(raw);
+      return parsed;
+    },
     allows: isOurs,
   },
   {
