@@ -227,15 +227,18 @@ describe('an unusable answer', () => {
   }
 
   for (const [api, under] of Object.entries(APIS)) {
-    for (const [name, events] of Object.entries(endlessOf(under))) {
-      it(`fails over, or is a 504 without another route (${api}, stream): endless ${name}`, async () => {
-        const steps = Array.from({ length: 2000 }, (): Step[] => [
+    for (const [name, events, stream] of Object.entries(endlessOf(under)).flatMap(([name, events]) => [
+      [name, events, true] as const,
+      [name, events, false] as const,
+    ])) {
+      it(`fails over, or is a 504 without another route (${api}, ${stream ? 'stream' : 'whole'}): endless ${name}`, async () => {
+        const steps = Array.from({ length: 20_000 }, (): Step[] => [
           { do: 'send', bytes: events },
           { do: 'wait', ms: 5 },
         ]);
         const script = { ...raw(''), steps: steps.flat() };
-        assert.doesNotMatch(await answerOfNext(under, script, true), /error/);
-        const refused = await ask(under, 'alone', true);
+        assert.doesNotMatch(await answerOfNext(under, script, stream), /error/);
+        const refused = await ask(under, 'alone', stream);
         assert.equal(refused.status, 504, await refused.clone().text());
       });
     }

@@ -22,6 +22,8 @@ const MAX_PARSED = 1024 * 1024;
 
 /** How much is inspected of an answer that is relayed unjudged, in bytes. */
 const INSPECTED_START = 64;
+/** JSON, perhaps after a byte order mark. White space, comments and events before it are not the start of an answer. */
+const BEGINS_AS_JSON = /^(?:\xef\xbb\xbf)?\s*[[{]/;
 const BEGINS_WITH_ERROR = /^\s*\{\s*"error"\s*:\s*["{]\s*[^\s}]/;
 
 /** Up to this size an answer is buffered without reserving memory, in bytes. */
@@ -52,6 +54,7 @@ export class WholeAnswer implements ResultReceiver {
   readonly #body = new BufferedBytes();
   #relayed: ResultReceiver | undefined;
   #reserved = FREE_BYTES;
+  #hasStarted = false;
 
   constructor(head: AnswerHead, control: ResultControl, options: WholeAnswerOptions) {
     this.#head = head;
@@ -65,7 +68,10 @@ export class WholeAnswer implements ResultReceiver {
       this.#relayed.data(chunk);
       return;
     }
-    if (this.#body.length === 0) this.#control.started();
+    if (!this.#hasStarted && BEGINS_AS_JSON.test(chunk.toString('latin1'))) {
+      this.#hasStarted = true;
+      this.#control.started();
+    }
     this.#options.meter.countBytes(chunk.length);
     const length = this.#body.length + chunk.length;
     if (length > this.#limit) {

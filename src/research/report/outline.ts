@@ -1,16 +1,15 @@
-import { isObject } from '../../base/json.ts';
 import { collapseSpaces } from '../../base/text.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import { closingRequest } from '../answer/answer-request.ts';
 import type { AnswerOptions } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/buffered-text.ts';
-import { jsonIn } from '../answer/schema/structured.ts';
 import { EmptyAnswer } from '../run/no-answer.ts';
 import { structuredFormat } from '../run/request.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection } from '../run/transcript.ts';
 import { withoutMarks } from './heading-filter.ts';
+import { objectsIn } from './objects-in.ts';
 import { outlineLines, recordsOfRun } from './report-records.ts';
 
 /** Decides whether a report has sections, and plans them (docs/research.md, "Reports"). */
@@ -68,23 +67,31 @@ export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): 
 
 /** The sections of an outline as the model wrote it; empty if there is only one, or if it cannot be parsed. */
 export function sectionsIn(text: string, records: number): OutlineSection[] {
-  const value = jsonIn(text)?.value;
-  const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
-  if (!Array.isArray(list)) return [];
-  const sections = list.slice(0, MAX_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
-  return sections.length > 1 ? sections : [];
+  const byHeading = new Map<string, OutlineSection>();
+  for (const item of objectsIn(text, 'heading')) {
+    const section = sectionOf(item, records);
+    const first = byHeading.get(section.heading.toLowerCase());
+    // What a repeated heading adds belongs to the first section of that name.
+    if (first) first.records = recordNumbers([...first.records, ...section.records], records);
+    else if (section.heading !== '') byHeading.set(section.heading.toLowerCase(), section);
+  }
+  return byHeading.size > 1 ? [...byHeading.values()].slice(0, MAX_SECTIONS) : [];
 }
 
-function sectionOf(item: unknown, records: number): OutlineSection[] {
-  if (!isObject(item) || typeof item.heading !== 'string') return [];
-  const heading = plainHeading(item.heading);
-  if (heading === '') return [];
-  const aim = typeof item.aim === 'string' ? item.aim.trim().slice(0, LONGEST_AIM) : '';
-  const named = Array.isArray(item.records) ? item.records : [];
-  const numbers = named
-    .map((number) => (typeof number === 'string' ? Number(number.replace(/^\D{1,3}/, '')) : number))
-    .filter((number) => typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= records);
-  return [{ heading, aim, records: [...new Set(numbers)].slice(0, MAX_RECORDS) }];
+function sectionOf(item: Record<string, unknown>, records: number): OutlineSection {
+  return {
+    heading: typeof item.heading === 'string' ? plainHeading(item.heading) : '',
+    aim: typeof item.aim === 'string' ? item.aim.trim().slice(0, LONGEST_AIM) : '',
+    records: recordNumbers(Array.isArray(item.records) ? item.records : [], records),
+  };
+}
+
+function recordNumbers(named: readonly unknown[], records: number): number[] {
+  const numbers = named.flatMap((name) => {
+    const number = typeof name === 'string' ? Number(name.replace(/^\D{1,3}/, '')) : name;
+    return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= records ? [number] : [];
+  });
+  return [...new Set(numbers)].slice(0, MAX_RECORDS);
 }
 
 /** A heading on one line, without Markdown, markers and HTML. */

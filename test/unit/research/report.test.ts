@@ -297,9 +297,24 @@ describe('an outline', () => {
       { heading: 'A 1', aim: 'x', records: [1, 2] },
       { heading: 'B', aim: '', records: [] },
     ];
-    for (const text of [list, `Here it is:\n\`\`\`json\n${list}\n\`\`\``, `{"sections":${list}}`]) {
-      assert.deepEqual(sectionsIn(text, 3), sections, text);
-    }
+    const flat = list.replace(',{"toString":1}', '');
+    const texts = [
+      list,
+      `Here it is:\n\`\`\`json\n${list}\n\`\`\``,
+      `{"sections":${list}}`,
+      `As [1] says:\n${flat}\nIt rests on [2].`,
+      `${flat.slice(0, -1)},]`,
+      `${flat.slice(0, -1)},{"heading":"C","aim":"it was cu`,
+    ];
+    for (const text of texts) assert.deepEqual(sectionsIn(text, 3), sections, text);
+  });
+
+  it('has each heading once, with the records of all sections of that name', () => {
+    const list = [1, 2, 3].map((number) => ({ heading: ['On tea', 'Cups', 'ON TEA'][number - 1], records: [number] }));
+    assert.deepEqual(sectionsIn(JSON.stringify(list), 3), [
+      { heading: 'On tea', aim: '', records: [1, 3] },
+      { heading: 'Cups', aim: '', records: [2] },
+    ]);
   });
 });
 
