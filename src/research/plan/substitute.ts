@@ -1,5 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
+import { type Plan, parsePlan } from '../../protocol/plan.ts';
 import { noUsage } from '../../upstream/turn.ts';
+import { objectsIn } from '../report/objects-in.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 
@@ -25,12 +27,25 @@ export function endsWithoutAnswer({
   return request?.plan === 'propose' || state.question !== undefined || state.waitingCalls().length > 0;
 }
 
+/** A plan that the model wrote as text, as a list or as JSON; of several the last. */
+function planInText({ ownEntries }: PlannedRun['state']): Plan | undefined {
+  const texts = ownEntries.flatMap((entry) => (entry.t === 'turn' ? entry.message.content : []));
+  const plans = texts.map((text) => {
+    const lines = text.matchAll(LIST_LINE).map(([, line]) => line);
+    const objects = objectsIn(text, 'text');
+    return parsePlan(JSON.stringify({ items: objects.length > 0 ? objects : [...lines] }));
+  });
+  return plans.findLast((plan) => plan !== undefined);
+}
+const LIST_LINE = /^ {0,3}(?:[-*+•]|\d{1,2}[.)]) +(\S.*)/gm;
+
 /**
  * Sends the substitute, or the rest of it after a crash.
  * @throws GatewayError `upstream_error` if the model wrote no plan.
  */
 export async function* emitSubstitute(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome> {
   const { state, answerSoFar } = run;
+  if (substituteOf(run) === undefined) state.plan = planInText(state);
   const text = substituteOf(run);
   if (text === undefined) throw new GatewayError('upstream_error', 'The model proposed no plan.');
   const entry = state.answered ?? applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });

@@ -18,6 +18,24 @@ const offered = (request: TurnRequest | undefined) => request?.tools?.map(({ nam
 const reminded = (request: TurnRequest) => JSON.stringify(request.messages).includes('are still open');
 
 describe('a plan', () => {
+  it('that is proposed as text, as a list or as JSON, is a plan too', async () => {
+    const depth = JSON.stringify({ text: 'Depth', status: 'open' });
+    for (const [text, ...items] of [
+      ['I propose:\n\n1. Depth\n2) **Width** of the bay\n\nShall I?', 'Depth', '**Width** of the bay'],
+      ['- Depth\n* Width', 'Depth', 'Width'],
+      [`\`\`\`json\n[${depth},\n{"text": "Width"},]\n\`\`\``, 'Depth', 'Width'],
+    ]) {
+      const { response } = await runResearch({
+        turns: [{ text: [text ?? ''] }, { text: ['Done.'] }],
+        request: { plan: 'propose' },
+      });
+      assert.equal(response.output_text, items.map((item, at) => `${at + 1}. ${item}`).join('\n'));
+      assert.deepEqual(response.plan, { items: items.map((item) => ({ text: item, status: 'open' })) });
+    }
+    const { response } = await runResearch({ turns: () => ({ text: ['I am ready.'] }), request: { plan: 'propose' } });
+    assert.equal(response.error?.message, 'The model proposed no plan.');
+  });
+
   it('is an output item, costs no tool call, and is part of the response', async () => {
     const first = plan(['Depth', 'open'], ['Width', 'open']);
     const last = plan(['Depth', 'done', 'ten metres [1]'], ['Width', 'dropped', 'nobody knows']);
