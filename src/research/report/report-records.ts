@@ -29,18 +29,26 @@ export async function recordsOfRun(state: ResearchState, about: ReadonlySet<stri
 
 /** The most relevant records that fit into `tokens`, as numbered lines. */
 export function outlineLines(records: readonly EvidenceRecord[], tokens: number): string {
+  const repeated = repeatedIn(records);
   const lines = records.map((record, at) => ({
     at,
     weight: record.weight,
+    isNew: !repeated.has(record),
     text: `${at + 1}. ${record.source === null ? '' : `[${record.source}] `}${lineOf(record, LONGEST_IN_OUTLINE)}`,
   }));
-  const best = lines.toSorted((a, b) => b.weight - a.weight);
+  const best = lines.filter(({ isNew }) => isNew).sort((a, b) => b.weight - a.weight);
   const fitting = firstThatFit(
     best.map(({ text }) => text),
     tokens,
   ).length;
   const chosen = best.slice(0, fitting).sort((a, b) => a.at - b.at);
   return chosen.map(({ text }) => text).join('\n');
+}
+
+/** The records that say what an earlier one says of the same source: lanes and attempts often read the same page. */
+function repeatedIn(records: readonly EvidenceRecord[]): Set<EvidenceRecord> {
+  const first = new Map(records.toReversed().map((record) => [`${record.source} ${recordText(record)}`, record]));
+  return new Set(records).difference(new Set(first.values()));
 }
 
 function lineOf(record: EvidenceRecord, length: number): string {
@@ -90,7 +98,9 @@ function recordsFor(
 ): readonly EvidenceRecord[] {
   const named = section.records.flatMap((number) => records[number - 1] ?? []);
   if (named.length > 0) return named;
+  const repeated = repeatedIn(records);
   return records
+    .filter((record) => !repeated.has(record))
     .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
     .filter(({ shared }) => shared > 1)
     .sort((a, b) => b.shared - a.shared)
@@ -123,16 +133,17 @@ async function passagesOf(
   if (length < MIN_PASSAGE) return passages;
   for (const [source, { text }] of await claims.read(sources)) {
     const { sentences, ranking } = await rankTextInSteps(text, about);
-    const chosen: number[] = [];
+    // The words of a search result are often on the page, too.
+    const chosen = new Map<string, number>();
     let left = length;
     for (const index of ranking) {
-      const sentence = sentences[index] ?? '';
-      if (known.includes(sentence.trim())) continue;
+      const sentence = sentences[index]?.trim() ?? '';
+      if (known.includes(sentence) || chosen.has(sentence)) continue;
       left -= sentence.length;
       if (left < 0) break;
-      chosen.push(index);
+      chosen.set(sentence, index);
     }
-    const inOrder = chosen.sort((a, b) => a - b).map((index) => sentences[index]?.trim());
+    const inOrder = [...chosen].sort(([, a], [, b]) => a - b).map(([sentence]) => sentence);
     if (inOrder.length > 0) passages.set(source.id, inOrder.join(' … '));
     await yieldToEventLoop();
   }

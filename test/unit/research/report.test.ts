@@ -75,6 +75,18 @@ describe('a report by sections', () => {
     assert.equal(second?.tools, undefined);
   });
 
+  it('is planned from each record once, however many attempts found it', async () => {
+    const { of } = await report({}, { attempts: 3 });
+    const listed = textOf(of('outline')[0]).split('Records, each').at(-1) ?? '';
+    for (const word of ['a', 'b', 'c']) assert.equal(listed.split(`All about ${word}`).length, 2, listed);
+    // A section finds what it does not name.
+    const outline = [{ heading: 'The harbour crane' }, { heading: 'Else' }];
+    const { of: found } = await report({ words: ['harbour crane'], outline }, { attempts: 3 });
+    const [first] = found('section');
+    const given = textOf(first).split('What was found for it').at(-1) ?? '';
+    assert.equal(given.split('All about harbour crane').length, 2, given);
+  });
+
   it('drops a heading that the model repeats, and no other', async () => {
     for (const [first, second] of [
       [['## In ', 'short\n', '\nText.'], ['**2. On A:**\n\nText.']],
