@@ -55,6 +55,8 @@ import { Webhooks } from './webhooks/webhooks.ts';
 
 /** The share of the grace time for handing over runs; the rest is for the answers that end with them. */
 const RUNS_GRACE_SHARE = 0.9;
+/** The share of the rest in which answers may end by themselves, before they end with an error. */
+const DRAIN_SHARE = 0.9;
 /** How long closing may take beyond the grace time, in milliseconds. */
 const CLOSE_MARGIN_MS = 1000;
 
@@ -141,7 +143,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const listening = stack.use(await openListeners(apps, config));
   stack.use(prepareRuns(config, { ...documents, log }));
   const owned = stack.move();
-  const close = once(() => closeInOrder({ config, closing, stopped, executor, listening, owned, log }));
+  const close = once(() => closeInOrder({ config, closing, stopped, executor, apps, listening, owned, log }));
   const reload = async (next: GatewayConfig) => {
     // Commands that give secrets may take a while: run them first, so that changes of keys need not wait.
     await secrets.prepare(next.providers);
@@ -246,11 +248,12 @@ async function closeInOrder(parts: {
   closing: AbortController;
   stopped: AbortController;
   executor: Executor;
+  apps: Apps;
   listening: ListeningServers;
   owned: AsyncDisposableStack;
   log: Logger;
 }): Promise<void> {
-  const { config, closing, stopped, executor, listening, owned, log } = parts;
+  const { config, closing, stopped, executor, apps, listening, owned, log } = parts;
   const graceMs = config.server.shutdownGraceMs;
   const deadline = performance.now() + graceMs;
   closing.abort(shuttingDown());
@@ -258,7 +261,10 @@ async function closeInOrder(parts: {
     await withTimeout('Stopping', graceMs + CLOSE_MARGIN_MS, async () => {
       await executor.stop({ graceMs: graceMs * RUNS_GRACE_SHARE });
       stopped.abort(shuttingDown());
-      await listening.drain({ graceMs: Math.max(0, deadline - performance.now()) });
+      const left = Math.max(0, deadline - performance.now());
+      const lastWords = setTimeout(() => apps.endAnswers(shuttingDown()), left * DRAIN_SHARE);
+      await listening.drain({ graceMs: left });
+      clearTimeout(lastWords);
       await owned.disposeAsync();
     });
   } catch (thrown) {

@@ -113,7 +113,9 @@ export class ModelProxy {
       deliver(result, client, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
       return isWhole(result);
     } catch (thrown) {
-      if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
+      // The client of a removed key gets no more words, and one that disconnected reads none.
+      const mayEnd = thrown instanceof GatewayError && thrown.code !== 'invalid_api_key';
+      if (!res.headersSent || !mayEnd) throw thrown;
       endStream(res, kind.failure(thrown.toObject(), continued?.envelope ?? {}));
       return false;
     } finally {

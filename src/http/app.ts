@@ -81,6 +81,8 @@ export interface Apps {
   api: Express;
   /** How many answers each route is writing now. */
   openAnswersByRoute(): Record<string, number>;
+  /** Ends all answers with an error: with its status, or in the words of a stream that has begun. */
+  endAnswers(reason: GatewayError): void;
   /** Handles WebSockets, on every port with the API. */
   upgrade: UpgradeHandler;
 }
@@ -112,6 +114,7 @@ export function createApps(parts: HttpParts): Apps {
   };
   return {
     openAnswersByRoute: () => deps.openAnswers.routes(),
+    endAnswers: (reason) => deps.openAnswers.endAll(reason, ({ idle }) => !idle),
     upgrade: webSockets(deps),
     get all() {
       return createApp({ operator: true });

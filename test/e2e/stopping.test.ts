@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { isObject } from '../../src/base/json.ts';
 import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
-import { mayCallTools, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import {
+  mayCallTools,
+  type ScriptedProvider,
+  stallAfter,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
 const CHAT = { model: 'deep', stream: true, messages: [{ role: 'user', content: 'What is a run?' }] };
@@ -59,6 +65,27 @@ describe('a gateway that is told to stop', function () {
     const last = payloadsOf(await text).at(-1);
     assert.ok(isObject(last) && isObject(last.error), 'the last payload tells of an error');
     assert.equal(last.error.code, 'shutting_down');
+    await closed;
+  });
+
+  it('ends calls of a proxy model that exceed the grace period in order, with the error', async () => {
+    await using gateway = await start({ shutdown_grace_seconds: 0.5 });
+    const ask = (stream: boolean) =>
+      send(gateway, '/chat/completions', {
+        body: { ...CHAT, model: 'fast', stream },
+        signal: AbortSignal.timeout(20_000),
+      });
+    provider.respond = () => stallAfter(4);
+    const streamed = await ask(true);
+    const text = streamed.text();
+    const whole = ask(false);
+    await provider.waitForRequest(2);
+    const closed = gateway.gateway.close();
+    const { status, headers } = await whole;
+    assert.deepEqual([status, headers.has('retry-after')], [503, true]);
+    const [chunk, error] = payloadsOf(await text).slice(-2);
+    assert.match(JSON.stringify(chunk), /"finish_reason":"error".*shutting_down/);
+    assert.deepEqual(isObject(error) && isObject(error.error) && error.error.code, 'shutting_down');
     await closed;
   });
 });

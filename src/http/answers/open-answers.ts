@@ -81,11 +81,16 @@ export class OpenAnswers {
   };
 
   #endAllBut(keyring: Keyring): void {
+    const reason = new GatewayError('invalid_api_key', 'The API key was removed.');
+    this.endAll(reason, ({ key }) => !keyring.byHash(secretHash(key)));
+  }
+
+  /** Ends the answers that are `chosen`. */
+  endAll(reason: GatewayError, chosen: (answer: OpenAnswer) => boolean): void {
     for (const entry of [...this.#open]) {
-      const { answer } = entry;
-      if (keyring.byHash(secretHash(answer.key))) continue;
+      if (!chosen(entry.answer)) continue;
       this.#remove(entry);
-      answer.end(new GatewayError('invalid_api_key', 'The API key was removed.'));
+      entry.answer.end(reason);
     }
   }
 }
