@@ -10,6 +10,7 @@ import { HttpMetrics } from './metrics.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
 import { docsPages, openapi } from './operator/docs.ts';
+import { addOperatorGauges } from './operator/gauges.ts';
 import { getOverview, OVERVIEW } from './operator/get-overview.ts';
 import { healthz, metricsPage, readyz } from './operator/health.ts';
 import { ReportDocuments } from './report/documents.ts';
@@ -102,6 +103,7 @@ export function createApps(parts: HttpParts): Apps {
     reports: new ReportDocuments(),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, longAnswers }),
   };
+  if (parts.operator) addOperatorGauges(parts.registry, { ...parts, operator: parts.operator });
   const createApp = ({ operator }: { operator: boolean }) => {
     const app = emptyApp(deps);
     addApi(app, deps);

@@ -13,6 +13,36 @@ import { startScriptedProvider, status } from '../support/scripted-provider.ts';
 
 const BOSS = { authorization: 'Bearer sk-boss-canary' };
 
+describe('the metrics of the state', () => {
+  it('show the circuit of each route, the use of each limit, and the build', async () => {
+    await using provider = await startScriptedProvider({ respond: () => status(500) });
+    const config = configSchema.parse({
+      server: { port: 0 },
+      store: { url: 'memory:' },
+      providers: { bad: { base_url: provider.url, max_retries: 0 } },
+      models: { fast: { kind: 'proxy', routes: [{ provider: 'bad', model: 'm' }] } },
+      teams: { sales: { limits: { requests_per_minute: 100 } } },
+      keys: [
+        { id: 'ann', secret: KEYS.ann, team: 'sales', limits: { requests_per_minute: 10 } },
+        { id: 'bob', secret: KEYS.bob },
+      ],
+    });
+    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    const body = { model: 'fast', messages: [{ role: 'user', content: 'hi' }] };
+    const metrics = async () => (await send(gateway, 'GET /metrics', { key: null })).text;
+    await send(gateway, 'POST /v1/chat/completions', { body, key: 'bob' });
+    assert.match(await metrics(), /gateway_route_circuit_open\{provider="bad",model="m"\} 0/);
+    for (let n = 0; n < 5; n++) await send(gateway, 'POST /v1/chat/completions', { body, key: 'bob' });
+    await send(gateway, 'POST /v1/chat/completions', { body });
+    const text = await metrics();
+    assert.match(text, /gateway_route_circuit_open\{provider="bad",model="m"\} 1/);
+    assert.match(text, /gateway_limit_used_ratio\{key="ann",limit="requests_per_minute"\} 0\.1/);
+    assert.match(text, /gateway_limit_used_ratio\{key="ann",limit="team requests_per_minute"\} 0\.01/);
+    assert.doesNotMatch(text, /gateway_limit_used_ratio\{key="bob"/);
+    assert.match(text, /gateway_build_info\{version="[\d.]+",node="v\d+\.\d+\.\d+"\} 1/);
+  });
+});
+
 describe('GET /admin/overview', () => {
   it('shows an admin instances, providers, budgets, keys and failures, and no secret', async () => {
     await using folder = await temporaryFolder();
