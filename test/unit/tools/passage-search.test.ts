@@ -52,6 +52,23 @@ describe('the local search over a few thousand passages', () => {
   });
 });
 
+describe('the local search among short and long passages', () => {
+  it('puts the passage with the name that is asked about before short ones with the other words of the question', () => {
+    using index = new DocumentIndex();
+    const bridges = Array.from({ length: 12 }, (_, at) => `The bridge Bridgeville${at} spans ${7000 + at} metres.`);
+    const minutes = (at: number) => `In year ${at} the council met, and nothing was decided. `.repeat(8);
+    const prose = Array.from({ length: 100 }, (_, at) => minutes(at));
+    const about = `${minutes(200)}The bridge Vordrais spans 8821 metres. ${minutes(201)}`;
+    const put = [...bridges, ...prose, about].map((text, at) => {
+      const file = { path: `${at}.txt`, signature: '' };
+      return { file, document: chunkDocument(text, { contentType: 'text/plain', name: file.path }) };
+    });
+    index.update({ put, remove: [] });
+    const { passages } = index.find('How many metres does the bridge Vordrais span?');
+    assert.match(passages[0]?.text ?? '', /Vordrais/);
+  });
+});
+
 describe('PassageSearch in a large index', () => {
   const LARGE = 60_000;
   let search: PassageSearch;

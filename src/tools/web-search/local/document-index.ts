@@ -2,14 +2,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import type { ChunkedDocument } from './chunks.ts';
 import { Compounds } from './compounds.ts';
-import { withFeedback } from './feedback.ts';
+import { withCoverage, withFeedback } from './feedback.ts';
 import { openIndexDatabase, prepareWrite } from './index-database.ts';
 import { IndexWriter } from './index-writer.ts';
 import { FALLBACK, hasCompounds, type IndexLanguage, isLanguage, LANGUAGES, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
 import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
-import { indexWords, phrasesOf, queryTerms } from './terms.ts';
+import { indexWords, phrasesOf, queryTerms, quote } from './terms.ts';
 
 /** A document that matches, with its best passage. */
 export interface DocumentHit {
@@ -25,7 +25,7 @@ export interface IndexedDocument {
   document: ChunkedDocument;
 }
 
-/** How many of the first passages are reranked by what they have in common. */
+/** How many of the first passages are reranked by how much of the query they have, and by what they have in common. */
 const RERANKED = 24;
 
 /** The default length of one slice of writing, in milliseconds. */
@@ -279,12 +279,17 @@ export class DocumentIndex implements Disposable {
       passage: passageOf(row, -Number(row.score)),
       language: knownLanguage(row.language),
     }));
-    const best = found.slice(0, RERANKED).map(({ passage, language }) => ({
-      passage,
-      words: indexWords(passage.text, { language, stems: this.#stems }),
-    }));
+    const best = found.slice(0, RERANKED).map(({ passage, language }) => {
+      const wordsOf = (text: string) => indexWords(text, { language, stems: this.#stems });
+      const { title, section = '', text } = passage;
+      return { passage, words: wordsOf(text), titleWords: wordsOf(`${title} ${section}`) };
+    });
+    const covered = withCoverage(
+      best,
+      terms.map((term) => ({ phrases: phrasesOf(term), share: this.#passages.share(term) })),
+    );
     const rest = found.slice(RERANKED).map(({ passage }) => passage);
-    const passages = [...withFeedback(best, (word) => this.#passages.share(word)), ...rest];
+    const passages = [...withFeedback(covered, (word) => this.#passages.share(quote(word))), ...rest];
     return { passages, words };
   }
 

@@ -7,10 +7,45 @@ const MAX_WORDS = 40;
 /** The weight of the similarity to the trusted passages, relative to the best score of the query. */
 const WEIGHT = 0.4;
 
+/** The share of its score that a passage keeps if it has no word of the query itself, but parts of compounds. */
+const KEPT = 0.25;
+
 /** A passage with its words as stored in the index. */
 export interface PassageWords {
   passage: RankedPassage;
   words: readonly string[];
+}
+
+/** A term of a query: its phrases in several languages, and the share of all passages that have it. */
+export interface QueryTerm {
+  phrases: readonly (readonly string[])[];
+  share: number;
+}
+
+/**
+ * Reranks passages by how much of a query each has in its title, its headings or its text; the rarer a term, the more it
+ * counts. BM25 favours short passages so much that several common words of a question outweigh the name it asks about.
+ */
+export function withCoverage(
+  found: readonly (PassageWords & { titleWords: readonly string[] })[],
+  terms: readonly QueryTerm[],
+): PassageWords[] {
+  const weighted = terms.map(({ phrases, share }) => ({ phrases, weight: rarity(share) }));
+  const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
+  if (total === 0) return [...found];
+  return found
+    .map(({ passage, words, titleWords }) => {
+      const known = new Set([...titleWords, ...words]);
+      const covered = weighted.filter(({ phrases }) => phrases.some((words) => words.every((word) => known.has(word))));
+      const coverage = covered.reduce((sum, { weight }) => sum + weight, 0) / total;
+      return { passage: { ...passage, score: passage.score * (KEPT + (1 - KEPT) * coverage) }, words };
+    })
+    .sort((a, b) => b.passage.score - a.passage.score);
+}
+
+/** How much a word says that this share of all passages has. */
+function rarity(share: number): number {
+  return Math.log(1 + 1 / Math.max(share, 1e-6));
 }
 
 /**
@@ -54,7 +89,7 @@ function subjectOf(
     .filter(([, { passages }]) => passages > 1)
     .sort(([, a], [, b]) => b.weight - a.weight)
     .slice(0, MAX_WORDS)
-    .map(([word, { weight }]) => [word, weight * Math.log(1 + 1 / Math.max(share(word), 1e-6))]);
+    .map(([word, { weight }]) => [word, weight * rarity(share(word))]);
 }
 
 function countsOf(words: readonly string[]): Map<string, number> {

@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { quote } from './terms.ts';
 
 /** How many passages a query returns before they are grouped by document. */
 const CANDIDATES = 80;
@@ -99,9 +98,9 @@ export class PassageSearch {
     };
   }
 
-  /** The share of all passages that had a word at the last search; a lower bound for common words. */
-  share(word: string): number {
-    return this.#countOf(quote(word)) / Math.max(1, this.#size);
+  /** The share of all passages that matched a term at the last search; a lower bound for common ones. */
+  share(term: string): number {
+    return this.#countOf(term) / Math.max(1, this.#size);
   }
 
   /** Drops the cached counts. To be called when documents are removed: a common word may have become rare. */
