@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  inReadingDirection,
   type PlacedText,
   removeRunningLines,
   sortForReading,
@@ -42,6 +43,23 @@ describe('the layout of PDF pages', () => {
       piece(`${at}.5 m`, 310, 740 - at * 12, 40),
     ]);
     for (const page of [columns, single, table]) assert.equal(sortForReading(page), page);
+  });
+
+  it('leaves columns alone that follow each other word by word, also if lines of the middle one have gaps in one place', () => {
+    const words = ['several', 'words', 'of', 'a', 'line'];
+    const column = (x: number) =>
+      numbers.flatMap((at) => words.map((word, n) => piece(`${word}${at}`, x + n * 31 + (at % 3), 740 - at * 12, 28)));
+    const page = [...column(50), ...column(220), ...column(390)];
+    assert.equal(sortForReading(page), page);
+  });
+
+  it('orders lines in Arabic and Hebrew from right to left, with numbers and foreign names in their places', () => {
+    const line = [piece('לעיר.', 50, 700), piece('Lake', 80, 700), piece('Garda', 110, 700), piece('412', 140, 700)];
+    const page = [...line, piece('המעבורת נושאת', 170, 700), piece('Lake', 50, 680), piece('is a lake', 80, 680)];
+    assert.deepEqual(textsOf(inReadingDirection(page)), [
+      ...['המעבורת נושאת', 'Lake', 'Garda', '412', 'לעיר.'],
+      ...['Lake', 'is a lake'],
+    ]);
   });
 
   it('drops running headers and footers, and no other lines', () => {

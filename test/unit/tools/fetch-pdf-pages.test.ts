@@ -82,6 +82,16 @@ describe('pages of a PDF', () => {
     assert.equal(await pageOf(level('first', 200, 700) + level('second', 150, 700)), 'first second');
   });
 
+  it('join words that are divided at the end of a line, whichever hyphen the file has', async () => {
+    const font = HELVETICA.replace(
+      '/WinAnsiEncoding',
+      '<< /BaseEncoding /WinAnsiEncoding /Differences [2 /uni2010] >>',
+    );
+    const lines = ['the har-', 'bour al\\002', 'ways had a well\\002known pier.'];
+    const content = lines.map((line, at) => level(line, 100, 700 - at * 12)).join('');
+    assert.equal(await pageOf(content, { font }), 'the harbour always had a well‐known pier.');
+  });
+
   it("include form entries and readers' comments", async () => {
     const field = (more: string) => `<< /Type /Annot /Subtype /Widget /F 4 /Rect [0 0 9 9] ${more} >>`;
     const annotations = [

@@ -14,20 +14,19 @@ const MIN_PIECES = 16;
 const MAX_PIECES = 20_000;
 /** The shortest average line of a column of prose, in characters; columns of tables are narrower. */
 const MIN_LINE_LENGTH = 22;
-/** How often pieces that are already in reading order may change between the columns. */
-const MAX_CHANGES = 4;
+/** The fewest lines of a column. */
+const MIN_LINES = 6;
+/** Pieces that are this much higher than the ones before them, in heights of a line, begin another column. */
+const RISE = 5;
 
 /**
  * Sorts the pieces of a page into reading order. Most files have them in it; if a page of two columns was written line by
- * line across both, its left column is put before the right one. Pieces across both columns, such as titles and wide
+ * line across both, without ever going back up, its left column is put before the right one. Pieces across both columns, such as titles and wide
  * figures, separate what is above them from what is below.
  */
 export function sortForReading(pieces: readonly PlacedText[]): readonly PlacedText[] {
-  const gutter = gutterOf(pieces);
+  const gutter = isByColumns(pieces) ? undefined : gutterOf(pieces);
   if (gutter === undefined) return pieces;
-  const sides = pieces.filter(({ text }) => text.trim() !== '').map((piece) => sideOf(piece, gutter));
-  const changes = sides.filter((side, at) => at > 0 && side !== 'across' && sides[at - 1] !== side).length;
-  if (changes <= MAX_CHANGES) return pieces;
   const ordered: PlacedText[] = [];
   let left: PlacedText[] = [];
   let right: PlacedText[] = [];
@@ -75,6 +74,58 @@ function shapeOf(line: string): string {
   return toSingleLine(line.replace(/\d+/g, '#')).slice(0, 200);
 }
 
+/** Whether the pieces go back up the page between texts of several lines: their columns are written one after the other. */
+function isByColumns(pieces: readonly PlacedText[]): boolean {
+  let columns = 0;
+  let lines = 0;
+  let last: PlacedText | undefined;
+  for (const piece of pieces) {
+    if (piece.text.trim() === '') continue;
+    const drop = last ? last.y - piece.y : Number.POSITIVE_INFINITY;
+    if (drop < -RISE * piece.height) lines = 0;
+    else if (drop > piece.height / 2) lines += 1;
+    if (lines === MIN_LINES && drop > piece.height / 2) columns += 1;
+    last = piece;
+  }
+  return columns > 1;
+}
+
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
+
+/** Orders the lines of a text that are in Arabic or Hebrew from right to left; words in other scripts stay as they are. */
+export function inReadingDirection(pieces: readonly PlacedText[]): readonly PlacedText[] {
+  if (!pieces.some(({ text }) => RIGHT_TO_LEFT.test(text))) return pieces;
+  const ordered: PlacedText[] = [];
+  let line: PlacedText[] = [];
+  const flush = () => {
+    const letters = line.flatMap(({ text }) => text.match(/\p{L}/gu) ?? []);
+    const share = letters.filter((letter) => RIGHT_TO_LEFT.test(letter)).length / Math.max(1, letters.length);
+    ordered.push(...(share > 0.5 ? fromRightToLeft(line) : line));
+    line = [];
+  };
+  for (const piece of pieces) {
+    const first = line[0];
+    if (first && Math.abs(first.y - piece.y) > Math.max(first.height, piece.height, 1) * 0.5) flush();
+    line.push(piece);
+  }
+  flush();
+  return ordered;
+}
+
+function fromRightToLeft(line: readonly PlacedText[]): PlacedText[] {
+  const ordered: PlacedText[] = [];
+  let foreign: PlacedText[] = [];
+  for (const piece of line.toSorted((a, b) => b.x - a.x)) {
+    if (!RIGHT_TO_LEFT.test(piece.text)) {
+      foreign.unshift(piece);
+      continue;
+    }
+    ordered.push(...foreign, piece);
+    foreign = [];
+  }
+  return [...ordered, ...foreign];
+}
+
 /** The `x` of the space between two columns; undefined if the page does not have two. */
 function gutterOf(pieces: readonly PlacedText[]): number | undefined {
   const printed = pieces.filter(({ text }) => text.trim() !== '');
@@ -92,7 +143,7 @@ function gutterOf(pieces: readonly PlacedText[]): number | undefined {
   const isColumn = (side: 'left' | 'right') => {
     const lines = linesOf(printed.filter((piece) => sideOf(piece, gutter) === side));
     const length = lines.flat().reduce((sum, { text }) => sum + text.length, 0);
-    return lines.length >= 6 && length / lines.length >= MIN_LINE_LENGTH;
+    return lines.length >= MIN_LINES && length / lines.length >= MIN_LINE_LENGTH;
   };
   return isColumn('left') && isColumn('right') ? gutter : undefined;
 }

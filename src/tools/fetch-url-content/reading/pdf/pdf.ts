@@ -4,7 +4,7 @@ import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { CjkMaps } from './cjk-maps.ts';
 import { annotationLines } from './pdf-annotations.ts';
-import { type PlacedText, removeRunningLines, sortForReading } from './pdf-layout.ts';
+import { inReadingDirection, type PlacedText, removeRunningLines, sortForReading } from './pdf-layout.ts';
 import { groupByDirection } from './pdf-rotation.ts';
 import { sectionsOf } from './pdf-tables.ts';
 
@@ -103,14 +103,14 @@ function layOutPage(pieces: readonly PlacedText[]): string {
 function layOut(pieces: readonly PlacedText[]): string {
   let text = '';
   let last: PlacedText | undefined;
-  for (const piece of pieces) {
+  for (const piece of inReadingDirection(pieces)) {
     if (piece.text === '') continue;
     if (last) text += separator(last, piece);
     text += piece.text;
     if (piece.text.trim() !== '') last = piece;
   }
   return text
-    .replace(/(\p{Ll})-\n(\p{Ll})/gu, '$1$2')
+    .replace(/(\p{Ll})[-\u2010]\n(\p{Ll})/gu, '$1$2')
     .replace(/[ \t]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
