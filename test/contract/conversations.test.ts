@@ -132,7 +132,7 @@ function sideStoreContracts(name: string, open: () => Promise<Fixture>): void {
     it('ConversationStore.hold locks a conversation for one run, which finishes it once', async () => {
       const { id } = await created(store, items('a'));
       assert.equal(await store.hold(id, 'run-1', HOLD), 'held');
-      assert.equal(await store.hold(id, 'run-1', HOLD), 'held', 'a repeat after an unknown outcome');
+      assert.equal(await store.hold(id, 'run-1', HOLD), 'held', 'the holder may ask again');
       const busy = await fixture.peer.conversations.hold(id, 'run-2', HOLD);
       assert.ok(typeof busy === 'object' && busy.run === 'run-1' && busy.heldMs >= 0 && busy.heldMs < 60_000);
       assert.equal((await store.get(id))?.holder?.run, 'run-1');
@@ -158,7 +158,7 @@ function sideStoreContracts(name: string, open: () => Promise<Fixture>): void {
       assert.equal((await Promise.all(asked)).filter((result) => result === 'held').length, 1);
       const holder = (await store.get(id))?.holder?.run ?? '';
       await store.add(id, items('b'), { ...KEEP, max: { items: 9, bytes: 999 } });
-      assert.equal(await store.hold(id, holder, HOLD), 'held', 'whatever is added meanwhile');
+      assert.equal(await store.hold(id, holder, HOLD), 'held', 'added items do not end the hold');
     });
 
     it('ConversationStore expires conversations; every change extends their time', async function () {

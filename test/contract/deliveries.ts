@@ -18,7 +18,7 @@ export function testDeliveries(
     assert.deepEqual(await due(store), [run]);
     assert.deepEqual([await due(store), await due(peer)], [[], []]);
     advance(10_000);
-    assert.deepEqual(await due(store), [run], 'its taker never finished');
+    assert.deepEqual(await due(store), [run], 'a delivery that its taker never finished is due again');
     await store.remove(run);
   });
 

@@ -58,7 +58,7 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     assert.deepEqual(await page({ state: 'none' }), ['', false]);
     assert.deepEqual(await store.counts(list), { open: 5, failed: 1 });
     await store.remove(list, '2');
-    assert.deepEqual(await page(after(2)), ['34', true], 'after a removed entry');
+    assert.deepEqual(await page(after(2)), ['34', true], 'a page can start after a removed entry');
     assert.deepEqual(await page({ order: 'desc', ...after(2) }), ['10', false]);
     await store.clear(list);
     assert.deepEqual(

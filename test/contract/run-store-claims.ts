@@ -32,7 +32,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       const one = await create('one');
       const order = [];
       for (let n = 0; n < 8; n++) order.push(await next(n % 2 ? store : peer));
-      assert.deepEqual(order.slice(0, 3).filter((id) => id === many[1]).length, 1, 'one turn for each key');
+      assert.deepEqual(order.slice(0, 3).filter((id) => id === many[1]).length, 1, 'keys take turns');
       assert.deepEqual(new Set(order.slice(0, 3)), new Set([many[1], few[0], one]));
       assert.deepEqual(new Set(order.slice(3, 5)), new Set([many[2], few[1]]));
       assert.deepEqual(order.slice(5), many.slice(3));
@@ -71,7 +71,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal(await store.countQueued('key-a'), 1);
       assert.ok(claim);
       await peer.release(claim.run.id, claim);
-      assert.equal(await store.countQueued('key-a'), 1, 'a released run was under way');
+      assert.equal(await store.countQueued('key-a'), 1, 'a released run does not count as queued');
       await peer.delete(runs[1]?.id ?? '');
       assert.equal(await store.countQueued('key-a'), 0);
     });
@@ -287,7 +287,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
         'the second claim still holds',
       );
       const third = await store.claim(run.id, { ...LEASE, force: true });
-      assert.equal(third?.attempts, 2, 'the second claim and the third');
+      assert.equal(third?.attempts, 2, 'the second and the third claim count');
       // Claims before a finished step no longer count.
       await store.append(run.id, events(third?.token ?? '', 3, 3, { transcript: ['{}'], progress: true }));
       await store.claim(run.id, { ...LEASE, force: true });

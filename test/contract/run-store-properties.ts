@@ -78,7 +78,7 @@ export function propertyContract(open: () => Promise<StoreFixture>): void {
             const written = writers.flatMap((writer) => writer.written).sort((a, b) => a.first - b.first);
             const log = await readAll(fixture.store, run.id);
             const expected = Buffer.concat([frame(1), frame(2), ...written.map((batch) => batch.frames)]);
-            assert.ok(log.bytes.equals(expected), 'the log is what was acknowledged');
+            assert.ok(log.bytes.equals(expected), 'the log holds exactly the acknowledged batches');
             assert.ok((await reader.bytes()).equals(expected), 'the live reader saw the log');
             assert.ok(written.filter((batch) => batch.end).length <= 1);
             assert.equal(

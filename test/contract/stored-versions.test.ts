@@ -108,7 +108,11 @@ async function readsAndResumes(
     const read = await readAll(store, id);
     assert.equal(read.end, true);
     const before = read.bytes.subarray(0, lengthOf(read.bytes, runs[name]?.last ?? 0));
-    assert.equal(createHash('sha256').update(before).digest('hex'), runs[name]?.log, 'what was sent before stays');
+    assert.equal(
+      createHash('sha256').update(before).digest('hex'),
+      runs[name]?.log,
+      'the events sent before the upgrade are unchanged',
+    );
   }
   // The interrupted run repeats only the tool call that was cut off.
   assert.deepEqual(
@@ -300,7 +304,11 @@ describe('data of earlier versions in Redis', () => {
       const tokens = await limits
         .counter({ name: 'tokens', windowSeconds: 86_400 })
         .take(CALLER.keyId, 1, { limit: 2000 });
-      assert.deepEqual([tokens.granted, tokens.used], [true, 1235], `the day of a key goes on in ${version}`);
+      assert.deepEqual(
+        [tokens.granted, tokens.used],
+        [true, 1235],
+        `${version} goes on counting the tokens of the day`,
+      );
       {
         await using connection = await openQueue();
         const executor = (options: ExecutorOptions) => new QueueExecutor({ ...options, connection });
@@ -324,7 +332,7 @@ describe('data of earlier versions in Redis', () => {
       await old.append(first, { token: oldToken, first: 3, count: 2, frames: frames(3, 4), transcript: ['{"t":"x"}'] }),
       'ok',
     );
-    assert.equal(await store.claimNext({ leaseMs: 1000 }), undefined, 'its claim holds for both');
+    assert.equal(await store.claimNext({ leaseMs: 1000 }), undefined, 'neither version may claim the run of the other');
     const taken = await claimed(store, first.id);
     assert.equal(await old.append(first, { token: oldToken, first: 5, count: 1, frames: frames(5, 5) }), 'fenced');
     assert.equal((await store.append(first.id, ending(taken.token, 5, 'completed'))).result, 'ok');
@@ -370,7 +378,7 @@ describe('data of earlier versions in Redis', () => {
     await old.reserve('old-first', { runId: first.id, fingerprint: 'f' }, options);
     const waiting = store.create(runWith('old-first'));
     await old.create(first);
-    assert.equal(taken(await waiting)?.runId, first.id, 'while it is being stored');
+    assert.equal(taken(await waiting)?.runId, first.id, 'a key is found while its run is being stored');
     assert.equal((await store.findKey([key('old-first')]))?.run?.id, first.id);
     assert.equal(taken(await store.create(runWith('old-first')))?.run?.id, first.id);
 
@@ -412,7 +420,7 @@ describe('data of earlier versions in Redis', () => {
     assert.deepEqual([found?.runId, found?.fingerprint, found?.run?.status], [run.id, 'body', 'queued']);
     assert.equal(await store.findKey([{ ...key, nameInVersion1: `${run.keyId}:other` }]), undefined);
     await store.delete(run.id);
-    assert.equal(await store.findKey([key]), undefined, 'its run is gone');
+    assert.equal(await store.findKey([key]), undefined, 'a key is forgotten with its run');
     await store.close();
   });
 
@@ -436,7 +444,7 @@ describe('data of earlier versions in Redis', () => {
     const of = (runs: { id: string }[]) => order.filter((id) => runs.some((run) => run.id === id));
     assert.deepEqual(of(early), [early[0]?.id, early[1]?.id]);
     assert.deepEqual(of(late), [late[1]?.id, late[2]?.id]);
-    assert.equal(order.indexOf(late[1]?.id) < 3 && order.indexOf(early[0]?.id) < 2, true, 'in turns');
+    assert.equal(order.indexOf(late[1]?.id) < 3 && order.indexOf(early[0]?.id) < 2, true, 'the keys take turns');
     assert.equal(order[4], undefined);
     assert.equal(await store.countQueued('late'), 0);
     await store.close();

@@ -161,7 +161,7 @@ describe('/v1/files', () => {
     assert.deepEqual(await ending('tomorrow'), [400, 'expires_after']);
     assert.deepEqual(await ending('{"anchor":"created_at","seconds":9}'), [400, 'expires_after.seconds']);
     const listed = await send(gateway, 'GET /v1/files');
-    assert.deepEqual(listed.json.data, [], 'nothing stayed');
+    assert.deepEqual(listed.json.data, [], 'no refused upload is stored');
   });
 
   it('takes expires_after as JSON, and lists unknown fields in x-ignored-parameters', async () => {

@@ -260,7 +260,7 @@ describe('the answer cache', () => {
     const poor = () => ask(body, as('sk-poor'));
     assert.deepEqual(await outcomes(poor, poor, poor), ['miss', 'hit', 'hit']);
     const other = await ask(fresh({ max_tokens: 8 }), as('sk-poor'));
-    assert.deepEqual([other.status, other.cache], [429, null], 'its limits were used up by the first');
+    assert.deepEqual([other.status, other.cache], [429, null], 'the first call used up the limits of the key');
     const headers = { authorization: `Bearer ${CLIENT_KEY}` };
     const answer = await fetch(new URL('/admin/usage?group_by=key', gateway.url), { headers });
     const { data } = JSON.parse(await answer.text());

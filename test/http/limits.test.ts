@@ -224,7 +224,11 @@ describe('concurrent_runs', () => {
     const { json: running } = await send(gateway, 'POST /v1/responses', ask('wait'));
 
     await hold(endedId);
-    assert.equal((await send(gateway, 'POST /v1/responses', ask('hello'))).status, 200, 'its run has ended');
+    assert.equal(
+      (await send(gateway, 'POST /v1/responses', ask('hello'))).status,
+      200,
+      'the place of an ended run is free',
+    );
     await until(async () => ((await place.count('limited')) === 1 ? true : undefined));
 
     // The run may still be about to be stored, and the gateway checked within the last seconds.
@@ -232,9 +236,9 @@ describe('concurrent_runs', () => {
     assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('concurrency_limit_exceeded'));
     assert.equal(await lost.release('limited'), false);
     clock.now = 4000;
-    assert.equal(await lost.release('limited'), false, 'checked a moment ago');
+    assert.equal(await lost.release('limited'), false, 'a key that was checked a moment ago is not checked again');
     clock.now = 60_000;
-    assert.equal(await lost.release('limited'), true, 'never stored');
+    assert.equal(await lost.release('limited'), true, 'the place of a run that was never stored is free');
     assert.deepEqual(await place.holders('limited'), [String(running.id).slice('resp_'.length)]);
   });
 
@@ -403,7 +407,7 @@ describe('idempotency (docs/api.md, "In general")', () => {
       }
       assert.equal(ids.size, 3);
       const again = await send(gateway, 'POST /v1/async', { body: chat, headers: retry });
-      assert.equal(again.json.id, [...ids].at(-1), 'of the last attempt');
+      assert.equal(again.json.id, [...ids].at(-1), 'a retry gets the task of the last attempt');
     });
 
     it('another body or another API key starts a new run', async () => {

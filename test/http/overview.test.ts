@@ -92,7 +92,10 @@ describe('GET /admin/overview', () => {
     assert.ok(shown.some((row) => row.join() === 'run,upstream_error,ann,deep'));
     assert.ok(shown.some((row) => row.join() === 'request,model_not_found,ann,unknown'));
     assert.ok(shown.some(([where, code]) => where === 'provider' && code !== ''));
-    assert.ok(!shown.some(([, code]) => code === 'invalid_api_key'), 'unknown keys push no failure out');
+    assert.ok(
+      !shown.some(([, code]) => code === 'invalid_api_key'),
+      'failures with unknown keys do not displace the others',
+    );
     assert.ok(
       !shown.some(([, code]) => code === 'not_found'),
       'nor does the console, which probes whether a key is admin',

@@ -209,7 +209,7 @@ describe('research-gateway doctor', () => {
     const up = await run({ store: { url: redis.url } });
     assert.equal(up.code, 0, up.out);
     assert.match(up.line('store').join(), /^ok {4}store: Redis, 0 runs queued/);
-    assert.equal(up.line('disk').length, 1, 'files lie in a folder all the same');
+    assert.equal(up.line('disk').length, 1, 'the folder of files is checked, too');
     await redis.kill();
     const url = redis.url.replace('redis://', 'redis://:canary-password@');
     const away = await run({ store: { url } });

@@ -162,7 +162,7 @@ describe('docs/examples/kubernetes', () => {
     const { server } = await loadExample('gateway.yaml');
     const before = Number(GATEWAY.lifecycle.preStop.exec.command[1]);
     const { periodSeconds, failureThreshold } = GATEWAY.readinessProbe;
-    assert.ok(before > periodSeconds * failureThreshold, 'others have noticed by then');
+    assert.ok(before > periodSeconds * failureThreshold, 'the load balancer notices before the gateway stops');
     assert.ok(POD.spec.terminationGracePeriodSeconds > before + server.shutdownGraceMs / 1000 + 2);
   });
 
@@ -242,7 +242,7 @@ function fillIn(template: string, { values, release }: { values: unknown; releas
     if (path === '.Release.Name') return release;
     const name = /^\.Values\.(\w+)$/.exec(path)?.[1] ?? '';
     const value = isObject(values) ? values[name] : undefined;
-    assert.ok(typeof value === 'string' || typeof value === 'number', `{{${expression}}} is more than a value`);
+    assert.ok(typeof value === 'string' || typeof value === 'number', `{{${expression}}} is a plain value`);
     return String(value);
   });
 }

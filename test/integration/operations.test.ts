@@ -306,7 +306,7 @@ describe('docs/operations', () => {
         const headers = { authorization: `Bearer ${KEYS.ann}` };
         const answer = await fetch(gateway.url + path, { headers });
         const body = await answer.text();
-        assert.notEqual(answer.status, 404, `${page}: ${path} is answered with ${body}`);
+        assert.notEqual(answer.status, 404, `${page}: ${path} does not exist: ${body}`);
         requestCount++;
       }
     }

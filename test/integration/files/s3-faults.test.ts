@@ -192,7 +192,7 @@ describe('files in an S3-compatible store that fails', function () {
     const sweep = (olderThanMs: number) =>
       fixture.place.sweep({ olderThanMs, isKnown: () => Promise.resolve(true), signal });
     await sweep(3_600_000);
-    assert.equal(server.uploads.size, 1, 'it may be going on');
+    assert.equal(server.uploads.size, 1, 'a young upload may still be going on');
     await sweep(-3_600_000);
     assert.equal(server.uploads.size, 0);
   });

@@ -121,7 +121,7 @@ describe('the evidence records of a result', function () {
     const tick = setInterval(() => turns++, 0);
     await recordsOf(call(1), result, { about, turn: 1 });
     clearInterval(tick);
-    assert.ok(turns >= 3, `others had ${turns} turns`);
+    assert.ok(turns >= 3, `the event loop turned ${turns} times`);
   });
 });
 
@@ -212,7 +212,7 @@ describe('the findings block', function () {
       const block = await ledgerBlock(turns, { tokens, earlier: [], about, titleOf });
       assert.ok(estimateTokens(block) <= tokens + 40, `${estimateTokens(block)} of ${tokens}`);
       const numbers = [...block.matchAll(/keeper (\d+)/g)].map(([, n]) => Number(n));
-      assert.ok(Math.min(...numbers) < 30 && Math.max(...numbers) > 90, 'neither beginning nor end is forgotten');
+      assert.ok(Math.min(...numbers) < 30 && Math.max(...numbers) > 90, 'both beginning and end are kept');
     }
   });
 });

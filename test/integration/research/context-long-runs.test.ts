@@ -95,7 +95,7 @@ describe('a long run in a context of 32 000 tokens', function () {
     const { response, told } = await longRun({ book: chinese, turns: SHORTER, ask: QUESTION_CJK });
     assert.equal(response.status, 'completed');
     assertTold(told, chinese, [1, 40, 80]);
-    assert.ok(told.size >= 53, `${told.size} of 80 facts are told`);
+    assert.ok(told.size >= 53, `the answer tells ${told.size} of 80 facts`);
   });
 });
 

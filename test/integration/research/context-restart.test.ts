@@ -236,7 +236,10 @@ describe('a run that is taken over', function () {
       /no tool named unknown/,
     ])
       assert.match(sent, part);
-    assert.ok(JSON.stringify(whole.requests[3]).length < JSON.stringify(whole.requests[2]).length, 'asked with less');
+    assert.ok(
+      JSON.stringify(whole.requests[3]).length < JSON.stringify(whole.requests[2]).length,
+      'the next request is smaller',
+    );
     assert.equal(whole.response.incomplete_details, null);
   });
 

@@ -169,7 +169,7 @@ describe('injected orders in pages and search results', function () {
       const whole = JSON.stringify(ran.chat.requests.at(-1)?.messages).split(
         'The harbour is old and deep. '.repeat(60),
       );
-      assert.ok(whole.length - 1 < 4, 'not every page stayed whole');
+      assert.ok(whole.length - 1 < 4, 'most pages were shortened');
       assertUnmoved(ran, name);
     }
   });

@@ -108,8 +108,8 @@ describe('sets, lists and keys that lead to a run in a Redis Cluster', function 
     const free = await eventually('its replica takes over', () =>
       store.findClaimable({ limit: 100 }).catch(() => undefined),
     );
-    assert.equal(await store.get(lost.id), undefined, 'a run that no set tells of');
-    assert.ok(free.includes(created.id), 'a claimed run that no set tells of');
+    assert.equal(await store.get(lost.id), undefined, 'a run that no set lists');
+    assert.ok(free.includes(created.id), 'a claimed run that no set lists');
     await store.close();
   });
 });

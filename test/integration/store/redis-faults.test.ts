@@ -38,7 +38,7 @@ function unavailable(thrown: unknown): boolean {
 async function unavailableInTime(work: () => Promise<unknown>): Promise<void> {
   const started = performance.now();
   await assert.rejects(work(), unavailable);
-  assert.ok(fairMs(performance.now() - started) < 10 * LIMIT_MS, 'within the limit');
+  assert.ok(fairMs(performance.now() - started) < 10 * LIMIT_MS, 'the call fails within its time limit');
 }
 
 /** A TCP address that leads to a port on loopback; new connections follow a move, old ones stay. */

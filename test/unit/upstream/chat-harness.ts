@@ -41,6 +41,6 @@ export function textOf(parts: readonly TurnPart[]): string {
 
 export function finishOf(parts: readonly TurnPart[]): Extract<TurnPart, { type: 'finish' }> {
   const last = parts.at(-1);
-  assert.ok(last?.type === 'finish', 'the last part is no finish');
+  assert.ok(last?.type === 'finish', 'the last part is a finish');
   return last;
 }

@@ -34,7 +34,7 @@ describe('CircuitBreaker', () => {
     pass(1);
     assert.equal(circuit.allows, true);
     circuit.begin();
-    assert.equal(circuit.allows, false, 'a second one beside the probe');
+    assert.equal(circuit.allows, false, 'one probe at a time');
     circuit.end('healthy');
     assert.equal(circuit.state, 'closed');
   });

@@ -41,7 +41,7 @@ describe('connectInTurn', () => {
     clock.now = 1000;
     made.shift()?.(new Error('timed out'), null);
     assert.equal(results.filter((result) => result === 'timed out').length, 600 - atOnce + 1);
-    assert.equal(made.length, atOnce, 'the one that came later takes its place');
+    assert.equal(made.length, atOnce, 'the next connection takes the free place');
   });
 
   it('goes on after refused connections', () => {

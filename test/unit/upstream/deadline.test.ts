@@ -65,7 +65,7 @@ describe('Deadline', () => {
     limit.enter('idle', 100);
     now += 5000;
     mock.timers.tick(100);
-    assert.deepEqual(told, ['idle 100', 'idle 100'], 'not again');
+    assert.deepEqual(told, ['idle 100', 'idle 100'], 'the same time limit is reported once');
   });
 
   it('pauses while the client is slow', () => {

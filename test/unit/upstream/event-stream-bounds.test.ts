@@ -93,7 +93,7 @@ describe('a turn of hostile size', () => {
     assert.throws(() => {
       for (let n = 0; n < 8; n++) decoder.accept(piece);
     }, /does not end/);
-    assert.ok(decoder.deltas.characters > MB, 'what came is counted');
+    assert.ok(decoder.deltas.characters > MB, 'the characters received are counted');
   });
 
   it('does not parse long arguments again for each chunk that repeats the name', () => {

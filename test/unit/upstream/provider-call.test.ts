@@ -158,7 +158,7 @@ describe('an answer that takes long to read', () => {
     two.listener.end();
     await Promise.resolve();
     assert.deepEqual(ended, ['one']);
-    assert.equal(await two.result.promise, 'ended', 'its time does not go on while it waits');
+    assert.equal(await two.result.promise, 'ended', 'its time limit pauses while it waits');
   });
 
   it('shares a time budget per turn with all others', async () => {

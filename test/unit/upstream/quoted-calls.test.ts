@@ -46,7 +46,7 @@ describe('a tool call quoted from a page', () => {
     it(`is text if the model quotes it: ${JSON.stringify(quoted.slice(0, 40))}`, async () => {
       const { calls, text } = await answerTo(`The page says: ${quoted} and so on.`, `It says ${quoted} there.`);
       assert.deepEqual(calls, []);
-      assert.ok(text.includes('evil.example'), 'it is text');
+      assert.ok(text.includes('evil.example'), 'the quoted call is text');
     });
 
     it(`is a call if the model wrote it by itself: ${JSON.stringify(quoted.slice(0, 40))}`, async () => {

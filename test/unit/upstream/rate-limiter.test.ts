@@ -55,7 +55,7 @@ describe('RateLimiter', () => {
     const third = shared.acquire({ signal }).then(() => order.push('third'));
     const fourth = shared.acquire({ signal }).then(() => order.push('fourth'));
     await new Promise(setImmediate);
-    assert.deepEqual(order, [], 'two slots, two running');
+    assert.deepEqual(order, [], 'no one starts while both slots are taken');
     first[Symbol.dispose]();
     await third;
     shared.succeeded();

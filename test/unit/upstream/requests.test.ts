@@ -238,7 +238,7 @@ describe('a provider request', () => {
       check(bodyOf(provider));
       const asked = provider.requests.length;
       assert.equal(textOf(await ask(model, request)), 'fine');
-      assert.equal(provider.requests.length, asked + 1, 'asked in the right way at once');
+      assert.equal(provider.requests.length, asked + 1, 'the next request needs no second attempt');
     });
   }
 

@@ -115,8 +115,12 @@ describe('the order of routes', () => {
       drawFor({ model: kept, key, runId, conversation: () => name }, none);
     assert.equal(draw(a, 'one'), draw(b, 'one', 'run'));
     assert.notEqual(draw(a, 'one'), draw(a, 'two'));
-    assert.notEqual(draw(a, 'one'), draw(c, 'one'), 'what a user says moves nobody else');
-    assert.equal(draw(a, undefined, 'run'), draw(c, undefined, 'run'), 'what belongs to none is drawn for its run');
+    assert.notEqual(draw(a, 'one'), draw(c, 'one'), 'users of the same conversation name are drawn apart');
+    assert.equal(
+      draw(a, undefined, 'run'),
+      draw(c, undefined, 'run'),
+      'a run without a conversation is drawn by its id',
+    );
     assert.equal(
       drawFor({ model: kept, key: a, conversation: () => undefined }, () => 0.25),
       0.25,

@@ -104,7 +104,7 @@ describe('routes', () => {
     await using _ = upstream;
     await assert.rejects(ask(model), failsWith('rate_limit', { retryAfterMs: 600_000 }));
     await assert.rejects(ask(model), (error) => error instanceof TurnError && error.kind === 'rate_limit');
-    assert.equal(provider.requests.length, 1, 'the second turn asks nobody');
+    assert.equal(provider.requests.length, 1, 'the second turn calls no provider');
   });
 
   it('wait as long as the provider asks, unless the client leaves', async () => {

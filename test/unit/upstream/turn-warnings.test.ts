@@ -107,7 +107,7 @@ describe('warnings about turns', () => {
     const { upstream, model, told } = telling(parsed);
     await using _ = upstream;
     await assert.rejects(ask(model));
-    assert.deepEqual(told, [], 'not before');
+    assert.deepEqual(told, [], 'a failed turn warns of nothing');
     await ask(model);
     assert.deepEqual(
       told.map(({ code, message }) => [code, message]),

@@ -76,6 +76,6 @@ describe('a run with a warm route', () => {
     const last = first.requests.at(-1)?.body;
     assert.deepEqual([last?.tools, last?.tool_choice], [undefined, undefined]);
     await ask({ tools });
-    assert.equal(first.requests.at(-1)?.body.tools?.length, 1, 'where they may be called they stay');
+    assert.equal(first.requests.at(-1)?.body.tools?.length, 1, 'tools that may be called stay');
   });
 });
