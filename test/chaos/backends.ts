@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { ask, SLOTS, startCluster, startSentinels } from '../support/redis-groups.ts';
-import { startWays, type Way, type Ways } from './ways.ts';
+import { type StoreLink, type StoreLinks, startStoreLinks } from './store-links.ts';
 
 export type BackendKind = 'redis' | 'sqlite' | 'sentinel' | 'cluster';
 
@@ -14,8 +14,8 @@ export interface Backend extends AsyncDisposable {
   strike(downMs: number): Promise<void>;
   /** A server that holds its runs stands still for `ms`; where there is a replica, it may take over. */
   hang(ms: number): Promise<void>;
-  /** The way from one instance to the store, where there is one that can be cut and slowed down. */
-  wayOf(instance: string): Way | undefined;
+  /** The link from one instance to the store, where there is one that can be cut and slowed down. */
+  linkOf(instance: string): StoreLink | undefined;
 }
 
 export async function startBackend(kind: BackendKind, folder: string): Promise<Backend> {
@@ -26,41 +26,41 @@ export async function startBackend(kind: BackendKind, folder: string): Promise<B
     storeOf: async () => ({ url: `file:${join(folder, 'data')}` }),
     strike: () => Promise.reject(new Error('there is no Redis in this storm')),
     hang: () => Promise.reject(new Error('there is no Redis in this storm')),
-    wayOf: () => undefined,
+    linkOf: () => undefined,
     [Symbol.asyncDispose]: async () => {},
   };
 }
 
-/** Each instance has ways of its own to all servers. */
-class InstanceWays implements AsyncDisposable {
+/** Each instance has links of its own to all servers. */
+class InstanceLinks implements AsyncDisposable {
   readonly #ports: readonly number[];
-  readonly #ways = new Map<string, Ways>();
+  readonly #links = new Map<string, StoreLinks>();
 
   constructor(ports: readonly number[]) {
     this.#ports = ports;
   }
 
-  async of(instance: string): Promise<Ways> {
-    const ways = this.#ways.get(instance) ?? (await startWays(this.#ports));
-    this.#ways.set(instance, ways);
-    return ways;
+  async of(instance: string): Promise<StoreLinks> {
+    const links = this.#links.get(instance) ?? (await startStoreLinks(this.#ports));
+    this.#links.set(instance, links);
+    return links;
   }
 
-  known(instance: string): Way | undefined {
-    return this.#ways.get(instance);
+  known(instance: string): StoreLink | undefined {
+    return this.#links.get(instance);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#ways.values()].map((ways) => ways[Symbol.asyncDispose]()));
+    await Promise.all([...this.#links.values()].map((links) => links[Symbol.asyncDispose]()));
   }
 }
 
 async function redisBackend(): Promise<Backend> {
   const redis = await startRedis();
-  const ways = new InstanceWays([redis.port]);
+  const links = new InstanceLinks([redis.port]);
   return {
     async storeOf(instance) {
-      return { url: `redis://127.0.0.1:${(await ways.of(instance)).to(redis.port)}/0` };
+      return { url: `redis://127.0.0.1:${(await links.of(instance)).to(redis.port)}/0` };
     },
     async strike(downMs) {
       await redis.kill();
@@ -68,9 +68,9 @@ async function redisBackend(): Promise<Backend> {
       await redis.start();
     },
     hang: (ms) => standStill(redis, ms),
-    wayOf: (instance) => ways.known(instance),
+    linkOf: (instance) => links.known(instance),
     async [Symbol.asyncDispose]() {
-      await ways[Symbol.asyncDispose]();
+      await links[Symbol.asyncDispose]();
       await redis[Symbol.asyncDispose]();
     },
   };
@@ -79,7 +79,7 @@ async function redisBackend(): Promise<Backend> {
 /** Failovers may take nothing back: instances wait for the replica. */
 async function sentinelBackend(): Promise<Backend> {
   const group = await startSentinels();
-  const ways = new InstanceWays([group.port, group.master.port, group.replica.port]);
+  const links = new InstanceLinks([group.port, group.master.port, group.replica.port]);
   const masterNow = async () => ((await group.masterPort()) === group.master.port ? group.master : group.replica);
   /** A second failover before the first one's loser is in step would lose what nobody else has. */
   const whole = async (loser: RedisServer) => {
@@ -90,7 +90,7 @@ async function sentinelBackend(): Promise<Backend> {
   };
   return {
     async storeOf(instance) {
-      return { url: group.urlBy((await ways.of(instance)).to(group.port)), replicas: 1 };
+      return { url: group.urlBy((await links.of(instance)).to(group.port)), replicas: 1 };
     },
     async strike(downMs) {
       const struck = await masterNow();
@@ -106,9 +106,9 @@ async function sentinelBackend(): Promise<Backend> {
       await delay(ms > DOWN_AFTER_MS ? FAILOVER_MS : 0);
       await whole(struck);
     },
-    wayOf: (instance) => ways.known(instance),
+    linkOf: (instance) => links.known(instance),
     async [Symbol.asyncDispose]() {
-      await ways[Symbol.asyncDispose]();
+      await links[Symbol.asyncDispose]();
       await group[Symbol.asyncDispose]();
     },
   };
@@ -117,7 +117,7 @@ async function sentinelBackend(): Promise<Backend> {
 async function clusterBackend(): Promise<Backend> {
   const cluster = await startCluster({ replicas: true });
   const servers = [...cluster.masters, ...cluster.replicas];
-  const ways = new InstanceWays(servers.map(({ port }) => port));
+  const links = new InstanceLinks(servers.map(({ port }) => port));
   const anyMaster = async () => {
     const slot = Math.floor(Math.random() * SLOTS);
     return { slot, owner: await cluster.ownerOf(slot) };
@@ -129,7 +129,7 @@ async function clusterBackend(): Promise<Backend> {
   };
   return {
     async storeOf(instance) {
-      const own = await ways.of(instance);
+      const own = await links.of(instance);
       const nodes = cluster.masters.map(({ port }) => `127.0.0.1:${own.to(port)}`);
       return { url: `redis-cluster://${nodes.join(',')}`, replicas: 1 };
     },
@@ -151,9 +151,9 @@ async function clusterBackend(): Promise<Backend> {
       await delay(ms > DOWN_AFTER_MS ? FAILOVER_MS : 0);
       await whole();
     },
-    wayOf: (instance) => ways.known(instance),
+    linkOf: (instance) => links.known(instance),
     async [Symbol.asyncDispose]() {
-      await ways[Symbol.asyncDispose]();
+      await links[Symbol.asyncDispose]();
       await cluster[Symbol.asyncDispose]();
     },
   };

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SocketClient } from '../support/socket-client.ts';
 import { type Fleet, MODEL, PLAIN_MODEL } from './fleet.ts';
 import { answerOf, callKey, FUNCTION, LOOKED_UP, questionOf, type ResearchWorld } from './research-world.ts';
-import { type Told, WEBHOOK_SECRET } from './told.ts';
 import { type Viewed, viewRun } from './viewer.ts';
+import { WEBHOOK_SECRET, type WebhookReceivers } from './webhook-receivers.ts';
 
 /**
  * How a client of the storm asks: a research model in the background with two viewers, waiting for the whole answer, or as a
@@ -63,7 +63,7 @@ const ANEW = 1_000_000;
 export interface ClientsOptions {
   fleet: Fleet;
   world: ResearchWorld;
-  told: Told;
+  receivers: WebhookReceivers;
   /** When the storm is given up. */
   limit: AbortSignal;
   /** How many milliseconds may pass before a run is cancelled, or a chat is left. */
@@ -104,7 +104,7 @@ export class Clients {
     const question = `${n}`;
     switch (seen.kind) {
       case 'viewed': {
-        const webhook = { url: this.#options.told.of(n), secret: WEBHOOK_SECRET };
+        const webhook = { url: this.#options.receivers.of(n), secret: WEBHOOK_SECRET };
         const what = { model: MODEL, input: questionOf(n), webhook };
         await this.#view(seen, { what, part: 'research', question, cancel });
         return;

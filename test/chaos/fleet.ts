@@ -3,7 +3,7 @@ import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../supp
 import { type BackendKind, startBackend } from './backends.ts';
 import type { ResearchWorld } from './research-world.ts';
 import { type RoundRobin, startRoundRobin } from './round-robin.ts';
-import { type Told, WEBHOOK_SECRET } from './told.ts';
+import { WEBHOOK_SECRET, type WebhookReceivers } from './webhook-receivers.ts';
 
 const ADMIN_KEY = 'sk-chaos-admin';
 /** Of the key in the store that all clients have. */
@@ -55,7 +55,7 @@ export interface FleetOptions {
   backend: BackendKind;
   instances: number;
   world: ResearchWorld;
-  told: Told;
+  receivers: WebhookReceivers;
 }
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
@@ -91,7 +91,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       }
     }
   };
-  const headers = await makeKey(balancer.url, options.told);
+  const headers = await makeKey(balancer.url, options.receivers);
   const stack = opening.move();
   const processOf = (name: string) => {
     const gateway = running.get(name);
@@ -130,17 +130,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       return code === 0;
     },
     async partition(name, ms) {
-      const way = backend.wayOf(name);
-      way?.cut(Math.random() < 0.5 ? 'all' : 'one');
+      const link = backend.linkOf(name);
+      link?.cut(Math.random() < 0.5 ? 'all' : 'one');
       await delay(ms);
-      way?.mend();
+      link?.mend();
     },
     async slowDown(name, { ms, latencyMs }) {
-      const way = backend.wayOf(name);
-      if (!way) return;
-      way.slow(latencyMs);
+      const link = backend.linkOf(name);
+      if (!link) return;
+      link.slow(latencyMs);
       await delay(ms);
-      way.slow(0);
+      link.slow(0);
     },
     killRedis: (downMs) => backend.strike(downMs),
     hangRedis: (ms) => backend.hang(ms),
@@ -164,13 +164,13 @@ function balance(balancer: RoundRobin, running: ReadonlyMap<string, GatewayProce
 const ADMIN = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
 
 /** Makes the key of all clients in the store, with limits that none of them reaches; it is in force everywhere at once. */
-async function makeKey(url: string, told: Told): Promise<Record<string, string>> {
+async function makeKey(url: string, receivers: WebhookReceivers): Promise<Record<string, string>> {
   const limits = { tokens_per_day: 1e12, concurrent_runs: 1_000_000, requests_per_minute: 1_000_000 };
   const body = JSON.stringify({
     id: KEY_ID,
     limits,
     mcp_servers: true,
-    webhook: { url: told.ofKey, secret: WEBHOOK_SECRET },
+    webhook: { url: receivers.ofKey, secret: WEBHOOK_SECRET },
   });
   const answer = await fetch(`${url}/admin/keys`, { method: 'POST', headers: ADMIN, body });
   if (!answer.ok) throw new Error(`the key was not made: ${await answer.text()}`);

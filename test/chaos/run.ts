@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
-import { type Blow, endlessly } from './blows.ts';
-import { busyProcesses } from './busy.ts';
+import { busyProcesses } from './busy-cores.ts';
+import { type Disruption, endlessly } from './disruptions.ts';
 import { runStorm, type StormOptions } from './storm.ts';
 
 /**
  * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster --busy 0]`: the long storm. Prints
  * its numbers and exits with 1 where a promise was broken: receivers of webhooks, which fail half the time, have been told of
  * every end within `--tell` milliseconds, and the limit of the clients' key, which stands in the store, counts what its runs used. `--busy` is how many processes compute
- * beside it all the time, `--calm` the pause between two blows in milliseconds: more where instances take long to start.
+ * beside it all the time, `--calm` the pause between two disruptions in milliseconds: more where instances take long to start.
  */
 const { values } = parseArgs({
   options: {
@@ -23,17 +23,17 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 });
-const FAILING_OVER: readonly Blow[] = [
+const FAILING_OVER: readonly Disruption[] = [
   ...(['kill', 'redis', 'freeze', 'partition', 'kill', 'hang', 'slow', 'kill', 'terminate', 'redis'] as const),
 ];
-const STORMS: Record<StormOptions['backend'], { instances: number; blows: readonly Blow[] }> = {
+const STORMS: Record<StormOptions['backend'], { instances: number; disruptions: readonly Disruption[] }> = {
   redis: {
     instances: 3,
-    blows: ['kill', 'freeze', 'terminate', 'redis', 'partition', 'kill', 'slow', 'kill', 'hang'],
+    disruptions: ['kill', 'freeze', 'terminate', 'redis', 'partition', 'kill', 'slow', 'kill', 'hang'],
   },
-  sqlite: { instances: 1, blows: ['kill', 'freeze', 'terminate', 'kill'] },
-  sentinel: { instances: 3, blows: FAILING_OVER },
-  cluster: { instances: 3, blows: FAILING_OVER },
+  sqlite: { instances: 1, disruptions: ['kill', 'freeze', 'terminate', 'kill'] },
+  sentinel: { instances: 3, disruptions: FAILING_OVER },
+  cluster: { instances: 3, disruptions: FAILING_OVER },
 };
 using _ = busyProcesses(Number(values.busy));
 
@@ -45,7 +45,7 @@ for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {
   const report = await runStorm({
     backend,
     instances: STORMS[backend].instances,
-    blows: endlessly(STORMS[backend].blows),
+    disruptions: endlessly(STORMS[backend].disruptions),
     runs,
     concurrent: Number(values.concurrent),
     calmMs: Number(values.calm),

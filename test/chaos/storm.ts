@@ -1,11 +1,11 @@
 import { loadavg } from 'node:os';
 import type { BackendKind } from './backends.ts';
-import { type Blow, Blows } from './blows.ts';
 import { type ClientKind, type ClientSeen, Clients, type SeenRun } from './clients.ts';
+import { type Disruption, Disruptions } from './disruptions.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { type ResearchWorld, startResearchWorld } from './research-world.ts';
-import { Told } from './told.ts';
 import { faultsOf, faultsOfLeft, isPaidLate, type RunEvidence, toldOf } from './verify.ts';
+import { WebhookReceivers } from './webhook-receivers.ts';
 
 export interface StormOptions {
   backend: BackendKind;
@@ -14,8 +14,8 @@ export interface StormOptions {
   /** Runs under way at a time. */
   concurrent: number;
   /** Done in order, each to an instance by chance, until most runs have ended. */
-  blows: Iterable<Blow>;
-  /** Pause between two blows, in milliseconds, up to one and a half times as long. */
+  disruptions: Iterable<Disruption>;
+  /** Pause between two disruptions, in milliseconds, up to one and a half times as long. */
   calmMs: number;
   /** Milliseconds between two streamed words. */
   pace: number;
@@ -58,46 +58,46 @@ function kindOf(n: number): ClientKind {
   return KINDS[n % KINDS.length] ?? 'viewed';
 }
 
-/** Runs through a storm: clients of all kinds and blows; then checks every promise on every run. */
+/** Runs through a storm: clients of all kinds and disruptions; then checks every promise on every run. */
 export async function runStorm(options: StormOptions): Promise<StormReport> {
   await using world = await startResearchWorld({
     pace: options.pace,
     toolMs: 150,
     isChat: (n) => kindOf(n).endsWith('chat'),
   });
-  await using told = await Told.start();
-  await using fleet = await startFleet({ backend: options.backend, instances: options.instances, world, told });
-  return await new Storm(options, { world, fleet, told }).run();
+  await using receivers = await WebhookReceivers.start();
+  await using fleet = await startFleet({ backend: options.backend, instances: options.instances, world, receivers });
+  return await new Storm(options, { world, fleet, receivers }).run();
 }
 
 class Storm {
   readonly #options: StormOptions;
   readonly #world: ResearchWorld;
   readonly #fleet: Fleet;
-  readonly #told: Told;
+  readonly #receivers: WebhookReceivers;
   readonly #clients: Clients;
-  readonly #blows: Blows;
+  readonly #disruptions: Disruptions;
 
-  constructor(options: StormOptions, parts: { world: ResearchWorld; fleet: Fleet; told: Told }) {
+  constructor(options: StormOptions, parts: { world: ResearchWorld; fleet: Fleet; receivers: WebhookReceivers }) {
     this.#options = options;
     this.#world = parts.world;
     this.#fleet = parts.fleet;
-    this.#told = parts.told;
+    this.#receivers = parts.receivers;
     this.#clients = new Clients({
       ...parts,
       limit: AbortSignal.timeout(options.limitMs),
       impatienceMs: 4000,
     });
-    this.#blows = new Blows(options, parts);
+    this.#disruptions = new Disruptions(options, parts);
   }
 
   async run(): Promise<StormReport> {
     const began = performance.now();
     const over = new AbortController();
-    const striking = this.#blows.strike(over.signal);
+    const striking = this.#disruptions.strike(over.signal);
     const seen = await this.#ask({ calm: () => over.abort() });
     await striking;
-    await this.#blows.watched();
+    await this.#disruptions.watched();
     const storming = performance.now() - began;
     const load = loadavg()[0] ?? 0;
     const faults: string[] = [];
@@ -105,11 +105,15 @@ class Storm {
       const some = seen.slice(start, start + CHECKED_AT_ONCE);
       for (const found of await Promise.all(some.map((each) => this.#faultsOf(each)))) faults.push(...found);
     }
-    faults.push(...(await this.#askedTwice(seen)), ...this.#fleet.complaints().slice(0, 20), ...this.#blows.badExits);
+    faults.push(
+      ...(await this.#askedTwice(seen)),
+      ...this.#fleet.complaints().slice(0, 20),
+      ...this.#disruptions.badExits,
+    );
     faults.push(...this.#boundsBroken(seen));
     const { tellMs } = this.#options;
     if (tellMs !== undefined)
-      faults.push(...(await this.#told.faults(seen, tellMs)), ...(await this.#limitBroken(seen)));
+      faults.push(...(await this.#receivers.faults(seen, tellMs)), ...(await this.#limitBroken(seen)));
     if (faults.length > 0) faults.unshift(...this.#fleet.troubles());
     return { faults, numbers: this.#numbers(seen, { ms: storming, load }) };
   }
@@ -136,7 +140,7 @@ class Storm {
     const faults = seen.faults.map((fault) => `client ${seen.n} (${seen.kind}): ${fault}`);
     if (seen.kind.endsWith('chat')) {
       const turns = this.#world.turns.get(seen.n) ?? [];
-      faults.push(...faultsOfLeft(seen, { turns, leaveMs: this.#options.leaveMs, blows: this.#blows }));
+      faults.push(...faultsOfLeft(seen, { turns, leaveMs: this.#options.leaveMs, disruptions: this.#disruptions }));
     }
     for (const run of seen.runs) faults.push(...(await this.#faultsOfRun(seen, run)));
     return faults;
@@ -167,12 +171,15 @@ class Storm {
     const executions = new Map(
       [...this.#world.executions]
         .filter(([key]) => key.startsWith(`${n}/`))
-        .map(([key, all]) => [key, all.filter((each) => !this.#blows.sentBeforeFreeze(each)).map(({ at }) => at)]),
+        .map(([key, all]) => [
+          key,
+          all.filter((each) => !this.#disruptions.sentBeforeFreeze(each)).map(({ at }) => at),
+        ]),
     );
     const asked = new Map<string, number[]>();
     const late: string[] = [];
     for (const turn of this.#world.turns.get(n) ?? []) {
-      if (this.#blows.sentBeforeFreeze(turn)) continue;
+      if (this.#disruptions.sentBeforeFreeze(turn)) continue;
       if (isPaidLate(turn, seen.goneAt)) late.push(toldOf(turn, seen.goneAt));
       const key = `${n}/${turn.step}`;
       if (turn.step !== undefined) asked.set(key, [...(asked.get(key) ?? []), turn.at]);
@@ -227,13 +234,13 @@ class Storm {
     const { takeoverMs, pauseMs } = this.#options;
     const pause = longestPause(seen);
     const broken: string[] = [];
-    for (const takeover of this.#blows.takeovers) {
+    for (const takeover of this.#disruptions.takeovers) {
       const { run, by, ms } = takeover;
       if (takeoverMs === undefined || ms <= takeoverMs) continue;
       const id = seen.flatMap(({ runs }) => runs).find(({ n }) => n === run)?.id ?? '';
       broken.push(
         `run ${run} went on at ${by} only after ${ms} ms`,
-        ...this.#blows.around(takeover),
+        ...this.#disruptions.around(takeover),
         ...(id === '' ? [] : this.#fleet.linesAbout(id.replace('resp_', ''))),
       );
     }
@@ -241,7 +248,7 @@ class Storm {
     if (pauseMs !== undefined && pause.ms > pauseMs && this.#fleet.names.length > 1) {
       broken.push(
         `a viewer of run ${pause.n} saw nothing for ${Math.round(pause.ms)} ms`,
-        ...this.#blows.around(pause),
+        ...this.#disruptions.around(pause),
       );
       for (const { instance, at } of this.#world.turns.get(pause.n) ?? [])
         broken.push(`  ${instance} asked for a turn ${pause.until - at} ms before its end`);
@@ -264,7 +271,7 @@ class Storm {
       'of them that began anew': seen.filter(({ strays }) => strays).length,
       seconds: round(ms / 1000),
       'load of the machine in its last minute': round(load),
-      ...this.#blows.counts,
+      ...this.#disruptions.counts,
       viewers: viewed.length,
       'connections of viewers': viewed.reduce((sum, viewer) => sum + viewer.connections, 0),
       'requests refused or cut': this.#clients.refused,
@@ -272,14 +279,14 @@ class Storm {
       'turns looked at for a second payment': seen.reduce((sum, each) => sum + each.turnedAt.size, 0),
       'tool calls': executions.length,
       'tool calls repeated unfinished': executions.filter((times) => times.length > 1).length,
-      'webhooks told': this.#told.count,
+      'webhooks told': this.#receivers.count,
       cancelled: seen.filter((each) => each.runs.some(({ cancelled }) => cancelled)).length,
       'slowest cancel, ms': round(Math.max(0, ...this.#clients.cancelMs)),
       'conversations that were held': this.#clients.lockedMs.length,
       'longest of them, ms': round(Math.max(0, ...this.#clients.lockedMs)),
       'longest pause of a viewer, ms': round(longestPause(seen).ms),
-      'takeovers measured': this.#blows.takeovers.length,
-      'slowest takeover, ms': round(Math.max(0, ...this.#blows.takeovers.map(({ ms }) => ms))),
+      'takeovers measured': this.#disruptions.takeovers.length,
+      'slowest takeover, ms': round(Math.max(0, ...this.#disruptions.takeovers.map(({ ms }) => ms))),
     };
   }
 }

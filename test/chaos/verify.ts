@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
-import type { Blows } from './blows.ts';
 import type { ClientSeen, SeenRun } from './clients.ts';
+import type { Disruptions } from './disruptions.ts';
 import { type AskedTurn, answerOf, CALLS } from './research-world.ts';
 
 /** Everything that is known of one run after a storm. */
@@ -106,18 +106,18 @@ const GRACE_MS = 250;
 /** What is wrong with a chat: its provider must not be paid for long once the client has gone. */
 export function faultsOfLeft(
   { n, goneAt, ending }: Pick<ClientSeen, 'n' | 'goneAt' | 'ending'>,
-  options: { turns: readonly AskedTurn[]; leaveMs: number | undefined; blows: Blows },
+  options: { turns: readonly AskedTurn[]; leaveMs: number | undefined; disruptions: Disruptions },
 ): string[] {
-  const { turns, leaveMs, blows } = options;
+  const { turns, leaveMs, disruptions } = options;
   if (leaveMs === undefined) return [];
   return turns.flatMap(({ instance, at, endedAt = Date.now() }) => {
     const paidMs = endedAt - Math.max(at, goneAt);
     if (endedAt <= goneAt || paidMs <= leaveMs) return [];
-    if (blows.stoodStill(instance, goneAt - GRACE_MS, endedAt)) return [];
+    if (disruptions.stoodStill(instance, goneAt - GRACE_MS, endedAt)) return [];
     const late = at > goneAt ? `, asked ${at - goneAt} ms after it` : '';
     return [
       `client ${n}: a turn was paid for ${paidMs} ms by ${instance} after its chat was left${late} (${ending})`,
-      ...blows.around({ ms: 0, until: endedAt }),
+      ...disruptions.around({ ms: 0, until: endedAt }),
     ];
   });
 }

@@ -19,7 +19,7 @@ export interface ViewerOptions {
   dropAfterMs: number;
   /** The number of the last event that was seen elsewhere; absent: none was. */
   after?: number;
-  /** Told of every whole frame when it arrives. */
+  /** Called with every whole frame when it arrives. */
   onFrame?(frame: string): void;
   /** Gives up, with what was seen so far. */
   signal: AbortSignal;

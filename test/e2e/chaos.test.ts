@@ -7,7 +7,7 @@ import { patience } from '../support/time-limit.ts';
 const SHORT = { pace: 60, cancelEvery: 12, limitMs: 100_000 } as const;
 
 async function storm(
-  options: Pick<StormOptions, 'backend' | 'instances' | 'runs' | 'concurrent' | 'blows' | 'calmMs'>,
+  options: Pick<StormOptions, 'backend' | 'instances' | 'runs' | 'concurrent' | 'disruptions' | 'calmMs'>,
 ) {
   const report = await runStorm({ ...SHORT, ...options });
   const numbers = Object.entries(report.numbers).map(([what, number]) => `${what}: ${number}`);
@@ -22,14 +22,28 @@ describe('chaos', function () {
   it('breaks no promise when three instances and their Redis are killed and frozen under load', async function () {
     await using redis = await redisOrSkip(this);
     await redis.kill();
-    const blows = ['kill', 'redis', 'freeze', 'kill'] as const;
-    const numbers = await storm({ backend: 'redis', instances: 3, runs: 32, concurrent: 32, blows, calmMs: 1000 });
+    const disruptions = ['kill', 'redis', 'freeze', 'kill'] as const;
+    const numbers = await storm({
+      backend: 'redis',
+      instances: 3,
+      runs: 32,
+      concurrent: 32,
+      disruptions,
+      calmMs: 1000,
+    });
     assert.ok((numbers['instances killed'] ?? 0) > 0 && (numbers['Redis killed'] ?? 0) > 0);
   });
 
   it('breaks no promise when one instance over SQLite is killed and frozen under load', async () => {
-    const blows = ['kill', 'freeze', 'kill'] as const;
-    const numbers = await storm({ backend: 'sqlite', instances: 1, runs: 16, concurrent: 16, blows, calmMs: 1000 });
+    const disruptions = ['kill', 'freeze', 'kill'] as const;
+    const numbers = await storm({
+      backend: 'sqlite',
+      instances: 1,
+      runs: 16,
+      concurrent: 16,
+      disruptions,
+      calmMs: 1000,
+    });
     assert.ok((numbers['instances killed'] ?? 0) > 0);
   });
 });

@@ -6,9 +6,9 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
-import { CALM } from '../support/calm.ts';
 import { askOn, openConsole, untilStatus } from '../support/console-page.ts';
 import { until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -43,7 +43,7 @@ describe('accessibility of the console', function () {
       keys: [{ id: 'local', secret: 'sk-local', admin: true, limits: { requests_per_minute: 600 } }],
       tools: { web_search: { provider: 'local', folder: './docs' } },
     });
-    gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 

@@ -5,9 +5,9 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { sharedBrowser } from '../support/browser.ts';
-import { CALM } from '../support/calm.ts';
 import { askOn, type ConsolePage, openConsole, untilStatus } from '../support/console-page.ts';
 import { until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { patience } from '../support/time-limit.ts';
 
 const QUESTION = 'How does a client resume a dropped stream?';
@@ -36,7 +36,7 @@ describe('the console', function () {
   let gateway: Gateway;
   before(async () => {
     browser = await sharedBrowser();
-    gateway = await startGateway({ config: demoConfig(), log: silentLogger, load: CALM });
+    gateway = await startGateway({ config: demoConfig(), log: silentLogger, load: IDLE_LOAD });
   });
   after(() => gateway?.[Symbol.asyncDispose]());
 

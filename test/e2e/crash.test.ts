@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
+import { acrossRestarts, type Life, type Story } from '../support/across-restarts.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { acrossRestarts, type Life, type Story } from '../support/lives.ts';
 import {
   hang,
   mayCallTools,

@@ -3,7 +3,7 @@ import OpenAI, { APIError } from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { redisOrSkip } from '../support/redis.ts';
 import { json, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { strictMessages, strictResponses } from '../support/strict-wires.ts';
@@ -36,7 +36,7 @@ async function gatewayOf({ url, wire, store }: { url: string; wire: string; stor
     },
     keys: ['ann', 'bob'].map((user) => ({ id: user, user, secret: `sk-${user}-0123456789abcdef` })),
   });
-  return await startGateway({ config, log: silentLogger, load: CALM });
+  return await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
 }
 
 /** Sends a request as a client that keeps the items itself. */

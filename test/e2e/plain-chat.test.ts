@@ -3,8 +3,8 @@ import OpenAI from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
 import { until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { frames, json, type Script, startScriptedProvider } from '../support/scripted-provider.ts';
 import { strictMessages, strictResponses } from '../support/strict-wires.ts';
 
@@ -41,7 +41,7 @@ async function openGateway(
     },
     keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' }],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
   return { client, provider, server, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

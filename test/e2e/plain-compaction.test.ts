@@ -3,7 +3,7 @@ import OpenAI, { APIError } from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   cutAfter,
   type ProviderRequest,
@@ -34,7 +34,7 @@ async function openPlain(respond: (request: ProviderRequest) => Script = model, 
     models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
     keys: ['ann', 'bob'].map((user) => ({ id: user, user, secret: `sk-${user}-0123456789abcdef` })),
   });
-  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = (user: string) =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${user}-0123456789abcdef`, maxRetries: 0 });
   const stack = opening.move();

@@ -4,7 +4,7 @@ import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
@@ -50,7 +50,7 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
       { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob', mcp_servers: false },
     ],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = (key: string) =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
   return {

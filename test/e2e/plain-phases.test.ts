@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   frames,
   type Script,
@@ -80,7 +80,7 @@ describe('an answer whose provider marks messages as commentary or final answer'
       },
       keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef' }],
     });
-    gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
     client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
   });
   after(async () => {

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   chunk,
   cutAfter,
@@ -55,7 +55,7 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
       { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
     ],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = (key: string) =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
   return {

@@ -3,7 +3,7 @@ import OpenAI, { APIError } from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   type ProviderRequest,
   type Script,
@@ -40,7 +40,7 @@ async function openPlain() {
     },
     keys: [{ id: 'ann', secret: KEY }],
   });
-  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
   const stack = opening.move();
   return { provider, client, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -4,7 +4,7 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 
 type Event = OpenAI.Responses.ResponsesServerEvent;
@@ -38,7 +38,7 @@ async function openPlain(respond: (request: ProviderRequest) => Script = caller)
     },
     keys: [{ id: 'ann', secret: KEY }],
   });
-  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
   const socket = new ResponsesWS(client, { perMessageDeflate: true });
   opening.defer(() => socket.close({ code: 1000, reason: 'done' }));

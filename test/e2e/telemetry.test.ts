@@ -8,9 +8,9 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@open
 import { createLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
 import { completion } from '../support/chat-faults.ts';
 import { until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { type OtlpCollector, type ReceivedSpan, startOtlpCollector } from '../support/otlp-collector.ts';
 import { CLIENT_KEY, chat, send } from '../support/proxy-gateway.ts';
 import { fetchDocument } from '../support/research-gateway.ts';
@@ -74,7 +74,7 @@ async function openScene(telemetry: object, more: object = {}): Promise<Scene> {
   });
   const log: string[] = [];
   const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });
-  const gateway = stack.use(await startGateway({ config, log: logger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: logger, load: IDLE_LOAD }));
   const owned = stack.move();
   return {
     gateway: { ...gateway, url: `${gateway.url}/v1` },

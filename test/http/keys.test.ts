@@ -5,9 +5,9 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
 import { eventsIn, open, rawExchange, send } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 
 /** Removes a key, as a reload does. */
@@ -229,7 +229,7 @@ async function startGatewayOf(url: string, { keysRemoved, keys }: { keysRemoved:
     models: { deep: { kind: 'research', routes: [{ provider: 'only', model: 'm' }], research: { tools: [] } } },
     keys: [{ id: 'client', secret: 'sk-client' }, ...keys],
   });
-  const gateway = await startGateway({ config, log: silentLogger, load: CALM });
+  const gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
   return {
     url: gateway.url,
     removeKey: (id: string) => gateway.reload({ ...config, keys: config.keys.filter((key) => key.id !== id) }),

@@ -6,9 +6,9 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { overview } from '../../src/protocol/operating/overview.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
 import { assertRefused, send } from '../support/http-client.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { startScriptedProvider, status } from '../support/scripted-provider.ts';
 
 const BOSS = { authorization: 'Bearer sk-boss-canary' };
@@ -65,7 +65,7 @@ describe('GET /admin/overview', () => {
       ],
       tools: { web_search: { provider: 'local', folder: folder.path } },
     });
-    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    await using gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
     const read = async () => {
       const answer = await send(gateway, 'GET /admin/overview', { key: null, headers: BOSS });
       assert.equal(answer.status, 200, answer.text);
@@ -135,7 +135,7 @@ describe('GET /admin/overview', () => {
       models: { plain: { kind: 'proxy', routes: [{ provider: 'demo', model: 'demo' }] } },
       keys: [{ id: 'boss', secret: 'sk-boss-canary', admin: true }, ...others],
     });
-    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    await using gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
     const answer = await send(gateway, 'GET /admin/overview', { key: null, headers: BOSS });
     assert.equal(overview.parse(answer.json).keys.length, 1000);
   });
@@ -150,7 +150,7 @@ describe('GET /admin/overview', () => {
       keys: [{ id: 'ann', secret: KEYS.ann }],
       tools: { web_search: { provider: 'local', folder: folder.path } },
     });
-    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    await using gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
     assertRefused(await send(gateway, 'GET /admin/overview'), { status: 404, code: 'not_found' });
     assertRefused(await send(gateway, 'GET /admin/overview', { key: null }), { status: 401, code: 'missing_api_key' });
     assertRefused(await send(gateway, 'POST /admin/overview'), { status: 405, code: 'method_not_allowed' });

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 
 const offered = ({ body }: ProviderRequest) => body.tools?.map((tool) => tool.function.name) ?? [];
@@ -36,7 +36,7 @@ async function openGateway() {
     tools: { web_search: { provider: 'local', folder: './docs' } },
     keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef' }],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
   const ask = async (body: object) =>
     await client.responses.create({ model: 'deep', input: 'How deep is the lake?', stream: false, ...body });

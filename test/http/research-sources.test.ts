@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   mayCallTools,
   type ScriptedProvider,
@@ -74,7 +74,7 @@ describe('research.sources', () => {
         fetch_url_content: { allow_private_addresses: true },
       },
     });
-    const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+    const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
     url = gateway.url;
   });
   after(() => stack.disposeAsync());

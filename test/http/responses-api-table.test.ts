@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -218,7 +218,7 @@ async function openGateway() {
     tools: { web_search: { provider: 'searxng', url: 'http://127.0.0.1:9' } },
     keys: [{ id: 'ann', secret: KEY, mcp_servers: true }],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
   const post = (path: string, body: object) =>
     fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });

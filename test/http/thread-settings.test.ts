@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
 import { assertRefused, type Received, send } from '../support/http-client.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   type ProviderRequest,
   type Script,
@@ -66,7 +66,7 @@ describe('input items with tools and settings', () => {
       },
       keys: [{ id: 'ann', secret: 'sk-ann-secret', mcp_servers: true }],
     });
-    gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
   });
   after(async () => {
     await gateway[Symbol.asyncDispose]();

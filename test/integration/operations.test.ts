@@ -16,8 +16,8 @@ import { knownKeys } from '../../src/config/known-keys.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { overview } from '../../src/protocol/operating/overview.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from '../support/calm.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
+import { IDLE_LOAD } from '../support/idle-load.ts';
 import { namesIn, type QueryNames } from '../support/promql.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { patience } from '../support/time-limit.ts';
@@ -108,7 +108,7 @@ async function openGateway(options: { registry?: Registry; store?: string } = {}
     keys: [{ id: 'ann', secret: KEYS.ann, admin: true }],
   });
   const { registry } = options;
-  return await startGateway({ config, log: silentLogger, load: CALM, ...(registry && { registry }) });
+  return await startGateway({ config, log: silentLogger, load: IDLE_LOAD, ...(registry && { registry }) });
 }
 
 async function metricsPage({ url }: { url: string }): Promise<string> {

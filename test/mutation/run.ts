@@ -4,14 +4,14 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Random } from '../support/random.ts';
+import { AREAS } from './areas.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';
-import { ROOMS } from './rooms.ts';
 
 /**
  * Spoils files one place at a time and runs tests against each fault: what stays green is watched by nobody.
  *
  *     npm run mutate -- src/runs/reading/follow.ts --tests 'test/unit/runs/follow*.test.ts'
- *     npm run mutate -- --draw 200 --seed 1        # places drawn from the rooms in rooms.ts
+ *     npm run mutate -- --draw 200 --seed 1        # places drawn from the areas in areas.ts
  *
  * No file is changed: a hook loads the spoilt text. Ends with 1 where a fault survived, of drawn ones where more than
  * one in ten did.
@@ -24,7 +24,7 @@ const { values, positionals: files } = parseArgs({
     tests: { type: 'string', multiple: true, default: [] },
     /** At most so many mutants of each file, spread over it. */
     most: { type: 'string', default: '1000' },
-    /** So many mutants of all rooms, drawn by `seed`. */
+    /** So many mutants of all areas, drawn by `seed`. */
     draw: { type: 'string' },
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
@@ -76,9 +76,9 @@ async function spreadOver(file: string): Promise<Trial[]> {
 
 async function drawn(): Promise<Trial[]> {
   const all: Trial[] = [];
-  for (const room of ROOMS) {
-    const found = (await Array.fromAsync(glob(room.files))).sort();
-    for (const file of found) all.push(...(await trialsOf(file, room.stages)));
+  for (const area of AREAS) {
+    const found = (await Array.fromAsync(glob(area.files))).sort();
+    for (const file of found) all.push(...(await trialsOf(file, area.stages)));
   }
   const random = new Random(Number(values.seed));
   return Array.from({ length: Number(values.draw) }, () => all.splice(random.below(all.length), 1)).flat();

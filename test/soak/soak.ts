@@ -7,8 +7,8 @@ import {
   startGatewayProcess,
 } from '../support/gateway-process.ts';
 import { startRedis } from '../support/redis.ts';
-import { honestVisit } from './honest.ts';
-import { hostileVisit, startHostileProvider } from './hostile.ts';
+import { honestVisit } from './honest-clients.ts';
+import { hostileVisit, startHostileProvider } from './hostile-clients.ts';
 
 export interface SoakOptions {
   store: 'sqlite' | 'redis';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from './calm.ts';
 import { answerOf } from './client-provider.ts';
+import { IDLE_LOAD } from './idle-load.ts';
 import { type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 
 /** Models of the gateway for tests of clients. */
@@ -106,7 +106,7 @@ export async function startClientGateway(clients: readonly string[] = []): Promi
     await startGateway({
       config: configuration({ provider: provider.url, folder, clients }),
       log: silentLogger,
-      load: CALM,
+      load: IDLE_LOAD,
     }),
   );
   const owned = stack.move();

@@ -1,7 +1,7 @@
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
-import { CALM } from './calm.ts';
+import { IDLE_LOAD } from './idle-load.ts';
 
 /** A gateway in memory with the demo model `deep` and the well-known key, with which the console signs in by itself. */
 export function startConsoleGateway(change: { keys?: object[]; [section: string]: unknown } = {}): Promise<Gateway> {
@@ -14,5 +14,5 @@ export function startConsoleGateway(change: { keys?: object[]; [section: string]
     ...change,
     keys: change.keys ?? [{ id: 'local', secret: 'sk-local', admin: true }],
   });
-  return startGateway({ config, log: silentLogger, load: CALM });
+  return startGateway({ config, log: silentLogger, load: IDLE_LOAD });
 }

@@ -5,7 +5,7 @@ import { readEnvironment } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { GatewayConfig } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from './calm.ts';
+import { IDLE_LOAD } from './idle-load.ts';
 import { freePort } from './redis.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -43,7 +43,7 @@ export async function startExample(variables: Record<string, string>): Promise<E
   const config = await loadExample('gateway.yaml', { FILES_ENABLED: 'false', HOST: '127.0.0.1', ...variables });
   const [port, admin_port] = [await freePort(), await freePort()];
   const server = { ...config.server, port, admin_port, shutdownGraceMs: 500 };
-  const gateway = await startGateway({ config: { ...config, server }, log: silentLogger, load: CALM });
+  const gateway = await startGateway({ config: { ...config, server }, log: silentLogger, load: IDLE_LOAD });
   return {
     port,
     adminUrl: `http://127.0.0.1:${admin_port}`,

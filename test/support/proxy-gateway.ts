@@ -1,7 +1,7 @@
 import { createLogger } from '../../src/base/logger.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
-import { CALM } from './calm.ts';
+import { IDLE_LOAD } from './idle-load.ts';
 
 /** The API key of the client. */
 export const CLIENT_KEY = 'sk-client-of-the-gateway';
@@ -76,7 +76,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     passthrough: options.passthrough ?? [],
   });
   const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });
-  const gateway = await startGateway({ config, log: logger, load: CALM });
+  const gateway = await startGateway({ config, log: logger, load: IDLE_LOAD });
   return {
     url: `${gateway.url}/v1`,
     gateway,

@@ -6,9 +6,9 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type ResponseObject, responseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
-import { CALM } from './calm.ts';
 import { send } from './http-client.ts';
 import { KEYS } from './http-gateway.ts';
+import { IDLE_LOAD } from './idle-load.ts';
 import {
   type Script,
   type ScriptedProvider,
@@ -85,7 +85,7 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
     ...(options.files && { files: options.files }),
     ...(options.telemetry && { telemetry: options.telemetry }),
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
   const owned = stack.move();
   return {
     url: gateway.url,

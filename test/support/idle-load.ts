@@ -1,4 +1,4 @@
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
 
 /** An idle load meter for a gateway in the process of a test: the test's own work would make the gateway refuse requests. */
-export const CALM: LoadMeter = { utilization: 0, lagMs: 0 };
+export const IDLE_LOAD: LoadMeter = { utilization: 0, lagMs: 0 };

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { isObject } from '../../src/base/json.ts';
+import { acrossRestarts, type Story } from '../support/across-restarts.ts';
 import { completion } from '../support/chat-faults.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { until } from '../support/http-gateway.ts';
-import { acrossRestarts, type Story } from '../support/lives.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import {
   hang,

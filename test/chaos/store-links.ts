@@ -1,7 +1,7 @@
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
-/** The way from one instance to the servers of its store. */
-export interface Way {
+/** The network between one instance and the servers of its store. */
+export interface StoreLink {
   /** Nothing goes through from now on: to all servers, or to one of them by chance. */
   cut(what: 'all' | 'one'): void;
   mend(): void;
@@ -9,17 +9,17 @@ export interface Way {
   slow(latencyMs: number): void;
 }
 
-/** Ways of an instance to several servers, one for each of them. */
-export interface Ways extends Way, AsyncDisposable {
+/** Links of an instance to several servers, one for each of them. */
+export interface StoreLinks extends StoreLink, AsyncDisposable {
   /** The port by which the instance reaches the server at this one. */
   to(port: number): number;
 }
 
 /**
- * Ways to servers that tell each other's addresses, as sentinels and the nodes of a cluster do: the ports in their
- * answers become those of the ways, so that an instance never finds a server past them.
+ * Links to servers that tell each other's addresses, as sentinels and the nodes of a cluster do: the ports in their
+ * answers become those of the links, so that an instance never finds a server past them.
  */
-export async function startWays(ports: readonly number[]): Promise<Ways> {
+export async function startStoreLinks(ports: readonly number[]): Promise<StoreLinks> {
   const found: [Buffer, Buffer][] = [];
   const answer = (piece: Buffer) => {
     for (const [theirs, ours] of found) {
@@ -31,7 +31,7 @@ export async function startWays(ports: readonly number[]): Promise<Ways> {
   const proxies = new Map<number, TcpProxy>();
   for (const port of ports) {
     const proxy = await startTcpProxy(port, { answer });
-    if (`${port}`.length !== `${proxy.port}`.length) throw new Error('a port has another length than its way');
+    if (`${port}`.length !== `${proxy.port}`.length) throw new Error('a port has another length than its link');
     proxies.set(port, proxy);
     for (const form of FORMS) found.push([Buffer.from(form(port)), Buffer.from(form(proxy.port))]);
   }
@@ -39,7 +39,7 @@ export async function startWays(ports: readonly number[]): Promise<Ways> {
   return {
     to(port) {
       const proxy = proxies.get(port);
-      if (!proxy) throw new Error(`there is no way to ${port}`);
+      if (!proxy) throw new Error(`there is no link to ${port}`);
       return proxy.port;
     },
     cut(what) {

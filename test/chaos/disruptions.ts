@@ -6,7 +6,7 @@ import type { ResearchWorld } from './research-world.ts';
  * What is done to a fleet: `kill -9`, SIGSTOP and SIGTERM of an instance, a partition between it and its store, a slow
  * way there; `kill -9` of a Redis server, and one that hangs. Where there is a replica, it takes over meanwhile.
  */
-export type Blow = 'kill' | 'freeze' | 'terminate' | 'partition' | 'slow' | 'redis' | 'hang';
+export type Disruption = 'kill' | 'freeze' | 'terminate' | 'partition' | 'slow' | 'redis' | 'hang';
 
 /** How long after its waking a frozen instance's requests still arrive, in milliseconds. */
 const WAKING_MS = 1500;
@@ -15,13 +15,13 @@ const WATCH_MS = 12_000;
 /** A takeover is not measured where its store was away or slow within this time after the kill, in milliseconds. */
 const STORE_AWAY_MS = 6000;
 
-/** The same blows again and again. */
-export function* endlessly(blows: readonly Blow[]): Generator<Blow> {
-  for (;;) yield* blows;
+/** The same disruptions again and again. */
+export function* endlessly(disruptions: readonly Disruption[]): Generator<Disruption> {
+  for (;;) yield* disruptions;
 }
 
 interface Struck {
-  blow: Blow;
+  disruption: Disruption;
   name: string;
   from: number;
   to: number;
@@ -36,15 +36,15 @@ export interface Takeover {
   until: number;
 }
 
-export interface BlowsOptions {
-  blows: Iterable<Blow>;
+export interface DisruptionsOptions {
+  disruptions: Iterable<Disruption>;
   calmMs: number;
   log?(line: string): void;
 }
 
-/** The blows of a storm, when they fell, and how long each took to be got over. */
-export class Blows {
-  readonly #options: BlowsOptions;
+/** The disruptions of a storm: when each began and ended, and how long recovery took. */
+export class Disruptions {
+  readonly #options: DisruptionsOptions;
   readonly #fleet: Fleet;
   readonly #world: ResearchWorld;
   readonly #struck: Struck[] = [];
@@ -52,29 +52,29 @@ export class Blows {
   readonly badExits: string[] = [];
   readonly takeovers: Takeover[] = [];
 
-  constructor(options: BlowsOptions, parts: { fleet: Fleet; world: ResearchWorld }) {
+  constructor(options: DisruptionsOptions, parts: { fleet: Fleet; world: ResearchWorld }) {
     this.#options = options;
     this.#fleet = parts.fleet;
     this.#world = parts.world;
   }
 
   async strike(over: AbortSignal): Promise<void> {
-    const { blows, calmMs, log } = this.#options;
-    for (const blow of blows) {
+    const { disruptions, calmMs, log } = this.#options;
+    for (const disruption of disruptions) {
       await delay(calmMs * (0.5 + Math.random()), undefined, { signal: over }).catch(() => {});
       if (over.aborted) return;
       const name = this.#fleet.names[Math.floor(Math.random() * this.#fleet.names.length)] ?? '';
-      log?.(`${blow}${blow === 'redis' || blow === 'hang' ? '' : ` ${name}`}`);
-      const struck = { blow, name, from: Date.now(), to: Number.POSITIVE_INFINITY };
+      log?.(`${disruption}${disruption === 'redis' || disruption === 'hang' ? '' : ` ${name}`}`);
+      const struck = { disruption, name, from: Date.now(), to: Number.POSITIVE_INFINITY };
       this.#struck.push(struck);
-      await this.#do(blow, name);
+      await this.#do(disruption, name);
       struck.to = Date.now();
     }
   }
 
-  async #do(blow: Blow, name: string): Promise<void> {
+  async #do(disruption: Disruption, name: string): Promise<void> {
     const fleet = this.#fleet;
-    switch (blow) {
+    switch (disruption) {
       case 'redis':
         return await fleet.killRedis(200 + Math.random() * 2000);
       case 'hang':
@@ -116,7 +116,7 @@ export class Blows {
     await delay(WATCH_MS);
     const disturbed = this.#struck.some((each) => {
       // The next death of the only instance is measured by itself.
-      if (each.blow === 'kill' || each.blow === 'freeze' || each.blow === 'terminate')
+      if (each.disruption === 'kill' || each.disruption === 'freeze' || each.disruption === 'terminate')
         return single && each.from > from && each.from < from + STORE_AWAY_MS;
       return each.from < killedAt + STORE_AWAY_MS && each.to > killedAt - 1000;
     });
@@ -137,8 +137,8 @@ export class Blows {
   /** A request that this instance had sent when it was frozen arrives once it is woken: nobody can call it back. */
   sentBeforeFreeze({ instance, at }: { instance: string; at: number }): boolean {
     return this.#struck.some(
-      ({ blow, name, to }) =>
-        blow === 'freeze' && (name === instance || instance === '') && at > to - 100 && at < to + WAKING_MS,
+      ({ disruption, name, to }) =>
+        disruption === 'freeze' && (name === instance || instance === '') && at > to - 100 && at < to + WAKING_MS,
     );
   }
 
@@ -146,7 +146,7 @@ export class Blows {
   stoodStill(instance: string, from: number, to: number): boolean {
     return this.#struck.some(
       (each) =>
-        (each.blow === 'freeze' || each.blow === 'kill') &&
+        (each.disruption === 'freeze' || each.disruption === 'kill') &&
         each.name === instance &&
         each.from <= to &&
         each.to >= from,
@@ -157,11 +157,14 @@ export class Blows {
   around({ ms, until }: { ms: number; until: number }): string[] {
     return this.#struck
       .filter(({ from, to }) => from <= until && to >= until - ms - 5000)
-      .map(({ blow, name, from, to }) => `  ${blow} ${name}, ${until - from} to ${until - to} ms before its end`);
+      .map(
+        ({ disruption, name, from, to }) =>
+          `  ${disruption} ${name}, ${until - from} to ${until - to} ms before its end`,
+      );
   }
 
   get counts(): Record<string, number> {
-    const of = (blow: Blow) => this.#struck.filter((each) => each.blow === blow).length;
+    const of = (disruption: Disruption) => this.#struck.filter((each) => each.disruption === disruption).length;
     return {
       'instances killed': of('kill'),
       'instances frozen': of('freeze'),

@@ -1,5 +1,5 @@
 /** Which tests watch which files, the quickest first: what `npm run mutate -- --draw` spoils, and with what it looks. */
-export interface Room {
+export interface Area {
   files: string;
   /** Run one after the other until one notices. */
   stages: readonly (readonly string[])[];
@@ -16,7 +16,7 @@ const RUNS_OVER_HTTP = [
 ];
 const PROXY_OVER_HTTP = [
   'proxy-*',
-  'judgement',
+  'unusable-answers',
   'continued-streams',
   'streamed-passage',
   'passthrough',
@@ -27,7 +27,7 @@ const PROXY_OVER_HTTP = [
   'provider-catalogue',
 ];
 
-export const ROOMS: readonly Room[] = [
+export const AREAS: readonly Area[] = [
   {
     files: 'src/runs/**/*.ts',
     stages: [['test/unit/runs/*.test.ts'], ['test/contract/executor.test.ts'], overHttp(RUNS_OVER_HTTP)],

@@ -5,11 +5,11 @@ import type { ClientKind, ClientSeen } from './clients.ts';
 
 export const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const PAUSE_MS = 500;
-/** Whose runs are told of: research names a receiver of its own, too. */
+/** Clients whose runs send webhooks: research names a receiver of its own, too. */
 const BACKGROUND: ReadonlySet<ClientKind> = new Set(['viewed', 'plain', 'conversation']);
 
-/** Receivers of a storm, which fail half the time, and what they were told. */
-export class Told implements AsyncDisposable {
+/** The receivers of webhooks in a storm, which fail half the time, and what they received. */
+export class WebhookReceivers implements AsyncDisposable {
   readonly #receiver: WebhookReceiver;
   /** Of what was answered with 204, by receiver: the ids of runs. */
   readonly #taken: Map<string, Set<string>>;
@@ -19,7 +19,7 @@ export class Told implements AsyncDisposable {
     this.#taken = taken;
   }
 
-  static async start(): Promise<Told> {
+  static async start(): Promise<WebhookReceivers> {
     const taken = new Map<string, Set<string>>();
     const failed = new Set<string>();
     const receiver = await startReceiver(({ path, body }) => {
@@ -32,7 +32,7 @@ export class Told implements AsyncDisposable {
       taken.set(path, (taken.get(path) ?? new Set()).add(id));
       return 204;
     });
-    return new Told(receiver, taken);
+    return new WebhookReceivers(receiver, taken);
   }
 
   /** The receiver of the key. */
