@@ -9,6 +9,7 @@ import { KEYS, openGateway } from '../support/http-gateway.ts';
 
 const run = promisify(execFile);
 const CLIENTS = fileURLToPath(new URL('../clients/', import.meta.url));
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 
 interface TypedClient {
   useTypedClient(target: { baseUrl: string; key: string; model: string }): Promise<Record<string, unknown>>;
@@ -29,8 +30,17 @@ describe('a client generated from /openapi.json', () => {
     const bin = (name: string) => `${CLIENTS}node_modules/.bin/${name}`;
     await run(bin('openapi-typescript'), ['generated/openapi.json', '-o', 'generated/gateway.d.ts'], { cwd: CLIENTS });
     // Any property that does not exist, and any type that is not what it should be, is an error here.
-    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
-    await run(bin('tsc'), [...options, 'typed-client.ts'], { cwd: CLIENTS }).catch((error) =>
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--skipLibCheck',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--ignoreConfig',
+    ];
+    await run(process.execPath, [TSC, ...options, 'typed-client.ts'], { cwd: CLIENTS }).catch((error) =>
       assert.fail(`the generated types do not fit: ${error.stdout}`),
     );
     const client = await loadClient<TypedClient>('./typed-client.ts');
