@@ -27,7 +27,7 @@ describe('the metrics of the state', () => {
         { id: 'bob', secret: KEYS.bob },
       ],
     });
-    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    await using gateway = await startGateway({ config, log: silentLogger, load: IDLE_LOAD });
     const body = { model: 'fast', messages: [{ role: 'user', content: 'hi' }] };
     const metrics = async () => (await send(gateway, 'GET /metrics', { key: null })).text;
     await send(gateway, 'POST /v1/chat/completions', { body, key: 'bob' });
