@@ -183,6 +183,11 @@ describe('responses of a plain model over a chat-only provider', () => {
     const types = [];
     for await (const event of stream) types.push(event.type);
     assert.equal(types.at(-1), 'response.incomplete');
+    const list: { data: { status: string }[] } = await gateway.ann.get('/responses');
+    assert.deepEqual(
+      list.data.map(({ status }) => status),
+      ['incomplete', 'incomplete'],
+    );
   });
 
   it('continue in place if the provider breaks off in the middle of a text', async () => {

@@ -60,6 +60,17 @@ describe('request bodies', () => {
     assert.ok(gateway.calls[0]?.request.body.equals(Buffer.from(body)));
   });
 
+  it('may begin with a byte order mark, which is not passed on', async () => {
+    await using gateway = await openGateway();
+    const research = { raw: '\ufeff{"model":"deep","input":"Hi","background":true}' };
+    assert.equal((await send(gateway, 'POST /v1/responses', research)).status, 200);
+    for (const path of ['/v1/chat/completions', '/v1/embeddings']) {
+      const body = '{"model":"gpt","messages":[{"role":"user","content":"Hi"}],"input":"Hi"}';
+      assert.equal((await send(gateway, `POST ${path}`, { raw: `\ufeff${body}` })).status, 200);
+      assert.equal(gateway.calls.at(-1)?.request.body.toString(), body);
+    }
+  });
+
   it('share server.body_memory: 503 with retry-after beyond it, until memory is released', async () => {
     await using gateway = await openGateway({ server: { body_memory: '2mb', body_limit: '1mb' } });
     const ask = () =>

@@ -144,6 +144,15 @@ describe('GET /v1/responses/:id', () => {
       assert.match(await answer.text(), /^event: [^\n]+\ndata: \{"type":"[^"]+","sequence_number":6,/);
     });
 
+    it('are asked for as Python writes true and false, too', async () => {
+      const types = [];
+      for (const stream of ['true', 'True', 'False']) {
+        const { headers } = await send(gateway, `GET /v1/responses/${id}?stream=${stream}`);
+        types.push(headers.get('content-type')?.split(';')[0]);
+      }
+      assert.deepEqual(types, ['text/event-stream', 'text/event-stream', 'application/json']);
+    });
+
     it('with HEAD return the headers of the stream and end', async () => {
       const running = await submit(gateway, 'wait');
       const answer = await send(gateway, `HEAD /v1/responses/${running}?stream=true`);

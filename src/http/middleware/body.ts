@@ -21,6 +21,9 @@ const MAX_SHAPE: JsonShape = { depth: 256, containers: 100_000, members: 100_000
 /** How many fields a request may have: each unknown one is looked at, and the object is copied. */
 const MAX_FIELDS = 1000;
 
+/** Some clients, such as those of .NET and PowerShell, write it before the JSON. */
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
 /** Whether the request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length'];
@@ -38,7 +41,10 @@ export function mediaType(req: IncomingMessage): string {
  */
 export async function readJson(source: BodySource): Promise<JsonBody> {
   if (hasBody(source.req)) requireJson(source.req);
-  const raw = await readBody(source);
+  const body = await readBody(source);
+  const raw = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? body.subarray(BYTE_ORDER_MARK.length)
+    : body;
   const json = parseObject(raw);
   if (raw.length > LARGE_BYTES) await yieldToEventLoop();
   return { raw, json };

@@ -5,7 +5,7 @@ import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, methodNotAllowed } from '../endpoint.ts';
 import { type ForwardRequest, findModelSpan, forward } from '../forward.ts';
-import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
+import { mediaType, readJson, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { notFoundAt } from '../unknown-path.ts';
@@ -52,9 +52,7 @@ async function readNamedModel(call: Call): Promise<PassthroughBody> {
   const type = mediaType(req);
   if (req.method === 'GET' || req.method === 'HEAD') throw notFoundAt(call.req.path);
   if (type === 'application/json') {
-    requireIdentity(req);
-    const raw = await readBody(call);
-    const json = parseObject(raw);
+    const { raw, json } = await readJson(call);
     if (!Object.hasOwn(json, 'model')) throw notFoundAt(call.req.path);
     const stream = json.stream === true;
     return { body: raw, modelAt: findModelSpan(raw), encoding: 'json', stream, fields: json, model: json.model };

@@ -28,18 +28,18 @@ export async function listResponses({ runs }: AppDeps, { req, identity }: Call):
 
 function entryOf(run: RunSummary): ResponseListEntry {
   const metadata = parseJson(run.metadata);
-  const { usage, incomplete_details, previous_response_id } = readListed(run);
+  const { status = run.status, ...listed } = readListed(run);
   return {
     id: ID_PREFIX.responses + run.id,
     object: 'response',
-    status: run.status === 'queued' ? 'in_progress' : run.status,
+    status: status === 'queued' ? 'in_progress' : status,
     model: run.model,
     created_at: toSeconds(run.createdAt),
     started_at: run.startedAt === null ? null : toSeconds(run.startedAt),
     completed_at: run.endedAt === null ? null : toSeconds(run.endedAt),
-    usage,
-    incomplete_details,
-    previous_response_id,
+    usage: listed.usage,
+    incomplete_details: listed.incomplete_details,
+    previous_response_id: listed.previous_response_id,
     metadata: isObject(metadata) ? metadata : {},
   };
 }
@@ -55,7 +55,7 @@ const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };
  */
 export async function getResponse(deps: AppDeps, { req, identity }: Call): Promise<Answer> {
   const { stream } = readQuery(req, streamQuery);
-  const after = stream === 'true' ? cursorOf(req) : undefined;
+  const after = stream.toLowerCase() === 'true' ? cursorOf(req) : undefined;
   const run = await deps.runs.find(identity.caller, 'responses', String(req.params.id));
   if (after) {
     const { context } = identity;

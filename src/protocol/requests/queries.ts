@@ -12,7 +12,7 @@ const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).opt
 export const listResponsesQuery = z.object({
   limit: z.int().min(1).max(100).default(20),
   ...page,
-  // Lists do not filter by `incomplete`: only the response itself says whether its answer is complete.
+  // Lists do not filter by `incomplete`: to the store such a run is `completed`.
   status: responseStatus.exclude(['incomplete']).optional(),
   model: z.string().optional(),
 });
@@ -32,7 +32,8 @@ export const listTasksQuery = z.object({
 });
 
 export const getResponseQuery = z.object({
-  stream: z.enum(['true', 'false'], 'expected true or false').default('false'),
+  // `requests` and other clients of Python write booleans as Python does.
+  stream: z.enum(['true', 'false', 'True', 'False'], 'expected true or false').default('false'),
   after: z.int().min(0).optional(),
   starting_after: z.int().min(0).optional(),
 });

@@ -6,6 +6,8 @@ import type { RunSummary } from '../../store/run-store.ts';
 const { usage, incomplete_details, previous_response_id } = responseListEntry.shape;
 /** What lists show of a run beyond its record (`RunRecord.listed`). Earlier versions did not store it. */
 const listed = z.looseObject({
+  /** Beside the record's status, which is `completed`. */
+  status: z.literal('incomplete').optional(),
   usage: usage.default(null),
   incomplete_details: incomplete_details.default(null),
   previous_response_id: previous_response_id.default(null),
@@ -14,6 +16,7 @@ const listed = z.looseObject({
 /** The stored form: written with the run, and again with its end. */
 export function listedOf({ status, usage, incomplete_details, previous_response_id }: ResponseObject): string {
   return JSON.stringify({
+    ...(status === 'incomplete' && { status }),
     ...(status !== 'in_progress' && { usage }),
     ...(incomplete_details && { incomplete_details }),
     ...(previous_response_id !== null && { previous_response_id }),
