@@ -73,10 +73,14 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 export function parseConfig(text: string, { file, root, environment }: ParseOptions): GatewayConfig {
   const source = readYaml(text, environment.variables);
   if (source.value === undefined) throw new ConfigError(file, source.problems);
-  const { value, problems: overrideProblems } = applyOverrides(source.value, environment);
-  // The schema is used once, so compiling it (zod's JIT) would cost more than it saves.
-  const parsed = configSchema.safeParse(value, { jitless: true });
-  const described = parsed.success ? [] : describeIssues(parsed.error.issues, value);
+  let checked = check(source.value, environment);
+  // A variable has the type that its key wants: what is wrong is read as the other type, and as before if that is wrong too.
+  for (let times = 0; times < 2 && !checked.parsed.success; times++) {
+    const value = source.reread(checked.described.map(({ path }) => path));
+    if (value === undefined) break;
+    checked = check(value, environment);
+  }
+  const { value, parsed, described, overrideProblems } = checked;
   const crossChecked = crossCheck(parsed.success ? parsed.data : validSections(value));
   const problems = [
     ...source.problems,
@@ -87,6 +91,14 @@ export function parseConfig(text: string, { file, root, environment }: ParseOpti
   if (problems.length > 0 || !parsed.success) throw new ConfigError(file, firstPerPath(problems));
   const documents = resolve(root, file) === INSTALLED_CONFIG_FILE ? INSTALLED : root;
   return deepFreeze(resolvePaths(parsed.data, { root, documents }));
+}
+
+function check(read: unknown, environment: Environment) {
+  const { value, problems: overrideProblems } = applyOverrides(read, environment);
+  // The schema is used once, so compiling it (zod's JIT) would cost more than it saves.
+  const parsed = configSchema.safeParse(value, { jitless: true });
+  const described = parsed.success ? [] : describeIssues(parsed.error.issues, value);
+  return { value, parsed, described, overrideProblems };
 }
 
 /** Freezes a value and everything in it. */

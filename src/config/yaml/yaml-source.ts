@@ -25,6 +25,11 @@ const MAX_ALIASES = 10_000;
 export interface YamlSource {
   value: unknown;
   problems: ConfigProblem[];
+  /**
+   * The whole value after those of these paths that hold a `${NAME}` were read as the other type: text as a number, `true`,
+   * `false` or null if it looks like one, anything else as text. Undefined if no path has one.
+   */
+  reread(paths: readonly (readonly PropertyKey[])[]): unknown;
   /** The position of a value, or of its nearest ancestor in the file. */
   locate(path: readonly PropertyKey[]): { line: number; column: number };
   /** The position of the key of a value. */
@@ -33,7 +38,7 @@ export interface YamlSource {
 
 /**
  * Parses YAML and replaces `${NAME}` in its values (never in keys). An unquoted value with a reference gets the type that
- * YAML would give the result, so that `port: ${PORT:-8080}` is a number; a quoted one stays a string.
+ * YAML would give the result, so that `port: ${PORT:-8080}` is a number; a quoted one stays a string. `reread` changes that.
  */
 export function readYaml(text: string, variables: Readonly<Record<string, string | undefined>>): YamlSource {
   const read = (yaml: string) => readWhole(yaml, variables);
@@ -45,6 +50,7 @@ export function readYaml(text: string, variables: Readonly<Record<string, string
   return {
     value: { ...rest, keys: manyKeys?.keys },
     problems: [],
+    reread: (paths) => whole().reread(paths),
     locate: (path) => whole().locate(path),
     locateKey: (path) => whole().locateKey(path),
   };
@@ -64,15 +70,21 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
       message: `is not valid YAML: ${message}`,
     }),
   );
+  const references = new Map<string, Reference>();
   const locate = (path: readonly PropertyKey[], wantKey: boolean) => position(findOffset(document, path, wantKey));
   const source: YamlSource = {
     value: undefined,
     problems,
+    reread: (paths) => {
+      const found = paths.flatMap((path) => references.get(formatPath(path)) ?? []);
+      for (const { node, text } of found) node.value = typeof node.value === 'string' ? plainValue(text) : text;
+      return found.length === 0 ? undefined : document.toJS({ maxAliasCount: MAX_ALIASES });
+    },
     locate: (path) => locate(path, false),
     locateKey: (path) => locate(path, true),
   };
   if (problems.length > 0) return source;
-  if (text.includes('${')) problems.push(...substituteScalars(document, variables, position));
+  if (text.includes('${')) problems.push(...substituteScalars(document, { variables, position, references }));
   try {
     source.value = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
@@ -101,10 +113,24 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed {
   }
 }
 
+/** A value that held a `${NAME}`, and its text after the replacement. */
+interface Reference {
+  node: Scalar;
+  text: string;
+}
+
+/** Replaces `${NAME}` in all values, and notes the values by their paths. */
 function substituteScalars(
   document: Document,
-  variables: Readonly<Record<string, string | undefined>>,
-  positionAt: (offset: number) => { line: number; column: number },
+  {
+    variables,
+    position: positionAt,
+    references,
+  }: {
+    variables: Readonly<Record<string, string | undefined>>;
+    position(offset: number): { line: number; column: number };
+    references: Map<string, Reference>;
+  },
 ): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   visit(document, {
@@ -118,6 +144,7 @@ function substituteScalars(
       const { text, problems: failures } = substitute(node.value, variables);
       problems.push(...failures.map((message) => ({ ...position, message })));
       node.value = node.type === Scalar.PLAIN ? plainValue(text) : text;
+      references.set(position.path, { node, text });
     },
   });
   return problems;

@@ -230,10 +230,28 @@ describe('interpolation in a configuration', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('parses an unquoted value as YAML again, and keeps a quoted one as text', () => {
-    assert.equal(parse(`${MINIMAL}server:\n  port: \${P:-81}\n`).server.port, 81);
-    assert.match(problemAt('server.port', `${MINIMAL}server:\n  port: "\${P:-81}"\n`).message, /must be a number/);
-    assert.equal(parse(keyed(`"\${K}"`), { K: '12345' }).keys[0]?.secret, '12345');
+  const unquoted = MINIMAL.replace('{ id: a, secret: sk-a }', () => `id: a\n    secret: \${K}`);
+
+  it('gives a value the type that its key wants, with quotes and without', () => {
+    const text = `${unquoted}server: { port: "\${P:-81}", body_memory: "\${L:-209715200}" }\n`;
+    for (const K of ['12345', 'true', 'null', '1e5', '0x1F']) {
+      const { keys, server } = parse(text, { K });
+      assert.deepEqual([keys[0]?.secret, server.port, server.bodyMemoryBytes], [K, 81, 209_715_200]);
+      assert.equal(parse(keyed(`"\${K}"`), { K }).keys[0]?.secret, K);
+    }
+    assert.equal(parse(`${MINIMAL}server:\n  port: \${P}\n`, { P: '82' }).server.port, 82);
+  });
+
+  it('says of a value that fits in no way what it was as written', () => {
+    const server = `server:\n  port: \${P}\n  heartbeat_seconds: "\${H}"\n`;
+    const problems = problemsOf(unquoted + server, { K: '12345', P: '-1', H: 'soon' });
+    assert.deepEqual(
+      problems.map(({ path, message }) => [path, message]),
+      [
+        ['server.port', 'must be at least 0'],
+        ['server.heartbeat_seconds', 'must be a number, not text'],
+      ],
+    );
   });
 
   it('cannot break out of its value', () => {
