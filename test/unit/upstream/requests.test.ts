@@ -78,11 +78,24 @@ describe('a provider request', () => {
           : 'stream_options' in body
             ? {
                 status: 422,
-                text: '[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]',
+                text: '[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted","input":{"stream":true}}]',
               }
             : undefined,
-      (body) => assert.deepEqual(['temperature' in body, 'stream_options' in body, body.top_p], [false, false, 0.9]),
+      (body) =>
+        assert.deepEqual(
+          ['temperature' in body, 'stream_options' in body, body.top_p, body.stream],
+          [false, false, 0.9, true],
+        ),
     ],
+    ...[
+      `{"error":{"message":"Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.","type":"invalid_request_error","param":"stream","code":"unsupported_value"}}`,
+      'Streaming is not supported for this model.',
+    ].map((text): (typeof learned)[number] => [
+      `a model that may not be streamed is asked for the whole answer (${text.slice(0, 70)})`,
+      FULL,
+      (body) => (body.stream === true ? text : undefined),
+      (body) => assert.deepEqual(['stream' in body, 'stream_options' in body, body.temperature], [false, false, 0.5]),
+    ]),
     [
       'a refused effort is asked with the nearest that is not',
       { ...FULL, reasoningEffort: 'max' },

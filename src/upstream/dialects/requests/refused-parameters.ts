@@ -11,6 +11,9 @@ export interface RefusedParameters {
 const OPTIONAL: Readonly<Record<string, string>> = {
   temperature: 'temperature',
   top_p: 'top_p',
+  // OpenAI lets accounts that are not verified use some models, but not "stream this model".
+  // Some refusals quote the whole request, so the name of the parameter alone says nothing.
+  stream: '(?:(?:param|body)\\W{1,6}stream|stream this model|(?<!(?:with|when|while|in|for) )streaming)',
   stream_options: '(?:stream_options|include_usage)',
   parallel_tool_calls: 'parallel_tool_calls',
   tool_choice: 'tool_choice',
@@ -62,4 +65,5 @@ function isIn(body: Readonly<Record<string, unknown>>, name: string): boolean {
 /** Removes refused parameters from a body of any wire. */
 export function dropRefused(body: JsonObject, traits: RefusedParameters): void {
   for (const name of traits.refusedParameters) if (Object.hasOwn(OPTIONAL, name)) delete body[name];
+  if (traits.refusedParameters.has('stream')) delete body.stream_options;
 }
