@@ -136,8 +136,8 @@ export class Attempts {
     { round, signal }: { round: number; signal: AbortSignal },
   ): AsyncGenerator<Attempt, Outcome | undefined, undefined> {
     signal.throwIfAborted();
-    const { provider, credential } = route;
-    const limiter = provider.limiter(credential);
+    const { provider, model, credential } = route;
+    const limiter = provider.limiter(model, credential);
     const record = this.#record(route);
     record.inFlight = true;
     provider.acquire();
@@ -198,7 +198,7 @@ export class Attempts {
       durationMs: this.#options.clock.now() - startedAt,
       opened: !wasOpen && breaker.retryInMs > 0,
     });
-    const limiter = provider.limiter(credential);
+    const limiter = provider.limiter(model, credential);
     if (outcome === 'ok') limiter.succeeded();
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never') limiter.limited(failure.retryAfterMs);
   }
@@ -258,7 +258,7 @@ export class Attempts {
     if (this.#remaining().some(isReady)) return;
     for (const route of routes) {
       if (ready.includes(route) || !this.#mayTry(route)) continue;
-      const pause = route.provider.limiter(route.credential).pauseMs;
+      const pause = route.provider.limiter(route.model, route.credential).pauseMs;
       const id = routeId(route);
       if (pause <= this.#options.backoff.patienceMs) yield route;
       else this.#failures.getOrInsertComputed(id, () => ({ route, failure: rateLimited(pause) }));
@@ -331,5 +331,5 @@ function rateLimited(pauseMs: number): AttemptFailure {
 }
 
 function isReady({ provider, model, credential }: Route): boolean {
-  return provider.breaker(model).allows && provider.limiter(credential).pauseMs === 0;
+  return provider.breaker(model).allows && provider.limiter(model, credential).pauseMs === 0;
 }

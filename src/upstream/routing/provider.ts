@@ -28,7 +28,7 @@ export interface ProviderState {
   usable: boolean;
   /** Calls in progress. */
   running: number;
-  /** The longest time that any credential still has to wait after a rate limit, in milliseconds. */
+  /** The longest time that a call still has to wait after a rate limit, in milliseconds. */
   pausedMs: number;
   models: { model: string; circuit: CircuitBreaker['state']; retryInMs: number }[];
 }
@@ -47,7 +47,8 @@ export class Provider implements AsyncDisposable {
   readonly #probes = new Map<string, BackgroundProbe>();
   /** By the failover rules of a model (by this provider where it has none), then by credential. */
   #targets = new WeakMap<object, Map<string | undefined, ProviderTarget>>();
-  readonly #limiters = new Map<string | undefined, RateLimiter>();
+  /** By model and credential. */
+  readonly #limiters = new Map<string, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   readonly #firstTokens = new Map<string, FirstTokenTimes>();
   #users = 0;
@@ -89,9 +90,10 @@ export class Provider implements AsyncDisposable {
     return getOrCreate(targets, credential, () => new ProviderTarget(this, credential, rules));
   }
 
-  /** The limiter shared by everybody who uses this credential. */
-  limiter(credential: string | undefined): RateLimiter {
-    return getOrCreate(this.#limiters, credential, () => new RateLimiter(this.#options.clock, this.#options.limiter));
+  /** The limiter shared by everybody who uses this model under this credential: most providers limit each model by itself. */
+  limiter(model: string, credential: string | undefined): RateLimiter {
+    const key = `${credential === this.config.api_key ? '' : credential}\n${model}`;
+    return getOrCreate(this.#limiters, key, () => new RateLimiter(this.#options.clock, this.#options.limiter));
   }
 
   /** How long one of the provider's models takes to its first token, or to the whole answer where it does not stream. */
@@ -115,13 +117,8 @@ export class Provider implements AsyncDisposable {
 
   /** Takes new secrets. Running calls end with the old ones; health, traits and rate limits are carried over. */
   updateSecrets(config: RemoteProviderConfig): void {
-    const { api_key: previous } = this.config;
     this.config = config;
     this.#targets = new WeakMap();
-    const limiter = this.#limiters.get(previous);
-    if (limiter === undefined || previous === config.api_key) return;
-    this.#limiters.delete(previous);
-    this.#limiters.set(config.api_key, limiter);
   }
 
   /** Keeps the pool open until `release`, even if the provider is retired meanwhile. */

@@ -187,6 +187,26 @@ describe('routes', () => {
     assert.ok(most < 8, `${most} at once after the limit`);
   });
 
+  it('of one provider are limited each for itself: the next model is asked at once', async () => {
+    await using provider = await startScriptedProvider({
+      respond: ({ body }) =>
+        body.model === 'large' ? status(429, { headers: { 'retry-after': '600' } }) : turn({ text: 'small' }),
+    });
+    const routes = ['large', 'small'].map((model) => ({ provider: 'only', model }));
+    const { upstream, model } = chat(
+      configSchema.parse({
+        providers: { only: { base_url: provider.url } },
+        models: { deep: { kind: 'research', routes } },
+        keys: [{ id: 'k', secret: 's' }],
+      }),
+    );
+    await using _ = upstream;
+    for (const requests of [2, 3]) {
+      assert.equal(textOf(await ask(model)), 'small');
+      assert.equal(provider.requests.length, requests);
+    }
+  });
+
   it('count the tokens of failed attempts that produced something', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 };
     await using provider = await startScriptedProvider({
