@@ -6,6 +6,7 @@ import { type OpenSpan, startSpan } from '../../base/telemetry/spans.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
 
 /** One attempt at one route, under its limiter and circuit breaker. The caller reports one outcome. */
@@ -136,13 +137,16 @@ export class Attempts {
     { round, signal }: { round: number; signal: AbortSignal },
   ): AsyncGenerator<Attempt, Outcome | undefined, undefined> {
     signal.throwIfAborted();
-    const { provider, model, credential } = route;
-    const limiter = provider.limiter(model, credential);
+    const { provider } = route;
     const record = this.#record(route);
     record.inFlight = true;
     provider.acquire();
     try {
-      using _place = await limiter.acquire({ signal });
+      using place = await limiterOf(route).acquire({ signal, patienceMs: this.#patienceMs() });
+      if (!place) {
+        this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
+        return undefined;
+      }
       record.tries += 1;
       const attempt = this.#begin(route, round);
       try {
@@ -155,6 +159,11 @@ export class Attempts {
       record.inFlight = false;
       provider.release();
     }
+  }
+
+  /** How long to wait for a provider that limits us: no longer than for a quick repetition if another route is ready. */
+  #patienceMs(): number {
+    return this.hasAnother ? SHORT_WAIT_MS : Math.max(SHORT_WAIT_MS, this.#options.backoff.patienceMs);
   }
 
   #begin(route: Route, round: number): OpenAttempt {
@@ -181,7 +190,7 @@ export class Attempts {
   /** Reports the outcome to limiter, breaker, span and metrics. */
   #end(attempt: OpenAttempt, signal: AbortSignal): void {
     const { route, outcome, startedAt } = attempt;
-    const { provider, model, credential } = route;
+    const { provider, model } = route;
     const failure = outcome === 'ok' ? undefined : outcome;
     // A route that is overtaken each time by one that was tried later counts as unhealthy.
     const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
@@ -198,7 +207,7 @@ export class Attempts {
       durationMs: this.#options.clock.now() - startedAt,
       opened: !wasOpen && breaker.retryInMs > 0,
     });
-    const limiter = provider.limiter(model, credential);
+    const limiter = limiterOf(route);
     if (outcome === 'ok') limiter.succeeded();
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never') limiter.limited(failure.retryAfterMs);
   }
@@ -256,20 +265,19 @@ export class Attempts {
     }
     for (const route of ready) if (this.#mayTry(route)) yield route;
     if (this.#remaining().some(isReady)) return;
-    for (const route of routes) {
-      if (ready.includes(route) || !this.#mayTry(route)) continue;
-      const pause = route.provider.limiter(route.model, route.credential).pauseMs;
-      const id = routeId(route);
-      if (pause <= this.#options.backoff.patienceMs) yield route;
-      else this.#failures.getOrInsertComputed(id, () => ({ route, failure: rateLimited(pause) }));
-    }
+    for (const route of routes) if (!ready.includes(route) && this.#mayTry(route)) yield route;
   }
 
   /** Milliseconds to wait before the next round, or undefined where no route is left or the wait would be too long. */
   #pauseBefore(backoff: number): number | undefined {
     const routes = this.#remaining();
     if (routes.length === 0) return undefined;
-    const wait = Math.min(...routes.map((route) => this.#failures.get(routeId(route))?.failure.retryAfterMs ?? 0));
+    const wait = Math.min(
+      ...routes.map((route) => {
+        const { retryAfterMs = 0 } = this.#failures.get(routeId(route))?.failure ?? {};
+        return Math.max(retryAfterMs, limiterOf(route).pauseMs);
+      }),
+    );
     return wait > this.#options.backoff.patienceMs ? undefined : Math.max(wait, backoff);
   }
 
@@ -326,10 +334,15 @@ function routeId({ provider, model }: Route): string {
 }
 
 /** The failure of a route that is not tried at all, because its provider asked for a long wait. */
-function rateLimited(pauseMs: number): AttemptFailure {
-  return new AttemptFailure('it limits our rate', { kind: 'rate_limit', advice: 'again', retryAfterMs: pauseMs });
+function rateLimited(route: Route): AttemptFailure {
+  const retryAfterMs = limiterOf(route).pauseMs;
+  return new AttemptFailure('it limits our rate', { kind: 'rate_limit', advice: 'again', retryAfterMs });
 }
 
-function isReady({ provider, model, credential }: Route): boolean {
-  return provider.breaker(model).allows && provider.limiter(model, credential).pauseMs === 0;
+function isReady(route: Route): boolean {
+  return route.provider.breaker(route.model).allows && limiterOf(route).isFree;
+}
+
+function limiterOf({ provider, model, credential }: Route): RateLimiter {
+  return provider.limiter(model, credential);
 }

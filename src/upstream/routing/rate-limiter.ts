@@ -30,7 +30,7 @@ const MAX_SLOTS = 256;
 const MAX_WAITING = 10_000;
 
 /**
- * Shared by all calls to one provider under one credential. Unlimited until the provider answers 429; then every new call
+ * Shared by all calls to one model of a provider under one credential. Unlimited until the provider answers 429; then every new call
  * pauses, and half as many as were running may run at once. Each success adds a slot (additive increase, multiplicative
  * decrease), so that callers slow down together instead of storming, and API keys take fair turns.
  */
@@ -60,12 +60,22 @@ export class RateLimiter {
     return this.#slots.held;
   }
 
-  /** Waits for a slot; disposing frees it. @throws GatewayError `overloaded`; the signal's reason. */
-  async acquire(options: { signal: AbortSignal }): Promise<Permit> {
+  /** Whether a call may start at once. */
+  get isFree(): boolean {
+    return this.#state.is === 'free' || (this.pauseMs === 0 && this.running < this.#state.slots);
+  }
+
+  /**
+   * Waits for a slot; disposing frees it. Undefined if the provider asks for a longer pause than `patienceMs`, perhaps
+   * while this call waits.
+   * @throws GatewayError `overloaded`; the signal's reason.
+   */
+  async acquire({ signal, patienceMs }: { signal: AbortSignal; patienceMs: number }): Promise<Permit | undefined> {
     for (;;) {
       const pause = this.pauseMs;
-      if (pause > 0) await sleep(pause, options);
-      const slot = await this.#slots.acquire(workOwner(), options.signal);
+      if (pause > patienceMs) return undefined;
+      if (pause > 0) await sleep(pause, { signal });
+      const slot = await this.#slots.acquire(workOwner(), signal);
       if (this.pauseMs === 0) return slot;
       // The provider answered another 429 while this call waited.
       slot[Symbol.dispose]();

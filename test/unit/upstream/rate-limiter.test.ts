@@ -16,7 +16,7 @@ function limiter() {
 describe('RateLimiter', () => {
   it('holds nobody back before the provider limits', async () => {
     const { shared } = limiter();
-    for (let i = 0; i < 500; i += 1) await shared.acquire({ signal });
+    for (let i = 0; i < 500; i += 1) await shared.acquire({ signal, patienceMs: 60_000 });
     assert.equal(shared.running, 500);
   });
 
@@ -45,18 +45,18 @@ describe('RateLimiter', () => {
 
   it('halves concurrency after a limit, then adds one with each success', async () => {
     const { shared, pass } = limiter();
-    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.acquire({ signal })));
+    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.acquire({ signal, patienceMs: 60_000 })));
     shared.limited(10);
     pass(10);
-    for (const slot of slots) slot[Symbol.dispose]();
-    const first = await shared.acquire({ signal });
-    await shared.acquire({ signal });
+    for (const slot of slots) slot?.[Symbol.dispose]();
+    const first = await shared.acquire({ signal, patienceMs: 60_000 });
+    await shared.acquire({ signal, patienceMs: 60_000 });
     const order: string[] = [];
-    const third = shared.acquire({ signal }).then(() => order.push('third'));
-    const fourth = shared.acquire({ signal }).then(() => order.push('fourth'));
+    const third = shared.acquire({ signal, patienceMs: 60_000 }).then(() => order.push('third'));
+    const fourth = shared.acquire({ signal, patienceMs: 60_000 }).then(() => order.push('fourth'));
     await new Promise(setImmediate);
     assert.deepEqual(order, [], 'no one starts while both slots are taken');
-    first[Symbol.dispose]();
+    first?.[Symbol.dispose]();
     await third;
     shared.succeeded();
     await fourth;
@@ -66,14 +66,14 @@ describe('RateLimiter', () => {
 
   it('forgets waiters that left', async () => {
     const { shared, pass } = limiter();
-    await shared.acquire({ signal });
+    await shared.acquire({ signal, patienceMs: 60_000 });
     const gone = new AbortController();
     shared.limited(5);
     pass(5);
-    const left = shared.acquire({ signal: gone.signal });
+    const left = shared.acquire({ signal: gone.signal, patienceMs: 60_000 });
     gone.abort(new Error('left'));
     await assert.rejects(left, /left/);
-    const waiting = shared.acquire({ signal });
+    const waiting = shared.acquire({ signal, patienceMs: 60_000 });
     shared.succeeded();
     await waiting;
     assert.equal(shared.running, 2);

@@ -207,6 +207,45 @@ describe('routes', () => {
     }
   });
 
+  it('are left for the next one when they turn out to be limited while a call waits for its place', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using a = await startScriptedProvider({
+      respond: async (_, n) => {
+        if (n > 0) await gate.promise;
+        return status(429, { headers: n === 0 ? { 'retry-after-ms': '1' } : { 'retry-after': '600' } });
+      },
+    });
+    await using b = await startScriptedProvider({ respond: () => turn({ text: 'b' }) });
+    const { upstream, model } = chat(config({ a: { base_url: a.url }, b: { base_url: b.url } }));
+    await using _ = upstream;
+    const first = ask(model);
+    await a.waitForRequest(2);
+    // One call at a time may run at `a` now: this one waits for its place there, or takes the other route.
+    const second = ask(model);
+    for (let ticks = 0; ticks < 50; ticks++) await new Promise(setImmediate);
+    gate.resolve();
+    assert.deepEqual([textOf(await first), textOf(await second)], ['b', 'b']);
+  });
+
+  it('are given up if another call was told to wait for too long', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using provider = await startScriptedProvider({
+      respond: async (_, n) => {
+        if (n > 0) return status(429, { headers: { 'retry-after': '600' } });
+        await gate.promise;
+        return status(500);
+      },
+    });
+    const { upstream, model } = chat(config({ only: { base_url: provider.url } }));
+    await using _ = upstream;
+    const failed = assert.rejects(ask(model), failsWith('failed'));
+    await provider.waitForRequest(1);
+    await assert.rejects(ask(model), failsWith('rate_limit', { retryAfterMs: 600_000 }));
+    gate.resolve();
+    await failed;
+    assert.equal(provider.requests.length, 2);
+  });
+
   it('count the tokens of failed attempts that produced something', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 };
     await using provider = await startScriptedProvider({
