@@ -5,6 +5,7 @@ import { CLIENT_KEY, chat, payloadsOf, send, startProxyGateway, type TestProvide
 import {
   chunk,
   frames,
+  hang,
   json,
   raw,
   reset,
@@ -208,6 +209,20 @@ describe('failover of proxy models', () => {
     assert.equal(JSON.parse(await answer.text()).error.code, 'rate_limit_exceeded');
     assert.ok(Number(answer.headers.get('retry-after')) > 20);
     assert.equal(gateway.first.requests.length, 1);
+  });
+
+  it('asks a provider that limited it again, although a long stream has the only place', async () => {
+    await using gateway = await pair(status(500), { alone: true, maxRetries: 1 });
+    gateway.first.respond = ({ body }, n) => {
+      if (body.stream === true) return hang();
+      return n === 1 ? status(429, { headers: { 'retry-after-ms': '1' } }) : json(completion('first'));
+    };
+    const client = new AbortController();
+    const long = send(gateway, '/chat/completions', { body: chat({ stream: true }), signal: client.signal });
+    await gateway.first.waitForRequest(1);
+    assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 200);
+    client.abort();
+    await assert.rejects(long);
   });
 
   it('skips a route that keeps failing', async () => {

@@ -6,7 +6,7 @@ import { type OpenSpan, startSpan } from '../../base/telemetry/spans.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import type { RateLimiter, SlotPatience } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
 
 /** One attempt at one route, under its limiter and circuit breaker. The caller reports one outcome. */
@@ -142,11 +142,9 @@ export class Attempts {
     record.inFlight = true;
     provider.acquire();
     try {
-      using place = await limiterOf(route).acquire({ signal, patienceMs: this.#patienceMs() });
-      if (!place) {
-        this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
-        return undefined;
-      }
+      using place = await limiterOf(route).acquire(signal, this.#patience());
+      if (!place) this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
+      if (!place) return undefined;
       record.tries += 1;
       const attempt = this.#begin(route, round);
       try {
@@ -161,9 +159,12 @@ export class Attempts {
     }
   }
 
-  /** How long to wait for a provider that limits us: no longer than for a quick repetition if another route is ready. */
-  #patienceMs(): number {
-    return this.hasAnother ? SHORT_WAIT_MS : Math.max(SHORT_WAIT_MS, this.#options.backoff.patienceMs);
+  /** Another route is better than a long wait. Without one, research waits, and a client gets what the provider answers. */
+  #patience(): SlotPatience {
+    if (this.hasAnother) return { pauseMs: SHORT_WAIT_MS, slotMs: 0, insists: false };
+    const { patienceMs } = this.#options.backoff;
+    const insists = this.#options.clientCanRetry === true;
+    return { pauseMs: Math.max(SHORT_WAIT_MS, patienceMs), slotMs: patienceMs, insists };
   }
 
   #begin(route: Route, round: number): OpenAttempt {

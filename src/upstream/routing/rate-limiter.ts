@@ -1,4 +1,4 @@
-import { sleep } from '../../base/abort.ts';
+import { linkSignals, sleep, TimeoutError } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
@@ -18,6 +18,16 @@ export const DEFAULT_LIMITER: LimiterPolicy = { pauseMs: 1000, maxPauseMs: 30_00
  * until the gateway restarts. Timers cannot wait for longer than 24 days anyway.
  */
 const MAX_PAUSE_MS = 3_600_000;
+
+/** How long a call waits for a provider that limits us, in milliseconds. */
+export interface SlotPatience {
+  /** The longest pause that the provider may ask for. */
+  pauseMs: number;
+  /** The longest wait for running calls to end: they may be long streams. */
+  slotMs: number;
+  /** After `slotMs` it starts without a slot. */
+  insists: boolean;
+}
 
 type State =
   | { is: 'free' }
@@ -66,20 +76,33 @@ export class RateLimiter {
   }
 
   /**
-   * Waits for a slot; disposing frees it. Undefined if the provider asks for a longer pause than `patienceMs`, perhaps
-   * while this call waits.
+   * Waits for a slot; disposing frees it. Undefined if none is to be had within the `patience`.
    * @throws GatewayError `overloaded`; the signal's reason.
    */
-  async acquire({ signal, patienceMs }: { signal: AbortSignal; patienceMs: number }): Promise<Permit | undefined> {
+  async acquire(signal: AbortSignal, patience: SlotPatience): Promise<Permit | undefined> {
+    const owner = workOwner();
     for (;;) {
       const pause = this.pauseMs;
-      if (pause > patienceMs) return undefined;
+      if (pause > patience.pauseMs) return undefined;
       if (pause > 0) await sleep(pause, { signal });
-      const slot = await this.#slots.acquire(workOwner(), signal);
-      if (this.pauseMs === 0) return slot;
+      const slot = this.isFree ? await this.#slots.acquire(owner, signal) : await this.#wait(owner, signal, patience);
+      if (slot === undefined || this.pauseMs === 0) return slot;
       // The provider answered another 429 while this call waited.
       slot[Symbol.dispose]();
     }
+  }
+
+  /** Waits for a running call to end. */
+  async #wait(owner: string, signal: AbortSignal, { slotMs, insists }: SlotPatience): Promise<Permit | undefined> {
+    if (slotMs > 0) {
+      using limit = linkSignals([signal], { what: 'the wait for a limited provider', timeoutMs: slotMs });
+      try {
+        return await this.#slots.acquire(owner, limit.signal);
+      } catch (error) {
+        if (!(error instanceof TimeoutError) || signal.aborted) throw error;
+      }
+    }
+    return insists ? this.#slots.open(owner) : undefined;
   }
 
   /** The provider limited us; `retryAfterMs`: what it asked for. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { RateLimiter } from '../../../src/upstream/routing/rate-limiter.ts';
 
 const signal = new AbortController().signal;
+const PATIENT = { pauseMs: 60_000, slotMs: 60_000, insists: false };
 const POLICY = { pauseMs: 1000, maxPauseMs: 4000 };
 
 function limiter() {
@@ -16,7 +17,7 @@ function limiter() {
 describe('RateLimiter', () => {
   it('holds nobody back before the provider limits', async () => {
     const { shared } = limiter();
-    for (let i = 0; i < 500; i += 1) await shared.acquire({ signal, patienceMs: 60_000 });
+    for (let i = 0; i < 500; i += 1) await shared.acquire(signal, PATIENT);
     assert.equal(shared.running, 500);
   });
 
@@ -45,15 +46,15 @@ describe('RateLimiter', () => {
 
   it('halves concurrency after a limit, then adds one with each success', async () => {
     const { shared, pass } = limiter();
-    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.acquire({ signal, patienceMs: 60_000 })));
+    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.acquire(signal, PATIENT)));
     shared.limited(10);
     pass(10);
     for (const slot of slots) slot?.[Symbol.dispose]();
-    const first = await shared.acquire({ signal, patienceMs: 60_000 });
-    await shared.acquire({ signal, patienceMs: 60_000 });
+    const first = await shared.acquire(signal, PATIENT);
+    await shared.acquire(signal, PATIENT);
     const order: string[] = [];
-    const third = shared.acquire({ signal, patienceMs: 60_000 }).then(() => order.push('third'));
-    const fourth = shared.acquire({ signal, patienceMs: 60_000 }).then(() => order.push('fourth'));
+    const third = shared.acquire(signal, PATIENT).then(() => order.push('third'));
+    const fourth = shared.acquire(signal, PATIENT).then(() => order.push('fourth'));
     await new Promise(setImmediate);
     assert.deepEqual(order, [], 'no one starts while both slots are taken');
     first?.[Symbol.dispose]();
@@ -64,16 +65,31 @@ describe('RateLimiter', () => {
     assert.equal(shared.running, 3);
   });
 
+  it('lets a call go that waits for too long, or start without a slot if it insists', async () => {
+    const { shared, pass } = limiter();
+    const slot = await shared.acquire(signal, PATIENT);
+    shared.limited(10);
+    assert.equal(await shared.acquire(signal, { ...PATIENT, pauseMs: 9 }), undefined);
+    pass(10);
+    for (const slotMs of [0, 1]) {
+      assert.equal(await shared.acquire(signal, { ...PATIENT, slotMs }), undefined);
+      const without = await shared.acquire(signal, { ...PATIENT, slotMs, insists: true });
+      assert.equal(without?.permits, 0);
+    }
+    slot?.[Symbol.dispose]();
+    assert.equal((await shared.acquire(signal, PATIENT))?.permits, 1);
+  });
+
   it('forgets waiters that left', async () => {
     const { shared, pass } = limiter();
-    await shared.acquire({ signal, patienceMs: 60_000 });
+    await shared.acquire(signal, PATIENT);
     const gone = new AbortController();
     shared.limited(5);
     pass(5);
-    const left = shared.acquire({ signal: gone.signal, patienceMs: 60_000 });
+    const left = shared.acquire(gone.signal, PATIENT);
     gone.abort(new Error('left'));
     await assert.rejects(left, /left/);
-    const waiting = shared.acquire({ signal, patienceMs: 60_000 });
+    const waiting = shared.acquire(signal, PATIENT);
     shared.succeeded();
     await waiting;
     assert.equal(shared.running, 2);

@@ -207,24 +207,21 @@ describe('routes', () => {
     }
   });
 
-  it('are left for the next one when they turn out to be limited while a call waits for its place', async () => {
-    const gate = Promise.withResolvers<void>();
+  it('are left for the next one if all their places are taken by long streams', async () => {
     await using a = await startScriptedProvider({
-      respond: async (_, n) => {
-        if (n > 0) await gate.promise;
-        return status(429, { headers: n === 0 ? { 'retry-after-ms': '1' } : { 'retry-after': '600' } });
-      },
+      respond: (_, n) => (n === 0 ? hang() : status(429, { headers: { 'retry-after-ms': '1' } })),
     });
     await using b = await startScriptedProvider({ respond: () => turn({ text: 'b' }) });
     const { upstream, model } = chat(config({ a: { base_url: a.url }, b: { base_url: b.url } }));
     await using _ = upstream;
-    const first = ask(model);
-    await a.waitForRequest(2);
-    // One call at a time may run at `a` now: this one waits for its place there, or takes the other route.
-    const second = ask(model);
-    for (let ticks = 0; ticks < 50; ticks++) await new Promise(setImmediate);
-    gate.resolve();
-    assert.deepEqual([textOf(await first), textOf(await second)], ['b', 'b']);
+    const client = new AbortController();
+    const long = Array.fromAsync(model.turn(QUESTION, { signal: client.signal }));
+    await a.waitForRequest(1);
+    assert.equal(textOf(await ask(model)), 'b');
+    assert.equal(textOf(await ask(model)), 'b');
+    assert.equal(a.requests.length, 2);
+    client.abort(new Error('the client left'));
+    await assert.rejects(long, /the client left/);
   });
 
   it('are given up if another call was told to wait for too long', async () => {
