@@ -14,6 +14,8 @@ export type ScriptedCall = (call: {
 
 export interface ScriptedMcpOptions {
   tools: Record<string, { definition?: JsonObject; call: ScriptedCall }>;
+  /** Answers requests whose method or tool is unknown. Default: with a JSON-RPC error. */
+  unknown?: (response: ServerResponse) => void;
   /** Looks at every request first; true if it has answered. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   host?: string;
@@ -57,6 +59,7 @@ export async function startScriptedMcpServer(options: ScriptedMcpOptions): Promi
     }
     if (message.method === 'tools/list') return reply(response, id, { tools: definitions(options) });
     const tool = message.method === 'tools/call' ? options.tools[String(params.name)] : undefined;
+    if (!tool && options.unknown) return options.unknown(response);
     if (!tool) return replyError(response, id, { code: -32_601, message: 'unknown method or tool' });
     const meta = isObject(params._meta) ? params._meta : {};
     const progressToken = typeof meta.progressToken === 'number' ? meta.progressToken : null;

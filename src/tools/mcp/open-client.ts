@@ -16,6 +16,7 @@ import { limitReconnections, TolerantHttpTransport } from './http-transport.ts';
 import { mayBeOlderServer, redactAndCut } from './mcp-errors.ts';
 import { type HttpMcpServer, MCP_LIMITS, type McpServer, type StdioMcpServer } from './mcp-server.ts';
 import { serverFetch } from './server-fetch.ts';
+import { readingProbe } from './version-probe.ts';
 
 export interface OpenOptions {
   fetch: typeof fetch;
@@ -102,8 +103,10 @@ function clientOptions(options: OpenOptions): ClientOptions {
 }
 
 function streamableTransport(server: HttpMcpServer, options: OpenOptions): StreamableHTTPClientTransport {
+  const { fetch, ...http } = httpOptions(server, options);
   return new TolerantHttpTransport(new URL(server.url), {
-    ...httpOptions(server, options),
+    ...http,
+    fetch: readingProbe(fetch),
     reconnectionScheduler: limitReconnections(),
     onInsufficientScope: 'throw',
   });

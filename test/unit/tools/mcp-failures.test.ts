@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { mock } from 'node:test';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
@@ -581,6 +582,24 @@ describe('misbehaving MCP servers', () => {
     controller.abort(new Error('gone'));
     await assert.rejects(listing, /gone/);
   });
+
+  const UNKNOWN: Record<string, (response: ServerResponse) => void> = {
+    'HTTP 202': (response) => response.writeHead(202).end(),
+    'HTTP 204': (response) => response.writeHead(204).end(),
+    'HTTP 500': (response) => response.writeHead(500).end('TypeError'),
+    'an empty body': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(),
+    'a web page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hi</p>'),
+    'an object': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
+    'an error without the id': (response) => replyError(response, null, { code: -32_601, message: 'unknown' }),
+  };
+  for (const [answer, unknown] of Object.entries(UNKNOWN)) {
+    it(`of earlier revisions may answer what they do not know with ${answer}`, async () => {
+      const tools = { plus: { call: () => textResult('7') } };
+      await using server = await startScriptedMcpServer({ tools, unknown });
+      await using opened = open({ url: server.url });
+      assert.equal(await resultOf(await opened.tools({ signal: never }), 's.plus'), '7');
+    });
+  }
 
   it('are refused if two have the same name', () => {
     const twin = { name: 's', url: 'http://127.0.0.1:9/mcp' };
