@@ -216,6 +216,11 @@ describe('MCP calls that need approval, on a plain model', () => {
       [{ input: [{ role: 'user', content: 'Say.' }, answer(request, true)] }, /no mcp_approval_request mcpr_/],
       [{ tools: [gateway.desk({ never: { read_only: true } })] }, /read_only/],
       [{ tools: [Object.assign(gateway.desk('always'), { allowed_tools: { read_only: true } })] }, /read_only/],
+      [{ tools: [Object.assign(gateway.desk('always'), { allowed_tools: { names: ['a'] } })] }, /allowed_tools\.names/],
+      [
+        { tools: [Object.assign(gateway.desk('always'), { require_approval: { allways: {} } })] },
+        /require_approval\.allways/,
+      ],
     ];
     for (const [body, message] of refused) {
       await assert.rejects(

@@ -147,7 +147,7 @@ export function unsupported(message: string) {
 function report(issues: readonly z.core.$ZodIssue[], path: PropertyKey[], context: z.RefinementCtx): number {
   for (const issue of issues) {
     const params = { code: codeOf(issue) };
-    context.addIssue({ code: 'custom', message: explain(issue), params, path: [...path, ...issue.path] });
+    context.addIssue({ code: 'custom', message: explain(issue), params, path: [...path, ...placeOf(issue)] });
   }
   return issues.length;
 }
@@ -161,9 +161,13 @@ export function unsupportedField(message: string) {
     .meta({ description: `Refused: ${message}.`, deprecated: true });
 }
 
+/** The path of the field in question, which may be one that is not known. */
+function placeOf(issue: z.core.$ZodIssue): PropertyKey[] {
+  return issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
+}
+
 function toError(issue: z.core.$ZodIssue): GatewayError {
-  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const param = formatPath([...issue.path, ...unknown]);
+  const param = formatPath(placeOf(issue));
   const message = explain(issue);
   return new GatewayError(codeOf(issue), param ? `${param}: ${message}` : message, param ? { param } : {});
 }

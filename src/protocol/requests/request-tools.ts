@@ -126,8 +126,8 @@ export const shellTools = {
   apply_patch: z.object({ type: z.literal('apply_patch') }),
 } as const;
 
-/** A choice among the tools of an MCP server. */
-const toolFilter = z.object({
+/** A choice among the tools of an MCP server. A field that is not understood would leave a choice of all. */
+const toolFilter = z.strictObject({
   tool_names: optional(names),
   read_only: unsupportedField('what a server says of its tools is not known here: send tool_names'),
 });
@@ -144,7 +144,7 @@ const mcpTool = z.object({
   ...mcpShape,
   require_approval: optional(
     z.union(
-      [z.enum(['always', 'never']), z.object({ always: optional(toolFilter), never: optional(toolFilter) })],
+      [z.enum(['always', 'never']), z.strictObject({ always: optional(toolFilter), never: optional(toolFilter) })],
       'use "always", "never" or an object of both with tool_names',
     ),
   ),
