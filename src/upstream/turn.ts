@@ -67,6 +67,8 @@ export interface TurnRequest {
   messages: readonly TurnMessage[];
   /** Absent or empty: no tools are offered. */
   tools?: readonly TurnTool[];
+  /** Tools of other turns, for a turn that offers none: a model may still write their calls into its text. */
+  earlierTools?: readonly TurnTool[];
   maxOutputTokens?: number;
   temperature?: number;
   topP?: number;

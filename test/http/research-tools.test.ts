@@ -6,6 +6,7 @@ import { startGateway } from '../../src/server.ts';
 import { IDLE_LOAD } from '../support/idle-load.ts';
 import {
   mayCallTools,
+  type ProviderRequest,
   refusedUrl,
   type ScriptedProvider,
   type ScriptedToolCall,
@@ -15,6 +16,7 @@ import {
 import { startScriptedSearch } from '../support/scripted-search.ts';
 import { startWebServer, type WebServer } from '../support/web-server.ts';
 
+const ANSWER = 'The range is three metres [1].';
 const PAGE = 'The tidal range at the northern coast is three to five metres.';
 /** The headers of pages, by path. */
 const PAGES: Record<string, Record<string, string>> = {
@@ -68,11 +70,16 @@ describe('research tools', () => {
   after(() => stack.disposeAsync());
 
   /** A run whose model makes these calls, one a turn. */
-  async function run(calls: ScriptedToolCall[], body: object = {}, key = 'ann') {
+  async function run(
+    calls: ScriptedToolCall[],
+    body: object = {},
+    key = 'ann',
+    write = (_: ProviderRequest) => ANSWER,
+  ) {
     provider.respond = (request) => {
       const done = request.body.messages?.filter(({ role }) => role === 'tool').length ?? 0;
       const next = calls[done];
-      if (!mayCallTools(request)) return turn({ text: 'The range is three metres [1].' });
+      if (!mayCallTools(request)) return turn({ text: write(request) });
       return next ? turn({ toolCalls: [{ ...next, id: `call_${done}` }] }) : turn({ text: 'ready' });
     };
     const answer = await fetch(`${url}/v1/responses`, {
@@ -89,6 +96,23 @@ describe('research tools', () => {
 
   const reading = (address: string): ScriptedToolCall => ({ name: 'fetch_url_content', arguments: { url: address } });
   const asked = (path: string) => web.requests.filter((each) => each === path).length;
+
+  it('are not called in an answer, and what is written as a call is not shown', async () => {
+    const call = '<tool_call>{"name": "web_search", "arguments": {"queries": ["more"]}}</tool_call>';
+    const outline = JSON.stringify(['Range', 'Coast'].map((heading) => ({ heading, aim: '', records: [1] })));
+    let attempts = 0;
+    const write = ({ body }: ProviderRequest) => {
+      const messages = JSON.stringify(body.messages);
+      if (/plan its sections/.test(messages)) return outline;
+      // The first section is only ever a call; so are the first two attempts at a short answer.
+      const isCall = /Write section/.test(messages) ? /Write section 1/.test(messages) : attempts++ < 2;
+      return isCall ? call : ANSWER;
+    };
+    const full = await run([reading(`${web.origin}/open?1`)], { research: { report: 'full' } }, 'ann', write);
+    assert.equal(full.response.output_text, `## Coast\n\n${ANSWER}`);
+    const short = await run([reading(`${web.origin}/open?2`)], { research: { report: 'short' } }, 'ann', write);
+    assert.doesNotMatch(short.response.output_text, /tool_call/);
+  });
 
   it('add a warning if an MCP server cannot be reached', async () => {
     const server = { type: 'mcp', server_label: 'gone', server_url: `${await refusedUrl()}/mcp` };

@@ -95,7 +95,7 @@ export function textRequest(
   const limit = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const request: TurnRequest = {
     messages,
-    ...offered,
+    ...(offered?.tools?.length ? offered : { earlierTools: context.opening.tools }),
     maxOutputTokens: Math.max(16, limit),
     // After a crash the text may be complete already, so that the model has nothing to add.
     ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),

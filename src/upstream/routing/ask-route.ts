@@ -71,7 +71,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     wire,
     body,
     decoding: {
-      tools: request.tools,
+      tools: request.tools?.length ? request.tools : request.earlierTools,
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
       learned: traits,
