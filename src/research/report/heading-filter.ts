@@ -1,5 +1,7 @@
+import { Subheadings } from './subheadings.ts';
+
 /**
- * Writes the heading of a section, and removes the one that the model repeats. The heading is sent with the first words of
+ * Writes the heading of a section, removes the one that the model repeats, and puts its others below it. The heading is sent with the first words of
  * the section, so that a section without text has no heading either.
  */
 export class HeadingFilter {
@@ -9,6 +11,7 @@ export class HeadingFilter {
   /** Text that may be the repeated heading; undefined once that is decided. */
   #buffered: string | undefined;
   #hasText: boolean;
+  readonly #subheadings: Subheadings;
 
   /** @param before the part of the section that is sent already; if there is any, nothing is removed. */
   constructor(heading: string, { head, before }: { head: string; before: string }) {
@@ -16,6 +19,7 @@ export class HeadingFilter {
     this.#head = head;
     this.#buffered = before === '' ? '' : undefined;
     this.#hasText = before !== '';
+    this.#subheadings = new Subheadings(before);
   }
 
   /** Whether the section has any text besides its heading. */
@@ -28,12 +32,17 @@ export class HeadingFilter {
     if (this.#buffered === undefined) return this.#withHeading(text);
     this.#buffered += text;
     const [line = '', below, more] = this.#buffered.trimStart().split('\n', 3);
-    if (below === undefined) return this.#mayBeHeading(line) ? '' : this.end();
-    return this.#isHeading(line) && more === undefined && /^[\s=-]*$/.test(below) ? '' : this.end();
+    if (below === undefined) return this.#mayBeHeading(line) ? '' : this.#decide();
+    return this.#isHeading(line) && more === undefined && /^[\s=-]*$/.test(below) ? '' : this.#decide();
   }
 
   /** The text that is still held back. */
   end(): string {
+    return this.#decide() + this.#subheadings.end();
+  }
+
+  /** The beginning of the section without the repeated heading. */
+  #decide(): string {
     const text = (this.#buffered ?? '').trimStart();
     const [line = '', below = ''] = text.split('\n', 2);
     const underlined = /^ {0,3}(?:=+|-+)\s*$/.test(below) ? `${line}\n${below}`.length : line.length;
@@ -59,11 +68,11 @@ export class HeadingFilter {
 
   /** Adds the heading before the first words, and drops white space before them. */
   #withHeading(text: string): string {
-    if (this.#hasText) return text;
+    if (this.#hasText) return this.#subheadings.push(text);
     const rest = text.trimStart();
     if (rest === '') return '';
     this.#hasText = true;
-    return this.#head + rest;
+    return this.#head + this.#subheadings.push(rest);
   }
 }
 

@@ -107,6 +107,18 @@ describe('a report by sections', () => {
     }
   });
 
+  it('has no headings of the model beside or above its own', async () => {
+    const code = '```sh\n# a comment\n```\n#tag';
+    const pieces = ['# Rep', 'ort\n\nText.\n\n#', '# More\n', `\n### Less\n\n${code}`];
+    const text = `### Report\n\nText.\n\n### More\n\n### Less\n\n${code}`;
+    for (const verify of [false, true]) {
+      for (const parts of [pieces, [...pieces.join('')]]) {
+        const { response } = await report({ section: () => ({ text: parts }) }, { verify });
+        assert.equal(response.output_text, `## In short\n\n${text}\n\n## On a\n\n${text}\n\n## On b\n\n${text}`);
+      }
+    }
+  });
+
   it('skips a section of which the model says nothing, and is marked as stuck', async () => {
     const noText = new TurnError('failed', 'an empty answer', { started: false, saysNothing: true });
     const nothing = [
