@@ -272,6 +272,25 @@ describe('e-books', () => {
     };
     assert.equal(await contentOf('epub', parts), 'They are high.');
   });
+
+  it('have the titles of their parts as chapters if there is no table of contents', async () => {
+    const part = (title: string, body: string) =>
+      `<html><head><title>${title}</title></head><body>${body}</body></html>`;
+    const ids = ['a', 'b', 'c', 'd'];
+    const items = ids.map((id) => `<item id="${id}" href="${id}.html"/><itemref idref="${id}"/>`);
+    const parts = {
+      'META-INF/container.xml': '<rootfile full-path="b.opf"/>',
+      'b.opf': `<package>${items.join('')}</package>`,
+      'a.html': part('One', '<h1>Chapter one</h1><p>They are high.</p>'),
+      'b.html': part('Two &amp; three', '<p>They are low.</p>'),
+      'c.html': part('Two &amp; three', '<p>They turn.</p>'),
+      'd.html': part('', '<p>The end.</p>'),
+    };
+    assert.equal(
+      await contentOf('epub', parts),
+      '# Chapter one\n\nThey are high.\n\n# Two & three\n\nThey are low.\n\nThey turn.\n\nThe end.',
+    );
+  });
 });
 
 describe('the metadata of a document', () => {

@@ -46,6 +46,11 @@ describe('RTF', () => {
     const note = String.raw`x{\footnote\intbl a{\b b}c\par d\cell e{\footnote f}g}\par y\par`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi ${note}}`), 'x[^1]\n\ny\n\n[^1]: abc defg');
     assert.equal(contentOf(String.raw`{\rtf1\ansi x{\footnote a`), 'x[^1]\n\n[^1]: a');
+    assert.equal(
+      contentOf(String.raw`{\rtf1\ansi x{\*\footnote\chftn\~a}}`),
+      'x[^1]\n\n[^1]: a',
+      'as pandoc writes it',
+    );
     assert.equal(contentOf(String.raw`{\rtf1\ansi{\ftnsep line}x{\footnote }}`), 'x[^1]');
   });
 

@@ -100,6 +100,13 @@ describe('the location of a passage', () => {
     );
   });
 
+  it('is the heading in Markdown, also if a line of = or - underlines it', async () => {
+    const text = 'Tides\n=====\n\nStations\n---\n\nThe east pier.\n\nA list of\n-----\n\n---\n\nThe end.\n';
+    const bytes = Buffer.from(text);
+    assert.equal(await sectionOf(bytes, { name: 'a.md', words: 'east pier' }), 'Tides › Stations');
+    assert.equal(await sectionOf(bytes, { name: 'a.md', words: 'The end' }), 'Tides › A list of');
+  });
+
   it('is the heading in a Word document, and the chapter in a book', async () => {
     const docx = await readFile(new URL('tides.docx', SAMPLES));
     assert.match(

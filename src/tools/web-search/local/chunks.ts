@@ -1,6 +1,6 @@
 import { drainSteps } from '../../../base/load/event-loop.ts';
 import { htmlToText } from '../../text/html-text.ts';
-import { firstHeading, isFence, markdownHeading } from '../../text/markdown-heading.ts';
+import { firstHeading, isFence, type MarkdownHeading, markdownHeading } from '../../text/markdown-heading.ts';
 import { publishedDate } from '../published.ts';
 
 /** A passage of a document under its heading. */
@@ -115,7 +115,8 @@ function* cut(text: string, small: number): Generator<void, Chunk[]> {
     chunks.push({ heading, text: body, ...(page !== undefined && { page }), ...(place !== '' && { section: place }) });
   };
 
-  for (const [at, line] of text.split(/\r?\n/).entries()) {
+  const all = text.split(/\r?\n/);
+  for (const [at, line] of all.entries()) {
     if (at % LINES_PER_STEP === LINES_PER_STEP - 1) yield;
     if (chunks.length >= MAX_CHUNKS) break;
     if (isFence(line)) inFence = !inFence;
@@ -132,7 +133,7 @@ function* cut(text: string, small: number): Generator<void, Chunk[]> {
       cells = range;
       continue;
     }
-    const found = inFence ? undefined : markdownHeading(line);
+    const found = inFence ? undefined : (markdownHeading(line) ?? underlinedHeading(all, at));
     if (found) {
       if (hasBody && (size >= small || cells !== undefined)) flush();
       cells = undefined;
@@ -156,6 +157,14 @@ function* cut(text: string, small: number): Generator<void, Chunk[]> {
   }
   flush();
   return chunks;
+}
+
+/** A heading that a line of `=` or `-` follows. Only after an empty line: such a line also ends a quotation or a table. */
+function underlinedHeading(lines: readonly string[], at: number): MarkdownHeading | undefined {
+  const text = lines[at]?.trim() ?? '';
+  if (text === '' || text.length > MAX_SECTION || (lines[at - 1] ?? '').trim() !== '') return undefined;
+  if (!/[\p{L}\p{N}]/u.test(text) || !/^(={3,}|-{3,})\s*$/.test(lines[at + 1] ?? '')) return undefined;
+  return { level: lines[at + 1]?.startsWith('=') ? 1 : 2, text };
 }
 
 /** The line, or parts of at most `TARGET` characters where a line is very long. */

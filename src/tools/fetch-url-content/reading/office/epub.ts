@@ -1,3 +1,4 @@
+import { decodeXML } from 'entities';
 import { toSingleLine } from '../../../../base/text.ts';
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
@@ -20,16 +21,26 @@ export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocumen
   const titles = await chapterTitles(zip, { book, folder });
   const chapters: string[] = [];
   let length = 0;
+  let lastTitle: string | undefined;
   for (const name of readingOrder(book)) {
     if (length > MAX_CONTENT) break;
-    const chapter = readWhole(await zip.text(partPath(name, folder)), url);
+    const part = await zip.text(partPath(name, folder));
+    const chapter = readWhole(part, url);
     if (chapter === '') continue;
-    const title = titles.get(partPath(name, folder));
-    // A part without a title in the table of contents continues the chapter before it.
+    // A part without a title in the table of contents continues the chapter before it. If there is no such table, the
+    // part's own title is taken, unless the part before has the same.
+    const ownTitle = titles.size === 0 ? titleOf(part) : undefined;
+    const title = titles.get(partPath(name, folder)) ?? (ownTitle === lastTitle ? undefined : ownTitle);
+    lastTitle = ownTitle;
     chapters.push(title === undefined || chapter.startsWith('#') ? chapter : `# ${title}\n\n${chapter}`);
     length += chapter.length;
   }
   return { ...officeMetadata(book), content: chapters.join('\n\n') };
+}
+
+function titleOf(part: string): string | undefined {
+  const title = /<title>([^<]{1,200})<\/title>/i.exec(part.slice(0, 20_000))?.[1] ?? '';
+  return toSingleLine(decodeXML(title)) || undefined;
 }
 
 /** The titles of a book's parts in its table of contents (EPUB 3 or EPUB 2), by their paths. */

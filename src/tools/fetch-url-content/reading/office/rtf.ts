@@ -213,10 +213,10 @@ class RtfReader {
     } else if (name === 'f') group.decoder = this.#fonts.get(value ?? 0) ?? group.decoder;
     else if (name === 'v' || name === 'deleted') group.hidden = value !== 0;
     else if (name === 'plain') group.hidden = false;
-    // Of the groups that begin with `\*`, only comments are text.
+    // Of the groups that begin with `\*`, only comments are text, and notes of pandoc.
     else if (name === 'annotation') this.#beginAside({ kind: 'note', id: `c${++this.#noteCount}` });
-    else if (group.skipped) return;
     else if (name === 'footnote') this.#beginAside({ kind: 'note', id: `${++this.#noteCount}` });
+    else if (group.skipped) return;
     else if (MARGIN.test(name)) this.#beginAside({ kind: 'margin' });
     else this.#layout(name, value);
   }
