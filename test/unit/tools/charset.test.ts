@@ -19,14 +19,6 @@ describe('decodeText without a charset', () => {
       assert.equal(decodeText(Buffer.from(text, 'latin1')), text));
   }
 
-  for (const charset of ['windows-1251', 'koi8-r', 'ibm866', 'iso-8859-5']) {
-    it(`reads Russian in ${charset}`, () => {
-      const text = 'Паром перевозит 412 пассажиров за один рейс между островом и городом.';
-      const letters = new TextDecoder(charset).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
-      assert.equal(decodeText(Buffer.from([...text].map((letter) => letters.indexOf(letter)))), text);
-    });
-  }
-
   it('reads UTF-16 if every second byte is 0', () => {
     const text = 'Tides of the coast';
     assert.equal(decodeText(Buffer.from(text, 'utf16le')), text);

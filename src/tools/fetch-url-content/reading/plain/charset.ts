@@ -84,8 +84,6 @@ function decode(bytes: Uint8Array, charset: string): string {
   return new TextDecoder(charset).decode(bytes);
 }
 
-const RUSSIAN = /[оеаинтсрвлкмдпу]/g;
-
 /**
  * Characters that are typical of text in each charset, and their share of its non-ASCII characters. The charset that
  * comes nearest to its share wins; among equals the first, because the few accents of a French page are typical Greek
@@ -98,10 +96,7 @@ const CANDIDATES: readonly [charset: string, typical: RegExp, share: number][] =
   ['gb18030', /[的一是不了在人有我他这中大来上个国们和地要以时年会可对生发后作]/g, 0.2],
   ['big5', /[的一是不了在人有我他這中大來上個國們和地要以時年會可對生發後作]/g, 0.2],
   ['euc-kr', /[\uac00-\ud7a3]/g, 0.9],
-  ['windows-1251', RUSSIAN, 0.7],
-  ['koi8-r', RUSSIAN, 0.7],
-  ['ibm866', RUSSIAN, 0.7],
-  ['iso-8859-5', RUSSIAN, 0.7],
+  ['windows-1251', /[оеаинтсрвлкмдпу]/g, 0.7],
   ['windows-1253', /[αειονστρηυκλπ]/g, 0.65],
   ['windows-1255', /[\u05d0-\u05ea]/g, 0.95],
   ['windows-1256', /[\u0627-\u064a]/g, 0.95],
