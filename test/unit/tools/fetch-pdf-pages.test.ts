@@ -142,6 +142,9 @@ describe('pages of a PDF', () => {
       ['UniGB-UTF16-H', 'GB1', '558a8bed', '喊语'],
       ['UniCNS-UCS2-H', 'CNS1', '4e2d6587', '中文'],
       ['UniKS-UCS2-H', 'Korea1', 'd55cae00', '한글'],
+      // A line that is as long as the page is high.
+      ['UniJIS-UCS2-V', 'Japan1', '65e5672c'.repeat(30), '日本'.repeat(30)],
+      ['V', 'Japan1', '467c4b5c'.repeat(30), '日本'.repeat(30)],
       // Numbers within a collection: ASCII is known, and nothing is misread.
       ['Identity-H', 'Japan1', '003504000036', 'TU'],
     ];
@@ -150,6 +153,17 @@ describe('pages of a PDF', () => {
       const content = `BT /F1 10 Tf 1 0 0 1 100 700 Tm <${codes}> Tj ET`;
       assert.equal(await pageOf(content, { font }), text, encoding);
     }
+  });
+
+  it('are read down the columns if single characters stand below one another', async () => {
+    const content = ['65e5672c7d048a34', '6d77306e65e5']
+      .flatMap((column, at) =>
+        [...column.matchAll(/.{4}/g)].map(
+          ([code], n) => `BT /F1 10 Tf 1 0 0 1 ${300 - at * 20} ${700 - n * 14} Tm <${code}> Tj ET`,
+        ),
+      )
+      .join('\n');
+    assert.equal(await pageOf(content, { font: foreignFont('UniJIS-UCS2-H', 'Japan1') }), '日本約訴海の日');
   });
 
   it('say that they are encrypted', async () => {

@@ -56,7 +56,9 @@ export class CjkMaps {
   async fetch({ kind, filename }: { kind: string; filename: string }): Promise<Uint8Array> {
     const map = kind === 'cMapUrl' ? (unicodeMap(filename) ?? encodingMap(filename)) : undefined;
     if (map === undefined) throw new Error(`there is no map ${filename}`);
-    return new TextEncoder().encode(map);
+    // Vertical text that was taken for horizontal would run off the page, where pdf.js drops it.
+    const isVertical = /(?:^|-)V$/.test(filename);
+    return new TextEncoder().encode(isVertical ? map.replace('begincmap', 'begincmap\n/WMode 1 def') : map);
   }
 }
 

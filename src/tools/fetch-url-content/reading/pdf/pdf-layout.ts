@@ -90,6 +90,37 @@ function isByColumns(pieces: readonly PlacedText[]): boolean {
   return columns > 1;
 }
 
+const EAST_ASIAN =
+  '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\u3000-\\u303f\\u30fc\\uff00-\\uffef]';
+const CHARACTER = new RegExp(`^${EAST_ASIAN}$`, 'u');
+const BEGINS_EAST_ASIAN = new RegExp(`^${EAST_ASIAN}{2}`, 'u');
+
+/** Whether a piece is a column of vertical text. */
+export function isUpright({ text, width, height }: PlacedText): boolean {
+  return height > width * 1.5 && BEGINS_EAST_ASIAN.test(text);
+}
+
+/** Joins single characters that stand below one another, as browsers print vertical text. */
+export function joinUpright(pieces: readonly PlacedText[]): PlacedText[] {
+  const joined: PlacedText[] = [];
+  let last: PlacedText | undefined;
+  for (const piece of pieces) {
+    const column = joined.at(-1);
+    const drop = (last?.y ?? 0) - piece.y;
+    const isBelow =
+      last && Math.abs(last.x - piece.x) < piece.height / 2 && drop > -piece.height && drop < piece.height * 3;
+    if (column && isBelow && drop !== 0 && CHARACTER.test(last?.text ?? '') && CHARACTER.test(piece.text)) {
+      joined[joined.length - 1] = {
+        ...column,
+        text: column.text + piece.text,
+        height: column.y - piece.y + piece.height,
+      };
+    } else joined.push(piece);
+    if (piece.text !== '') last = piece;
+  }
+  return joined;
+}
+
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
 /** Orders the lines of a text that are in Arabic or Hebrew from right to left; words in other scripts stay as they are. */
