@@ -10,7 +10,7 @@ import { type RandomRequest, randomRequest } from '../support/random-requests.ts
 import { patience } from '../support/time-limit.ts';
 
 /** Requests to each endpoint; `npm run fuzz` sends 10 000. */
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 60);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 40);
 /** Requests under way at once. */
 const PARALLEL = 32;
 const ANSWERED_WITHIN_MS = 30_000;

@@ -283,14 +283,14 @@ describe('passthrough APIs', function () {
     return { head, socket };
   }
 
-  it('connect a thousand WebSockets at a time', async () => {
+  it('connect hundreds of WebSockets at a time', async () => {
     const headers = {
       authorization: `Bearer ${CLIENT_KEY}`,
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
       'sec-websocket-version': '13',
       'sec-websocket-protocol': `realtime, openai-insecure-api-key.${CLIENT_KEY}`,
     };
-    const echoes = Array.from({ length: 1000 }, async (_, n) => {
+    const echoes = Array.from({ length: 300 }, async (_, n) => {
       const { head, socket } = await open('/realtime?model=x', headers);
       assert.match(head, /^HTTP\/1\.1 101 /);
       assert.doesNotMatch(head, /set-cookie/i);

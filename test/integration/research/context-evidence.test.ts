@@ -26,40 +26,38 @@ function notedIn(text: string): Set<number> {
 describe('facts in the model’s notes and in results', function () {
   // Runs take many turns.
   this.timeout(patience(30));
-  for (const [context, turns, max] of [
-    [8000, 60, 1000],
-    [8192, 60, 2000],
-    [16_000, 80, 2000],
-    [32_000, 150, 8000],
+  for (const [context, turns, max, where] of [
+    [8000, 60, 1000, 'its message'],
+    [8192, 60, 2000, 'its thoughts'],
+    [16_000, 80, 2000, 'its message'],
+    [32_000, 150, 8000, 'its thoughts'],
   ] as const) {
-    for (const where of ['its message', 'its thoughts'] as const) {
-      it(`noted in ${where} all reach the answer: ${turns} turns in ${context} tokens`, async () => {
-        const calls = (n: number): TurnScript => {
-          const text = `I look at chapter ${n} of the handbook now. ${noteOf(n)} That may help.`;
-          const call = readOrSearch(n);
-          return where === 'its message' ? { toolCalls: call.toolCalls ?? [], text } : { ...call, reasoning: text };
-        };
-        const book = handbook({ chapters: turns, length: 5000 });
-        let arrived = new Set<number>();
-        let told: ReadonlyMap<number, string> = new Map();
-        const { response } = await longRun({
-          book,
-          turns,
-          context,
-          model: { max_completion_tokens: max },
-          calls,
-          answer: (text) => {
-            arrived = notedIn(text);
-            told = codesIn(text);
-            return 'It is known.';
-          },
-        });
-        assert.equal(response.status, 'completed');
-        const all = Array.from({ length: turns }, (_, i) => i + 1);
-        const missing = [arrived, told].map((facts) => all.filter((n) => !facts.has(n)));
-        assert.deepEqual(missing, [[], []]);
+    it(`noted in ${where} all reach the answer: ${turns} turns in ${context} tokens`, async () => {
+      const calls = (n: number): TurnScript => {
+        const text = `I look at chapter ${n} of the handbook now. ${noteOf(n)} That may help.`;
+        const call = readOrSearch(n);
+        return where === 'its message' ? { toolCalls: call.toolCalls ?? [], text } : { ...call, reasoning: text };
+      };
+      const book = handbook({ chapters: turns, length: 5000 });
+      let arrived = new Set<number>();
+      let told: ReadonlyMap<number, string> = new Map();
+      const { response } = await longRun({
+        book,
+        turns,
+        context,
+        model: { max_completion_tokens: max },
+        calls,
+        answer: (text) => {
+          arrived = notedIn(text);
+          told = codesIn(text);
+          return 'It is known.';
+        },
       });
-    }
+      assert.equal(response.status, 'completed');
+      const all = Array.from({ length: turns }, (_, i) => i + 1);
+      const missing = [arrived, told].map((facts) => all.filter((n) => !facts.has(n)));
+      assert.deepEqual(missing, [[], []]);
+    });
   }
 
   for (const [context, max] of [
