@@ -30,7 +30,7 @@ async function startWorld(): Promise<World> {
   const first = stack.use(await startScriptedProvider());
   const second = stack.use(await startScriptedProvider());
   const apis = [...Object.keys(APIS), 'embeddings', 'async', 'audio', 'images', 'rerank', 'moderations'];
-  const timeouts = { first_byte: 0.3, idle: 5 };
+  const timeouts = { first_byte: 1, idle: 5 };
   const gateway = stack.use(
     await startProxyGateway({
       providers: { first: { url: first.url, timeouts }, second: { url: second.url }, patient: { url: first.url } },
