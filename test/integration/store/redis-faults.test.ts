@@ -332,7 +332,7 @@ describe('the Redis store when Redis fails', function () {
       // Its claim holds for the others exactly as long as it should.
       const own = newRun({ createdAt: now() });
       await wrong.create(own);
-      const claim = await wrong.claim(own.id, { leaseMs: 300, force: false });
+      const claim = await wrong.claim(own.id, { leaseMs: patience(0.3), force: false });
       assert.ok(claim);
       Date.now = now;
       assert.equal(await right.claim(own.id, { ...LEASE, force: false }), undefined);
