@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
+import type OpenAI from 'openai';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
-import {
-  mayCallTools,
-  type ProviderRequest,
-  type Script,
-  startScriptedProvider,
-  turn,
-} from '../support/scripted-provider.ts';
+import { mayCallTools, type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
+import { PLAIN, ROUTES, startSdkGateway } from '../support/sdk-gateway.ts';
 
 type Called = { id: string; name: string; arguments: string };
 
@@ -27,8 +18,6 @@ function calling(...toolCalls: Called[]) {
 }
 
 async function openPlain(respond: (request: ProviderRequest, n: number) => Script = calling(ECHO)) {
-  const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond }));
   const calls: unknown[] = [];
   const tool = (name: string) => ({
     call: ({ args }: { args: object }) => {
@@ -36,40 +25,20 @@ async function openPlain(respond: (request: ProviderRequest, n: number) => Scrip
       return { content: [{ type: 'text', text: `${name} again` }] };
     },
   });
-  const mcp = stack.use(await startScriptedMcpServer({ tools: { echo: tool('echo'), list: tool('list') } }));
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
-    models: {
-      plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
-      deep: {
-        kind: 'research',
-        profile: 'openai',
-        routes: [{ provider: 'scripted', model: 'm' }],
-        research: { tools: [], plan: 'off' },
-      },
-    },
+  const mcp = await startScriptedMcpServer({ tools: { echo: tool('echo'), list: tool('list') } });
+  const research = { tools: [], plan: 'off' };
+  const gateway = await startSdkGateway({
+    respond,
+    models: { plain: PLAIN, deep: { kind: 'research', profile: 'openai', routes: ROUTES, research } },
     tools: { fetch_url_content: { allow_private_addresses: true } },
-    keys: [
-      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann', mcp_servers: true },
-      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob', mcp_servers: true },
-    ],
+    ann: { mcp_servers: true },
+    bob: { mcp_servers: true },
+    owned: [mcp],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = (key: string) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
   const desk = (require_approval: OpenAI.Responses.Tool.Mcp['require_approval']): OpenAI.Responses.Tool => {
     return { type: 'mcp', server_label: 'desk', server_url: mcp.url, require_approval };
   };
-  return {
-    provider,
-    calls,
-    desk,
-    ann: client('ann'),
-    bob: client('bob'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
+  return { ...gateway, calls, desk };
 }
 
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import OpenAI, { APIError } from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import {
-  cutAfter,
-  type ProviderRequest,
-  type Script,
-  startScriptedProvider,
-  status,
-  turn,
-} from '../support/scripted-provider.ts';
+import type OpenAI from 'openai';
+import { APIError } from 'openai';
+import { cutAfter, type ProviderRequest, type Script, status, turn } from '../support/scripted-provider.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 
 type Input = OpenAI.Responses.ResponseInputItem[];
 
@@ -24,21 +15,8 @@ function model(request: ProviderRequest): Script {
   return turn({ text: `Read ${request.body.messages?.length}.` });
 }
 
-async function openPlain(respond: (request: ProviderRequest) => Script = model, retries = 0) {
-  await using opening = new AsyncDisposableStack();
-  const provider = opening.use(await startScriptedProvider({ respond }));
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: retries } },
-    models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
-    keys: ['ann', 'bob'].map((user) => ({ id: user, user, secret: `sk-${user}-0123456789abcdef` })),
-  });
-  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = (user: string) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${user}-0123456789abcdef`, maxRetries: 0 });
-  const stack = opening.move();
-  return { provider, ann: client('ann'), bob: client('bob'), [Symbol.asyncDispose]: () => stack.disposeAsync() };
+function openPlain(respond: (request: ProviderRequest) => Script = model, retries = 0) {
+  return startSdkGateway({ respond, provider: { max_retries: retries }, models: { plain: PLAIN } });
 }
 
 const LONG: Input = [

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { z } from 'zod';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import {
-  frames,
-  type ProviderRequest,
-  type Script,
-  startScriptedProvider,
-  turn,
-} from '../support/scripted-provider.ts';
+import { frames, type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 
 const PATCH = { type: 'custom' as const, name: 'write_patch', description: 'Takes a patch.' };
 const TEXT = '*** Begin Patch\n+"a" \\ b\n*** End Patch';
@@ -23,33 +14,11 @@ function patcher({ body }: ProviderRequest): Script {
   return turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: JSON.stringify({ input: TEXT }) }] });
 }
 
-async function openPlain(
+function openPlain(
   respond: (request: ProviderRequest, n: number) => Script = patcher,
   { wire = 'chat', responses }: { wire?: 'chat' | 'responses'; responses?: 'gateway' } = {},
 ) {
-  const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond }));
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0, wire } },
-    models: {
-      plain: { kind: 'proxy', apis: ['responses'], responses, routes: [{ provider: 'scripted', model: 'm' }] },
-    },
-    keys: [
-      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
-      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
-    ],
-  });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = (key: string) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
-  return {
-    provider,
-    ann: client('ann'),
-    bob: client('bob'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
+  return startSdkGateway({ respond, provider: { wire }, models: { plain: { ...PLAIN, responses } } });
 }
 
 describe('custom tools of a plain model over a chat-only provider', () => {

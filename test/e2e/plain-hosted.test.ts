@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
-import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
 const LOOK_UP = {
@@ -20,47 +17,22 @@ const SEARCH = { id: 'call_s', name: 'web_search', arguments: '{"queries":["kyot
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 
 async function openPlain(respond: (request: ProviderRequest, n: number) => Script) {
-  const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond }));
   const found = [{ url: 'https://example.org/kyoto', title: 'Kyoto', snippet: 'A city in Japan.' }];
-  const search = stack.use(await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) })));
-  const mcp = stack.use(
-    await startScriptedMcpServer({
-      tools: { echo: { call: () => ({ content: [{ type: 'text', text: 'again' }] }) } },
-    }),
-  );
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
-    models: {
-      plain: {
-        kind: 'proxy',
-        apis: ['responses'],
-        tools: ['web_search', 'execute_python'],
-        routes: [{ provider: 'scripted', model: 'm' }],
-      },
-    },
+  const search = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) }));
+  const mcp = await startScriptedMcpServer({
+    tools: { echo: { call: () => ({ content: [{ type: 'text', text: 'again' }] }) } },
+  });
+  const gateway = await startSdkGateway({
+    respond,
+    models: { plain: { ...PLAIN, tools: ['web_search', 'execute_python'] } },
     tools: {
       web_search: { provider: 'searxng', url: search.origin },
       fetch_url_content: { allow_private_addresses: true },
     },
-    keys: [
-      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann', mcp_servers: true },
-      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob', mcp_servers: false },
-    ],
+    ann: { mcp_servers: true },
+    owned: [search, mcp],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = (key: string) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
-  return {
-    provider,
-    search,
-    mcp,
-    ann: client('ann'),
-    bob: client('bob'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
+  return { ...gateway, search, mcp };
 }
 
 /** A model that makes these calls turn by turn, then repeats the last result. */

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
+import type OpenAI from 'openai';
 import {
   chunk,
   cutAfter,
   frames,
   type ProviderRequest,
   type Script,
-  startScriptedProvider,
   status,
   turn,
 } from '../support/scripted-provider.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 import { strictMessages } from '../support/strict-wires.ts';
 
 const WEATHER = {
@@ -36,35 +32,16 @@ function weatherModel({ body }: ProviderRequest): Script {
   return turn({ text: last?.role === 'tool' ? `It says: ${last.content}` : 'Hello there.' });
 }
 
-async function openPlain(respond: (request: ProviderRequest, n: number) => Script = weatherModel) {
-  const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond }));
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: {
-      scripted: { base_url: provider.url, max_retries: 1 },
-      messages: { base_url: provider.url, api_key: 'sk-provider', max_retries: 0, wire: 'messages' },
-    },
+function openPlain(respond: (request: ProviderRequest, n: number) => Script = weatherModel) {
+  return startSdkGateway({
+    respond,
+    provider: { max_retries: 1 },
+    providers: { messages: { api_key: 'sk-provider', max_retries: 0, wire: 'messages' } },
     models: {
-      plain: { kind: 'proxy', apis: ['responses', 'chat_completions'], routes: [{ provider: 'scripted', model: 'm' }] },
-      mute: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'messages', model: 'm' }] },
+      plain: { ...PLAIN, apis: ['responses', 'chat_completions'] },
+      mute: { ...PLAIN, routes: [{ provider: 'messages', model: 'm' }] },
     },
-    keys: [
-      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
-      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
-    ],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = (key: string) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
-  return {
-    provider,
-    url: gateway.url,
-    ann: client('ann'),
-    bob: client('bob'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
 }
 
 describe('responses of a plain model over a chat-only provider', () => {

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict';
-import OpenAI, { APIError } from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import {
-  type ProviderRequest,
-  type Script,
-  startScriptedProvider,
-  status,
-  turn,
-} from '../support/scripted-provider.ts';
+import type OpenAI from 'openai';
+import { APIError } from 'openai';
+import { type ProviderRequest, type Script, status, turn } from '../support/scripted-provider.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 
 type Input = OpenAI.Responses.ResponseInputItem[];
 
-const KEY = 'sk-truncation-0123456789';
 /** The longest conversation that the provider accepts, in characters. */
 const MAX_LENGTH = 9000;
 
@@ -26,24 +17,9 @@ function narrow({ body }: ProviderRequest): Script {
   return status(400, { body: { error: { message, type: 'invalid_request_error', code: 'context_length_exceeded' } } });
 }
 
-async function openPlain() {
-  await using opening = new AsyncDisposableStack();
-  const provider = opening.use(await startScriptedProvider({ respond: narrow }));
-  const routes = [{ provider: 'scripted', model: 'm' }];
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
-    models: {
-      plain: { kind: 'proxy', apis: ['responses'], routes },
-      small: { kind: 'proxy', apis: ['responses'], routes, context_length: 1000, max_completion_tokens: 100 },
-    },
-    keys: [{ id: 'ann', secret: KEY }],
-  });
-  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
-  const stack = opening.move();
-  return { provider, client, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+function openPlain() {
+  const small = { ...PLAIN, context_length: 1000, max_completion_tokens: 100 };
+  return startSdkGateway({ respond: narrow, models: { plain: PLAIN, small } });
 }
 
 /** Instructions, an old question, rounds of calls with long results, and a new question behind them. */
@@ -63,7 +39,7 @@ const LONG: Input = [
 describe('truncation of a plain model', () => {
   it('auto drops the oldest items until it fits, keeping instructions, the last question and call pairs', async () => {
     await using plain = await openPlain();
-    const response = await plain.client.responses.create({ model: 'plain', input: LONG, truncation: 'auto' });
+    const response = await plain.ann.responses.create({ model: 'plain', input: LONG, truncation: 'auto' });
     assert.deepEqual([response.output_text, response.truncation], ['Read.', 'auto']);
     const { messages = [] } = plain.provider.requests.at(-1)?.body ?? {};
     assert.deepEqual(messages[0]?.content, 'Be brief.');
@@ -76,7 +52,7 @@ describe('truncation of a plain model', () => {
     );
     assert.ok(called.length > 0 && called.at(-1) === 'call_19', `${called}`);
     // A later request continues from the whole conversation.
-    const next = await plain.client.responses.create({
+    const next = await plain.ann.responses.create({
       model: 'plain',
       previous_response_id: response.id,
       input: 'So?',
@@ -88,25 +64,25 @@ describe('truncation of a plain model', () => {
   it('auto fails if what has to stay is too long', async () => {
     await using plain = await openPlain();
     const input = [...LONG, { role: 'user' as const, content: 'x'.repeat(MAX_LENGTH) }];
-    const response = await plain.client.responses.create({ model: 'plain', input, truncation: 'auto' });
+    const response = await plain.ann.responses.create({ model: 'plain', input, truncation: 'auto' });
     assert.deepEqual([response.status, response.error?.code], ['failed', 'context_length_exceeded']);
   });
 
   it('disabled, the default, drops nothing', async () => {
     await using plain = await openPlain();
-    const response = await plain.client.responses.create({ model: 'plain', input: LONG });
+    const response = await plain.ann.responses.create({ model: 'plain', input: LONG });
     assert.deepEqual([response.status, response.truncation], ['failed', 'disabled']);
     assert.equal(response.error?.code, 'context_length_exceeded');
     assert.equal(plain.provider.requests.length, 1);
     const refused = (code: string, param: string) => (error: unknown) =>
       error instanceof APIError && error.status === 400 && error.code === code && error.param === param;
     await assert.rejects(
-      plain.client.responses.create({ model: 'small', input: 'x '.repeat(5000) }),
+      plain.ann.responses.create({ model: 'small', input: 'x '.repeat(5000) }),
       refused('context_length_exceeded', 'input'),
     );
     const truncation = 'some' as 'auto';
     await assert.rejects(
-      plain.client.responses.create({ model: 'plain', input: 'Hi', truncation }),
+      plain.ann.responses.create({ model: 'plain', input: 'Hi', truncation }),
       refused('invalid_parameter', 'truncation'),
     );
   });

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import type OpenAI from 'openai';
+import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
+import { ROUTES, startSdkGateway } from '../support/sdk-gateway.ts';
 
 const ASK_DESK = {
   type: 'function' as const,
@@ -38,38 +35,17 @@ function asking(request: ProviderRequest): Script {
 }
 
 async function openGateway(respond: (request: ProviderRequest, n: number) => Script = asking) {
-  const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond }));
   const found = [{ url: 'https://example.org/kyoto', title: 'Kyoto', snippet: 'Kyoto is an old city in Japan.' }];
-  const search = stack.use(await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) })));
-  const deep = {
-    kind: 'research',
-    profile: 'openai',
-    routes: [{ provider: 'scripted', model: 'm' }],
-    research: { tools: ['web_search'], plan: 'off', budgets: { medium: { turns: 9 } } },
-  };
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+  const search = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) }));
+  const research = { tools: ['web_search'], plan: 'off', budgets: { medium: { turns: 9 } } };
+  const deep = { kind: 'research', profile: 'openai', routes: ROUTES, research };
+  const gateway = await startSdkGateway({
+    respond,
     models: { deep, seeing: { ...deep, vision: true } },
     tools: { web_search: { provider: 'searxng', url: search.origin } },
-    keys: [
-      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
-      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
-    ],
+    owned: [search],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = (key: string) =>
-    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
-  return {
-    provider,
-    search,
-    url: gateway.url,
-    ann: client('ann'),
-    bob: client('bob'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
+  return { ...gateway, search };
 }
 
 const callsIn = ({ output }: OpenAI.Responses.Response) => output.filter((item) => item.type === 'function_call');

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 
 type Event = OpenAI.Responses.ResponsesServerEvent;
 type Create = OpenAI.Responses.ResponsesClientEvent.ResponseCreate;
 
-const KEY = 'sk-socket-0123456789abcdef';
 const LOOK_UP = { type: 'function' as const, name: 'look_up', parameters: { type: 'object' }, strict: false };
 
 /** Calls the function, and answers once it has its output. */
@@ -22,24 +18,10 @@ function caller({ body }: ProviderRequest): Script {
 
 async function openPlain(respond: (request: ProviderRequest) => Script = caller) {
   await using opening = new AsyncDisposableStack();
-  const provider = opening.use(await startScriptedProvider({ respond }));
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
-    models: {
-      plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
-      native: {
-        kind: 'proxy',
-        apis: ['responses'],
-        responses: 'native',
-        routes: [{ provider: 'scripted', model: 'm' }],
-      },
-    },
-    keys: [{ id: 'ann', secret: KEY }],
-  });
-  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
+  const gateway = opening.use(
+    await startSdkGateway({ respond, models: { plain: PLAIN, native: { ...PLAIN, responses: 'native' } } }),
+  );
+  const { provider, ann: client } = gateway;
   const socket = new ResponsesWS(client, { perMessageDeflate: true });
   opening.defer(() => socket.close({ code: 1000, reason: 'done' }));
   const events = socket.stream();
