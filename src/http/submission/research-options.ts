@@ -1,7 +1,6 @@
 import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Effort, ResearchModelConfig } from '../../config/schema.ts';
-import { effort } from '../../protocol/effort.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { inputItem } from '../../protocol/requests/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
@@ -12,6 +11,7 @@ import {
   type ThreadSettings,
   toolsIn,
 } from '../../protocol/requests/thread-settings.ts';
+import { effort } from '../../protocol/response.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 
 /** The options in `research` of a request, with the defaults of its model (docs/api.md, "`research`"), and thread settings. */

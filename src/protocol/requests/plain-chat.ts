@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { effortName } from '../effort.ts';
+import { effortName } from '../response.ts';
 import { boundedList, byType, pickSchema, unsupported } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { effortName } from '../effort.ts';
-import { reasoningSummary } from '../response.ts';
+import { effortName, reasoningSummary } from '../response.ts';
 import { boundedList, byType, optional, pickSchema } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { effort } from '../effort.ts';
-import { reasoningSummary } from '../response.ts';
+import { effort, reasoningSummary } from '../response.ts';
 import { boundedList, optional, unsupported, unsupportedField } from './parse.ts';
 import { chatResponseFormat, formatComponents, textFormat } from './request-formats.ts';
 import { messageComponents, messageList, researchInput, threadInput } from './request-input.ts';

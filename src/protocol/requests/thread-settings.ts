@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { effortName } from '../effort.ts';
+import { effortName } from '../response.ts';
 import { boundedList, optional, pickSchema } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { plainTool, type ResponseTool } from './request-tools.ts';

@@ -1,4 +1,4 @@
-import { EFFORTS } from '../../../protocol/effort.ts';
+import { EFFORTS } from '../../../protocol/response.ts';
 import type { Trait } from './trait.ts';
 
 export interface RefusedEfforts {
