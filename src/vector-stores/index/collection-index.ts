@@ -128,14 +128,15 @@ export class CollectionIndex implements Disposable {
       // Lets other requests run in between.
       if (byWords.length > 0) await yieldToEventLoop();
       if (!this.#index.database.isOpen) throw new Error('the index was closed meanwhile');
-      byWords.push(this.#scorePassages(query, this.#index.find(query, candidates).passages.slice(0, limit)));
+      const { passages } = this.#index.find(query, { within: candidates, limit });
+      byWords.push(passages.slice(0, limit).map(withComparableScore));
     }
     const nameOf = ({ path, text }: RankedPassage) => `${path} ${text}`;
     const better = (a: RankedPassage, b: RankedPassage) => (b.score > a.score ? b : a);
     const ranked = fuseByRank([...byWords, ...(await byMeaning)], { nameOf, better }).slice(0, limit);
     const scores = ranked.map(({ score }) => score).sort((a, b) => b - a);
     // The order is that of the fused lists. Scores are sorted separately, because clients expect them to fall.
-    return ranked.map(({ title, published, ...hit }, at) => ({ ...hit, score: scores[at] ?? 0 }));
+    return ranked.map(({ title, published, coverage, ...hit }, at) => ({ ...hit, score: scores[at] ?? 0 }));
   }
 
   /** Starts computing missing vectors, if this index has embeddings. */
@@ -153,18 +154,6 @@ export class CollectionIndex implements Disposable {
   [Symbol.dispose](): void {
     this.#meaning?.[Symbol.dispose]();
     this.#index[Symbol.dispose]();
-  }
-
-  /**
-   * Scores passages from 0 to 1, as cosines do. Full-text scores mean little with few documents, so the share of the
-   * query that a passage covers comes first.
-   */
-  #scorePassages(query: string, passages: readonly RankedPassage[]): RankedPassage[] {
-    const coverage = this.#index.coverage(query, passages);
-    return passages.map((passage, at) => {
-      const score = Math.max(0, passage.score);
-      return { ...passage, score: ((coverage[at] ?? 0) * (1 + score / (score + MIDDLING_SCORE))) / 2 };
-    });
   }
 
   #countChange(): void {
@@ -189,4 +178,13 @@ export class CollectionIndex implements Disposable {
     const test = compileFilter(filter);
     return this.#documents.flatMap(({ id, attributes }) => (test(attributes) ? [id] : []));
   }
+}
+
+/**
+ * Scores a passage from 0 to 1, as cosines do. Full-text scores mean little with few documents, so the share of the query
+ * that a passage covers comes first.
+ */
+function withComparableScore(passage: RankedPassage): RankedPassage {
+  const score = Math.max(0, passage.score);
+  return { ...passage, score: ((passage.coverage ?? 0) * (1 + score / (score + MIDDLING_SCORE))) / 2 };
 }

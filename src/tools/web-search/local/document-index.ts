@@ -26,7 +26,7 @@ export interface IndexedDocument {
 }
 
 /** How many of the first passages are reranked by how much of the query they have, and by what they have in common. */
-const RERANKED = 24;
+const RERANKED = 40;
 
 /** The default length of one slice of writing, in milliseconds. */
 const SLICE_MS = 3;
@@ -256,21 +256,14 @@ export class DocumentIndex implements Disposable {
     }));
   }
 
-  /** How much of a query each passage covers: the share of its words in the text, the title or the headings above it. */
-  coverage(query: string, passages: readonly RankedPassage[]): number[] {
-    const languages = this.#languages();
-    const { terms } = queryTerms(query, { languages, stems: this.#stems, compounds: this.#compounds });
-    const wanted = terms.map(phrasesOf);
-    return passages.map(({ title, section = '', text }) => {
-      const content = `${title} ${section} ${text}`;
-      const words = new Set(languages.flatMap((language) => indexWords(content, { language, stems: this.#stems })));
-      const covered = wanted.filter((phrases) => phrases.some((phrase) => phrase.every((word) => words.has(word))));
-      return covered.length / Math.max(1, wanted.length);
-    });
-  }
-
-  /** The passages that match a query, best first, and the words to highlight in them. `within`: row ids of documents. */
-  find(query: string, within?: readonly number[]): { passages: RankedPassage[]; words: string[] } {
+  /**
+   * The passages that match a query, best first, and the words to highlight in them. At least the first `limit` have
+   * their `coverage`. `within`: row ids of documents.
+   */
+  find(
+    query: string,
+    { within, limit = 0 }: { within?: readonly number[] | undefined; limit?: number } = {},
+  ): { passages: RankedPassage[]; words: string[] } {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { expressions, terms, words } = queryTerms(query, about);
     const rows = this.#passages.search(expressions, terms, within);
@@ -279,7 +272,8 @@ export class DocumentIndex implements Disposable {
       passage: passageOf(row, -Number(row.score)),
       language: knownLanguage(row.language),
     }));
-    const best = found.slice(0, RERANKED).map(({ passage, language }) => {
+    const reranked = Math.max(RERANKED, limit);
+    const best = found.slice(0, reranked).map(({ passage, language }) => {
       const wordsOf = (text: string) => indexWords(text, { language, stems: this.#stems });
       const { title, section = '', text } = passage;
       return { passage, words: wordsOf(text), titleWords: wordsOf(`${title} ${section}`) };
@@ -288,7 +282,7 @@ export class DocumentIndex implements Disposable {
       best,
       terms.map((term) => ({ phrases: phrasesOf(term), share: this.#passages.share(term) })),
     );
-    const rest = found.slice(RERANKED).map(({ passage }) => passage);
+    const rest = found.slice(reranked).map(({ passage }) => passage);
     const passages = [...withFeedback(covered, (word) => this.#passages.share(quote(word))), ...rest];
     return { passages, words };
   }

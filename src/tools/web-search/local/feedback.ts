@@ -38,14 +38,14 @@ export function withCoverage(
       const known = new Set([...titleWords, ...words]);
       const covered = weighted.filter(({ phrases }) => phrases.some((words) => words.every((word) => known.has(word))));
       const coverage = covered.reduce((sum, { weight }) => sum + weight, 0) / total;
-      return { passage: { ...passage, score: passage.score * (KEPT + (1 - KEPT) * coverage) }, words };
+      return { passage: { ...passage, coverage, score: passage.score * (KEPT + (1 - KEPT) * coverage) }, words };
     })
     .sort((a, b) => b.passage.score - a.passage.score);
 }
 
 /** How much a word says that this share of all passages has. */
 function rarity(share: number): number {
-  return Math.log(1 + 1 / Math.max(share, 1e-6));
+  return Math.log(1 + 1 / share);
 }
 
 /**

@@ -98,9 +98,9 @@ export class PassageSearch {
     };
   }
 
-  /** The share of all passages that matched a term at the last search; a lower bound for common ones. */
+  /** The share of all passages that matched a term at the last search, or one of them; a lower bound for common terms. */
   share(term: string): number {
-    return this.#countOf(term) / Math.max(1, this.#size);
+    return Math.max(1, this.#countOf(term)) / Math.max(1, this.#size);
   }
 
   /** Drops the cached counts. To be called when documents are removed: a common word may have become rare. */

@@ -5,6 +5,8 @@ export interface RankedPassage {
   text: string;
   published: string | undefined;
   score: number;
+  /** How much of the query it has, from 0 to 1. */
+  coverage?: number;
   page?: number;
   section?: string;
 }
