@@ -148,6 +148,7 @@ const RESPONSES: typeof SHARED = {
     [{ tools: [{ type: 'computer' }] }, 'tools[0].type'],
     [{ tools: [{ type: 'custom', name: 'c' }] }, 'tools[0]', UNSUPPORTED],
     [{ prompt: { id: 'p' } }, 'prompt', UNSUPPORTED],
+    [{ prompt: { id: 'p' }, input: undefined }, 'prompt', UNSUPPORTED],
   ],
 };
 

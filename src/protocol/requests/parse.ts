@@ -34,12 +34,14 @@ export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): Pars
 
 /**
  * Parses any value with a schema.
- * @throws GatewayError for the first issue.
+ * @throws GatewayError for the first issue, but for one that is `unsupported_parameter` before others.
  */
 export function parseValue<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = measureStep('checking a request', () => schema.safeParse(value, { reportInput: true }));
   if (result.success) return result.data;
-  const issue = result.error.issues[0];
+  // What is missing may be what a refused field would bring: `prompt` without `input`.
+  const { issues } = result.error;
+  const issue = issues.find((one) => codeOf(one) === 'unsupported_parameter') ?? issues[0];
   throw issue ? toError(issue) : new GatewayError('invalid_parameter', 'The request is invalid.');
 }
 
