@@ -79,9 +79,9 @@ function withoutLastMarkers(text: string): string {
   return marker ? withoutLastMarkers(end.slice(0, marker.index)) : text;
 }
 
-/** All markers of a text, concatenated. */
+/** The markers of a text, each once, concatenated. */
 export function markersIn(text: string): string {
-  return (text.match(new RegExp(MARKER, 'gu')) ?? []).join('');
+  return [...new Set(text.match(new RegExp(MARKER, 'gu')))].join('');
 }
 
 /** How many words make a part of a sentence a statement of its own. */
