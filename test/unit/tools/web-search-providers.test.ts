@@ -264,6 +264,18 @@ describe('search services', () => {
     return { settled: settled[0], request };
   }
 
+  for (const [provider, body] of [
+    ['brave', { web: { results: [{ title: 'A', url: 'https://a.example/', description: 'b' }] } }],
+    ['google', { items: [{ title: 'A', link: 'https://a.example/', snippet: 'b' }] }],
+    ['serper', { organic: [{ title: 'A', link: 'https://a.example/', snippet: 'b' }] }],
+  ] as const) {
+    it(`need no more than results: ${provider}`, async () => {
+      const { settled } = await ask(provider, { status: 200, body });
+      assert.equal(settled.status, 'fulfilled');
+      assert.equal(settled.value.hits[0]?.url, 'https://a.example/');
+    });
+  }
+
   const isScripted = (name: string): name is Provider => Object.hasOwn(shapes, name);
   const providers = SEARCH_PROVIDER_NAMES.filter((name) => name !== 'local').filter(isScripted);
 

@@ -26,9 +26,10 @@ export const createSearch = searchWith({
     if (language) url.searchParams.set('search_lang', language);
     return { url, headers: { 'x-subscription-token': options.api_key ?? '' } };
   },
-  // `web` is absent where there are no results.
   pages: z
-    .object({ web: z.object({ results: z.array(page) }).nullish(), query: z.unknown() })
+    .object({ web: z.object({ results: z.array(page) }).nullish(), query: z.unknown().optional() })
+    // `web` is absent where there are no results: then the echo of the query tells the answer from another service's.
+    .refine(({ web, query }) => web || query !== undefined)
     .transform(({ web }) => web?.results ?? []),
   refusal({ headers, body }) {
     const { error } = failure.safeParse(body).data ?? {};

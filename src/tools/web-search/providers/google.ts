@@ -37,7 +37,10 @@ export const createSearch = searchWith({
     return { url, headers: { 'x-goog-api-key': options.api_key ?? '' } };
   },
   // `items` is absent where there are no results.
-  pages: z.object({ kind: z.string(), items: z.array(page).default([]) }).transform(({ items }) => items),
+  pages: z
+    .object({ kind: z.string().optional(), items: z.array(page).optional() })
+    .refine(({ kind, items }) => items ?? kind !== undefined)
+    .transform(({ items = [] }) => items),
   refusal({ body }) {
     const { error } = failure.safeParse(body).data ?? {};
     const codes = [...(error?.errors ?? []), ...(error?.details ?? [])].map(({ reason }) => reason ?? '');

@@ -23,8 +23,9 @@ export const createSearch = searchWith({
     },
   }),
   pages: z
-    .object({ searchParameters: z.unknown().refine((echo) => echo !== undefined), organic: z.array(page).default([]) })
-    .transform(({ organic }) => organic),
+    .object({ searchParameters: z.unknown().optional(), organic: z.array(page).optional() })
+    .refine(({ searchParameters, organic }) => organic ?? searchParameters !== undefined)
+    .transform(({ organic = [] }) => organic),
   refusal({ body }) {
     const detail = failure.safeParse(body).data?.message;
     // An account without credits answers 400 like a bad query, so only the message tells them apart.
