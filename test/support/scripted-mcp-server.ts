@@ -16,6 +16,8 @@ export interface ScriptedMcpOptions {
   tools: Record<string, { definition?: JsonObject; call: ScriptedCall }>;
   /** Answers requests whose method or tool is unknown. Default: with a JSON-RPC error. */
   unknown?: (response: ServerResponse) => void;
+  /** The status of the answer to notifications. Default: 202. */
+  notified?: number;
   /** Looks at every request first; true if it has answered. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   host?: string;
@@ -48,7 +50,7 @@ export async function startScriptedMcpServer(options: ScriptedMcpOptions): Promi
     if (!isObject(message) || typeof message.method !== 'string') return void response.writeHead(400).end();
     methods.push(message.method);
     const id = typeof message.id === 'number' || typeof message.id === 'string' ? message.id : null;
-    if (id === null) return void response.writeHead(202).end();
+    if (id === null) return void response.writeHead(options.notified ?? 202).end();
     const params = isObject(message.params) ? message.params : {};
     if (message.method === 'initialize') {
       return reply(response, id, {

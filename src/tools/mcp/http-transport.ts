@@ -6,6 +6,7 @@ import {
   type JSONRPCRequest,
   type ReconnectionScheduler,
   type RequestId,
+  SdkHttpError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 
@@ -35,6 +36,9 @@ export class TolerantHttpTransport extends StreamableHTTPClientTransport {
     if (!isJSONRPCNotification(message)) return await this.#sendAnswer(message, options);
     try {
       await super.send(message, options);
+    } catch (error) {
+      // Nothing waits for the answer to a notification, and servers written by hand refuse those that they do not know.
+      if (!(error instanceof SdkHttpError) || error.status === 401 || error.status === 403) throw error;
     } finally {
       if (message.method === 'notifications/cancelled') this.#cancel(message);
     }

@@ -601,6 +601,15 @@ describe('misbehaving MCP servers', () => {
     });
   }
 
+  it('may refuse notifications, which have no answer', async () => {
+    for (const notified of [400, 404, 500]) {
+      const tools = { plus: { call: () => textResult('7') } };
+      await using server = await startScriptedMcpServer({ tools, notified });
+      await using opened = open({ url: server.url });
+      assert.equal(await resultOf(await opened.tools({ signal: never }), 's.plus'), '7');
+    }
+  });
+
   it('are refused if two have the same name', () => {
     const twin = { name: 's', url: 'http://127.0.0.1:9/mcp' };
     assert.throws(
