@@ -175,9 +175,9 @@ function toError(issue: z.core.$ZodIssue): GatewayError {
 }
 
 function codeOf(issue: z.core.$ZodIssue): ErrorCode {
-  if (issue.code === 'custom') return isErrorCode(issue.params?.code) ? issue.params.code : 'invalid_parameter';
+  if (issue.code === 'custom' && isErrorCode(issue.params?.code)) return issue.params.code;
   const absent = issue.input === undefined || issue.input === null;
-  return absent && (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
+  return absent && ['invalid_type', 'invalid_value', 'invalid_union', 'custom'].includes(issue.code)
     ? 'missing_parameter'
     : 'invalid_parameter';
 }
