@@ -154,9 +154,6 @@ async function passagesOf(
 const CHARACTERS = 3.5;
 /** Shorter passages add nothing to the records, in UTF-16 code units. */
 const MIN_PASSAGE = 160;
-/** Longer titles are cut, in UTF-16 code units. */
-const LONGEST_TITLE = 100;
-
 function titleOf({ title, url, published }: Source): string {
-  return `${shortTitle(title || url, LONGEST_TITLE)}${published ? ` (${published})` : ''}`;
+  return `${shortTitle(title || url, LONGEST_LINE)}${published ? ` (${published})` : ''}`;
 }

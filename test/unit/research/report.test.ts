@@ -5,6 +5,7 @@ import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { sectionsIn } from '../../../src/research/report/outline.ts';
 import type { AppendBatch } from '../../../src/store/run-store.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { TurnError, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
@@ -25,7 +26,7 @@ const plain: ReportScript = {
 };
 
 /** A run with a report, and its requests by kind (`of`). */
-async function report(script: Partial<ReportScript>, research: object = {}) {
+async function report(script: Partial<ReportScript>, research: object = {}, tools?: Tool[]) {
   const respond = reportModel({ ...plain, ...script });
   const requests: TurnRequest[] = [];
   const answer = (request: TurnRequest) => {
@@ -35,6 +36,7 @@ async function report(script: Partial<ReportScript>, research: object = {}) {
   const result = await runResearch({
     turns: answer,
     answers: answer,
+    ...(tools && { tools }),
     request: { report: 'full', verify: false, ...research },
   });
   const of = (kind: string) => requests.filter((request) => requestKind(request) === kind);
@@ -85,6 +87,27 @@ describe('a report by sections', () => {
     const [first] = found('section');
     const given = textOf(first).split('What was found for it').at(-1) ?? '';
     assert.equal(given.split('All about harbour crane').length, 2, given);
+  });
+
+  it('names each source of a section by its title, up to 80 characters', async () => {
+    const titles = ['Harbours and lighthouses of the northern coast', 'x'.repeat(90)];
+    const tool = {
+      ...testTool('lookup', () => ({ result: '{}' })),
+      call: async ({ q }: Record<string, unknown>) => {
+        const url = `https://pages.example/${q}`;
+        const sources = [{ url, title: titles[Number(q)] ?? '', snippet: '', kind: 'read' as const }];
+        return {
+          sources,
+          result: (sourceId: (url: string) => number | undefined) => ({
+            source_id: sourceId(url),
+            content: `All about ${q}.`,
+          }),
+        };
+      },
+    };
+    const { of } = await report({ words: ['0', '1'] }, {}, [tool]);
+    const heads = textOf(of('section')[0]).match(/(?<=\\n)\[\d\] [^\\"]+/g);
+    assert.deepEqual(heads, [`[1] ${titles[0]}`, `[2] ${'x'.repeat(79)}…`]);
   });
 
   it('drops a heading that the model repeats, and no other', async () => {
