@@ -28,8 +28,8 @@ export interface Passage {
   figures: readonly boolean[];
   dates: readonly boolean[];
   matched: number;
-  /** How many of the claim's `of` words are in it or in the title. */
-  wordMatches: { found: number; of: number };
+  /** How many words of the claim are in it or in the title. */
+  words: number;
 }
 
 /** How many sentences of a source are candidates for one claim. */
@@ -46,8 +46,6 @@ const EXTENTS = [
   [1, 2],
   [0, 3],
 ] as const;
-/** How many sentences before and after a passage belong to its context. */
-const MARGIN = 1;
 /** How many passages are judged. */
 const MAX_PASSAGES = 8;
 
@@ -124,11 +122,6 @@ function widen(of: { first: number; last: number }, source: SourceText, maxLengt
   return { start: source.start(first), end: source.end(last), first, last };
 }
 
-/** The sentences of a passage and those around it. */
-export function contextOf({ first, last }: Passage, source: SourceText): Sentence[] {
-  return sentencesOf(source, Math.max(0, first - MARGIN), Math.min(source.sentences - 1, last + MARGIN));
-}
-
 /** How well a passage covers a claim; shorter passages score better. */
 export function scoreOf({ coverage, matched, start, end, figures, dates }: Passage): number {
   const lacks = Number(figures.includes(false)) + Number(dates.includes(false));
@@ -186,7 +179,7 @@ class SharedSentences {
       figures,
       dates,
       matched,
-      wordMatches: { found: words, of: this.#words.length },
+      words,
     };
   }
 

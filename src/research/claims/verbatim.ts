@@ -1,7 +1,5 @@
 import { LONGEST_PASSAGE } from './passages.ts';
-import { CJK, foldText } from './text/fold.ts';
-import { languageOf } from './text/language.ts';
-import type { Sentence } from './text/parse-sentence.ts';
+import { foldText } from './text/fold.ts';
 import type { SourceText } from './text/source-text.ts';
 
 /** Finds words in a source in sequence, whatever punctuation is between them. */
@@ -65,27 +63,3 @@ const LETTER = /[\p{L}\p{M}\p{N}]/u;
 
 /** Punctuation that belongs to the word before it. */
 const CLOSING = /[.!?…。！？।"'”’»」』)）%‰]/;
-
-/** Words in quotation marks. */
-const QUOTED = /["“„«「『](?=\S)([^"“”„«»「」『』[\]]{1,400})["”“»」』]/g;
-/** Fewer words may be a title or a word that somebody would not use. */
-const MIN_QUOTED = 3;
-/** How many quotes of a claim are looked for. */
-const MAX_QUOTED = 3;
-
-/** Whether a claim quotes words that its source, in the same language, does not have. */
-export function misquotes({ text, language, folded }: Sentence, main: Sentence, source: SourceText): boolean {
-  if (language !== main.language || CJK.test(folded) !== CJK.test(main.folded)) return false;
-  const quotes = [...text.matchAll(QUOTED)].map(([, words = '']) => words);
-  return quotes
-    .filter(isLong)
-    .slice(0, MAX_QUOTED)
-    .some((words) => {
-      const spoken = languageOf(foldText(words)) ?? language;
-      return spoken === language && !rangeOf(words, source);
-    });
-}
-
-function isLong(words: string): boolean {
-  return (CJK.test(words) ? words.length / 2 : (words.match(WORD)?.length ?? 0)) >= MIN_QUOTED;
-}

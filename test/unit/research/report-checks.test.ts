@@ -71,7 +71,7 @@ describe('verdictsIn', () => {
 describe('doubtful sentences', () => {
   it('are corrected or dropped before they are shown', async () => {
     const { response, annotations, checks, events } = await checked(
-      'The tower is 212 metres tall [1]. It had 1.9 million visitors in 2019 [1]. It stands in Lund [1].\n\n- The lift is open to all [1].',
+      'It is 212 metres tall [1]. It had 1.9 million visitors in 2019 [1]. It stands in Lund [1].\n\n- The lift is open to all [1].',
       [
         { n: 1, text: 'It had 1.2 million visitors in 2019 [1].' },
         { n: 2, drop: true },
@@ -80,7 +80,7 @@ describe('doubtful sentences', () => {
     );
     assert.equal(
       response.output_text,
-      'The tower is 212 metres tall [1]. It had 1.2 million visitors in 2019 [1].\n\n- The lift is not open to the public [1].',
+      'It is 212 metres tall [1]. It had 1.2 million visitors in 2019 [1].\n\n- The lift is not open to the public [1].',
     );
     assert.deepEqual(
       annotations.map(({ support }) => support),
@@ -202,7 +202,7 @@ describe('doubtful sentences', () => {
   });
 
   it('are not checked if there are none, if it is off, or in structured answers', async () => {
-    assert.equal((await checked('The tower is 212 metres tall [1].', [])).checks.length, 0);
+    assert.equal((await checked('It is 212 metres tall [1].', [])).checks.length, 0);
     const doubtful = 'It had 1.9 million visitors [1].';
     assert.equal((await checked(doubtful, [], { request: { verify: false, effort: 'high' } })).checks.length, 0);
     assert.equal((await checked(doubtful, [], { request: { verify: undefined } })).checks.length, 0);

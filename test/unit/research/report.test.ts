@@ -91,18 +91,12 @@ describe('a report by sections', () => {
 
   it('names each source of a section by its title, up to 80 characters', async () => {
     const titles = ['Harbours and lighthouses of the northern coast', 'x'.repeat(90)];
-    const tool = {
+    const tool: Tool = {
       ...testTool('lookup', () => ({ result: '{}' })),
-      call: async ({ q }: Record<string, unknown>) => {
+      async call({ q }) {
         const url = `https://pages.example/${q}`;
         const sources = [{ url, title: titles[Number(q)] ?? '', snippet: '', kind: 'read' as const }];
-        return {
-          sources,
-          result: (sourceId: (url: string) => number | undefined) => ({
-            source_id: sourceId(url),
-            content: `All about ${q}.`,
-          }),
-        };
+        return { sources, result: (sourceId) => ({ source_id: sourceId(url), content: `All about ${q}.` }) };
       },
     };
     const { of } = await report({ words: ['0', '1'] }, {}, [tool]);

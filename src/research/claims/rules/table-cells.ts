@@ -1,8 +1,8 @@
-import type { Passage } from './passages.ts';
-import type { Sentence } from './text/parse-sentence.ts';
-import { sameFigure } from './text/same-figure.ts';
-import type { SourceText } from './text/source-text.ts';
-import { containsWord, sameName, type Word } from './text/words.ts';
+import type { Passage } from '../passages.ts';
+import type { Sentence } from '../text/parse-sentence.ts';
+import { sameFigure } from '../text/same-figure.ts';
+import type { SourceText } from '../text/source-text.ts';
+import { containsWord, sameName, type Word } from '../text/words.ts';
 
 /** Checks to which row and column of a table or list a figure or name belongs. */
 
@@ -32,7 +32,6 @@ export function isOfAnotherCell(claim: Sentence, { first, last }: Passage, sourc
   const rows = shown.filter((row) => row !== undefined);
   if (rows.length === 0) return false;
   const table = tableAround(first + shown.findLastIndex(Boolean), source);
-  if (isExchanged(claim, table.rows)) return true;
   const namesAny = (text: string, some: readonly Row[]) => some.some((row) => saysName(text, nameOf(row)));
   const isInOthers = (text: string, places: readonly Row[]) =>
     places.length > 0 && !namesAny(text, places) && namesAny(text, table.rows);
@@ -73,18 +72,6 @@ function isUnderAnother(heads: readonly string[], columns: readonly number[], cl
   return !isBelow && heads.some((head, column) => !columns.includes(column) && saysName(clause, head));
 }
 
-/** Whether a claim names two rows, and two figures of theirs in the opposite order: `B (2 kg) is heavier than A (1 kg)`. */
-function isExchanged({ folded, figures }: Sentence, rows: readonly Row[]): boolean {
-  const named = rows.filter((row) => saysName(folded, nameOf(row)));
-  if (named.length !== 2) return false;
-  const [first, second] = named.sort((a, b) => folded.indexOf(nameOf(a)) - folded.indexOf(nameOf(b)));
-  const owners = figures.flatMap((figure) => {
-    const own = named.filter((row) => row.sentence.figures.some((other) => sameFigure(figure, other)));
-    return own.length === 1 && !named.some((row) => isInNameOf(figure, row, folded)) ? own : [];
-  });
-  return owners.length === 2 && owners[0] === second && owners[1] === first;
-}
-
 /** The sentence as a row, if it is a complete one. */
 function rowAt(index: number, source: SourceText): Row | undefined {
   const start = source.start(index);
@@ -121,12 +108,6 @@ function tableAround(index: number, source: SourceText): { rows: Row[]; head: Ro
 /** The name of a row: its first cell that is not empty. */
 function nameOf({ cells }: Row): string {
   return cells.find((cell) => cell !== '') ?? '';
-}
-
-/** Whether a figure of a claim is part of the name of a row there. */
-function isInNameOf({ start }: { start: number }, row: Row, folded: string): boolean {
-  const at = folded.indexOf(nameOf(row));
-  return start >= at && start < at + nameOf(row).length;
 }
 
 /** Whether a place is in the name of a row: `Model 15`. */

@@ -1,8 +1,8 @@
-import { type FoundDate, sameDate } from './text/dates.ts';
-import type { Figure } from './text/figures.ts';
-import type { Clause, Sentence } from './text/parse-sentence.ts';
-import { sameFigure } from './text/same-figure.ts';
-import { sameName, sameWord, type Word } from './text/words.ts';
+import { type FoundDate, sameDate } from '../text/dates.ts';
+import type { Figure } from '../text/figures.ts';
+import type { Clause, Sentence } from '../text/parse-sentence.ts';
+import { sameFigure } from '../text/same-figure.ts';
+import { sameName, sameWord, type Word } from '../text/words.ts';
 
 /** A word, a figure or a date of a sentence, with its clause and sentence. */
 export interface Mark {

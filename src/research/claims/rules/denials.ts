@@ -1,7 +1,7 @@
+import { CJK } from '../text/fold.ts';
+import type { Clause, Sentence } from '../text/parse-sentence.ts';
+import { isOneOf, type Word } from '../text/words.ts';
 import { DENIALS, NEGATIONS } from './lexicon.ts';
-import { CJK } from './text/fold.ts';
-import type { Clause, Sentence } from './text/parse-sentence.ts';
-import { isOneOf, type Word } from './text/words.ts';
 
 /** How many negations are compared; no sentence has more. */
 const MAX_NEGATIONS = 12;

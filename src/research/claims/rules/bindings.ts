@@ -15,33 +15,16 @@ export function isBoundElsewhere(clause: readonly Mark[], claim: readonly Mark[]
       places.every((place) => {
         const own = source.filter((mark) => governs(mark, place, source));
         const leftOut = source.filter((mark) => mark.clause === place.clause && isWord(mark) && !isAmong(mark, clause));
-        return rivals.some((rival) =>
-          claimsWords(rival, { place, leftOut, strange: words.filter((word) => !isAmong(word, own)), source }),
-        );
+        const strange = words.filter((word) => !isAmong(word, own));
+        // Words after a figure never belong to it; those before it may still apply.
+        const isLater = ({ clause, sentence }: Mark) =>
+          sentence === place.sentence && clause.start > place.clause.start;
+        const isBeside = (rival: Mark) =>
+          strange.some((word) => source.some((other) => other.clause === rival.clause && sameMark(word, other)));
+        return leftOut.length > 0 && rivals.some((rival) => isLater(rival) && isBeside(rival));
       })
     );
   });
-}
-
-/** Whether words of the claim belong to a rival figure. Words after a figure never do; those before it may still apply. */
-function claimsWords(
-  rival: Mark,
-  {
-    place,
-    leftOut,
-    strange,
-    source,
-  }: { place: Mark; leftOut: readonly Mark[]; strange: readonly Mark[]; source: readonly Mark[] },
-): boolean {
-  if (rival.clause === place.clause || leftOut.length === 0) return false;
-  const beside = source.filter(({ clause }) => clause === rival.clause);
-  const claimed = strange.filter((word) => isAmong(word, beside));
-  const isNear = rival.sentence === place.sentence;
-  if (isNear && rival.clause.start > place.clause.start) return claimed.length > 0;
-  if (claimed.some(({ isPlain }) => !isPlain) && leftOut.some(({ isPlain }) => !isPlain)) return true;
-  return (
-    isNear && claimed.length > 1 && claimed.length === strange.length && leftOut.some(({ end }) => end <= place.start)
-  );
 }
 
 function isWord({ of }: Mark): boolean {

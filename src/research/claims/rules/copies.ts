@@ -1,0 +1,107 @@
+import type { Passage } from '../passages.ts';
+import { type FoundDate, sameDate } from '../text/dates.ts';
+import type { Figure } from '../text/figures.ts';
+import { isFunctionWord } from '../text/language.ts';
+import type { Sentence } from '../text/parse-sentence.ts';
+import { sameFigure } from '../text/same-figure.ts';
+import { sameName } from '../text/words.ts';
+import { EXCLUSIVE, NEGATIONS } from './lexicon.ts';
+
+/**
+ * Compares claims with sentences that they copy. A copy is right in any language, unless a word was replaced that decides
+ * what it means: a name, a figure, a date, a negation, `north` for `south`.
+ */
+
+/** Words, single Chinese and Japanese characters, and symbols that belong to a number. */
+const TOKEN =
+  /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ])[\p{L}\p{M}\p{N}])+|\p{Sc}|[%‰°²³]|[-−+](?=\d)/gu;
+
+/** Whether a passage contains all words of a claim in sequence, as whole sentences or as a part of them. */
+export function copiedFrom(claim: Sentence, { sentences }: Pick<Passage, 'sentences'>): 'whole' | 'part' | undefined {
+  const own = textOf(claim);
+  const theirs = sentences.map(textOf);
+  if (own === ' ' || !theirs.join('').replaceAll('  ', ' ').includes(own)) return undefined;
+  for (const from of theirs.keys()) {
+    let run = ' ';
+    for (const sentence of theirs.slice(from)) {
+      run += sentence.slice(1);
+      if (run === own) return 'whole';
+    }
+  }
+  return 'part';
+}
+
+/** The words of a sentence, each between spaces. */
+function textOf({ folded }: Sentence): string {
+  return ` ${(folded.match(TOKEN) ?? []).map((text) => `${text} `).join('')}`;
+}
+
+/** A word, a character of a script without spaces, a name of any length, a figure or a date. */
+interface Token {
+  text: string;
+  /** What may replace it in a copy; undefined for a negation, which may also be left out or put in. */
+  place: string | undefined;
+  figure?: Figure;
+  date?: FoundDate;
+}
+
+/** Longer sentences are lists. */
+const MAX_TOKENS = 160;
+
+/** Whether a claim copies a sentence, or a part of it, except for words that decide what it means. */
+export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
+  const [mine, theirs] = [tokensOf(claim), tokensOf(sentence)];
+  const own = mine.filter(isPlaced);
+  const other = theirs.filter(isPlaced);
+  if (own.length === 0 || own.length > other.length || other.length > MAX_TOKENS) return false;
+  let isFound = false;
+  for (let from = 0; from + own.length <= other.length; from++) {
+    const part = other.slice(from, from + own.length);
+    if (!part.every(({ place }, at) => place === own[at]?.place)) continue;
+    isFound = true;
+    const [first, last] = [part[0], part.at(-1)];
+    const between = theirs.slice(first && theirs.indexOf(first), last && theirs.indexOf(last) + 1);
+    const negations = between.length - part.length;
+    if (negations === mine.length - own.length && part.every((token, at) => isSame(own[at], token))) return false;
+  }
+  return isFound;
+}
+
+function isPlaced({ place }: Token): boolean {
+  return place !== undefined;
+}
+
+function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[] {
+  const facts = [...figures.map((figure) => ({ figure })), ...dates.map((date) => ({ date }))];
+  const tokens: Token[] = [];
+  let last: object | undefined;
+  for (const { 0: text, index } of folded.matchAll(TOKEN)) {
+    const fact = facts.find((each) => {
+      const { start, end } = 'figure' in each ? each.figure : each.date;
+      return index >= start && index < end;
+    });
+    const before = tokens.at(-1);
+    if (fact && fact === last) continue;
+    last = fact;
+    if (fact) tokens.push({ text, place: 'figure' in fact ? 'figure' : 'date', ...fact });
+    else if (!/\p{Lu}/u.test(original[index] ?? '') || isFunctionWord(text))
+      tokens.push({ text, place: placeOf(text) });
+    else if (before?.place === 'name') before.text += ` ${text}`;
+    else tokens.push({ text, place: 'name' });
+  }
+  return tokens;
+}
+
+function placeOf(text: string): string | undefined {
+  if (NEGATIONS.isIn(text)) return undefined;
+  const group = EXCLUSIVE.findIndex((sides) => sides.some((side) => side.isIn(text)));
+  return group === -1 ? text : `exclusive ${group}`;
+}
+
+function isSame(claim: Token | undefined, source: Token): boolean {
+  if (claim?.figure && source.figure) return sameFigure(claim.figure, source.figure);
+  if (claim?.date && source.date) return sameDate(claim.date, source.date);
+  return (
+    claim !== undefined && (claim.text === source.text || (claim.place === 'name' && sameName(claim.text, source.text)))
+  );
+}

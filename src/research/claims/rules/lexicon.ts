@@ -1,0 +1,156 @@
+import { WordList, wordGroups } from '../text/word-list.ts';
+
+/**
+ * Words that change the meaning of a sentence, as patterns of folded text: negations, directions, hedges. All languages
+ * share the lists, because a claim and its source may be in different languages. `increas*` has any ending; after `~` are
+ * the signs of scripts without spaces, which match anywhere.
+ */
+
+/** Words that negate the words near them. */
+export const NEGATIONS = new WordList(String.raw`
+not(?! (?:more|less|fewer|later) than)|no(?! (?:more|less|fewer|later|mas|menos) (?:than|de))|never|neither|nor|none|without|cannot|\p{L}+n't|nobody|nothing|nowhere|hardly
+nicht(?! (?:mehr|weniger) als)|kein|keine|keinen|keinem|keiner|keines|nie|niemals|ohne|weder|nichts|niemand
+ne|n'\p{L}+|pas(?! (?:plus|moins) d)|jamais|aucun|aucune|sans|ni|nunca|jamas|sin|ningun|ninguna|ninguno|tampoco|nadie|nada
+non(?!-| (?:piu|meno) di)|nessun|nessuno|nessuna|senza|ne|не|нет|без|никогда|ни
+~ 不(?!足(?!以)|得?超|低于|高于|到|同|断|斷|仅|僅|少|过|過|久|锈|动|動)|没|無(?!料|線)|无(?!锡|线)|未(?!来|來|满|満)|非(?!常|洲)|(?<!少|危|なら|いけ|満た)ない(?!と)|(?<!なり|いけ)ません|なかった|ずに|なし|لم|لن|ليس|لا|بدون
+`);
+
+/** Verbs that contain a negation: `failed to` means `did not`. */
+export const DENIALS = new WordList(String.raw`
+fail*|cess*|fallo|fallar*|moved? away|ceas*|quit|left|lack*|abolish*|absen*|refus*|reject*|den(?:y|ied|ies)|avoid*|except|unable|remov*
+instead of|rather than|disappear*|vanish*|rul(?:e|es|ed) out|mere|drop*|prevent*|stop*|end(?:ed|s)?|unchanged|exclud*|exempt*|oppos(?:e[ds]?|ing)|opus*|free of|un(?:able|chang|affect|know|like|success|avail|alter|resolv)*|in(?:comp|depen|eff|val|vis)*
+abgeschafft|befreit|ausgenommen|verzicht*|fehl*|verfehl*|schl(?:oss|iess)*(?= .{0,60} aus(?!\p{L}))|abgelehnt|lehn*|verweiger*|gescheitert|scheiter*|unverandert|ausgeschlossen|kostenlos|frei
+supprim*|refus*|rejet*|echou*|gratuit*|exclu*|manqu*
+suprim*|rechaz*|fracas*|n(?:i?e)g[oa]*|carec*|falt*|abol*
+rifiut*|respin*|manca*|esclu*
+~ 拒绝|拒否|取消|废除|廃止|失败|失敗|禁止|免
+`);
+
+/** Words for what is only planned, expected or possible. */
+export const HEDGES = new WordList(String.raw`
+(?<!(?:all|the|both|these|those|our|their|its|of) )plans?(?= (?:to|for|on|a|an)(?!\p{L}))|planned|planning|should|would|due to be|slated|(?:thought|believed|said|assumed|reported) to|reportedly|allegedly|presumably|(?<!(?:in|of|since|until|by|from|early|late|to|last|next|this|\d)[ -])may(?! \d)|might|expects?|expected|intends?|intended|proposed|aims?|hopes?|likely|unlikely|possibly|perhaps
+probably|will|could|pending|(?:not|n.t) ruled? out|(?:was|were|is|are|has|have|had) (?:yet |still )?to|projected|forecasts?|considering|scheduled|pledg*|promis*
+soll|sollen|sollte|sollten|planen|plante|geplant|moglicherweise|voraussichtlich|wahrscheinlich|vermutlich|angeblich|wohl
+durfte|durften|konnte*|noch aus|muss(?:en)? (?:\p{L}+ )?noch|rechne[nt]|rechnete*|in aussicht|erwart*|beabsichtig*|vorgesehen|versprach*|versprochen|vorschlag*
+nicht aus(?:geschlossen|schliess*)|n.exclut pas|no (?:se )?descarta*|non esclude|devrait|devraient|doit|doivent|peut|peuvent|en attente|doit encore|doivent encore|pourrait|pourraient|prevoit|prevoient|prevu|prevue|prevus|envisag*|probable*|projette|souhaite|compte(?:nt)?(?= \p{L}+[ei]r)|veut|veulent|promet*
+podria|podrian|posibl*|puede|pueden|falta que|pendientes?|preve|preven|previsto|prevista|planea|planean|proyecta|probable*|se espera|quiza|quizas|propone|pretende|deberia|quieren?|prometi*
+potrebbe|potrebbero|puo|possono|in attesa|deve ancora|devono ancora|dovrebbe|dovrebbero|previsto|prevista|prevede|prevedono|probabil*|forse|intende|punta a|vuole|vogliono|promes*
+~ 不排除|承诺|计划|計劃|规划|预计|仍需|尚待|可能|或许|或將|拟|将于|将会|将在|将|有望|预期|建议|予定|計画|見込|見通し|かもしれ|だろう|予想|目指|方針
+`);
+
+/** Further words for the future or for a possibility: in a claim they are enough to count as hedged. */
+export const POSSIBLE = new WordList(`
+can|allowed|permitted|entitled|whether|kann|konnen|darf|durfen|ob|targets?|goal|aim|objecti[fv]*|objetiv*|obiettiv*|ziel*|predict*|anticipat*|thought|fear*|posib*|possib*|vorgenommen|wird|werden|sera|seront|going to|would|could|potential*|moglich*|zukunftig|kunftig|konnt*|est attendue?|se preve|prevision|in programma
+~ 将|予定|見通|目标|目標
+`);
+
+/** Pairs of opposite directions. */
+export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
+  [
+    new WordList(String.raw`
+ris(?:e|es|en|ing)|rose|increas*|grow*|grew|gain*|climb*|surg*|jump*|soar*|higher|expand*
+improv*|doubl*|tripl*|longer|greater|mayor(?:es)?|upward|strengthen*|accelerat*|widen*|up(?= \d| by)|(?<=% )(?:mas|plus|piu)|rais(?:e|ed|es)|above|exceed*|better|faster|larger|more|mehr
+subi(?:u|ram|r|ndo)|sobe|sobem|cresc*|melhor*|alarg*|ultrapass*|verlanger*|beschleunig*|erweiter*|anheb*|angehoben|hob|ausgebaut|ausbau*|gestiegen|stieg|stiegen|steig*|anstieg*|zunahme|zugenommen|erhoh*|wuchs*|wachs*|gewachsen|hoher*|langer|verbesser*|kletter*|zugelegt|uberschr*|ubertr*|schneller|besser|verdoppel*
+acceler*|allong*|prolong*|elargi*|bondi*|plus (?:grand|eleve|important)*|en plus|de plus|augment*|hausse|progress*|grimp*|croiss*|accru*|superieur*|amelior*|doubl*|depass*|releve*
+aceler*|alarg*|ampli[ao]*|de mas|aument*|subi(?:do|o|eron)|sube|suben|crec*|increment*|alza|mejor*|supero|supera|superaron
+acceler*|allung*|in piu|crescit*|cresc*|cresciut*|salit*|salgono|superior*|maggiore|rialz*|miglior*|incremen*
+~ 增加|增长|增長|上升|上涨|提高|增至|升至|攀升|扩大|高于|超出|多于|加快|加速|提升|延长|增え|上昇|上回|増大|増(?!税)|増加|伸び|高ま|増収|増益|延び|拡大|长于|引き上げ|高い|高く|高かっ|長く|延長|多い|多く
+`),
+    new WordList(`
+fall*|fell|declin*|decreas*|drop*|lower*|reduc*|shr[aiu]nk*|cut|cuts|cutting|fewer|less|shorter|worse*|halv*|slump*
+plung*|slip*|slid|slides?|dip(?:s|ped)?|zuruck|tumbl*|downward|weaken*|(?<=% )(?:menos|moins|meno)|slow*|narrow*|down|below|smaller|weniger|moins
+gefallen|fiel|fielen|fallt|sank|sanken|sink*|gesunken|ruckgang*|abnahme|abgenommen|verringer*|reduzier*|niedriger*|kurzer|schrumpf*|geschrumpft|gesenkt|senk*|zuruckg*|unterschr*|langsamer|schlechter|halbier*|verkurz*|verlangsam*|eingebrochen|abgebaut|abbau*|nachgelassen|verschlechter*
+cai(?:u|ram|r|ndo)?|caem|queda|reduz*|encolh*|pior*|moindre|raccourci*|effondr*|flechi*|moins (?:grand|eleve|important)*|en moins|de moins|baiss*|diminu*|recul*|chut*|redui*|inferieur*|repli*|abaiss*|ralenti*
+ralentiz*|acort*|recort*|desplom*|rebaj*|de menos|disminu*|baj[aoe]|bajaron|bajar|cay*|cae|caen|caid*|descend*|reduc*|reduj*|menor|descens*|retroced*|empeor*
+rallent*|accorci*|taglia*|croll*|in meno|diminui*|cal(?:o|a|ano|at*|arono|ando)|scend*|sces[aoie]|ridott*|riduz*|riduc*|inferior*|minore|ribass*|peggior*
+~ 减少|減少|下降|下跌|降低|降至|跌至|缩小|下滑|低于|少于|放缓|变慢|缩短|减至|减慢|減っ|減る|低下|下落|減(?!税)|下回|縮小|短く|落ち|減収|減益|縮ま|引き下げ|低い|低く|低かっ|短縮|少ない|少なく
+`),
+  ],
+  [
+    new WordList(`
+approv*|accept*|allow*|permit*|support*|endors*|legal*|upheld|in favou?r|agree*|confirm*
+genehmig*|angenommen|erlaub*|zugelassen|unterstutz*|zugestimmt|stimmte*|bestatig*|befurwort*|gebilligt|billigt*
+approuv*|accept*|autoris*|adopt*|soutien*|soutenu*|valid*|confirm*|favorable*
+permess*|aprob*|acept*|permit*|autoriz*|apoy*|favor|approv*|accett*|consent*|autorizz*|sosten*|favore
+~ 批准|通过|允许|支持|同意|赞成|接受|承認|許可|賛成|可決|認め|支持
+`),
+    new WordList(`
+reject*|refus*|ban|bans|banned|prohibit*|forb*|den(?:y|ied)|oppos*|veto*|illegal|overturn*|block(?:ed|s)|dismiss*
+abgelehnt|lehnt|lehnen|ablehn*|lehnte*|verbot*|verbiet*|untersagt*|zuruckgewiesen|verworfen|gegen
+rejet*|refus*|interdi*|oppos*|annul*|rechaz*|prohib*|opus*|opon*
+respin*|rifiut*|vieta*|bocci*
+~ 拒绝|禁止|反对|否决|驳回|拒否|反対|否決|却下|否定|否认
+`),
+  ],
+];
+
+/** Words that generalize to all; before `day` or `year` they only say how often. */
+export const UNIVERSAL = new WordList(String.raw`
+every(?! (?:day|week|month|year|time|hour|\p{L}+ (?:days|years|months)))|all(?!'| \d)|always|never|alle(?! \d)|samtliche*|immer(?! noch)|einstimmig
+tous(?! les (?:jours|ans|mois|\p{L}+ (?:ans|mois|jours)))|toujours|todos(?! los (?:dias|anos|meses))|siempre|unanim*|tutti(?! i giorni| gli anni)|sempre
+~ 全部|所有|全員|一致(?!する)|すべての
+`);
+
+/** Words that turn a superlative into the second or third of its kind. */
+export const RANKED = new WordList(String.raw`
+(?:second|third|fourth|fifth|sixth|2nd|3rd|4th)[ -]\p{L}{3,}(?:est|st)|(?:zweit|dritt|viert|funft)\p{L}+st*|(?:deuxieme|troisieme|quatrieme|cinquieme)(?: \p{L}+)? (?:la |le )?plus
+(?:segund|tercer|cuart|quint)[oa]?(?: \p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \p{L}+)? piu
+~ 第[二三四五]|[2-5]番目|[二三四]番
+`);
+
+/** Words that exclude each other in the same place of a copied sentence, a group each: `north` for `south`. */
+export const EXCLUSIVE = wordGroups(`
+north*|nord*|nort*|settentrional*|septentrional*|север* ~ 北
+south*|sud|sud[oeu]*|sudlich*|sur|sure[nos]*|meridional*|юг|юж*|юго* ~ 南
+east*|ost|osten*|ostlich*|est|este|orient*|восток*|восточ* ~ 东|東
+west*|ouest|oeste|ovest|occident*|запад* ~ 西
+
+before|prior|until|vor|bevor|bis|avant|antes|prima|до|перед|прежде ~ 之前|以前|前
+after|since|following|nach|nachdem|seit|apres|depuis|despues|tras|dopo|после ~ 之后|以后|以後|后|後
+
+first|erste*|premi*|primer*|primo|перв* ~ 第一|第1|首
+second|zweite*|deuxi*|segund[oa]|secondo|втор* ~ 第二|第2
+third|dritte*|troisi*|tercer*|terz[oa]|трет* ~ 第三|第3
+fourth|vierte*|quatri*|cuart[oa]|quart[oa]|четверт* ~ 第四|第4
+fifth|funfte*|cinqui*|quint[oa]|пят* ~ 第五|第5
+last|final|letzte*|dernier*|ultim[oa]|последн* ~ 最后|最後
+
+larg*|big*|great*|gross*|größ*|grand*|mayor*|maggior*|крупн*|больш*|high*|hoch*|hoh*|haut*|alt[oaie]s?|выс*|long*|lang*|larg*|lung*|длин*|up|upper|rose|risen|above|upward* ~ 大|高|长|長|上
+small*|little|klein*|petit*|menor*|minor*|мельч*|мал*|low*|niedrig*|tief*|bas|bass*|baj*|низ*|short*|kurz*|court*|cort*|корот*|down|fell|fallen|below|downward* ~ 小|低|短|下
+
+more|mehr|plus|mas|piu|более|больше|at least|mindestens|au moins|al menos|almeno|minimum*|over|uber ~ 以上|超过|超過|至少|最少|多
+less|fewer|weniger|moins|menos|meno|менее|меньше|at most|hochstens|au plus|como maximo|al massimo|maximum*|under|unter ~ 以下|不到|未满|未満|至多|最多|少
+
+most|many|majority|mehrheit|meist*|viele*|la plupart|mayoria|muchos|maggioranza|molti|большинств*|много|многие ~ 大多数|多数
+few|minority|some|minderheit|wenige|einige|minorite|quelques|minoria|pocos|algunos|minoranza|pochi|alcuni|меньшинств*|мало|немногие ~ 少数
+all|every|alle|jede*|tous|toutes|todos|todas|tutti|tutte|все ~ 全部|所有|すべて
+none|no|kein*|aucun*|ningun*|nessun*
+
+men|man|male*|boys?|father*|manner*|mannlich*|hommes?|hombres?|uomini|uomo|мужчин* ~ 男
+women|woman|female*|girls?|mother*|frauen|frau|weiblich*|femmes?|mujer*|donn[ae]|женщин* ~ 女
+
+on(?= by default)|(?<=(?:turned|switched) )on|activ*|enabl*|aktiv*|attiv*
+off(?= by default)|(?<=(?:turned|switched) )off|deactiv*|disabl*|deaktiv*|desactiv*|disattiv*
+
+w(?:in|on|ins|inning)|gain(?:s|ed|ing)?|gewann*|gewonnen|gewinnt|gewinnen|gagn*|gan[ao]*|vinc*|vinse*|vint[oa]* ~ 赢|胜|勝
+los(?:t|e|es|ing)|verliert|verlieren|verlor*|perd*|perse* ~ 输|败|敗|負
+
+doubl*|twice|twofold|verdoppel*|dupli[ck]*|raddoppi*|dobr(?:ou|aram|ar) ~ 翻番|倍増
+tripl*|trebl*|threefold|verdreifach* ~ 三倍
+quadrupl*|fourfold|vervierfach*|cuadrupl* ~ 四倍
+halv*|halbier*|dimezz* ~ 减半|半減
+
+hours?|hourly|stund*|heures?|horas?|ore|ora ~ 小时|時間
+days?|daily|tage?n?|taglich*|jours?|quotidien*|dias?|diari*|giorn* ~ 天|日
+weeks?|weekly|wochen?|wochentlich*|semaines?|hebdomadaire*|semanas?|semanal*|settiman* ~ 周|週
+months?|monthly|monate?n?|monatlich*|mois|mensuel*|mes|meses|mensual*|mes[ei]|mensil* ~ 月
+years?|yearly|annual*|jahre?n?|jahrlich*|ans?|annees?|annuel*|anos?|anual*|ann[oi] ~ 年
+
+monday|montags?|lundi|lunes|lunedi|segunda-feira|понедельник* ~ 周一|星期一|月曜
+tuesday|dienstags?|mardi|martes|martedi|terca-feira|вторник* ~ 周二|星期二|火曜
+wednesday|mittwochs?|mercredi|miercoles|mercoledi|quarta-feira|сред[уы] ~ 周三|星期三|水曜
+thursday|donnerstags?|jeudi|jueves|giovedi|quinta-feira|четверг* ~ 周四|星期四|木曜
+friday|freitags?|vendredi|viernes|venerdi|sexta-feira|пятниц* ~ 周五|星期五|金曜
+saturday|samstags?|sonnabends?|samedi|sabado|sabato|суббот* ~ 周六|星期六|土曜
+sunday|sonntags?|dimanche|domingo|domenica|воскресень* ~ 周日|星期日|日曜
+`);
