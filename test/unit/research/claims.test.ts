@@ -281,6 +281,18 @@ describe('a hostile claim', () => {
   });
 });
 
+describe('a sentence of very many figures and dates', () => {
+  for (const part of ['7 a ', 'in 1999 ', 'one hundred ', '12,5 % ', 'May ']) {
+    it(`is read in linear time: “${part.trim()} …”`, () => {
+      const grows = growsTooFast((share) => {
+        const text = part.repeat(16_000 * share);
+        return () => parseSentence(text);
+      });
+      assert.ok(!grows);
+    });
+  }
+});
+
 describe('cited_text', () => {
   it('stands in one text that was shown, whatever surrounds it', async () => {
     const parts = [

@@ -1,5 +1,6 @@
 import { monthNames } from '../../../tools/text/month-names.ts';
 import { foldedPattern, foldText } from './fold.ts';
+import { Places } from './places.ts';
 
 /** A date in a folded text. A missing part is undefined. */
 export interface FoundDate {
@@ -70,13 +71,14 @@ const MAY_BE_DATE = new RegExp(
 export function datesIn(text: string, original: string): FoundDate[] {
   if (!MAY_BE_DATE.test(text)) return [];
   const found: FoundDate[] = [];
+  const places = new Places(text);
   for (const pattern of FORMS) {
     for (const match of text.matchAll(pattern)) {
-      const start = match.index;
-      const end = start + match[0].length;
-      if (found.some((date) => start < date.end && end > date.start)) continue;
-      const date = dateOf(match.groups ?? {}, original, start);
-      if (date) found.push({ start, end, ...date });
+      const range = { start: match.index, end: match.index + match[0].length };
+      const date = places.touches(range) ? undefined : dateOf(match.groups ?? {}, original, range.start);
+      if (!date) continue;
+      places.add(range);
+      found.push({ ...range, ...date });
     }
   }
   return found.sort((a, b) => a.start - b.start);

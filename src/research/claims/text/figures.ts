@@ -1,8 +1,8 @@
 import type { Language } from './language.ts';
 import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
+import { Places } from './places.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
 import { PERCENT, quotientAt, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
-import { isInRanges } from './words.ts';
 
 /** Finds figures in a folded text and their values: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
 
@@ -80,22 +80,26 @@ export function figuresIn(
   { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
 ): Figure[] {
   const figures: Figure[] = [];
+  const places = new Places(text, taken);
+  const add = (figure: Figure) => {
+    places.add(figure);
+    figures.push(figure);
+  };
   for (const found of partsIn(text)) {
-    if (!isInRanges(found.start, taken))
-      figures.push({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
+    if (!places.has(found.start))
+      add({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
   }
-  for (const match of text.matchAll(NUMBER)) {
-    const { index } = match;
+  for (const { 0: digits, index } of text.matchAll(NUMBER)) {
     const isInName = /[\p{L}_]/u.test(text[index - 1] ?? '') && !isUnitless(text, index);
-    if (isInName || isInRanges(index, [...taken, ...figures])) continue;
-    const figure = written(text, { index, digits: match[0] });
+    if (isInName || places.has(index)) continue;
+    const figure = written(text, { index, digits });
     const before = figures.at(-1);
-    if (before && before.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '')) figures.pop();
-    figures.push(before && figures.at(-1) !== before ? added(before, figure) : figure);
+    const isRest = before?.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '');
+    if (isRest) figures.pop();
+    add(isRest ? added(before, figure) : figure);
   }
   for (const found of [...spelledNumbers(text, language), ...cjkNumber(text)]) {
-    if (isInRanges(found.start, [...taken, ...figures])) continue;
-    figures.push({ ...found, ...surrounding(text, found), isRounded: false });
+    if (!places.has(found.start)) add({ ...found, ...surrounding(text, found), isRounded: false });
   }
   figures.sort((a, b) => a.start - b.start);
   return withUnitsBehind(withUnitsBefore(joined(figures, text)), text);

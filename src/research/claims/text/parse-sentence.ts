@@ -2,8 +2,9 @@ import { datesIn, type FoundDate } from './dates.ts';
 import { type Figure, figuresIn, precisionAt } from './figures.ts';
 import { CJK, foldText } from './fold.ts';
 import { type Language, languageOf } from './language.ts';
+import { Places } from './places.ts';
 import { unitAt } from './units.ts';
-import { isInRanges, type Word, wordsIn } from './words.ts';
+import { type Word, wordsIn } from './words.ts';
 
 /** A sentence and the parts of it that can be compared. */
 export interface Sentence {
@@ -28,7 +29,8 @@ export function parseSentence(text: string, folded = foldText(text)): Sentence {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(folded);
   const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
-  const words = wordsIn(folded, text).filter(({ start }) => !isInRanges(start, dates) && !isInRanges(start, figures));
+  const places = new Places(text, [...dates, ...figures]);
+  const words = wordsIn(folded, text).filter(({ start }) => !places.has(start));
   let clauses: Clause[] | undefined;
   return {
     text,
@@ -39,7 +41,7 @@ export function parseSentence(text: string, folded = foldText(text)): Sentence {
     dates,
     // Lazy, because most sentences of a source are never compared by clause.
     get clauses() {
-      clauses ??= clausesOf(text, folded, { words, figures, dates });
+      clauses ??= clausesOf({ text, folded, words, figures, dates }, places);
       return clauses;
     },
   };
@@ -70,9 +72,8 @@ const MAX_CLAUSES = 15;
 
 /** The parts between commas and conjunctions, if each has something to compare. */
 function clausesOf(
-  text: string,
-  folded: string,
-  { words, figures, dates }: Pick<Sentence, 'words' | 'figures' | 'dates'>,
+  { text, folded, words, figures, dates }: Omit<Sentence, 'language' | 'clauses'>,
+  places: Places,
 ): Clause[] {
   const clauses: Clause[] = [];
   const within = (start: number, end: number) => {
@@ -88,8 +89,7 @@ function clausesOf(
   };
   let from = 0;
   for (const { 0: boundary, index } of folded.matchAll(BOUNDARY)) {
-    if (isInRanges(index, figures) || isInRanges(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2)))
-      continue;
+    if (places.has(index) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
     const clause = within(from, index);
     const facts = clause.figures.length + clause.dates.length;
     if (clause.words.length + facts < 2 || clause.words.length === 0) continue;

@@ -115,11 +115,6 @@ export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
   return words.some((other) => sameWord(text, other.text));
 }
 
-/** Whether a place in a text is within one of these ranges. */
-export function isInRanges(at: number, ranges: readonly { start: number; end: number }[]): boolean {
-  return ranges.some(({ start, end }) => at >= start && at < end);
-}
-
 /** Whether a text contains these letters as a separate word, with no character of `inWords` next to them. */
 export function containsWord(letters: string, text: string, inWords = /\p{L}/u): boolean {
   for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
