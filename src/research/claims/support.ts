@@ -2,7 +2,7 @@ import { clausePairs, mainOf } from './likeness.ts';
 import { type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
 import { copiedFrom, isFalsified } from './rules/copies.ts';
 import { affirmsDenied, isDenied } from './rules/denials.ts';
-import { isExcluded, isOpposed } from './rules/directions.ts';
+import { isRuledOut, isOpposed } from './rules/directions.ts';
 import { isGeneralized, isOnlyPlanned, isRanked } from './rules/extent.ts';
 import { missingNames } from './rules/names.ts';
 import { misquotes } from './rules/quotes.ts';
@@ -63,9 +63,8 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
   return { support, passage: { start: passage.start, end: passage.end }, isCopied };
 }
 
-/** What a shared name adds to the score of a passage, and what lacking names or words take. */
+/** What a shared name adds to the score of a passage. */
 const NAME_WEIGHT = 1.5;
-const PENALTY = 0.2;
 
 interface Judged {
   passage: Passage;
@@ -82,8 +81,7 @@ function judge(claim: Sentence, passage: Passage, source: SourceText): Judged {
   const anchors = passage.matched + names.found;
   const lacksWords = coverage < minCoverage(claim, anchors) || sharesYearAlone(claim, passage);
   const lacks = figures.includes(false) || dates.includes(false) || names.missing || lacksWords;
-  const penalty = (Number(names.missing) + Number(lacksWords)) * PENALTY;
-  return { passage, lacks, anchors, score: scoreOf(passage) + names.found * NAME_WEIGHT - penalty };
+  return { passage, lacks, anchors, score: scoreOf(passage) + names.found * NAME_WEIGHT };
 }
 
 /** The more figures, dates and names are shared, the fewer words have to be: the rest may be paraphrased. */
@@ -104,7 +102,7 @@ function contradicts(claim: Sentence, { sentences }: Passage): boolean {
   const pairs = clausePairs(claim, sentences);
   const isOtherwise = pairs.some(
     ({ own, theirs }) =>
-      isOpposed(own, theirs) || isExcluded(own, theirs) || isOnlyPlanned(claim, own, theirs) || isRanked(claim, theirs),
+      isOpposed(own, theirs) || isRuledOut(own, theirs) || isOnlyPlanned(claim, own, theirs) || isRanked(claim, theirs),
   );
   if (isOtherwise || shareOfWords(claim, sentences) < MIN_COMMON_WORDS) return isOtherwise;
   const matches = [...new Set(pairs.map(({ theirs }) => theirs.sentence))];
@@ -151,16 +149,10 @@ export function supportOfQuote(claim: Sentence, words: string, source: SourceTex
   const lacks =
     claim.figures.some(
       (figure, at) => !isFound('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
-    ) ||
-    claim.dates.some(({ year }, at) => !isFound('dates', at) && dates.length > 0 && !isYearFrom(year, dates, figures));
-  const isFalse = copiedFrom(claim, quoted) === undefined && isFalsified(claim, mainOf(claim, quoted.sentences));
+    ) || claim.dates.some((_, at) => !isFound('dates', at) && dates.length > 0);
+  const isFalse =
+    copiedFrom(claim, quoted) === undefined &&
+    (isFalsified(claim, mainOf(claim, quoted.sentences)) ||
+      clausePairs(claim, quoted.sentences).some(({ own, theirs }) => isRuledOut(own, theirs)));
   return lacks || isFalse ? 'partial' : 'quoted';
-}
-
-/** Whether a year follows from another year and a number of years: `in 1994, 12 years after the war`. */
-function isYearFrom(year: number | undefined, dates: Sentence['dates'], figures: Sentence['figures']): boolean {
-  if (year === undefined) return false;
-  return dates.some((date) =>
-    figures.some(({ values: [years = 0] }) => date.year !== undefined && Math.abs(date.year - year) === years),
-  );
 }

@@ -21,7 +21,6 @@ export function isReplacedCjk(claim: Sentence, sentences: readonly Sentence[]): 
   if (!CJK.test(claim.text)) return false;
   const passage = sentences.map((sentence) => `\n${sentence.folded.trim()}`).join('');
   const { folded } = claim;
-  if (unknownRuns(claim, passage).some((run) => hasOtherBefore(run, folded, passage))) return true;
   if (shareOfPairsIn(folded, passage) < MIN_COMMON_PAIRS) return false;
   for (const { start, end } of unknownRuns(claim, passage)) {
     if (claim.figures.some((figure) => start < figure.end && end > figure.start)) continue;
@@ -37,20 +36,6 @@ export function isReplacedCjk(claim: Sentence, sentences: readonly Sentence[]): 
   }
   return false;
 }
-
-/** Whether before the same three characters a passage has another name of the same length: `熊本県に` for `宮崎県に`. */
-function hasOtherBefore({ start, end }: { start: number; end: number }, folded: string, passage: string): boolean {
-  const [run, following] = [folded.slice(start, end), folded.slice(end, end + CONTEXT + 1)];
-  if (!PLACE.test(following)) return false;
-  for (let at = passage.indexOf(following); at !== -1; at = passage.indexOf(following, at + 1)) {
-    const other = passage.slice(Math.max(0, at - run.length), at);
-    if (/^[\u3400-\u9fff々ヶ]{2,}$/.test(other) && !folded.includes(other) && !/[\u30a0-\u30ff]/.test(run)) return true;
-  }
-  return false;
-}
-
-/** Characters that end the name of a place. */
-const PLACE = /^[県县省州郡町村].{2}/;
 
 /** Whether one run of characters is a different name than the other, rather than a paraphrase. */
 function isOther(run: string, between: string): boolean {

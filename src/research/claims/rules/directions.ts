@@ -27,7 +27,7 @@ export function isOpposed(own: Clause, { clause, sentence }: ClauseOf): boolean 
 }
 
 /** Whether two clauses with mostly the same words have words that exclude each other: `north` for `south`. */
-export function isExcluded(own: Clause, { clause }: ClauseOf): boolean {
+export function isRuledOut(own: Clause, { clause }: ClauseOf): boolean {
   const common = own.words.filter((word) => isOneOf(word, clause.words)).length;
   if (common < MIN_COMMON || common < own.words.length * COMMON_SHARE) return false;
   return EXCLUSIVE.some((sides) => {
