@@ -10,8 +10,8 @@ export interface ClaimPair {
   kind: string;
 }
 
-/** The files of this folder: what rules are made with, and three whose pairs are not looked at one by one. */
-export const CLAIM_FILES = ['made-with', 'held-out', 'public-facts', 'report-style'] as const;
+/** The files of this folder: what rules are made with, and four whose pairs are not looked at one by one. */
+export const CLAIM_FILES = ['made-with', 'held-out', 'public-facts', 'report-style', 'research-reports'] as const;
 export type ClaimFile = (typeof CLAIM_FILES)[number];
 
 /** The pairs of a file of this folder; the head of held-out.txt says how they are written. */

@@ -1,8 +1,8 @@
 import { clausePairs, mainOf } from './likeness.ts';
 import { type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
-import { copiedFrom, isFalsified } from './rules/copies.ts';
+import { copiedFrom, isFalsified, isFromBeside } from './rules/copies.ts';
 import { affirmsDenied, isDenied } from './rules/denials.ts';
-import { isRuledOut, isOpposed } from './rules/directions.ts';
+import { isOpposed, isRuledOut } from './rules/directions.ts';
 import { isGeneralized, isOnlyPlanned, isRanked } from './rules/extent.ts';
 import { missingNames } from './rules/names.ts';
 import { misquotes } from './rules/quotes.ts';
@@ -124,6 +124,7 @@ function confuses(claim: Sentence, passage: Passage, source: SourceText): boolea
   const main = mainOf(claim, sentences);
   return (
     isFalsified(claim, main) ||
+    isFromBeside(claim, main, sentences) ||
     misquotes(claim, main, source) ||
     isGeneralized(claim, sentences) ||
     isSwapped(claim, sentences) ||

@@ -58,7 +58,8 @@ function startOfWord(text: string, place: number): number {
   while (at - place < MAX_SIGNS && at < text.length && !LETTER.test(text[at] ?? '')) at++;
   return at;
 }
-const MAX_SIGNS = 8;
+/** The row below the headings of a table is that long. */
+const MAX_SIGNS = 48;
 const LETTER = /[\p{L}\p{M}\p{N}]/u;
 
 /** Punctuation that belongs to the word before it. */

@@ -81,6 +81,9 @@ describe('a sentence checked against its source', () => {
     ['The lake holds 84 µg/L of lead.', 'The lake holds 84 µg/l of lead.'],
     ['He said that it was “slow but steady work”.', 'It was slow, but steady work, he said of it.'],
     ['Denmark has 187 schools.', PUPILS],
+    ['Falls were 24 % rarer (hazard ratio 0.76).', 'After 3.4 years falls were 24 % rarer (hazard ratio 0.76).'],
+    ['CFO Ada Brand leaves in March.', 'Chief financial officer Ada Brand leaves in March.'],
+    ['| Quill | 14 ms | 0.97 |', '| Name | p95 (ms) | Recall |\n|---|---|---|\n| Quill | 14 | 0.97 |'],
     ['COVID-19 spread in winter.', 'The coronavirus spread in winter; COVID was feared.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
@@ -158,6 +161,12 @@ describe('a sentence checked against its source', () => {
     ['Denmark is led by Vik.', PUPILS],
     ['The lake holds 84 mg/L of lead.', 'The lake holds 84 µg/L of lead.'],
     ['Store the vials at 20 °C at all times.', 'Store the vials at −20 °C at all times.'],
+    ['The zone has 12 square kilometres.', 'The zone has 11.8 µg/m³ of fine dust.'],
+    [
+      'The low-emission zone was introduced in 2015.',
+      'Dust fell from 2015 on. The low-emission zone was introduced later, in 2019.',
+    ],
+    ['The call takes 14 seconds.', 'The call takes 14 ms.'],
     ['Oil costs 8.24 euros per litre.', 'Oil costs 8.24 euros per kilo.'],
     ['The fee is 4,100 crowns a month.', 'The fee is 4,100 crowns a week.'],
     ['The limit is at most 70 % of the weight.', 'The limit is at least 70 % of the weight.'],
@@ -277,6 +286,13 @@ describe('a hostile claim', () => {
     assert.ok(!isSlow(ms, 200), `${ms} ms`);
     assert.match(found ?? '', /^[0 ]{1,400}$/);
     assert.equal(findQuote(claim, '“Sentence 5999 of Hamlet … particular.”', page), sentences[5999]);
+  });
+
+  it('gets a quote across the heading and the rows of a table', () => {
+    const rows = ['Japan | 20', 'Australia | 18', 'Norway | 11', 'Chad | 2'].map((row) => `| ${row} |`);
+    const table = ['| Country | Gold medals |', '|:---|---:|', ...rows].join('\n');
+    const source = SourceText.open({ title: '', text: `Before it.\n\n${table}\n\nAfter it.` });
+    assert.match(findQuote(parseSentence('Norway won 11 gold medals.'), table, source) ?? '', /^Country .* 2$/s);
   });
 });
 

@@ -3,8 +3,8 @@ import { type FoundDate, sameDate } from '../text/dates.ts';
 import type { Figure } from '../text/figures.ts';
 import { isFunctionWord } from '../text/language.ts';
 import type { Sentence } from '../text/parse-sentence.ts';
-import { sameFigure } from '../text/same-figure.ts';
-import { sameName } from '../text/words.ts';
+import { isComputed, sameFigure } from '../text/same-figure.ts';
+import { isOneOf, sameName } from '../text/words.ts';
 import { EXCLUSIVE, NEGATIONS } from './lexicon.ts';
 
 /**
@@ -58,11 +58,13 @@ export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
   for (let from = 0; from + own.length <= other.length; from++) {
     const part = other.slice(from, from + own.length);
     if (!part.every(({ place }, at) => place === own[at]?.place)) continue;
+    const same = part.filter((token, at) => isSame(own[at], token)).length;
+    if (same < own.length / 2) continue;
     isFound = true;
     const [first, last] = [part[0], part.at(-1)];
     const between = theirs.slice(first && theirs.indexOf(first), last && theirs.indexOf(last) + 1);
     const negations = between.length - part.length;
-    if (negations === mine.length - own.length && part.every((token, at) => isSame(own[at], token))) return false;
+    if (negations === mine.length - own.length && same === own.length) return false;
   }
   return isFound;
 }
@@ -101,7 +103,28 @@ function placeOf(text: string): string | undefined {
 function isSame(claim: Token | undefined, source: Token): boolean {
   if (claim?.figure && source.figure) return sameFigure(claim.figure, source.figure);
   if (claim?.date && source.date) return sameDate(claim.date, source.date);
+  if (claim?.place !== 'name' || source.place !== 'name') return claim?.text === source.text;
+  // `Ada Brand` is `Dr. Ada Brand`.
+  return sameName(claim.text, source.text) || claim.text.includes(source.text) || source.text.includes(claim.text);
+}
+
+/**
+ * Whether the sentence of a passage that has most words of a claim has another figure or date in place of one that
+ * the claim takes from a sentence beside it.
+ */
+export function isFromBeside(
+  { words, figures, dates }: Sentence,
+  main: Sentence,
+  passage: readonly Sentence[],
+): boolean {
+  const common = words.filter((word) => isOneOf(word, main.words)).length;
+  if (passage.length === 1 || common < words.length * MOST_WORDS) return false;
   return (
-    claim !== undefined && (claim.text === source.text || (claim.place === 'name' && sameName(claim.text, source.text)))
+    figures.some((figure) => {
+      const isRival = ({ unit }: Figure) => unit?.dimension === figure.unit?.dimension;
+      const isHere = main.figures.some((other) => sameFigure(figure, other));
+      return !isHere && main.figures.some(isRival) && !isComputed(figure, main.figures);
+    }) || dates.some((date) => main.dates.length > 0 && !main.dates.some((other) => sameDate(date, other)))
   );
 }
+const MOST_WORDS = 0.7;

@@ -53,6 +53,8 @@ function isKnown({ text, start, end }: Word, claim: Sentence, { source, window }
   const isAbbreviation = /^\p{Lu}[\p{Lu}.]+(?:['’]s)?$/u.test(claim.text.slice(start, end)) && plain.length < 6;
   if (!isAbbreviation) return false;
   const initials = [source.title, ...window.map((sentence) => sentence.text)].map(initialsOf);
+  // `CFO` for `chief financial officer`.
+  for (const { words } of window) initials.push(words.map((word) => word.text[0]).join(''));
   return source.saysAlone(plain) || initials.some((each) => each.includes(plain));
 }
 

@@ -102,7 +102,7 @@ export function figuresIn(
     if (!places.has(found.start)) add({ ...found, ...surrounding(text, found), isRounded: false });
   }
   figures.sort((a, b) => a.start - b.start);
-  return withUnitsBehind(withUnitsBefore(joined(figures, text)), text);
+  return withUnitsBehind(joined(figures, text), text);
 }
 
 /** A fraction that is written as words is never exact. */
@@ -152,24 +152,6 @@ function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
 }
 const RANGE = /^ ?(?:[-–—~〜～]|to|bis|a|al|至|到|から) ?$/;
 
-/** `Up to 0.9 percent from 0.7`, `17.3 million, then France (11.8)`: a bare decimal has the unit of the figure before it. */
-function withUnitsBefore(figures: readonly Figure[]): Figure[] {
-  let before: Figure | undefined;
-  return figures.map((figure) => {
-    const isBare = !figure.unit && !figure.isRounded && (figure.steps[0] ?? 1) < 1;
-    if (figure.unit || figure.isRounded) before = figure;
-    if (!isBare || !before) return figure;
-    const factor = before.isRounded ? FACTORS.find((each) => each >= (before?.steps[0] ?? 1)) : undefined;
-    if (factor === undefined) return { ...figure, unit: before.unit };
-    const [value = 0, step = 1] = [figure.values[0], figure.steps[0]];
-    return {
-      ...figure,
-      values: [...figure.values, value * factor],
-      steps: [...figure.steps, step * factor],
-      unit: before.unit,
-    };
-  });
-}
 const FACTORS = [1e3, 1e6, 1e9, 1e12] as const;
 
 /** Whether letters before digits are no name such as `A320` or `q3`: a currency, or a script without spaces. */

@@ -14,7 +14,9 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
   if (scale === undefined || isOtherSide(claim, source)) return false;
   if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
   if (claim.unit && source.unit && (claim.isBelowZero ?? false) !== (source.isBelowZero ?? false)) return false;
-  if (claim.quotient !== undefined && source.quotient !== undefined && claim.quotient !== source.quotient) return false;
+  const [own, other] = [claim.quotient ?? claim.unit?.name, source.quotient ?? source.unit?.name];
+  if ((claim.quotient ?? source.quotient) !== undefined && own !== undefined && other !== undefined && own !== other)
+    return false;
   return claim.values.some((claimed, reading) =>
     source.values.some((found, other) => {
       const step = claim.steps[reading] ?? 1;

@@ -88,6 +88,7 @@ pressure 68.9476 psi: psi
 mixture 1 part per million: ppm|parts per million
 mixture 0.001 part per billion: ppb|parts per billion
 sound - decibel: db|decib\p{L}*|dezibel
+time 0.001 millisecond: ms|millisecond\p{L}*|millisekunden?|毫秒|ミリ秒
 time 3600 hour: hours?|stunden?|heures?|horas?|ore|ora|小时|時間|час\p{L}*|h|ساع\p{L}*
 time 60 minute: minut\p{L}*|min\.?|分钟|分間?(?![之の])|минут\p{L}*|دقيق\p{L}*
 time 1 second: seconds?|sekunden?|secondes?|segundos?|secondi|秒|секунд\p{L}*
