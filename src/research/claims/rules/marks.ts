@@ -8,8 +8,6 @@ import { sameName, sameWord, type Word } from '../text/words.ts';
 export interface Mark {
   /** Marks of one kind may be confused: figures of the same dimension, dates, words. */
   kind: string;
-  /** A word that is not a name. */
-  isPlain: boolean;
   start: number;
   end: number;
   clause: Clause;
@@ -22,24 +20,17 @@ export function marksOf(sentences: readonly Sentence[]): Mark[] {
   return sentences.flatMap((sentence) => sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence)));
 }
 
-/** The marks of one clause. German capitalises all nouns, so that no word is certain to be a name. */
 function marksOfClause(clause: Clause, sentence: Sentence): Mark[] {
   const { words, figures, dates } = clause;
-  const isName = (word: Word) => word.isName && sentence.language !== 'de';
-  const place = { clause, sentence };
-  const marks: Mark[] = [
-    ...words.map((word): Mark => ({ ...place, ...range(word), kind: 'word', isPlain: !isName(word), of: { word } })),
-    ...figures.map((figure): Mark => {
-      const kind = `figure ${figure.unit?.dimension ?? ''}`;
-      return { ...place, ...range(figure), kind, isPlain: false, of: { figure } };
-    }),
-    ...dates.map((date): Mark => ({ ...place, ...range(date), kind: 'date', isPlain: false, of: { date } })),
+  const markAt = ({ start, end }: { start: number; end: number }, kind: string, of: Mark['of']): Mark => {
+    return { start, end, kind, clause, sentence, of };
+  };
+  const marks = [
+    ...words.map((word) => markAt(word, 'word', { word })),
+    ...figures.map((figure) => markAt(figure, `figure ${figure.unit?.dimension ?? ''}`, { figure })),
+    ...dates.map((date) => markAt(date, 'date', { date })),
   ];
   return marks.sort((a, b) => a.start - b.start);
-}
-
-function range({ start, end }: { start: number; end: number }): { start: number; end: number } {
-  return { start, end };
 }
 
 /** Whether a mark of a claim and one of its source mean the same. */

@@ -28,7 +28,7 @@ export interface Clause extends Pick<Sentence, 'text' | 'words' | 'figures' | 'd
 export function parseSentence(text: string, folded = foldText(text)): Sentence {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
   const language = languageOf(folded);
-  const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
+  const figures = figuresIn(folded, { taken: dates, language });
   const places = new Places(text, [...dates, ...figures]);
   const words = wordsIn(folded, text).filter(({ start }) => !places.has(start));
   let clauses: Clause[] | undefined;
@@ -59,10 +59,6 @@ function isAmount({ start, end, month, decade, quarter, half }: FoundDate, folde
 const MAX_FIGURES = 80;
 const LONGEST_UNIT = 32;
 const SHORT_UNIT = 3;
-
-function isListNumber(folded: string, { start, end }: Figure): boolean {
-  return start === 0 && /^[.)]\s/.test(folded.slice(end, end + 2));
-}
 
 const BOUNDARY =
   /[;:,，；、。—–]\s*|\s(?:while|whereas|but|and|although|wahrend|und|aber|sondern|obwohl|tandis que|alors que|et|mais|mientras que|mientras|pero|y|mentre|ma|e|а|но|и|while)\s|而(?=[^且])|但/g;
