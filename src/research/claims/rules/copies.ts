@@ -47,8 +47,10 @@ interface Token {
 
 /** Longer sentences are lists. */
 const MAX_TOKENS = 160;
+/** In a copy of so many words a single other word is no accident. */
+const LONG = 10;
 
-/** Whether a claim copies a sentence, or a part of it, except for words that decide what it means. */
+/** Whether a claim copies a sentence, or a part of it, except for words that decide what it means or one other word. */
 export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
   const [mine, theirs] = [tokensOf(claim), tokensOf(sentence)];
   const own = mine.filter(isPlaced);
@@ -57,7 +59,8 @@ export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
   let isFound = false;
   for (let from = 0; from + own.length <= other.length; from++) {
     const part = other.slice(from, from + own.length);
-    if (!part.every(({ place }, at) => place === own[at]?.place)) continue;
+    const others = part.filter(({ place }, at) => place !== own[at]?.place).length;
+    if (others > (own.length < LONG ? 0 : 1)) continue;
     const same = part.filter((token, at) => isSame(own[at], token)).length;
     if (same < own.length / 2) continue;
     isFound = true;

@@ -35,7 +35,7 @@ export function isRuledOut(own: Clause, { clause }: ClauseOf): boolean {
     return mine?.length === 1 && theirs?.length === 1 && mine[0] !== theirs[0];
   });
 }
-const MIN_COMMON = 2;
+const MIN_COMMON = 3;
 const COMMON_SHARE = 0.6;
 
 function withoutExactness(text: string): string {
