@@ -1,11 +1,9 @@
 import { sameDate } from '../text/dates.ts';
 import type { Figure } from '../text/figures.ts';
-import { CJK } from '../text/fold.ts';
-import { ARTICLES, isFunctionWord } from '../text/language.ts';
 import type { Clause, Sentence } from '../text/parse-sentence.ts';
 import { sameFigure } from '../text/same-figure.ts';
 import { isBoundElsewhere } from './bindings.ts';
-import { isAmong, type Mark, marksOf, sameMark } from './marks.ts';
+import { isAmong, type Mark, marksOf } from './marks.ts';
 
 /** Rules for claims that combine what their source says about different things. Only positions can tell. */
 
@@ -14,7 +12,6 @@ export function isSwapped(claim: Sentence, passage: readonly Sentence[]): boolea
   const own = clausesOf([claim]);
   return (
     claim.clauses.some((clause) => isDatedElsewhere(clause, passage)) ||
-    hasExchangedLabels(labelled(claim), passage.map(labelled)) ||
     isCrossed(own, clausesOf(passage.filter(({ text }) => !text.startsWith('|')))) ||
     passage.some((sentence) => reachesEarlier(claim, sentence)) ||
     own.some((clause) => isBoundElsewhere(clause, own.flat(), marksOf(passage)))
@@ -30,20 +27,6 @@ function clausesOf(sentences: readonly Sentence[]): Mark[][] {
   return [...Map.groupBy(marks, ({ clause }) => clause).values()];
 }
 
-/** Whether two marks have each other's labels in a sentence: `from 25 to 80` for `from 80 to 25`; `A is older than B` for `B is older than A`. */
-function hasExchangedLabels(own: readonly LabelledMark[], passage: readonly (readonly LabelledMark[])[]): boolean {
-  return own.some(({ mark: a, label: labelOfA }, at) =>
-    own.slice(at + 1).some(({ mark: b, label: labelOfB }) => {
-      if (labelOfA === labelOfB || !isOneKind(a, b) || sameMark(a, b)) return false;
-      return passage.some((theirs) => {
-        const inA = theirs.filter(({ mark }) => sameMark(a, mark)).map(({ label }) => label);
-        const inB = theirs.filter(({ mark }) => sameMark(b, mark)).map(({ label }) => label);
-        return inA.includes(labelOfB) && inB.includes(labelOfA) && !inA.includes(labelOfA) && !inB.includes(labelOfB);
-      });
-    }),
-  );
-}
-
 /** Whether a claim says that something came to a figure which is the earlier one in the source: `fell to 44 %` for `61 %, up from 44 %`. */
 function reachesEarlier(claim: Sentence, source: Sentence): boolean {
   const follows = ({ start }: Figure, { folded }: Sentence, words: RegExp) =>
@@ -57,40 +40,6 @@ function reachesEarlier(claim: Sentence, source: Sentence): boolean {
 const TO = /(?<!\p{L})(?:to|auf|a|hasta) \p{Sc}?$/u;
 const INSTEAD_OF =
   /(?<!\p{L})(?:compared (?:with|to)|(?:up|down) from|versus|vs\.?|contre|gegenuber|frente a|rispetto a\p{L}{0,4}) (?:(?:the|les?|los|las?|i) )?\p{Sc}?$/u;
-
-/** Two figures are also of one kind if only one of them has a unit: `from 25 to 80 minutes`. */
-function isOneKind({ kind: a }: Mark, { kind: b }: Mark): boolean {
-  return a.startsWith(b) || b.startsWith(a);
-}
-
-interface LabelledMark {
-  mark: Mark;
-  label: string;
-}
-
-/** The marks of a sentence with the function words before them or, in scripts without spaces, the particle after them. */
-function labelled(sentence: Sentence): LabelledMark[] {
-  const marks = marksOf([sentence]).slice(0, MAX_MARKS);
-  return marks.flatMap((mark) => {
-    const label = labelOf(mark, sentence);
-    return label === '' ? [] : [{ mark, label }];
-  });
-}
-
-const START = '^';
-
-function labelOf({ start, end }: Mark, { folded }: Sentence): string {
-  if (CJK.test(folded)) return /^[」』]?([\u3040-\u309f]{1,3})/.exec(folded.slice(end, end + 4))?.[1] ?? '';
-  const before = folded.slice(Math.max(0, start - 30), start).trimEnd();
-  const words = before.match(/\p{L}+/gu) ?? [];
-  const label: string[] = [];
-  for (const word of words.toReversed()) {
-    if (ARTICLES.has(word)) continue;
-    if (label.length === 2 || !isFunctionWord(word)) break;
-    label.unshift(word);
-  }
-  return label.length > 0 ? label.join(' ') : words.every((word) => ARTICLES.has(word)) && start < 30 ? START : '';
-}
 
 /** Whether two clauses of the claim each combine parts of the same two clauses of the source, crosswise. */
 function isCrossed(claim: readonly Mark[][], source: readonly Mark[][]): boolean {
