@@ -38,9 +38,8 @@ function textOf({ folded }: Sentence): string {
 
 /** A word, a character of a script without spaces, a name of any length, a figure or a date. */
 interface Token {
+  kind: 'word' | 'name' | 'negation' | 'figure' | 'date';
   text: string;
-  /** What may replace it in a copy; undefined for a negation, which may also be left out or put in. */
-  place: string | undefined;
   figure?: Figure;
   date?: FoundDate;
 }
@@ -50,7 +49,10 @@ const MAX_TOKENS = 160;
 /** In a copy of so many words a single other word is no accident. */
 const LONG = 10;
 
-/** Whether a claim copies a sentence, or a part of it, except for words that decide what it means or one other word. */
+/**
+ * Whether a claim copies a sentence, or a part of it, except for words that decide what it means: names, figures, dates,
+ * negations, `north` for `south`, or one other word.
+ */
 export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
   const [mine, theirs] = [tokensOf(claim), tokensOf(sentence)];
   const own = mine.filter(isPlaced);
@@ -59,21 +61,24 @@ export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
   let isFound = false;
   for (let from = 0; from + own.length <= other.length; from++) {
     const part = other.slice(from, from + own.length);
-    const others = part.filter(({ place }, at) => place !== own[at]?.place).length;
+    const pairs = own.flatMap((token, at) =>
+      part[at] && !isSame(token, part[at]) ? [[token, part[at]] as const] : [],
+    );
+    if (pairs.length > own.length / 2) continue;
+    const others = pairs.filter(([a, b]) => !mayReplace(a, b)).length;
     if (others > (own.length < LONG ? 0 : 1)) continue;
-    const same = part.filter((token, at) => isSame(own[at], token)).length;
-    if (same < own.length / 2) continue;
     isFound = true;
     const [first, last] = [part[0], part.at(-1)];
     const between = theirs.slice(first && theirs.indexOf(first), last && theirs.indexOf(last) + 1);
-    const negations = between.length - part.length;
-    if (negations === mine.length - own.length && same === own.length) return false;
+    const hasSameNegations = between.length - part.length === mine.length - own.length;
+    if (hasSameNegations && pairs.length === 0) return false;
   }
   return isFound;
 }
 
-function isPlaced({ place }: Token): boolean {
-  return place !== undefined;
+/** Negations may also be left out or put in. */
+function isPlaced({ kind }: Token): boolean {
+  return kind !== 'negation';
 }
 
 function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[] {
@@ -88,25 +93,25 @@ function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[]
     const before = tokens.at(-1);
     if (fact && fact === last) continue;
     last = fact;
-    if (fact) tokens.push({ text, place: 'figure' in fact ? 'figure' : 'date', ...fact });
-    else if (!/\p{Lu}/u.test(original[index] ?? '') || isFunctionWord(text))
-      tokens.push({ text, place: placeOf(text) });
-    else if (before?.place === 'name') before.text += ` ${text}`;
-    else tokens.push({ text, place: 'name' });
+    const isName = /\p{Lu}/u.test(original[index] ?? '') && !isFunctionWord(text);
+    if (fact) tokens.push({ kind: 'figure' in fact ? 'figure' : 'date', text, ...fact });
+    else if (isName && before?.kind === 'name') before.text += ` ${text}`;
+    else if (isName) tokens.push({ kind: 'name', text });
+    else tokens.push({ kind: NEGATIONS.isIn(text) ? 'negation' : 'word', text });
   }
   return tokens;
 }
 
-function placeOf(text: string): string | undefined {
-  if (NEGATIONS.isIn(text)) return undefined;
-  const group = EXCLUSIVE.findIndex((sides) => sides.some((side) => side.isIn(text)));
-  return group === -1 ? text : `exclusive ${group}`;
+/** Whether two different tokens are of one kind, so that one changes the meaning in the place of the other. */
+function mayReplace(claim: Token, source: Token): boolean {
+  if (claim.kind !== source.kind || claim.kind !== 'word') return claim.kind === source.kind;
+  return EXCLUSIVE.some((sides) => [claim, source].every(({ text }) => sides.some((side) => side.isIn(text))));
 }
 
-function isSame(claim: Token | undefined, source: Token): boolean {
-  if (claim?.figure && source.figure) return sameFigure(claim.figure, source.figure);
-  if (claim?.date && source.date) return sameDate(claim.date, source.date);
-  if (claim?.place !== 'name' || source.place !== 'name') return claim?.text === source.text;
+function isSame(claim: Token, source: Token): boolean {
+  if (claim.figure && source.figure) return sameFigure(claim.figure, source.figure);
+  if (claim.date && source.date) return sameDate(claim.date, source.date);
+  if (claim.kind !== 'name' || source.kind !== 'name') return claim.text === source.text;
   // `Ada Brand` is `Dr. Ada Brand`.
   return sameName(claim.text, source.text) || claim.text.includes(source.text) || source.text.includes(claim.text);
 }

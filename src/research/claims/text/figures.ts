@@ -181,7 +181,7 @@ function written(text: string, { index, digits }: { index: number; digits: strin
     values,
     steps,
     isRounded: factors.some((factor) => factor > 1),
-    label: LABEL.exec(text.slice(Math.max(0, index - LONGEST_LABEL), index))?.[0],
+    label: text[index - 1] === '-' ? LABEL.exec(text.slice(Math.max(0, index - LONGEST_LABEL), index))?.[0] : undefined,
     ...surrounding(text, { start: index, end }),
   };
 }
