@@ -20,8 +20,10 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
   return claim.values.some((claimed, reading) =>
     source.values.some((found, other) => {
       const step = claim.steps[reading] ?? 1;
-      // Only the first reading of a number may be rounded.
-      if (other > 0 && reading === 0) return scale === 1 && claimed === found;
+      const foundStep = source.steps[other] ?? 1;
+      // Only the first reading of a number may be rounded; nobody writes `2,400` for `2.4`.
+      if (reading > 0 && foundStep > step) return false;
+      if (other > 0 && reading === 0) return scale === 1 && claimed === found && step <= foundStep;
       if (other === 0 && reading > 0 && scale !== 1) return false;
       return isClose(claimed, { found: found * scale, claim, step, converted: scale !== 1 });
     }),
