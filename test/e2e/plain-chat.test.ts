@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
+import type OpenAI from 'openai';
 import { until } from '../support/http-gateway.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import { frames, json, type Script, startScriptedProvider } from '../support/scripted-provider.ts';
+import { frames, json, type Script } from '../support/scripted-provider.ts';
+import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 import { strictMessages, strictResponses } from '../support/strict-wires.ts';
 
 const TOOL = {
@@ -23,27 +20,15 @@ async function openGateway(
   script?: Script,
   { vision = false, thinks = 'adaptive' }: Kind = {},
 ) {
-  const stack = new AsyncDisposableStack();
   const server = wire === 'messages' ? strictMessages(1, { thinks }) : strictResponses(1);
-  const provider = stack.use(await startScriptedProvider({ respond: (request) => script ?? server.respond(request) }));
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { scripted: { base_url: provider.url, wire, api_key: 'sk-provider-0123', max_retries: 0 } },
+  const gateway = await startSdkGateway({
+    respond: (request) => script ?? server.respond(request),
+    provider: { wire, api_key: 'sk-provider-0123' },
     models: {
-      plain: {
-        kind: 'proxy',
-        apis: ['chat_completions', 'async', 'responses'],
-        responses: 'gateway',
-        vision,
-        routes: [{ provider: 'scripted', model: 'm' }],
-      },
+      plain: { ...PLAIN, apis: ['chat_completions', 'async', 'responses'], responses: 'gateway', vision },
     },
-    keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' }],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
-  return { client, provider, server, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { ...gateway, client: gateway.ann, server };
 }
 
 for (const wire of ['messages', 'responses'] as const) {

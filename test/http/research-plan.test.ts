@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
-import { silentLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
-import { startGateway } from '../../src/server.ts';
-import { IDLE_LOAD } from '../support/idle-load.ts';
-import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
+import { ROUTES, startSdkGateway } from '../support/sdk-gateway.ts';
 
 const offered = ({ body }: ProviderRequest) => body.tools?.map((tool) => tool.function.name) ?? [];
 
@@ -22,31 +18,21 @@ function asksOrPlans(request: ProviderRequest): Script {
 }
 
 async function openGateway() {
-  const stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScriptedProvider({ respond: asksOrPlans }));
-  const routes = [{ provider: 'only', model: 'm' }];
-  const config = configSchema.parse({
-    server: { port: 0 },
-    store: { url: 'memory:' },
-    providers: { only: { base_url: provider.url } },
-    models: {
-      deep: { kind: 'research', routes },
-      planner: { kind: 'research', routes, research: { plan: 'propose' } },
-    },
+  const deep = { kind: 'research', routes: ROUTES };
+  const gateway = await startSdkGateway({
+    respond: asksOrPlans,
+    models: { deep, planner: { ...deep, research: { plan: 'propose' } } },
     tools: { web_search: { provider: 'local', folder: './docs' } },
-    keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef' }],
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
-  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
   const ask = async (body: object) =>
-    await client.responses.create({ model: 'deep', input: 'How deep is the lake?', stream: false, ...body });
-  return { client, provider, ask, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+    await gateway.ann.responses.create({ model: 'deep', input: 'How deep is the lake?', stream: false, ...body });
+  return { ...gateway, ask };
 }
 
 describe('research.clarify and research.plan', () => {
   it('asks back once, and continues with the answer by previous_response_id or conversation', async () => {
     await using gateway = await openGateway();
-    const { id: conversation } = await gateway.client.conversations.create({});
+    const { id: conversation } = await gateway.ann.conversations.create({});
     const research = { clarify: true };
     const first = await gateway.ask({ research });
     assert.equal(first.output_text, 'Which lake?');
@@ -78,7 +64,7 @@ describe('research.clarify and research.plan', () => {
     const research = { plan: 'propose' };
     assert.equal((await gateway.ask({ research })).output_text, text);
     const messages = [{ role: 'user' as const, content: 'How deep?' }];
-    const chat = await gateway.client.chat.completions.create({ model: 'planner', messages });
+    const chat = await gateway.ann.chat.completions.create({ model: 'planner', messages });
     assert.equal(chat.choices[0]?.message.content, text);
     const first = await gateway.ask({ model: 'planner' });
     assert.equal(first.output_text, text);
@@ -93,7 +79,7 @@ describe('research.clarify and research.plan', () => {
 
   it('recognise their question or plan in conversations and in threads sent as a whole', async () => {
     await using gateway = await openGateway();
-    const { id: conversation } = await gateway.client.conversations.create({});
+    const { id: conversation } = await gateway.ann.conversations.create({});
     const texts: string[] = [];
     for (const input of ['How deep?', 'go']) {
       texts.push((await gateway.ask({ model: 'planner', conversation, input })).output_text);
@@ -106,7 +92,7 @@ describe('research.clarify and research.plan', () => {
     ];
     const planned = thread('1. Depth', 'go');
     assert.equal((await gateway.ask({ model: 'planner', input: planned })).output_text, 'It is deep.');
-    const chat = await gateway.client.chat.completions.create({ model: 'planner', messages: planned });
+    const chat = await gateway.ann.chat.completions.create({ model: 'planner', messages: planned });
     assert.equal(chat.choices[0]?.message.content, 'It is deep.');
     const asked = thread('Which lake?', 'Baikal');
     const second = await gateway.ask({ research: { clarify: true }, input: asked });
