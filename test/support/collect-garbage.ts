@@ -5,12 +5,12 @@ setFlagsFromString('--expose-gc');
 const gc: (options?: object) => void = runInNewContext('gc');
 
 /**
- * Collects garbage, its buffers included: a thread that a busy machine keeps waiting frees those, and the next collection
- * waits for it.
+ * Collects garbage, its buffers included: a thread that a busy machine keeps waiting frees those, and the next
+ * collection, however small, waits for it.
  */
 export function collectGarbage(): void {
   gc();
-  gc();
+  gc({ type: 'minor' });
 }
 
 /** Collects all garbage and returns the memory to the system, so that measurements see only what is referenced. */
