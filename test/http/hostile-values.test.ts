@@ -86,7 +86,7 @@ describe('hostile values in requests', () => {
   });
 
   it('encode and bound values that are copied into headers and errors', async () => {
-    const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`f${n}`, 1]));
+    const fields = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`f${n}`, 1]));
     const { headers } = await ask({ ...fields, 'x\r\nset-cookie: a=b': 1, ['y'.repeat(50_000)]: 1 });
     const ignored = headers.get('x-ignored-parameters') ?? '';
     assert.ok(ignored.length > 100 && ignored.length < 8192, `${ignored.length} characters`);

@@ -83,7 +83,7 @@ describe('failover of proxy models', () => {
     assert.match(text, /"prompt_tokens":11/);
     assert.equal(gateway.second.requests.length, 0);
     const { deltas } = await readWithSdk(gateway);
-    assert.equal(deltas, 'the client gets the whole answer');
+    assert.equal(deltas, 'all of it', 'the client gets the whole answer');
   });
 
   it('retries after a short Retry-After or a transient fault before it tries another route', async () => {

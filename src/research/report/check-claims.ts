@@ -199,7 +199,7 @@ function inFormOf(sentence: string, correction: string): string | undefined {
   const isRow = sentence.trimStart().startsWith('|');
   if (isRow && own.split('|').length !== sentence.trim().split('|').length) return undefined;
   const mark = LIST_MARK.exec(sentence)?.[0] ?? '';
-  const withMarkers = () => own.replace(/[.!?…。！？]*$/, (end) => ` ${markersIn(sentence)}${end}`);
+  const withMarkers = () => own.replace(/(?<![.!?…。！？])[.!?…。！？]*$/, (end) => ` ${markersIn(sentence)}${end}`);
   const marked = markersIn(own) === '' && !isRow ? withMarkers() : own;
   return LIST_MARK.test(own) || isRow ? marked : mark + marked;
 }
