@@ -76,14 +76,18 @@ export function resumeFromThread(
   if (called.size === 0 || rest.some((item) => item.type === 'prior_output' && !called.has(item.callId)))
     return undefined;
   const state = new ResearchState();
+  let made: InputItem[] = [];
   for (const [index, item] of rest.entries()) {
-    if (!makes(item) || makes(rest[index - 1])) continue;
-    const end = rest.findIndex((other, at) => at > index && !makes(other));
-    state.apply(turnOf(rest.slice(index, end === -1 ? undefined : end), state.nextCall));
-    for (const call of state.waitingCalls()) {
+    if (!makes(item)) continue;
+    made.push(item);
+    if (makes(rest[index + 1])) continue;
+    const turn = turnOf(made, state.nextCall);
+    state.apply(turn);
+    for (const call of turn.calls) {
       const { output: text, images } = outputs.get(call.id) ?? { output: '' };
       state.apply(resultOf(call, { text, images }, state));
     }
+    made = [];
   }
   return { before: items.slice(0, start), goesOn: { from: newRunId(), entries: state.entries } };
 }
@@ -95,7 +99,7 @@ function makes(item: InputItem | undefined, such = (_: PriorCall) => true): bool
 }
 
 /** The turn that made these calls; `first`: the number of the first one. */
-function turnOf(items: readonly InputItem[], first: number): TurnEntry {
+function turnOf(items: readonly InputItem[], first: number) {
   const tool_calls = items
     .flatMap(callsIn)
     .map(({ callId: id = '', name, arguments: written }) => ({ id, name, arguments: written }));
@@ -109,7 +113,7 @@ function turnOf(items: readonly InputItem[], first: number): TurnEntry {
     invented: false,
     estimate: 0,
     elapsedMs: 0,
-  };
+  } satisfies TurnEntry;
 }
 
 /** Calls that the client has approved, which are made next. */

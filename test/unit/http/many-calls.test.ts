@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { resumeFromThread } from '../../../src/http/submission/function-outputs.ts';
 import { plainMessages } from '../../../src/http/submission/plain-messages.ts';
 import type { PriorCall, PriorOutput } from '../../../src/protocol/requests/foreign-items.ts';
 import type { InputItem } from '../../../src/protocol/requests/request-input.ts';
-import { isSlow } from '../../support/fair-time.ts';
+import { growsTooFast, isSlow } from '../../support/fair-time.ts';
 
 const CALLS = 10_000;
 /** Linear work takes a sixth of it; going through all calls for each output takes more than twice as long. */
@@ -36,6 +37,14 @@ describe('a turn of ten thousand calls', () => {
       assert.equal(isSlow(best, LIMIT_MS), false, `${best} ms`);
     });
   }
+
+  it('is continued in linear time by research that is not stored, each call with its output behind it', () => {
+    const thread = calls.flatMap((call): InputItem[] => [call, output({ callId: call.callId })]);
+    const look = { name: 'look', description: '', parameters: {} };
+    const continueThread = (share: number) => () => resumeFromThread(thread.slice(0, CALLS * 2 * share), [look]);
+    assert.equal(continueThread(1)()?.goesOn.entries.length, CALLS * 2);
+    assert.equal(growsTooFast(continueThread), false);
+  });
 
   async function readingMs(items: readonly InputItem[]): Promise<number> {
     const before = process.threadCpuUsage();
