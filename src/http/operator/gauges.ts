@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import project from '../../../package.json' with { type: 'json' };
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
+import type { KeyConfig } from '../../config/schema.ts';
 import type { OperatorParts } from '../app-deps.ts';
 import type { Admission } from '../limits/admission.ts';
 
@@ -42,20 +43,24 @@ export function addOperatorGauges(registry: Registry, { config, admission, opera
     help: 'How much of its limits a key, or its team, has used.',
     labelNames: ['key', 'limit'],
     async collect() {
+      const ratios = await usedRatios(config.current().keys, admission);
+      // At once: several collectors may ask at the same time.
       this.reset();
-      const limited = config
-        .current()
-        .keys.filter((key) => key.team !== undefined || Object.keys(key.limits).length > 0);
-      let left = MAX_LIMITS;
-      for (const key of limited) {
-        if (left <= 0) return;
-        // Without the store nothing is known, which is reported elsewhere.
-        const usage = await admission.usage(key).catch(() => undefined);
-        if (!usage) return;
-        for (const { name, limit, used } of usage) this.set({ key: key.id, limit: name }, used / limit);
-        left -= usage.length;
-        await yieldToEventLoop();
-      }
+      for (const { key, limit, ratio } of ratios) this.set({ key, limit }, ratio);
     },
   });
+}
+
+/** Without the store nothing is known, which is reported elsewhere. */
+async function usedRatios(keys: readonly KeyConfig[], admission: GaugeSources['admission']) {
+  const ratios: { key: string; limit: string; ratio: number }[] = [];
+  for (const key of keys) {
+    if (ratios.length >= MAX_LIMITS) break;
+    if (key.team === undefined && Object.keys(key.limits).length === 0) continue;
+    const usage = await admission.usage(key).catch(() => undefined);
+    if (!usage) break;
+    for (const { name, limit, used } of usage) ratios.push({ key: key.id, limit: name, ratio: used / limit });
+    await yieldToEventLoop();
+  }
+  return ratios;
 }
