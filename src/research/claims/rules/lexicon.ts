@@ -40,8 +40,8 @@ potrebbe|potrebbero|puo|possono|in attesa|deve ancora|devono ancora|dovrebbe|dov
 
 /** Further words for the future or for a possibility: in a claim they are enough to count as hedged. */
 export const POSSIBLE = new WordList(`
-can|allowed|permitted|entitled|whether|kann|konnen|darf|durfen|ob|targets?|goal|aim|objecti[fv]*|objetiv*|obiettiv*|ziel*|predict*|anticipat*|thought|fear*|posib*|possib*|vorgenommen|wird|werden|sera|seront|going to|would|could|potential*|moglich*|zukunftig|kunftig|konnt*|est attendue?|se preve|prevision|in programma
-~ 将|予定|見通|目标|目標
+can|allowed|permitted|entitled|whether|kann|konnen|darf|durfen|ob|targets?|goal|aim|objecti[fv]*|objetiv*|obiettiv*|ziel*|predict*|anticipat*|thought|fear*|posib*|possib*|vorgenommen|wird|werden|sera|seront|going to|potential*|moglich*|zukunftig|kunftig|konnt*|est attendue?|se preve|prevision|in programma
+~ 見通|目标|目標
 `);
 
 /** Pairs of opposite directions. */
@@ -115,7 +115,7 @@ fourth|vierte*|quatri*|cuart[oa]|quart[oa]|четверт* ~ 第四|第4
 fifth|funfte*|cinqui*|quint[oa]|пят* ~ 第五|第5
 last|final|letzte*|dernier*|ultim[oa]|последн* ~ 最后|最後
 
-larg*|big*|great*|gross*|größ*|grand*|mayor*|maggior*|крупн*|больш*|high*|hoch*|hoh*|haut*|alt[oaie]s?|выс*|long*|lang*|larg*|lung*|длин*|up|upper|rose|risen|above|upward* ~ 大|高|长|長|上
+larg*|big*|great*|gross*|größ*|grand*|mayor*|maggior*|крупн*|больш*|high*|hoch*|hoh*|haut*|alt[oaie]s?|выс*|long*|lang*|lung*|длин*|up|upper|rose|risen|above|upward* ~ 大|高|长|長|上
 small*|little|klein*|petit*|menor*|minor*|мельч*|мал*|low*|niedrig*|tief*|bas|bass*|baj*|низ*|short*|kurz*|court*|cort*|корот*|down|fell|fallen|below|downward* ~ 小|低|短|下
 
 more|mehr|plus|mas|piu|более|больше|at least|mindestens|au moins|al menos|almeno|minimum*|over|uber ~ 以上|超过|超過|至少|最少|多
