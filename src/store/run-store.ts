@@ -175,7 +175,7 @@ export type AppendResult =
 /** The outcome of a cancel request. A repeated cancel is `accepted` too. */
 export type CancelResult = { result: 'accepted' } | { result: 'ended'; status: TerminalStatus } | { result: 'missing' };
 
-/** The caller rejects unknown ids and those of other users. */
+/** A run's place in a list, even if the run is gone. The caller rejects unknown ids and those of other users. */
 export type RunCursor = Pick<RunRecord, 'id' | 'createdAt'>;
 
 export interface ListQuery {
@@ -185,7 +185,7 @@ export interface ListQuery {
   limit: number;
   /** Order of creation; `desc` (newest first) if absent. */
   order?: 'asc' | 'desc' | undefined;
-  /** Only runs that follow this one in the list; it may be gone. */
+  /** Only runs that follow this one in the list. */
   after?: RunCursor | undefined;
   /** Only runs that precede this one in the list: the nearest ones, still in list order. */
   before?: RunCursor | undefined;

@@ -7,7 +7,7 @@ export async function yieldToEventLoop(): Promise<void> {
   await turnOfLoop();
 }
 
-/** A step over more bytes from outside ends its turn of the event loop: the next one over them is a turn of its own. */
+/** Who has parsed more bytes than this yields before the next step over them, so that each step is a turn of its own. */
 export const LARGE_BYTES = 1024 * 1024;
 
 /** How long one slice may take, in milliseconds. */

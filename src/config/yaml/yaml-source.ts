@@ -26,8 +26,8 @@ export interface YamlSource {
   value: unknown;
   problems: ConfigProblem[];
   /**
-   * The whole value after those of these paths that hold a `${NAME}` were read as the other type: text as a number, `true`,
-   * `false` or null if it looks like one, anything else as text. Undefined if no path has one.
+   * Reads the values at these paths that hold a `${NAME}` as the other type (text as a number, `true`, `false` or null if
+   * it looks like one, anything else as text) and returns the whole value. Undefined if none of them holds one.
    */
   reread(paths: readonly (readonly PropertyKey[])[]): unknown;
   /** The position of a value, or of its nearest ancestor in the file. */

@@ -4,8 +4,8 @@ import { type FoundMarker, markerAt } from './marker.ts';
 import { destinationAt, type MayShow, marksInCode, tagAt } from './safe-markup.ts';
 
 /**
- * A part of an answer; together, in order, the parts are its text without the tags of tool results. `mark`: the character that would make a forbidden link,
- * image or tag of what surrounds it.
+ * A part of an answer; together, in order, the parts are its text without the tags of tool results. `mark`: the character
+ * that would make a forbidden link, image or tag of what surrounds it.
  */
 export type AnswerPart =
   | { type: 'text'; text: string }

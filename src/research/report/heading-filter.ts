@@ -1,8 +1,8 @@
 import { Subheadings } from './subheadings.ts';
 
 /**
- * Writes the heading of a section, removes the one that the model repeats, and puts its others below it. The heading is sent with the first words of
- * the section, so that a section without text has no heading either.
+ * Writes the heading of a section, removes the one that the model repeats, and puts the model's others below it. The
+ * heading is sent with the first words of the section, so that a section without text has no heading either.
  */
 export class HeadingFilter {
   readonly #heading: string;

@@ -6,7 +6,7 @@ import type { RunSummary } from '../../store/run-store.ts';
 const { usage, incomplete_details, previous_response_id } = responseListEntry.shape;
 /** What lists show of a run beyond its record (`RunRecord.listed`). Earlier versions did not store it. */
 const listed = z.looseObject({
-  /** Beside the record's status, which is `completed`. */
+  /** Set if the response is `incomplete`: its record is `completed` then. */
   status: z.literal('incomplete').optional(),
   usage: usage.default(null),
   incomplete_details: incomplete_details.default(null),

@@ -16,7 +16,7 @@ export interface RemoteTool {
 
 const NAME = /^[\w.\-/]{1,100}$/;
 
-/** The tools of a server that are offered, and how many others it lists that may be used. */
+/** The tools of a server that are offered, and how many of the others its `allowed_tools` would let pass. */
 export interface ServerTools {
   tools: readonly RemoteTool[];
   leftOut: number;

@@ -143,8 +143,10 @@ export class Attempts {
     provider.acquire();
     try {
       using place = await limiterOf(route).acquire(signal, this.#patience());
-      if (!place) this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
-      if (!place) return undefined;
+      if (!place) {
+        this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
+        return undefined;
+      }
       record.tries += 1;
       const attempt = this.#begin(route, round);
       try {

@@ -40,9 +40,9 @@ const MAX_SLOTS = 256;
 const MAX_WAITING = 10_000;
 
 /**
- * Shared by all calls to one model of a provider under one credential. Unlimited until the provider answers 429; then every new call
- * pauses, and half as many as were running may run at once. Each success adds a slot (additive increase, multiplicative
- * decrease), so that callers slow down together instead of storming, and API keys take fair turns.
+ * Shared by all calls to one model of a provider under one credential. Unlimited until the provider answers 429; then
+ * every new call pauses, and half as many as were running may run at once. Each success adds a slot (additive increase,
+ * multiplicative decrease), so that callers slow down together instead of storming, and API keys take fair turns.
  */
 export class RateLimiter {
   readonly #clock: Clock;

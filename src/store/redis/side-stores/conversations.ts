@@ -173,12 +173,10 @@ export class RedisConversations extends RedisPart implements ConversationStore {
     return json === null ? undefined : { id: item, json };
   };
 
-  removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) =>
-    z
-      .string()
-      .transform(Number)
-      .nullable()
-      .parse(await this.#write('removeItem', id, [`${keepMs}`, item])) ?? undefined;
+  removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) => {
+    const place = maybeText.parse(await this.#write('removeItem', id, [`${keepMs}`, item]));
+    return place === null ? undefined : Number(place);
+  };
 
   /** Waits for replicas even if nothing changed: an earlier attempt may not have waited for them. */
   async #write(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {

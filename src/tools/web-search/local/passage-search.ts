@@ -98,7 +98,7 @@ export class PassageSearch {
     };
   }
 
-  /** The share of all passages that matched a term at the last search, or one of them; a lower bound for common terms. */
+  /** The share of all passages that matched a term at the last search, above 0; a lower bound for common terms. */
   share(term: string): number {
     return Math.max(1, this.#countOf(term)) / Math.max(1, this.#size);
   }

@@ -20,9 +20,9 @@ const MIN_LINES = 6;
 const RISE = 5;
 
 /**
- * Sorts the pieces of a page into reading order. Most files have them in it; if a page of two columns was written line by
- * line across both, without ever going back up, its left column is put before the right one. Pieces across both columns, such as titles and wide
- * figures, separate what is above them from what is below.
+ * Sorts the pieces of a page into reading order. Most files have them in it. Only if a page of two columns was written
+ * line by line across both, its left column is put before the right one. Pieces across both columns, such as titles and
+ * wide figures, separate what is above them from what is below.
  */
 export function sortForReading(pieces: readonly PlacedText[]): readonly PlacedText[] {
   const gutter = isByColumns(pieces) ? undefined : gutterOf(pieces);
@@ -96,12 +96,12 @@ const CHARACTER = new RegExp(`^${EAST_ASIAN}$`, 'u');
 const BEGINS_EAST_ASIAN = new RegExp(`^${EAST_ASIAN}{2}`, 'u');
 
 /** Whether a piece is a column of vertical text. */
-export function isUpright({ text, width, height }: PlacedText): boolean {
+export function isVertical({ text, width, height }: PlacedText): boolean {
   return height > width * 1.5 && BEGINS_EAST_ASIAN.test(text);
 }
 
 /** Joins single characters that stand below one another, as browsers print vertical text. */
-export function joinUpright(pieces: readonly PlacedText[]): PlacedText[] {
+export function joinVertical(pieces: readonly PlacedText[]): PlacedText[] {
   const joined: PlacedText[] = [];
   let last: PlacedText | undefined;
   for (const piece of pieces) {

@@ -6,8 +6,8 @@ import { CjkMaps } from './cjk-maps.ts';
 import { annotationLines } from './pdf-annotations.ts';
 import {
   inReadingDirection,
-  isUpright,
-  joinUpright,
+  isVertical,
+  joinVertical,
   type PlacedText,
   removeRunningLines,
   sortForReading,
@@ -43,7 +43,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
     const groups = groupByDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
-    const text = joinTexts(groups.map((pieces) => layOutPage(sortForReading(joinUpright(pieces)))));
+    const text = joinTexts(groups.map((pieces) => layOutPage(sortForReading(joinVertical(pieces)))));
     // A page with damaged annotations still has its text.
     const annotated = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
     annotations.push(annotated);
@@ -129,7 +129,7 @@ function separator(last: PlacedText, next: PlacedText): string {
   const drop = Math.abs(last.y - next.y);
   if (drop > height * 1.8) return '\n\n';
   if (drop > height * 0.5) return '\n';
-  if (isUpright(last) && isUpright(next)) return '';
+  if (isVertical(last) && isVertical(next)) return '';
   // Arabic and Hebrew run from right to left.
   const gap = next.x < last.x ? last.x - (next.x + next.width) : next.x - (last.x + last.width);
   if (gap > height * 2) return '  ';
