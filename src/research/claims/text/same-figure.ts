@@ -14,9 +14,11 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
   if (scale === undefined || isOtherSide(claim, source)) return false;
   if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
   if (claim.unit && source.unit && (claim.isBelowZero ?? false) !== (source.isBelowZero ?? false)) return false;
-  const [own, other] = [claim.quotient ?? claim.unit?.name, source.quotient ?? source.unit?.name];
-  if ((claim.quotient ?? source.quotient) !== undefined && own !== undefined && other !== undefined && own !== other)
-    return false;
+  if (claim.quotient !== undefined || source.quotient !== undefined) {
+    // Something per something else is not the same as a plain unit.
+    const [own, theirs] = [claim, source].map(({ quotient, unit }) => quotient ?? unit?.name);
+    if (own !== undefined && theirs !== undefined && own !== theirs) return false;
+  }
   return claim.values.some((claimed, reading) =>
     source.values.some((found, other) => {
       const step = claim.steps[reading] ?? 1;
