@@ -8,7 +8,7 @@ export interface Fence {
   readonly mark: string;
   /** The text between tags. Anything in it that looks like a tag is defused. */
   around(text: string): string;
-  /** Takes the tags off each text that `isKnown` recognises between them. */
+  /** Takes the tags off the texts that `isKnown` recognises between them, of the first 20. */
   unwrap(text: string, isKnown: (inner: string) => boolean): string;
   /** Replaces the tags of `fenceWithoutNonce` in a text with those of this run. */
   renew(text: string): string;
@@ -44,14 +44,18 @@ function wrap(text: string, mark: string): string {
   return `<${mark}>\n${defuse(text)}\n</${mark}>`;
 }
 
+/** How many texts of a message are looked up: each lookup may read all results. */
+const MAX_REPEATED = 20;
+
 function unwrap(text: string, mark: string, isKnown: (inner: string) => boolean): string {
   const [opening, closing] = [`<${mark}>`, `</${mark}>`];
   const pieces = text.split(closing);
   const last = pieces.pop() ?? '';
-  const opened = pieces.map((piece) => {
+  const opened = pieces.map((piece, index) => {
     const at = piece.lastIndexOf(opening);
     const inner = piece.slice(at + opening.length).trim();
-    return at === -1 || !isKnown(inner) ? piece + closing : piece.slice(0, at) + inner;
+    const isRepeated = at !== -1 && index < MAX_REPEATED && isKnown(inner);
+    return isRepeated ? piece.slice(0, at) + inner : piece + closing;
   });
   return opened.join('') + last;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { findInventedResult, isRefusal } from '../../../src/research/guards/refusals.ts';
 import { nearlySame } from '../../../src/research/guards/repeated-calls.ts';
 import { RepetitionWatch } from '../../../src/research/guards/repetition.ts';
+import { createFence } from '../../../src/research/text/fence.ts';
 import { isSlow } from '../../support/fair-time.ts';
 
 describe('a refusal', () => {
@@ -134,4 +135,18 @@ describe('nearlySame', () => {
     ['?', '!'],
   ] as const)
     it(`does not match: ${a} / ${b}`, () => assert.ok(!nearlySame(a, b)));
+});
+
+describe('texts between the tags of tool results', () => {
+  it('lose the tags if they are known; of very many the first twenty are looked up', () => {
+    const fence = createFence('a run');
+    const known = `${fence.around('seen')} and `;
+    assert.equal(
+      fence.unwrap(known, (text) => text === 'seen'),
+      'seen and ',
+    );
+    let lookups = 0;
+    fence.unwrap(known.repeat(1000), () => ++lookups > 0);
+    assert.equal(lookups, 20);
+  });
 });
