@@ -212,7 +212,8 @@ export class Attempts {
     });
     const limiter = limiterOf(route);
     if (outcome === 'ok') limiter.succeeded();
-    else if (failure?.kind === 'rate_limit' && failure.advice !== 'never') limiter.limited(failure.retryAfterMs);
+    else if (failure?.kind === 'rate_limit' && failure.advice !== 'never')
+      limiter.limited(failure.retryAfterMs, startedAt);
   }
 
   #recordFailure(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
@@ -240,10 +241,8 @@ export class Attempts {
   /** A request too long for one route is too long for those with the same or a smaller context. */
   #giveUpSmaller({ contextLength }: Route): void {
     if (contextLength === undefined) return;
-    for (const route of this.#options.routes()) {
-      if (route.contextLength !== undefined && route.contextLength <= contextLength)
-        this.#record(route).isGivenUp = true;
-    }
+    for (const route of this.#options.routes())
+      if ((route.contextLength ?? Number.POSITIVE_INFINITY) <= contextLength) this.#record(route).isGivenUp = true;
   }
 
   /** Whether the route is tried once more before the next one. */

@@ -31,8 +31,8 @@ export interface SlotPatience {
 
 type State =
   | { is: 'free' }
-  /** No call starts before `until`; at most `slots` run at once. */
-  | { is: 'limited'; until: number; slots: number; inARow: number };
+  /** No call starts before `until`; at most `slots` run at once. `since`: when the last 429 came that counts. */
+  | { is: 'limited'; since: number; until: number; slots: number; inARow: number };
 
 /** With this many slots the limit no longer means anything, and ends. */
 const MAX_SLOTS = 256;
@@ -105,13 +105,20 @@ export class RateLimiter {
     return insists ? this.#slots.open(owner) : undefined;
   }
 
-  /** The provider limited us; `retryAfterMs`: what it asked for. */
-  limited(retryAfterMs: number | undefined): void {
-    const inARow = this.#state.is === 'limited' ? this.#state.inARow + 1 : 1;
-    const requested = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, MAX_PAUSE_MS);
-    const pause = requested ?? Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
-    const until = Math.max(this.#state.is === 'limited' ? this.#state.until : 0, this.#clock.now() + pause);
-    this.#state = { is: 'limited', until, slots: Math.max(1, Math.floor(this.running / 2)), inARow };
+  /**
+   * The provider limited a call that began at `startedAt`; `retryAfterMs`: what it asked for. Of calls that were under way
+   * together one counts: they say the same.
+   */
+  limited(retryAfterMs: number | undefined, startedAt = this.#clock.now()): void {
+    const now = this.#clock.now();
+    const last = this.#state.is === 'limited' ? this.#state : undefined;
+    const isKnown = last !== undefined && startedAt < last.since;
+    const inARow = (last?.inARow ?? 0) + 1;
+    const ownPause = isKnown ? 0 : Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
+    const pause = retryAfterMs === undefined ? ownPause : Math.min(retryAfterMs, MAX_PAUSE_MS);
+    const until = Math.max(last?.until ?? 0, now + pause);
+    const slots = Math.max(1, Math.floor(this.running / 2));
+    this.#state = isKnown ? { ...last, until } : { is: 'limited', since: now, until, slots, inARow };
   }
 
   succeeded(): void {

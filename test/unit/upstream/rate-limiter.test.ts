@@ -65,6 +65,21 @@ describe('RateLimiter', () => {
     assert.equal(shared.running, 3);
   });
 
+  it('counts the limits of calls that were under way together once', async () => {
+    const { shared, pass } = limiter();
+    const slots = await Promise.all(Array.from({ length: 8 }, () => shared.acquire(signal, PATIENT)));
+    pass(50);
+    for (const slot of slots) {
+      shared.limited(undefined, 1000);
+      slot?.[Symbol.dispose]();
+      pass(1);
+    }
+    assert.equal(shared.pauseMs, 1000 - slots.length);
+    pass(1000);
+    for (let n = 0; n < 4; n++) await shared.acquire(signal, PATIENT);
+    assert.deepEqual([shared.running, shared.isFree], [4, false]);
+  });
+
   it('lets a call go that waits for too long, or start without a slot if it insists', async () => {
     const { shared, pass } = limiter();
     const slot = await shared.acquire(signal, PATIENT);
