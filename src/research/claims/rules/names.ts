@@ -64,7 +64,7 @@ function initialsOf(text: string): string {
 }
 
 /** Endings of nouns that are not names. */
-const NOUN = /(?:ion|ions|ment|ments|ness|ity|ies|ing|ung|ungen|heit|keit|schaft|tat|tum|nis|tion|ly)$/;
+const NOUN = /(?:ions?|ments?|ness|ity|ies|ing|ung(?:en)?|heit|keit|schaft|tat|tum|nis|ly)$/;
 
 /** Whether a capitalised word replaces another one of the source, between the same neighbouring words. */
 function isReplaced(claim: Sentence, { main, source }: NameContext): boolean {
