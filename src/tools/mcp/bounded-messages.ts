@@ -42,10 +42,7 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
       },
     }),
   );
-  const bounded = new Response(body, response);
-  // The library compares the URL with the one it requested; a constructed response has none.
-  Object.defineProperty(bounded, 'url', { value: response.url });
-  return bounded;
+  return new Response(body, response);
 }
 
 /**
