@@ -84,7 +84,11 @@ export class RateLimiter {
     for (;;) {
       const pause = this.pauseMs;
       if (pause > patience.pauseMs) return undefined;
-      if (pause > 0) await sleep(pause, { signal });
+      if (pause > 0) {
+        // A timer may fire a millisecond before the clock says so.
+        await sleep(pause, { signal });
+        continue;
+      }
       const slot = this.isFree ? await this.#slots.acquire(owner, signal) : await this.#wait(owner, signal, patience);
       if (slot === undefined || this.pauseMs === 0) return slot;
       // The provider answered another 429 while this call waited.
