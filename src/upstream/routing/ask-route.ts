@@ -6,7 +6,7 @@ import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
 import { TokenLogprobs } from '../decoding/token-logprobs.ts';
 import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
-import { learn } from '../dialects/requests/traits.ts';
+import { keepLearned, learn, type RequestTraits } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
 import type { Adaptation, AssistantMessage, DeltaSink, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, type RunTraits } from '../wires/replayed.ts';
@@ -35,7 +35,8 @@ export interface RouteRequestOptions {
 
 /**
  * Asks one route for a turn. After a refusal that teaches how the provider wants its requests, asks again at once in
- * that way.
+ * that way. Other turns take that over once the provider has answered: a request that is refused in every form teaches
+ * nothing, because its refusal may repeat words of the client.
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* askRoute(
@@ -44,23 +45,33 @@ export async function* askRoute(
   options: RouteRequestOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const { run } = options;
+  const known = route.provider.traits(route.model);
+  const before = structuredClone(known);
+  const traits = structuredClone(known);
+  const onTurn = (turn: DecodedTurn) => {
+    keepLearned(known, traits, before);
+    options.onTurn?.(turn);
+  };
   for (let learned = 0; ; learned += 1) {
     try {
-      yield* askOnce(route, request, options);
+      yield* askOnce(route, request, { ...options, onTurn, traits });
       return;
     } catch (error) {
       if (!(error instanceof AttemptFailure) || learned === MAX_LEARNED) throw error;
-      if (!learnFromRefusal(error, route, { request, run })) throw error;
+      if (!learnFromRefusal(error, traits, { request, run })) throw error;
       const where = { provider: route.provider.name, upstream_model: route.model };
       options.log.info(where, `provider ${route.provider.name} is asked in another way after: ${error.message}`);
     }
   }
 }
 
-async function* askOnce(route: Route, request: TurnRequest, options: RouteRequestOptions): AsyncGenerator<TurnPart> {
+async function* askOnce(
+  route: Route,
+  request: TurnRequest,
+  { traits, ...options }: RouteRequestOptions & { traits: RequestTraits },
+): AsyncGenerator<TurnPart> {
   const { provider, model, credential, rules } = route;
   const target = provider.target(credential, rules);
-  const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
   const mask = (text: string) => target.mask.maskText(text, REDACTED);
   const { body, names, adapted } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
@@ -74,7 +85,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       tools: request.tools?.length ? request.tools : request.earlierTools,
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
-      learned: traits,
+      learned: provider.traits(model),
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
     meter,
@@ -94,14 +105,13 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
 /** Learns from a refusal how to ask again; false where it teaches nothing new. */
 function learnFromRefusal(
   failure: AttemptFailure,
-  route: Route,
+  traits: RequestTraits,
   { request, run }: { request: TurnRequest; run: RunTraits },
 ): boolean {
   const { refusal, status } = failure;
   if (refusal === undefined || status === undefined) return false;
   if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
     return false;
-  const traits = route.provider.traits(route.model);
   if (learnReplayRefusal(refusal.text, request.messages, run)) return true;
   return failure.kind === 'context_length' ? learnLargestOutput(refusal, traits) : learn(refusal, traits);
 }

@@ -265,6 +265,36 @@ describe('a provider request', () => {
     assert.ok(provider.requests.length < 10);
   });
 
+  it('is no lesson for others if it is refused in every form', async () => {
+    await using provider = await refusing(({ tools }) =>
+      tools?.length ? `Invalid schema for function '${tools[0].function.name}'` : undefined,
+    );
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    await ask(model, QUESTION);
+    const before = bodyOf(provider);
+    for (const name of ['streaming', 'temperature', 'effort'])
+      await assert.rejects(ask(model, { ...QUESTION, reasoningEffort: 'high', tools: [tool(name)] }), /Invalid schema/);
+    await ask(model, QUESTION);
+    assert.deepEqual(bodyOf(provider), before);
+  });
+
+  it('is asked again as another one that was refused at the same time', async () => {
+    await using provider = await refusing(({ stream_options: refused }) =>
+      refused ? "Unsupported parameter: 'stream_options'" : undefined,
+    );
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    const { respond } = provider;
+    const four = provider.waitForRequest(4);
+    provider.respond = async (request, n) => {
+      if (n < 4) await four;
+      return respond(request, n);
+    };
+    const turns = await Promise.all(Array.from({ length: 4 }, () => ask(model, QUESTION)));
+    assert.deepEqual(turns.map(textOf), ['fine', 'fine', 'fine', 'fine']);
+  });
+
   it('has safe tool names, which come back as the originals', async () => {
     const long = `server.${'x'.repeat(80)}`;
     await using provider = await startScriptedProvider({

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TurnRequest } from '../../turn.ts';
 import { cacheMarks } from './cache-marks.ts';
 import { callsLast } from './calls-last.ts';
@@ -71,6 +72,14 @@ export function shapedRequest(request: TurnRequest, traits: RequestTraits, api: 
 /** Gives the body of a chat completion the form that the route wants. */
 export function shapeChat(body: ChatBody, traits: RequestTraits): void {
   for (const trait of SHAPING) trait.shapeChat?.(body, traits);
+}
+
+/** Adds to `known`, which other turns may have changed meanwhile, what one turn has `learned` since `before`. */
+export function keepLearned(known: RequestTraits, learned: RequestTraits, before: RequestTraits): void {
+  const changed = Object.entries(learned).filter(
+    ([name, value]) => !isDeepStrictEqual(value, before[name as keyof RequestTraits]),
+  );
+  Object.assign(known, Object.fromEntries(changed));
 }
 
 /** What refusals taught since `before`, for people to read. */
