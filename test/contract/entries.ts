@@ -60,6 +60,11 @@ export function testEntries(open: () => { store: EntryStore; peer: EntryStore })
     await store.remove(list, '2');
     assert.deepEqual(await page(after(2)), ['34', true], 'a page can start after a removed entry');
     assert.deepEqual(await page({ order: 'desc', ...after(2) }), ['10', false]);
+    await store.remove(list, '1');
+    assert.deepEqual(await page(after(1)), ['34', true], 'and does not repeat others of the same millisecond');
+    await store.add(list, entryOf({ id: '1', createdAt: 5 }));
+    await store.remove(list, '0');
+    assert.deepEqual(await page({ order: 'desc', ...after(0) }), ['', false]);
     await store.clear(list);
     assert.deepEqual(
       [await page({}), await page({ state: 'open' }), await store.counts(list)],

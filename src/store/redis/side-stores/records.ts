@@ -20,9 +20,12 @@ export async function rankBehind(
   if (!after) return 0;
   const rank = await redis.command([order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, after.id]);
   if (typeof rank === 'number') return rank + 1;
-  const bound = `(${after.createdAt}`;
-  const [least, greatest] = order === 'asc' ? ['-inf', bound] : [bound, '+inf'];
-  return numberReply.parse(await redis.command(['ZCOUNT', ids, least, greatest]));
+  const at = `${after.createdAt}`;
+  const [least, greatest] = order === 'asc' ? ['-inf', `(${at}`] : [`(${at}`, '+inf'];
+  const before = numberReply.parse(await redis.command(['ZCOUNT', ids, least, greatest]));
+  // Records of the same millisecond are ordered by id.
+  const same = textList.parse(await redis.command(['ZRANGEBYSCORE', ids, at, at]));
+  return before + same.filter((id) => (order === 'asc' ? id < after.id : id > after.id)).length;
 }
 
 /** Reads up to `limit` matching records of a hash, in the order of a sorted set of ids, from the rank `from` on. */
