@@ -16,7 +16,8 @@ export function retryAfterMs(headers: AnswerHeaders, now: number, limited = fals
   if (typeof value === 'string') {
     const seconds = numeric(value);
     if (seconds !== undefined) return seconds * 1000;
-    const date = Date.parse(value);
+    // `Date.parse` takes "-1" for a month.
+    const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
     // By the provider's own clock, where the answer has a `Date`.
     const sent = Date.parse(String(headers.date));
     if (!Number.isNaN(date)) return Math.max(0, date - (Number.isNaN(sent) ? now : sent));

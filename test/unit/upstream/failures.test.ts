@@ -128,6 +128,7 @@ describe('retryAfterMs', () => {
     ],
     ['milliseconds before seconds', { 'retry-after': '3', 'retry-after-ms': '40' }, 40],
     ['nothing from nonsense', { 'retry-after': 'soon' }, undefined],
+    ['nothing from a negative number', { 'retry-after': '-1' }, undefined],
     [
       'the reset of an exhausted limit',
       { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m2.5s' },
