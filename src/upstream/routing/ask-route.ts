@@ -15,8 +15,8 @@ import { AttemptFailure } from './attempt-failure.ts';
 import type { Route } from './routes.ts';
 import { readTurn } from './turn-attempt.ts';
 
-/** How many refusals in a row one turn learns from. */
-const MAX_LEARNED = 6;
+/** How many refusals in a row one turn learns from: more than any provider needs, because the next turn begins anew. */
+const MAX_LEARNED = 10;
 
 export interface RouteRequestOptions {
   /** The meters of the turn's calls so far; each new call adds its own. */

@@ -265,6 +265,18 @@ describe('a provider request', () => {
     assert.ok(provider.requests.length < 10);
   });
 
+  it('is asked in as many ways as a strict provider needs', async () => {
+    const strict = ['temperature', 'top_p', 'response_format', 'stream_options', 'stream', 'prompt_cache_key', 'tools'];
+    await using provider = await refusing((body) => {
+      const refused = strict.find((name) => name in body);
+      return refused === undefined ? undefined : `the param '${refused}' is not supported`;
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    await ask(model, { ...FULL, cacheKey: 'run' });
+    assert.equal(provider.requests.length, strict.length + 1);
+  });
+
   it('is no lesson for others if it is refused in every form', async () => {
     await using provider = await refusing(({ tools }) =>
       tools?.length ? `Invalid schema for function '${tools[0].function.name}'` : undefined,
