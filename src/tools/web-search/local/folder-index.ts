@@ -21,7 +21,7 @@ const REVISITED = 4;
  * after a start gets longer: it may index the whole folder, and a part of it answers badly.
  */
 const PATIENCE_MS = 1500;
-const FIRST_PATIENCE_MS = 5000;
+const FIRST_PATIENCE_MS = 15_000;
 
 /**
  * How many times as long as a scan for changes the pause after it is: after a scan of 5 ms the next one comes 100 ms later
