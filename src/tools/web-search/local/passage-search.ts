@@ -9,8 +9,11 @@ const SCORED = 2000;
 const LARGE = 20_000;
 /** A word in this many passages of a large index is common. */
 const COMMON = 1500;
-/** A word in this many passages distinguishes nothing, and scoring it costs milliseconds: counting stops here. */
+/** A word in this many passages distinguishes nothing, and scoring it costs milliseconds. */
 const EVERYWHERE = 50_000;
+/** How many common words have is estimated by this many samples of so many passages, spread over the index. */
+const SAMPLES = 5;
+const SAMPLE = 1000;
 /** How many passages with common words are scored in a large index. */
 const MAX_SCORED = 5000;
 /** Up to this many documents, a search is confined by a list of all their passages; beyond, by a lookup for each passage. */
@@ -63,6 +66,7 @@ export class PassageSearch {
       withinFew: db.prepare(rowsWhere(WITHIN_FEW)),
       withinMany: db.prepare(rowsWhere(WITHIN_MANY)),
       count: db.prepare('SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)'),
+      sample: db.prepare('SELECT count(*) AS count FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?'),
       last: db.prepare('SELECT max(id) AS id FROM chunks'),
     };
   }
@@ -98,7 +102,7 @@ export class PassageSearch {
     };
   }
 
-  /** The share of all passages that matched a term at the last search, above 0; a lower bound for common terms. */
+  /** The share of all passages that matched a term at the last search, above 0; estimated for common terms. */
   share(term: string): number {
     return Math.max(1, this.#countOf(term)) / Math.max(1, this.#size);
   }
@@ -120,15 +124,11 @@ export class PassageSearch {
       const isAll = rarest.length === rare.length;
       return within || isAll ? find(anyOf(rare)) : this.#statements.among.all(1, anyOf(rare), anyOf(rarest), NO_LIMIT);
     }
-    const counted = this.#counted(terms, EVERYWHERE);
+    const counted = this.#counted(terms);
     const distinctive = counted.filter(({ count }) => count < EVERYWHERE);
     // If all words are everywhere, the two rarest of those that weigh something.
     const weighty =
-      distinctive.length > 0
-        ? distinctive
-        : this.#counted(terms, NO_LIMIT)
-            .filter(({ count }) => count < this.#size / 2)
-            .slice(0, 2);
+      distinctive.length > 0 ? distinctive : counted.filter(({ count }) => count < this.#size / 2).slice(0, 2);
     const isScored = weighty.length > 0;
     const wanted = isScored ? weighty : counted.slice(0, MAX_TOGETHER);
     const [rarest] = wanted;
@@ -138,9 +138,9 @@ export class PassageSearch {
   }
 
   /** The terms that occur, with their counts, the rarest first. */
-  #counted(terms: readonly string[], limit = COMMON) {
+  #counted(terms: readonly string[]) {
     return terms
-      .map((term) => ({ term, count: this.#countOf(term, limit) }))
+      .map((term) => ({ term, count: this.#countOf(term) }))
       .filter(({ count }) => count > 0)
       .sort((a, b) => a.count - b.count);
   }
@@ -150,15 +150,26 @@ export class PassageSearch {
     return count > 0 && count < COMMON;
   }
 
-  /** How many passages match a term, counted up to a limit and cached, so there may be more by now. */
-  #countOf(term: string, limit = COMMON): number {
-    const name = `${limit} ${term}`;
-    let count = this.#counts.get(name);
+  /** How many passages match a term: exact if it is not common, and cached, so there may be more by now. */
+  #countOf(term: string): number {
+    let count = this.#counts.get(term);
     if (count === undefined) {
-      count = Number(this.#statements.count.get(term, limit)?.count ?? 0);
-      this.#counts.set(name, count);
+      count = Number(this.#statements.count.get(term, COMMON)?.count ?? 0);
+      if (count === COMMON) count = Math.max(COMMON, this.#estimatedCount(term));
+      this.#counts.set(term, count);
     }
     return count;
+  }
+
+  /** Counting all passages of a word that is everywhere takes tens of milliseconds. */
+  #estimatedCount(term: string): number {
+    let matched = 0;
+    for (let at = 0; at < SAMPLES; at++) {
+      const from = Math.floor((at * this.#size) / SAMPLES);
+      // FTS5 seeks only integers, and numbers are bound as floats.
+      matched += Number(this.#statements.sample.get(term, BigInt(from + 1), BigInt(from + SAMPLE))?.count ?? 0);
+    }
+    return (matched / (SAMPLES * SAMPLE)) * this.#size;
   }
 
   /** The rarest expressions, as many as match `SCORED` passages together; none where all are common. */
