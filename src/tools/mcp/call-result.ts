@@ -3,58 +3,34 @@ import { type JsonValue, parseJson } from '../../base/json.ts';
 import { ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import { redactAndCut } from './mcp-errors.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
-import { schemaMismatch } from './output-schema.ts';
 
 /** The longest snippet of a source, in characters. */
 const SNIPPET_CHARACTERS = 300;
 const MAX_SOURCES = 50;
 
-export interface CallResultOptions {
-  server: McpServer;
-  /** The schema of structured results, if the tool declares one. */
-  outputSchema: JsonValue | undefined;
-}
-
 /**
  * Converts a server's result for the run: text as text, structured content as JSON, both as `{"text", "structured"}` if
  * they differ; images, sound and files as a description. Results that are cut become `{"text", "truncated": true}`.
- * @throws ToolError `tool_failed` if the tool says that it failed, `invalid_output` if the result does not match the
- * tool's own schema.
+ * A result that does not fit the tool's own schema still says something to a model, so schemas are not checked.
+ * @throws ToolError `tool_failed` if the tool says that it failed.
  */
-export function toToolOutput(result: CallToolResult, options: CallResultOptions): ToolOutput {
+export function toToolOutput(result: CallToolResult, server: McpServer): ToolOutput {
   const text = result.content.map(describe).join('\n');
   if (result.isError) {
-    throw new ToolError('tool_failed', redactAndCut(text || 'The tool failed without a message.', options.server));
+    throw new ToolError('tool_failed', redactAndCut(text || 'The tool failed without a message.', server));
   }
-  const structured = structuredContent(result.structuredContent, options);
-  const value = limitResult(text, structured);
+  const json = JSON.stringify(result.structuredContent);
+  const value = json === undefined ? limitText(text) : limitResult(text, json);
   return { sources: sourcesOf(result.content), result: () => value };
 }
 
-function structuredContent(content: unknown, options: CallResultOptions): JsonValue | undefined {
-  const { outputSchema, server } = options;
-  const json = content === undefined ? undefined : JSON.stringify(content);
-  const value = json === undefined ? undefined : parseJson(json);
-  // A larger value is cut below, so it would not match the schema, and would take long to check.
-  if (outputSchema === undefined || (json?.length ?? 0) > MCP_LIMITS.result) return value;
-  const problem =
-    value === undefined
-      ? 'it gave no structured content although it declares a schema'
-      : schemaMismatch(outputSchema, value);
-  if (!problem) return value;
-  throw new ToolError(
-    'invalid_output',
-    `MCP server ${server.name}: the result does not match: ${redactAndCut(problem, server)}.`,
-  );
-}
-
-function limitResult(text: string, structured: JsonValue | undefined): JsonValue {
-  if (structured === undefined) return limitText(text);
-  const json = JSON.stringify(structured);
+/** `json`: the structured content. */
+function limitResult(text: string, json: string): JsonValue {
   // Servers repeat structured content as text for clients that do not support it.
   const isRepeated = text === '' || JSON.stringify(parseJson(text)) === json;
   const size = json.length + (isRepeated ? 0 : text.length);
   if (size > MCP_LIMITS.result) return limitText(isRepeated ? json : `${text}\n${json}`);
+  const structured: JsonValue = JSON.parse(json);
   return isRepeated ? structured : { text, structured };
 }
 

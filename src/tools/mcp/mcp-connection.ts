@@ -67,7 +67,7 @@ export class McpConnection implements AsyncDisposable {
     try {
       return await this.#retryOnce(context.signal, async (client) => {
         const result = await abortable(this.#request(client, tool, args, context), context.signal);
-        return toToolOutput(result, { server, outputSchema: tool.outputSchema });
+        return toToolOutput(result, server);
       });
     } catch (error) {
       // The library reports an abort as a timeout.

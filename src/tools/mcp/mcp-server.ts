@@ -59,7 +59,7 @@ export const MCP_LIMITS = {
   tools: 128,
   pagesOfTools: 16,
   description: 2_000,
-  /** Characters of a tool's input or output schema as JSON. */
+  /** Characters of the schema of a tool's input as JSON. */
   schema: 65_536,
   result: 50_000,
   /** Characters of a server's message in an error. */

@@ -1,5 +1,5 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/client';
-import { isJsonObject, isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
 
@@ -9,8 +9,7 @@ export interface RemoteTool {
   name: string;
   description: string;
   parameters: JsonObject;
-  outputSchema: JsonValue | undefined;
-  /** The definition for calls, without its output schema: the gateway checks results itself, in bounded time. */
+  /** The definition for calls, without its output schema, which the client library could compile for ever. */
   definition: ListedTool;
 }
 
@@ -39,17 +38,16 @@ export function serverTools(listed: readonly ListedTool[], server: McpServer, lo
 }
 
 function remoteTool(tool: ListedTool): RemoteTool {
-  const { outputSchema, ...definition } = tool;
+  const { outputSchema: _, ...definition } = tool;
   return {
     name: tool.name,
     description: (tool.description ?? tool.title ?? tool.name).slice(0, MCP_LIMITS.description),
     parameters: boundedSchema(tool.inputSchema) ?? { type: 'object', additionalProperties: true },
-    outputSchema: boundedSchema(outputSchema),
     definition,
   };
 }
 
-/** A schema as plain JSON; undefined if there is none or it is too large to send or to check. */
+/** A schema as plain JSON; undefined if there is none or it is too large to send. */
 function boundedSchema(schema: unknown): JsonObject | undefined {
   if (!isObject(schema)) return undefined;
   const json = JSON.stringify(schema);

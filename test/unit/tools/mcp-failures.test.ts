@@ -120,16 +120,9 @@ describe('results of MCP tools', () => {
     assert.deepEqual(await resultOf(tools, 's.both'), { text: 'said', structured: { a: 1 } });
   });
 
-  it('are errors of the tool if they do not match its schema', async () => {
-    await assert.rejects(
-      outputOf(tools, 's.structured', { n: 'one' }),
-      failsWith('invalid_output', /n must be integer/),
-    );
-    await assert.rejects(
-      outputOf(tools, 's.structured', { n: 1, m: 2 }),
-      failsWith('invalid_output', /m is not allowed/),
-    );
-    await assert.rejects(outputOf(tools, 's.unstructured'), failsWith('invalid_output', /no structured content/));
+  it('are passed on although they do not fit the schema of the tool', async () => {
+    assert.deepEqual(await resultOf(tools, 's.structured', { n: 'one' }), { n: 'one' });
+    assert.equal(await resultOf(tools, 's.unstructured'), 'no structure');
   });
 
   it('are errors with the message of the tool, without credentials, if the tool failed', async () => {
