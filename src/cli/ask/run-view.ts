@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { RunEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import { count, oneLine } from '../printable.ts';
-import { type CallView, callOf, urlsOf } from './tool-call.ts';
+import { type CallView, callOf } from './tool-call.ts';
 
 /** What a run is doing, derived from its events. */
 export class RunView {
@@ -67,7 +67,7 @@ export class RunView {
     this.toolCalls++;
     this.phase = this.#running.size > 0 ? this.#toolPhase() : 'thinking';
     const result = parseJson(item.result ?? '');
-    for (const url of [...urlsIn(result), ...item.urls]) this.#sources.add(url);
+    for (const url of [...urlsIn(result), ...(item.urls ?? [])]) this.#sources.add(url);
     return `${item.name}: ${outcomeOf(item, result)}`;
   }
 
@@ -99,9 +99,10 @@ function outcomeOf(item: CallView, result: unknown): string {
   }
   if (item.failed) return 'failed';
   // OpenAI's items list the URLs of a search, but no result.
-  return item.name === 'web_search' && item.urls.length > 0 ? count(item.urls.length, 'result') : 'done';
+  return item.name === 'web_search' && item.urls?.length ? count(item.urls.length, 'result') : 'done';
 }
 
 function urlsIn(result: unknown): string[] {
-  return urlsOf(isObject(result) && Array.isArray(result.results) ? result.results : [result]);
+  const found = isObject(result) && Array.isArray(result.results) ? result.results : [result];
+  return found.flatMap((source) => (isObject(source) && typeof source.url === 'string' ? [source.url] : []));
 }
