@@ -2,23 +2,16 @@ import { TransformStream } from 'node:stream/web';
 import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { isObject } from '../../base/json.ts';
 import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
+import { fitsShape, type JsonShape } from '../../protocol/requests/json-spans.ts';
 import { ToolError } from '../tool.ts';
 
 /** What one message of a server may hold. A larger one would block the event loop for too long. */
-const MAX_DEPTH = 200;
-const MAX_CONTAINERS = 50_000;
-const MAX_ENTRIES = 200_000;
+const LIMITS: JsonShape = { depth: 200, containers: 50_000, members: Number.POSITIVE_INFINITY, entries: 200_000 };
 /** The most content blocks of a result: the client library reports an invalid one at great length. */
 const MAX_BLOCKS = 2000;
 /** How many tools without a name or a schema of their input reach the library, for the same reason. */
 const MAX_INVALID_TOOLS = 20;
 const TOO_MANY = 'A message of the MCP server holds too many values.';
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const NEWLINE = 0x0a;
-const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
  * Limits each JSON message in a server's answer, because the client library parses any message in one step. Reading the
@@ -28,15 +21,17 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
   if (response.body === null) return response;
   const masked = new MaskedBody(mask);
   // An event stream has one message a line; any other body is one message.
-  const shape = new MessageShape(/^text\/event-stream/i.test(response.headers.get('content-type') ?? ''));
+  const check = new MessageCheck(/^text\/event-stream/i.test(response.headers.get('content-type') ?? ''));
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        shape.read(chunk);
-        const clean = masked.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+        const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+        check.push(bytes);
+        const clean = masked.push(bytes);
         if (clean.length > 0) controller.enqueue(clean);
       },
       flush(controller) {
+        check.end();
         const rest = masked.end();
         if (rest.length > 0) controller.enqueue(rest);
       },
@@ -79,53 +74,40 @@ function isBounded(message: JSONRPCMessage): boolean {
       const values: unknown[] = Object.values(container);
       containers++;
       entries += values.length;
-      if (containers > MAX_CONTAINERS || entries > MAX_ENTRIES) return false;
+      if (containers > LIMITS.containers || entries > LIMITS.entries) return false;
       for (const value of values) if (typeof value === 'object' && value !== null) nextLevel.push(value);
     }
-    if (depth > MAX_DEPTH) return false;
+    if (depth > LIMITS.depth) return false;
     level = nextLevel;
   }
   return true;
 }
 
-/** Measures messages byte by byte, without parsing them. */
-class MessageShape {
+/** Checks each message before its end reaches the client library. */
+class MessageCheck {
   readonly #isOnePerLine: boolean;
-  #inString = false;
-  #escaped = false;
-  #depth = 0;
-  #containers = 0;
-  #entries = 0;
+  #message: Buffer[] = [];
 
   constructor(isOnePerLine: boolean) {
     this.#isOnePerLine = isOnePerLine;
   }
 
   /** @throws ToolError `invalid_output` */
-  read(bytes: Uint8Array): void {
-    for (const byte of bytes) {
-      if (byte === NEWLINE && this.#isOnePerLine) this.#start();
-      else if (this.#escaped) this.#escaped = false;
-      else if (this.#inString) {
-        if (byte === BACKSLASH) this.#escaped = true;
-        else if (byte === QUOTE) this.#inString = false;
-      } else if (byte === QUOTE) this.#inString = true;
-      else if (byte === COMMA) this.#entries++;
-      else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-        this.#depth++;
-        this.#containers++;
-      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) this.#depth--;
-      if (this.#depth > MAX_DEPTH || this.#containers > MAX_CONTAINERS || this.#entries > MAX_ENTRIES) {
-        throw new ToolError('invalid_output', TOO_MANY);
-      }
+  push(chunk: Buffer): void {
+    let start = 0;
+    for (;;) {
+      const end = this.#isOnePerLine ? chunk.indexOf('\n', start) : -1;
+      if (end === -1) break;
+      this.#message.push(chunk.subarray(start, end));
+      this.end();
+      start = end + 1;
     }
+    this.#message.push(chunk.subarray(start));
   }
 
-  #start(): void {
-    this.#inString = false;
-    this.#escaped = false;
-    this.#depth = 0;
-    this.#containers = 0;
-    this.#entries = 0;
+  /** @throws ToolError `invalid_output` */
+  end(): void {
+    if (!fitsShape(Buffer.concat(this.#message), LIMITS)) throw new ToolError('invalid_output', TOO_MANY);
+    this.#message = [];
   }
 }
