@@ -50,15 +50,3 @@ export function list(words: readonly string[]): string {
   if (words.length === 0) return 'this';
   return words.length === 1 ? String(words[0]) : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
-
-/**
- * The part of an answer that is missing after `soFar`. Where the text so far is not the start of this answer (the
- * documents it was written from may have been shortened since), the paragraphs and bullets that it lacks.
- */
-export function restOf(answer: string, soFar: string): string {
-  if (answer.startsWith(soFar)) return answer.slice(soFar.length);
-  const trimmed = soFar.trimEnd();
-  if (answer.startsWith(trimmed)) return answer.slice(trimmed.length);
-  const missing = answer.split('\n').filter((line) => line.trim() !== '' && !soFar.includes(line));
-  return missing.length > 0 ? `\n${missing.join('\n')}` : '';
-}

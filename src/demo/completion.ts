@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DemoRequest } from './request.ts';
 import type { DemoCall, DemoTurn } from './researcher.ts';
-import { streamPieces } from './words.ts';
+
+/** The pieces in which text is streamed and counted: words with the space before them. Joined, they are the text. */
+const PIECES = /\s*\S{1,24}|\s+/gu;
 
 /** Formats a turn as an OpenAI chat completion: one object, or chunks. */
 
@@ -16,8 +18,8 @@ export interface BoundedTurn {
 /** Cuts a turn at `max_completion_tokens` or `max_tokens`, reasoning included, as providers do. */
 export function boundTurn(turn: DemoTurn, request: DemoRequest): BoundedTurn {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
-  const thoughts = streamPieces(turn.reasoning);
-  const words = streamPieces(turn.text);
+  const thoughts = turn.reasoning.match(PIECES) ?? [];
+  const words = turn.text.match(PIECES) ?? [];
   const reasoning = thoughts.slice(0, limit);
   const text = words.slice(0, limit - reasoning.length);
   if (thoughts.length + words.length > limit) return { reasoning, text, calls: [], finishReason: 'length' };

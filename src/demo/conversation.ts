@@ -16,12 +16,9 @@ export interface FoundDocument {
 /** The state of the research since the question. */
 export type Conversation = ReturnType<typeof readChat>;
 
-/** Recognises the last message of a research loop, which asks for the answer to the question before it. */
-const ASKS_FOR_ANSWER = /\b(final answer|answer to my question|write (the|your) (answer|report))\b/i;
-
-/** Recognises a message that asks to continue an answer that was cut off. */
-export const ASKS_TO_CONTINUE =
-  /\b(interrupted|cut off|continue (it |your answer )?(exactly )?where|continue exactly)\b/i;
+/** Recognises messages of a research loop that ask for the answer to the question before them, or for its rest. */
+const ASKS_FOR_ANSWER =
+  /\b(final answer|answer to my question|write (the|your) (answer|report)|your answer was interrupted)\b/i;
 
 /** Reads the messages of a request. */
 export function readChat(messages: readonly DemoMessage[]) {

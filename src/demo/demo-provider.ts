@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { isNativeError } from 'node:util/types';
+import { z } from 'zod';
 import { sleep } from '../base/abort.ts';
 import { parseJson } from '../base/json.ts';
 import { createServer } from '../base/node-http.ts';
@@ -24,7 +24,7 @@ const MAX_BODY = 32 * 1024 * 1024;
  */
 export async function startDemoProvider({ paceMs = 0 }: { paceMs?: number } = {}): Promise<DemoProvider> {
   const server = createServer((request, response) => {
-    answer(request, response, paceMs).catch((error: unknown) => fail(response, error));
+    answer(request, response, paceMs).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -41,15 +41,6 @@ export async function startDemoProvider({ paceMs = 0 }: { paceMs?: number } = {}
   };
 }
 
-class Refusal extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 async function answer(request: IncomingMessage, response: ServerResponse, paceMs: number): Promise<void> {
   const route = `${request.method} ${request.url?.split('?')[0]}`;
   if (route === 'GET /v1/models') {
@@ -57,10 +48,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, paceMs
     return sendJson(response, 200, { object: 'list', data: [model] });
   }
   if (route !== 'POST /v1/chat/completions') {
-    throw new Refusal(404, 'The demo provider knows POST /v1/chat/completions and GET /v1/models.');
+    return refuse(response, 404, 'The demo provider knows POST /v1/chat/completions and GET /v1/models.');
   }
   const { data: body, error } = demoRequest.safeParse(parseJson(await readBody(request)));
-  if (!body) throw new Refusal(400, `${error.issues[0]?.path.join('.') || 'body'}: ${error.issues[0]?.message}`);
+  if (!body) return refuse(response, 400, z.prettifyError(error));
   const turn = boundTurn(takeTurn(body), body);
   if (!body.stream) return sendJson(response, 200, toCompletion(turn, body));
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
@@ -80,7 +71,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    if (size > MAX_BODY) throw new Refusal(413, `The body is larger than ${MAX_BODY} bytes.`);
+    if (size > MAX_BODY) throw new Error('the body is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -91,15 +82,9 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.end(JSON.stringify(body));
 }
 
-/** Sends an error in OpenAI's format, or closes the connection if the answer has started. */
-function fail(response: ServerResponse, error: unknown): void {
-  if (response.headersSent || response.destroyed) {
-    response.destroy();
-    return;
-  }
-  const status = error instanceof Refusal ? error.status : 500;
-  const type = status === 500 ? 'api_error' : 'invalid_request_error';
-  const message = isNativeError(error) ? error.message : 'unknown failure';
+/** Sends an error in OpenAI's format. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const type = 'invalid_request_error';
   response.setHeader('connection', 'close');
   sendJson(response, status, { error: { message, type, param: null, code: type } });
 }

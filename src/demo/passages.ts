@@ -1,5 +1,5 @@
 import type { FoundDocument } from './conversation.ts';
-import { keywordMatcher, plainSentences, segmentsOf } from './words.ts';
+import { keywordMatcher, plainSentences } from './words.ts';
 
 /** A sentence worth quoting. */
 export interface DemoPassage {
@@ -45,22 +45,15 @@ export function rankPassages(documents: readonly FoundDocument[], keywords: read
     .sort((a, b) => b.score - a.score || a.document.sourceId - b.document.sourceId || a.position - b.position);
 }
 
-/** The best passages, at most `limit`, without near-duplicates, and at most half of them from one document. */
+/** The best passages, at most `limit`, without repeats, and at most half of them from one document. */
 export function choosePassages(passages: readonly DemoPassage[], limit: number): DemoPassage[] {
   const chosen: DemoPassage[] = [];
   const perDocument = Math.ceil(limit / 2);
   for (const passage of passages) {
     if (chosen.length === limit) break;
     if (chosen.filter(({ document }) => document === passage.document).length >= perDocument) continue;
-    if (chosen.some((other) => similarity(other.text, passage.text) > 0.6)) continue;
+    if (chosen.some(({ text }) => text === passage.text)) continue;
     chosen.push(passage);
   }
   return chosen;
-}
-
-function similarity(a: string, b: string): number {
-  const left = new Set(segmentsOf(a));
-  const right = new Set(segmentsOf(b));
-  const both = left.intersection(right).size;
-  return both / (left.size + right.size - both || 1);
 }

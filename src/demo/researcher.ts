@@ -1,9 +1,9 @@
 import type { JsonValue } from '../base/json.ts';
-import { demoAnswer, list, restOf } from './answer.ts';
-import { ASKS_TO_CONTINUE, type Conversation, type FoundDocument, readChat } from './conversation.ts';
+import { demoAnswer, list } from './answer.ts';
+import { type Conversation, type FoundDocument, readChat } from './conversation.ts';
 import { minimalInstance } from './minimal-instance.ts';
 import { choosePassages, rankPassages } from './passages.ts';
-import type { DemoMessage, DemoRequest, DemoTool } from './request.ts';
+import type { DemoRequest, DemoTool } from './request.ts';
 import { keywordsOf } from './words.ts';
 
 /** The output of the demo model in one turn. */
@@ -35,32 +35,9 @@ export function takeTurn(request: DemoRequest): DemoTurn {
 }
 
 function answer({ messages, response_format: format }: DemoRequest): string {
-  const write = (chat: readonly DemoMessage[]) => {
-    const written = demoAnswer(readChat(chat));
-    if (format?.type === 'json_schema') {
-      return JSON.stringify(minimalInstance(format.json_schema?.schema ?? {}, { text: written }));
-    }
-    return format?.type === 'json_object' ? JSON.stringify({ answer: written }) : written;
-  };
-  const cut = cutAnswer(messages, write);
-  return cut === undefined ? write(messages) : restOf(write(cut.messages), cut.soFar);
-}
-
-/**
- * An answer that was cut off and should be continued: the messages end with it, or with it and a request to go on. A
- * complete answer followed by another user message is an ordinary conversation.
- */
-function cutAnswer(
-  messages: readonly DemoMessage[],
-  write: (messages: readonly DemoMessage[]) => string,
-): { messages: readonly DemoMessage[]; soFar: string } | undefined {
-  const at = messages.findLastIndex(({ role }) => role === 'assistant');
-  const [last, ...next] = messages.slice(at);
-  if (at < 1 || !last?.content || last.tool_calls.length > 0 || next.length > 1) return undefined;
-  const cut = { messages: messages.slice(0, at), soFar: last.content };
-  if (next.every(({ content }) => ASKS_TO_CONTINUE.test(content))) return cut;
-  const whole = write(cut.messages);
-  return whole.startsWith(cut.soFar) && whole !== cut.soFar ? cut : undefined;
+  const written = demoAnswer(readChat(messages));
+  if (format?.type === 'json_schema') return JSON.stringify(minimalInstance(format.json_schema?.schema ?? {}, written));
+  return format?.type === 'json_object' ? JSON.stringify({ answer: written }) : written;
 }
 
 /** A research turn, or a call that the request demands; undefined if it is time for the answer. */
@@ -72,7 +49,7 @@ function useTools(request: DemoRequest, tools: readonly DemoTool[]): DemoTurn | 
   if (conversation.toolResults > 0 || !choice || choice === 'auto') return undefined;
   const wanted = typeof choice === 'object' ? tools.find((tool) => tool.name === choice.function.name) : tools[0];
   if (wanted === undefined) return undefined;
-  const args = minimalInstance(wanted.parameters ?? {}, { text: conversation.question });
+  const args = minimalInstance(wanted.parameters ?? {}, conversation.question);
   return calling(conversation, '', [{ name: wanted.name, args }]);
 }
 
