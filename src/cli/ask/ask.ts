@@ -1,15 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type OpenAI from 'openai';
-import { TimeoutError } from '../../base/abort.ts';
+import OpenAI from 'openai';
+import { z } from 'zod';
 import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import { follow } from '../../client/follow.ts';
 import type { Effort } from '../../config/schema.ts';
+import { runEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { duration } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
-import { followRun, type RunStart } from './follow-run.ts';
-import { ConnectionError, GatewayClient, RefusedError, type SubmittedQuestion } from './gateway-client.ts';
+import { lossOf, openGateway, refusalOf } from './gateway-client.ts';
 import { Progress } from './progress.ts';
 import { answerText, formatEnd, formatReport } from './report.ts';
 
@@ -33,23 +36,30 @@ export interface AskOptions {
   quiet?: boolean | undefined;
 }
 
+/** How long an upload may take, in milliseconds. */
+const UPLOAD_MS = 600_000;
+
 /** Asks a gateway a question, shows the progress of the run, and prints the report. */
 export async function ask(options: AskOptions, terminal: Terminal): Promise<ExitCode> {
   if (!/^https?:\/\//i.test(options.baseUrl) || !URL.canParse(options.baseUrl)) {
     terminal.err(`error: ${options.baseUrl} is not an http or https URL; see --base-url and GATEWAY_BASE_URL\n`);
     return EXIT.usage;
   }
-  const client = new GatewayClient(options);
+  const client = openGateway(options);
   const interrupted = new AbortController();
   const { verbose = false, quiet = false } = options;
   using progress = new Progress({ terminal, clock: systemClock, verbose, quiet });
   using _ = cancelOnInterrupt({ client, progress, terminal, interrupted });
   try {
     const { signal } = interrupted;
-    const start = await runStartOf(options, { client, terminal, signal });
-    if (start === undefined) return misuse(terminal);
-    const onLost = (reason: string) => progress.note(`connection lost, trying again: ${reason}`);
-    for await (const event of followRun(client, start, { signal, onLost })) progress.update(event);
+    const id = await runOf(options, { client, terminal, signal });
+    if (id === undefined) return misuse(terminal);
+    const onLost = (reason: unknown) => progress.note(`connection lost, trying again: ${lossOf(reason)}`);
+    for await (const event of follow(client, id, { signal, onLost })) {
+      // A gateway of another version may have other events.
+      const { data } = runEvent.safeParse(event);
+      if (data) progress.update(data);
+    }
   } catch (error) {
     progress[Symbol.dispose]();
     return explain(error, { options, terminal, interrupted, id: progress.view.id ?? options.resume });
@@ -58,22 +68,25 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
   return printEnd(progress, { json: options.json ?? false, quiet, resumed: options.resume !== undefined }, terminal);
 }
 
-async function runStartOf(
+/** The id of the run to follow, which is submitted unless it is named; undefined if the options say neither. */
+async function runOf(
   options: AskOptions,
-  { client, terminal, signal }: { client: GatewayClient; terminal: Terminal; signal: AbortSignal },
-): Promise<RunStart | undefined> {
-  if (options.resume !== undefined) {
-    return options.question === undefined ? { resume: options.resume } : undefined;
-  }
+  { client, terminal, signal }: { client: OpenAI; terminal: Terminal; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (options.resume !== undefined) return options.question === undefined ? options.resume : undefined;
   const question = options.question === '-' ? await terminal.readInput() : options.question;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
   const input = await withFiles(question, options.file ?? [], { client, signal });
-  const tools = options.store && [
+  const tools: OpenAI.Responses.Tool[] | undefined = options.store && [
     ...SEARCH_TOOLS,
-    { type: 'file_search' as const, vector_store_ids: [...options.store] },
+    { type: 'file_search', vector_store_ids: [...options.store] },
   ];
-  return { submit: { model, input, reasoning: options.effort && { effort: options.effort }, ...(tools && { tools }) } };
+  const reasoning = options.effort && { effort: options.effort };
+  const body = { model, input, background: true, ...(reasoning && { reasoning }), ...(tools && { tools }) };
+  // The client repeats a request that got no answer; the same key never makes a second run.
+  const headers = { 'Idempotency-Key': randomUUID() };
+  return (await client.responses.create(body, { headers, signal })).id;
 }
 
 /** Naming one tool in a request leaves out all others, so the search of research models is named, too. */
@@ -83,15 +96,19 @@ const SEARCH_TOOLS = [{ type: 'web_search' as const }];
 async function withFiles(
   question: string,
   files: readonly string[],
-  { client, signal }: { client: GatewayClient; signal: AbortSignal },
-): Promise<SubmittedQuestion['input']> {
+  { client, signal }: { client: OpenAI; signal: AbortSignal },
+): Promise<string | OpenAI.Responses.ResponseInput> {
   if (files.length === 0) return question;
   for (const file of files) {
     const found = await stat(file).catch(() => undefined);
     if (!found?.isFile()) throw new UnreadableFile(file);
   }
   const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_text', text: question }];
-  for (const file of files) content.push({ type: 'input_file', file_id: await client.upload(file, { signal }) });
+  for (const path of files) {
+    const body = { file: createReadStream(path), purpose: 'user_data' as const };
+    const { id } = await client.files.create(body, { signal, timeout: UPLOAD_MS, maxRetries: 0 });
+    content.push({ type: 'input_file', file_id: id });
+  }
   return [{ role: 'user', content }];
 }
 
@@ -101,10 +118,12 @@ class UnreadableFile extends Error {
   }
 }
 
-async function firstModel(client: GatewayClient, signal: AbortSignal): Promise<string> {
-  const models = await client.models({ signal });
-  const model = models.find(({ supported_apis: apis }) => apis.includes('responses'));
-  if (model === undefined) throw new RefusedError(404, 'this key may use no model that answers questions', undefined);
+const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) }));
+
+async function firstModel(client: OpenAI, signal: AbortSignal): Promise<string> {
+  const { data } = await client.models.list({ signal });
+  const model = modelList.parse(data).find(({ supported_apis: apis }) => apis.includes('responses'));
+  if (model === undefined) throw new Error('this key may use no model that answers questions');
   return model.id;
 }
 
@@ -115,7 +134,7 @@ function misuse(terminal: Terminal): ExitCode {
 
 /** The first Ctrl-C cancels the run, a second one leaves at once. */
 function cancelOnInterrupt(parts: {
-  client: GatewayClient;
+  client: OpenAI;
   progress: Progress;
   terminal: Terminal;
   interrupted: AbortController;
@@ -132,7 +151,7 @@ function cancelOnInterrupt(parts: {
     progress.view.phase = 'cancelling';
     progress.note('cancelling; Ctrl-C again leaves at once');
     // The run's terminal event ends the command; if the cancel fails, the command leaves.
-    client.cancel(id, { signal: interrupted.signal }).catch((error: unknown) => interrupted.abort(error));
+    client.responses.cancel(id, { signal: interrupted.signal }).catch((error: unknown) => interrupted.abort(error));
   });
 }
 
@@ -171,14 +190,15 @@ function explain(
     terminal.err(`Left.${resume}\n`);
     return EXIT.cancelled;
   }
-  if (error instanceof RefusedError) {
-    const key = error.status === 401 ? ' Give the key with --api-key or GATEWAY_API_KEY.' : '';
-    terminal.err(`error: the gateway refused: ${error.message}${key}\n`);
+  const refusal = refusalOf(error);
+  if (refusal) {
+    const key = refusal.status === 401 ? ' Give the key with --api-key or GATEWAY_API_KEY.' : '';
+    terminal.err(`error: the gateway refused: ${refusal.message}${key}\n`);
     return EXIT.refused;
   }
-  if (error instanceof ConnectionError || error instanceof TimeoutError || id !== undefined) {
+  if (error instanceof OpenAI.APIConnectionError || id !== undefined) {
     const start = id === undefined ? ' Is a gateway running there? `npx research-gateway` starts one.' : resume;
-    terminal.err(`error: ${messageOf(error)}.${start}\n`);
+    terminal.err(`error: ${lossOf(error)}.${start}\n`);
     return EXIT.connection;
   }
   terminal.err(`error: ${messageOf(error)} (from ${options.baseUrl})\n`);

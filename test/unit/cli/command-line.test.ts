@@ -169,7 +169,7 @@ describe('the command line', () => {
   it('ask takes base URL and key from the environment', async () => {
     await using gateway = await startFakeGateway();
     const { code } = await run(['ask', 'Why?'], { variables: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: 'k' } });
-    assert.deepEqual([code, gateway.requests.length], [0, 2]);
+    assert.deepEqual([code, gateway.requests.length], [0, 3]);
   });
 });
 

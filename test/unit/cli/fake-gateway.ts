@@ -18,12 +18,10 @@ export interface FakeGateway extends AsyncDisposable {
 }
 
 export interface FakeScript {
-  /** Cuts each of the first connections after this many of its events. */
+  /** Ends each of the first streams after this many of its events, as a shutdown does. */
   cuts?: number[];
-  /** The cuts break the connection in the middle of the body, instead of ending it in order as a shutdown does. */
-  breaks?: boolean;
-  /** Ignores the cursor and replays from the first event, as a middlebox that caches would. */
-  ignoresCursor?: boolean;
+  /** How many of the first submissions get no answer. */
+  lost?: number;
   /** How the run ends; with `hangs` not until it is cancelled. */
   end?: 'completed' | 'failed' | 'hangs';
   answer?: string;
@@ -31,9 +29,7 @@ export interface FakeScript {
   refusal?: string;
   annotations?: UrlCitation[];
   /** Answers every request with this error instead. */
-  refuse?: { status: number; code: 'invalid_api_key' | 'overloaded'; message: string };
-  /** The connection that is refused; by default every one. */
-  refuseOn?: number;
+  refuse?: { status: number; code: 'invalid_api_key'; message: string };
 }
 
 export async function startFakeGateway(script: FakeScript = {}): Promise<FakeGateway> {
@@ -50,14 +46,16 @@ export async function startFakeGateway(script: FakeScript = {}): Promise<FakeGat
       run.cancel();
       return json(response, 200, run.response);
     }
-    const connection = streams++;
-    if (script.refuse && (script.refuseOn ?? connection) === connection) return refuse(response, script.refuse);
+    if (script.refuse) return refuse(response, script.refuse);
     if (request.method === 'POST') {
       idempotencyKeys.push(request.headers['idempotency-key']);
       submitted.push(await bodyOf(request));
+      if (idempotencyKeys.length <= (script.lost ?? 0)) return response.socket?.resetAndDestroy();
+      return json(response, 200, run.response);
     }
+    const connection = streams++;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const after = script.ignoresCursor ? 0 : Number(searchParams.get('starting_after') ?? 0);
+    const after = Number(searchParams.get('starting_after') ?? 0);
     await run.write(response, { after, cut: script.cuts?.[connection] });
   });
   server.listen(0, '127.0.0.1');
@@ -99,7 +97,6 @@ class FakeRun {
     const events = this.#events.map((event, index) => ({ ...event, sequence_number: index + 1 })).slice(after);
     response.flushHeaders();
     for (const event of events.slice(0, cut)) response.write(frame(event));
-    if (cut !== undefined && this.#script.breaks) return void response.socket?.end();
     if (cut !== undefined) return void response.end();
     if (this.#script.end === 'hangs') {
       await this.#cancelled.promise;
