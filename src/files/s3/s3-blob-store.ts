@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, Readable } from 'node:stream';
+import { linkSignals } from '../../base/abort.ts';
 import { type BlobStore, fileTooLarge, type ReceivedBlob, type SweepOptions } from '../blob-store.ts';
 import { S3Bucket } from './s3-bucket.ts';
 import { S3Connection, type S3ConnectionOptions } from './s3-connection.ts';
@@ -79,11 +79,14 @@ export class S3BlobStore implements BlobStore {
 
   async stream(id: string, signal: AbortSignal): Promise<Readable | undefined> {
     const key = this.#prefix + id;
-    const first = await this.#bucket.get(key, { from: 0, signal });
+    const reading = linkSignals([signal]);
+    const first = await this.#bucket.get(key, { from: 0, signal: reading.signal });
     if (!first) return undefined;
-    const source = Readable.from(this.#chunks(first, { key, signal }), { objectMode: false });
-    // A response that nobody starts to read does not end by itself.
-    return source.once('close', () => first.destroy());
+    return Readable.from(this.#chunks(first, key, reading.signal), { objectMode: false }).once('close', () => {
+      // A response that nobody starts to read does not end by itself.
+      reading.abort();
+      reading[Symbol.dispose]();
+    });
   }
 
   async remove(id: string, signal: AbortSignal): Promise<void> {
@@ -103,30 +106,22 @@ export class S3BlobStore implements BlobStore {
   }
 
   /** The bytes of an object. If a response breaks off, the rest is requested. */
-  async *#chunks(
-    first: IncomingMessage,
-    { key, signal }: { key: string; signal: AbortSignal },
-  ): AsyncGenerator<Buffer> {
-    let chunks = this.#connection.readChunks(first, signal);
+  async *#chunks({ body }: Response, key: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let offset = 0;
-    let breaks = 0;
-    try {
-      for (;;) {
-        const next = await chunks.next().catch((cause: unknown) => ({ cause }));
-        if ('cause' in next) {
-          signal.throwIfAborted();
-          const rest = ++breaks < MAX_BREAKS ? await this.#bucket.get(key, { from: offset, signal }) : undefined;
-          if (!rest) throw this.#connection.failure(next.cause);
-          chunks = this.#connection.readChunks(rest, signal);
-          continue;
+    for (let breaks = 1; body; breaks++) {
+      try {
+        for await (const chunk of body) {
+          breaks = 1;
+          offset += chunk.length;
+          yield chunk;
         }
-        if (next.done) return;
-        breaks = 0;
-        offset += next.value.length;
-        yield next.value;
+        return;
+      } catch (cause) {
+        signal.throwIfAborted();
+        const rest = breaks < MAX_BREAKS ? await this.#bucket.get(key, { from: offset, signal }) : undefined;
+        if (!rest) throw this.#connection.failure(cause);
+        body = rest.body;
       }
-    } finally {
-      await chunks.return();
     }
   }
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { S3Connection } from './s3-connection.ts';
 import { element, elementsIn, elementText } from './s3-xml.ts';
 
@@ -26,27 +25,24 @@ export class S3Bucket {
     this.#name = name;
   }
 
-  async put(key: string, body: readonly Buffer[], signal: AbortSignal): Promise<void> {
+  async put(key: string, body: Blob, signal: AbortSignal): Promise<void> {
     const response = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
     if (response.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
   }
 
-  /** Reads an object from the byte `from`; undefined if there is none. */
-  async get(
-    key: string,
-    { from, signal }: { from: number; signal: AbortSignal },
-  ): Promise<IncomingMessage | undefined> {
+  /** Reads an object from the byte `from`, until the signal aborts; undefined if there is none. */
+  async get(key: string, { from, signal }: { from: number; signal: AbortSignal }): Promise<Response | undefined> {
     const headers: Record<string, string> = from === 0 ? {} : { range: `bytes=${from}-` };
     const response = await this.#connection.open({ method: 'GET', path: this.#path(key), headers }, signal);
-    if (!response || from === 0 || response.statusCode === 206) return response;
-    response.destroy();
+    if (!response || from === 0 || response.status === 206) return response;
+    await response.body?.cancel();
     throw this.#connection.failure(new Error('the store does not support range requests'));
   }
 
   /** Size of an object in bytes; undefined if there is none. */
   async sizeOf(key: string, signal: AbortSignal): Promise<number | undefined> {
     const { status, headers } = await this.#connection.send({ method: 'HEAD', path: this.#path(key) }, signal);
-    return status === 404 ? undefined : Number(headers['content-length']);
+    return status === 404 ? undefined : Number(headers.get('content-length'));
   }
 
   async remove(key: string, signal: AbortSignal): Promise<void> {
@@ -77,13 +73,14 @@ export class S3Bucket {
 
   async uploadPart(
     { key, uploadId, number }: { key: string; uploadId: string; number: number },
-    body: readonly Buffer[],
+    body: Blob,
     signal: AbortSignal,
   ): Promise<UploadedPart> {
     const query = { partNumber: String(number), uploadId };
     const { headers } = await this.#connection.send({ method: 'PUT', path: this.#path(key), query, body }, signal);
-    if (!headers.etag) throw this.#connection.failure(new Error('a part was answered without its ETag'));
-    return { number, etag: headers.etag };
+    const etag = headers.get('etag');
+    if (!etag) throw this.#connection.failure(new Error('a part was answered without its ETag'));
+    return { number, etag };
   }
 
   /** Turns the parts into an object. `size`: their bytes together. */
@@ -95,7 +92,7 @@ export class S3Bucket {
     const inner = parts.map(
       ({ number, etag }) => `<Part>${element('PartNumber', String(number))}${element('ETag', etag)}</Part>`,
     );
-    const body = [Buffer.from(`<CompleteMultipartUpload>${inner.join('')}</CompleteMultipartUpload>`)];
+    const body = new Blob(['<CompleteMultipartUpload>', ...inner, '</CompleteMultipartUpload>']);
     const query = { uploadId };
     const { status } = await this.#connection.send({ method: 'POST', path: this.#path(key), query, body }, signal);
     // The upload is gone if an earlier attempt has completed it, and its response was lost.
