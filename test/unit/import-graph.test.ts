@@ -188,7 +188,6 @@ describe('the import graph', () => {
     assert.deepEqual(seen.map(({ name }) => name).sort(), [
       // Addresses given on the command line.
       'cli/doctor/system.ts',
-      'cli/operating/keys.ts',
       // What the operator configured.
       'files/s3/s3-connection.ts',
       'gateway/passthrough/passthrough.ts',

@@ -10,9 +10,9 @@ import type { Effort } from '../../config/schema.ts';
 import { runEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { lossOf, openGateway, refusalOf } from '../gateway-client.ts';
 import { duration } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
-import { lossOf, openGateway, refusalOf } from './gateway-client.ts';
 import { Progress } from './progress.ts';
 import { answerText, formatEnd, formatReport } from './report.ts';
 

@@ -1,15 +1,11 @@
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.ts';
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
-import { withoutTrailing } from '../../base/text.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { lossOf, openGateway, refusalOf } from '../gateway-client.ts';
 import { printable } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** `research-gateway keys ...` for keys in the store of a running gateway (docs/keys.md). */
-
-/** How long an answer may take, in milliseconds. */
-const ANSWER_MS = 30_000;
 
 const keyPage = z.object({
   data: z.array(
@@ -25,7 +21,7 @@ export interface KeysOptions {
 }
 
 /** Calls the gateway. @throws Error that says what went wrong. */
-type CallGateway = (method: string, path: string, body?: object) => Promise<JsonObject>;
+type CallGateway = (method: 'get' | 'post' | 'delete', path: string, body?: object) => Promise<Record<string, unknown>>;
 
 class Refusal extends Error {}
 
@@ -35,7 +31,7 @@ export function createKeyCommand(
 ): Promise<ExitCode> {
   const { id, user } = options;
   return withGateway(options, terminal, async (call) => {
-    showSecret(await call('POST', '/admin/keys', { ...(id && { id }), ...(user && { user }) }), terminal);
+    showSecret(await call('post', '/admin/keys', { ...(id && { id }), ...(user && { user }) }), terminal);
   });
 }
 
@@ -43,7 +39,7 @@ export function listKeysCommand(options: KeysOptions, terminal: Terminal): Promi
   return withGateway(options, terminal, async (call) => {
     let after = '';
     for (;;) {
-      const page = keyPage.parse(await call('GET', `/admin/keys?limit=1000${after}`));
+      const page = keyPage.parse(await call('get', `/admin/keys?limit=1000${after}`));
       for (const { id, source, user = id, expires_at: expires } of page.data) {
         const ends = expires ? `  until ${expires}` : '';
         terminal.out(`${printable(`${id}  (${source}, user ${user})${ends}`)}\n`);
@@ -61,13 +57,13 @@ export function rotateKeyCommand(
 ): Promise<ExitCode> {
   const path = `/admin/keys/${encodeURIComponent(options.id)}/rotate`;
   return withGateway(options, terminal, async (call) => {
-    showSecret(await call('POST', path, { overlap_seconds: options.overlap }), terminal);
+    showSecret(await call('post', path, { overlap_seconds: options.overlap }), terminal);
   });
 }
 
 export function revokeKeyCommand(options: KeysOptions & { id: string }, terminal: Terminal): Promise<ExitCode> {
   return withGateway(options, terminal, async (call) => {
-    await call('DELETE', `/admin/keys/${encodeURIComponent(options.id)}`);
+    await call('delete', `/admin/keys/${encodeURIComponent(options.id)}`);
     terminal.err(`The key ${printable(options.id)} is removed.\n`);
   });
 }
@@ -92,20 +88,16 @@ async function withGateway(
   }
 }
 
-async function callGateway({ baseUrl, apiKey }: KeysOptions, ...[method, path, body]: Parameters<CallGateway>) {
-  const url = withoutTrailing(baseUrl, '/').replace(/\/v1$/, '');
-  const answer = await fetch(url + path, {
-    method,
-    headers: { authorization: `Bearer ${apiKey}`, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-    redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_MS),
-  }).catch((cause: unknown) => {
-    throw new Error(`${url} cannot be reached: ${messageOf(cause)}`, { cause });
-  });
-  const parsed = parseJson(await answer.text());
-  if (answer.ok && isObject(parsed)) return parsed;
-  const error = isObject(parsed) && isObject(parsed.error) ? String(parsed.error.message) : `status ${answer.status}`;
-  const hint = answer.status === 404 && method !== 'DELETE' ? ' This takes a key with `admin: true`.' : '';
-  throw new Refusal(`the gateway refused: ${error}${hint}`);
+async function callGateway(options: KeysOptions, ...[method, path, body]: Parameters<CallGateway>) {
+  const client = openGateway(options);
+  // Repeated, a request whose answer was lost could make two keys.
+  const request = { path: client.baseURL.replace(/\/v1$/, path), maxRetries: 0, ...(body && { body }) };
+  try {
+    return await client.request<Record<string, unknown>>({ method, ...request });
+  } catch (thrown) {
+    const refusal = refusalOf(thrown);
+    if (!refusal) throw new Error(lossOf(thrown), { cause: thrown });
+    const hint = refusal.status === 404 && method !== 'delete' ? ' This takes a key with `admin: true`.' : '';
+    throw new Refusal(`the gateway refused: ${refusal.message}${hint}`);
+  }
 }

@@ -1,7 +1,7 @@
 import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { z } from 'zod';
-import { messageOf } from '../../base/errors.ts';
-import { withoutTrailing } from '../../base/text.ts';
+import { messageOf } from '../base/errors.ts';
+import { withoutTrailing } from '../base/text.ts';
 
 /** How long an answer that is no stream may take, in milliseconds. */
 const ANSWER_MS = 30_000;
