@@ -1,8 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
-import type { RunId } from '../base/ids.ts';
 import { dropUpTo, notContiguous } from './frames.ts';
 import type { LogBatch } from './run-store.ts';
 
@@ -80,38 +78,23 @@ interface Segment {
   length: number;
   plainLength: number;
   end: boolean;
-  /** The decompressed frames, if they were read and are cached. */
-  plain: Uint8Array | undefined;
 }
 
-/** How much of a value is read first. It holds the table of 5 000 segments, a log of more than a gigabyte. */
-const FIRST_READ_BYTES = 64 * 1024;
-/** Memory of a table entry, in bytes. */
-const SEGMENT_WEIGHT = 100;
+/** How much of a value is read first: a small log, or the table of a log of more than 300 MB. */
+const FIRST_READ_BYTES = 16 * 1024;
 
-/**
- * An opened compressed log. A small one is loaded once and keeps its segments once they are decompressed; of a large
- * one only the table stays in memory, and each read loads the segments that it needs.
- */
+/** An opened compressed log: its table is in memory, and each read loads the segments that it needs. */
 export class CompressedLog {
-  /** Bytes in memory once everything was read. */
-  readonly weight: number;
-  readonly #range: StoredBytes['range'];
+  readonly #stored: Pick<StoredBytes, 'range'>;
   readonly #segments: readonly Segment[];
-  readonly #isKept: boolean;
 
-  private constructor(parts: { range: StoredBytes['range']; segments: Segment[]; weight: number; isKept: boolean }) {
-    this.#range = parts.range;
-    this.#segments = parts.segments;
-    this.#isKept = parts.isKept;
-    this.weight = parts.weight;
+  private constructor(stored: Pick<StoredBytes, 'range'>, segments: readonly Segment[]) {
+    this.#stored = stored;
+    this.#segments = segments;
   }
 
-  /**
-   * `keepUpTo`: largest size in bytes of a log that is kept whole in memory. Undefined if there is no value.
-   * @throws GatewayError `internal_error` if the value is damaged.
-   */
-  static async open(stored: StoredBytes, { keepUpTo }: { keepUpTo: number }): Promise<CompressedLog | undefined> {
+  /** Undefined if there is no value. @throws GatewayError `internal_error` if the value is damaged. */
+  static async open(stored: StoredBytes): Promise<CompressedLog | undefined> {
     const size = await stored.size();
     if (size === undefined) return undefined;
     let head = await stored.range(0, Math.min(size, FIRST_READ_BYTES));
@@ -125,15 +108,8 @@ export class CompressedLog {
     if (head.length === 0) return undefined;
     if (length > head.length) throw damagedLog();
     const segments = readTable(head, { count, size });
-    const weight = segments.reduce((sum, segment) => sum + segment.plainLength, size);
-    if (weight > keepUpTo) {
-      const range: StoredBytes['range'] = (offset, bytes) => stored.range(offset, bytes);
-      return new CompressedLog({ range, segments, weight: segments.length * SEGMENT_WEIGHT, isKept: false });
-    }
-    const value = head.length === size ? head : await stored.range(0, size);
-    if (value.length === 0) return undefined;
-    const range = (offset: number, bytes: number) => value.subarray(offset, offset + bytes);
-    return new CompressedLog({ range, segments, weight, isKept: true });
+    if (head.length < size) return new CompressedLog(stored, segments);
+    return new CompressedLog({ range: (offset, bytes) => head.subarray(offset, offset + bytes) }, segments);
   }
 
   /** See `RunStore.read`. */
@@ -160,44 +136,15 @@ export class CompressedLog {
     const [head] = segments;
     const tail = segments.at(-1);
     if (!head || !tail) return [];
-    const bytes = await this.#range(head.offset, tail.offset + tail.length - head.offset);
+    const bytes = await this.#stored.range(head.offset, tail.offset + tail.length - head.offset);
     if (bytes.length === 0) return [];
     return await Promise.all(
       segments.map(async (segment) => {
         const { first, last, end, offset, length } = segment;
         const start = offset - head.offset;
-        const frames = segment.plain ?? (await decompressSegment(bytes.subarray(start, start + length)));
-        if (this.#isKept) segment.plain = frames;
-        return { first, last, end, frames };
+        return { first, last, end, frames: await decompressSegment(bytes.subarray(start, start + length)) };
       }),
     );
-  }
-}
-
-/** Recently read compressed logs, bounded by bytes. A compressed log never changes until its run is removed. */
-export class CompressedLogCache {
-  readonly #keepUpTo: number;
-  readonly #logs: LRUCache<RunId, CompressedLog>;
-
-  constructor(maxBytes: number) {
-    this.#keepUpTo = maxBytes / 2;
-    this.#logs = new LRUCache({ maxSize: maxBytes, sizeCalculation: (log) => log.weight });
-  }
-
-  /** The compressed log of a run, cached or opened. Undefined if there is none. */
-  async get(id: RunId, stored: StoredBytes): Promise<CompressedLog | undefined> {
-    const known = this.#logs.get(id);
-    if (known) return known;
-    const log = await CompressedLog.open(stored, { keepUpTo: this.#keepUpTo });
-    // Another read may have opened it meanwhile.
-    const opened = this.#logs.get(id);
-    if (!log || opened) return log && opened;
-    this.#logs.set(id, log);
-    return log;
-  }
-
-  forget(id: RunId): void {
-    this.#logs.delete(id);
   }
 }
 
@@ -210,7 +157,7 @@ function readTable(table: Buffer, { count, size }: { count: number; size: number
     const last = table.readUInt32LE(entry);
     const length = table.readUInt32LE(entry + 4);
     const plainLength = table.readUInt32LE(entry + 8);
-    segments.push({ first, last, offset, length, plainLength, end: index === count - 1, plain: undefined });
+    segments.push({ first, last, offset, length, plainLength, end: index === count - 1 });
     first = last + 1;
     offset += length;
   }

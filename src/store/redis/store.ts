@@ -289,7 +289,6 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   async delete(id: RunId): Promise<boolean> {
-    this.#log.forget(id);
     const facts = await this.#records.remove(id, this.#channels.gapMessage);
     if (facts) await this.#indexes.remove({ id, ...facts }, facts);
     // Also if it was gone already: an earlier attempt may not have waited for replicas.
@@ -307,7 +306,6 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   async #removeExpired(run: { id: RunId; user: string; api: RunApi }): Promise<void> {
-    this.#log.forget(run.id);
     const facts = await this.#records.remove(run.id, this.#channels.gapMessage);
     await this.#indexes.remove(run, facts);
   }

@@ -138,7 +138,7 @@ async function findLogProblem(run: Row, logs: StoredLogs): Promise<string | unde
 async function readWholeLog(run: Row, logs: StoredLogs): Promise<{ last: number; end: boolean }> {
   const key = integer(run, 'key');
   const isCompressed = integer(run, 'sealed') === 1;
-  const compressed = isCompressed ? await CompressedLog.open(logs.compressed(key), { keepUpTo: 0 }) : undefined;
+  const compressed = isCompressed ? await CompressedLog.open(logs.compressed(key)) : undefined;
   if (isCompressed && !compressed) throw new Error('its compressed log is missing');
   const stored = logs.readLast(key)?.last ?? 0;
   let [last, end] = [0, false];

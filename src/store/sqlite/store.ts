@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type CompressedLog, CompressedLogCache, compressLog } from '../compressed-log.ts';
+import { CompressedLog, compressLog } from '../compressed-log.ts';
 import { storeUnavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import type { LimitStore } from '../limit-store.ts';
@@ -38,8 +38,6 @@ import { sqliteSecret } from './shared-secret.ts';
 import { sqliteSideStores } from './side-stores/side-stores.ts';
 import { forEachInTime, type Transaction, Writer } from './writer.ts';
 
-/** Memory for compressed logs that are read repeatedly. */
-const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
 /** How many submission keys, conversations and the like are removed in one transaction, which blocks all others. */
 const REMOVAL_BATCH = 50;
 
@@ -73,7 +71,6 @@ export class SqliteRunStore implements RunStore {
   readonly sideStores: ReturnType<typeof sqliteSideStores>;
   readonly #subscribers = new LogListeners();
   readonly #changes = new Listeners<RunChange>();
-  readonly #compressed = new CompressedLogCache(COMPRESSED_LOGS_BYTES);
   #closed = false;
 
   /** Takes over a database that is open and migrated. */
@@ -223,14 +220,14 @@ export class SqliteRunStore implements RunStore {
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
     const run = this.#read(() => this.#records.logOf(id));
     if (!run) return [];
-    if (run.compressed) return (await (await this.#compressedLog(id, run.key))?.read(options)) ?? [];
+    if (run.compressed) return (await (await this.#compressedLog(run.key))?.read(options)) ?? [];
     return this.#read(() => this.#log.read(run.key, run.last, options));
   }
 
   async readLast(id: RunId): Promise<LogBatch | undefined> {
     const run = this.#read(() => this.#records.logOf(id));
     if (!run) return undefined;
-    if (run.compressed) return await (await this.#compressedLog(id, run.key))?.readLast();
+    if (run.compressed) return await (await this.#compressedLog(run.key))?.readLast();
     return this.#read(() => this.#log.readLast(run.key));
   }
 
@@ -261,9 +258,9 @@ export class SqliteRunStore implements RunStore {
     }
   }
 
-  async #compressedLog(id: RunId, key: number): Promise<CompressedLog | undefined> {
+  async #compressedLog(key: number): Promise<CompressedLog | undefined> {
     const stored = this.#log.compressed(key);
-    return await this.#compressed.get(id, {
+    return await CompressedLog.open({
       size: () => this.#read(() => stored.size()),
       range: (offset, length) => this.#read(() => stored.range(offset, length)),
     });
@@ -294,7 +291,6 @@ export class SqliteRunStore implements RunStore {
   #remove(id: RunId, transaction: Transaction): boolean {
     if (!this.#records.remove(id)) return false;
     this.#keys.onRunRemoved(id);
-    this.#compressed.forget(id);
     const run = this.#open.get(id);
     this.#open.remove(id);
     if (run) transaction.onRollback(() => this.#open.add(run));

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import {
   CompressedLog,
-  CompressedLogCache,
   compressLog,
   type LogSource,
   SEGMENT_BYTES,
@@ -56,8 +55,8 @@ function stored(value: Buffer): StoredBytes & { read: number } {
   };
 }
 
-async function opened(value: Buffer, keepUpTo = Number.MAX_SAFE_INTEGER): Promise<CompressedLog> {
-  const log = await CompressedLog.open(stored(value), { keepUpTo });
+async function opened(value: Buffer): Promise<CompressedLog> {
+  const log = await CompressedLog.open(stored(value));
   assert.ok(log);
   return log;
 }
@@ -108,36 +107,13 @@ describe('a large compressed log', () => {
     });
     const value = await compressLog(source(batches));
     const bytes = stored(value);
-    const large = await CompressedLog.open(bytes, { keepUpTo: 100_000 });
+    const large = await CompressedLog.open(bytes);
     assert.ok(large && value.length > 500_000);
-    assert.ok(large.weight < value.length / 10, 'only its table is kept');
+    assert.ok(bytes.read < value.length / 10, 'only its table is read');
     assert.deepEqual(await bytesOf(large, 0, 1), Buffer.concat(batches.map((batch) => batch.frames)));
     bytes.read = 0;
     await large.read({ after: 1400, maxBytes: 1 });
     assert.deepEqual(await large.readLast(), batches.at(-1));
     assert.ok(bytes.read < value.length / 4, `${bytes.read} of ${value.length}`);
-  });
-});
-
-describe('CompressedLogCache', () => {
-  it('loads each log once, evicts the least recently used, and forgets on demand', async () => {
-    const value = await compressLog(source(log(10, 10)));
-    const { weight } = await opened(value);
-    const logs = new CompressedLogCache(weight * 3);
-    const loads: string[] = [];
-    const get = (id: string) =>
-      logs.get(id, {
-        ...stored(value),
-        size: () => {
-          loads.push(id);
-          return value.length;
-        },
-      });
-    for (const id of ['a', 'b', 'a', 'c', 'a', 'd', 'a', 'b']) await get(id);
-    assert.deepEqual(loads, ['a', 'b', 'c', 'd', 'b']);
-    logs.forget('a');
-    await get('a');
-    assert.equal(loads.at(-1), 'a');
-    assert.equal(await logs.get('none', { ...stored(value), size: () => undefined }), undefined);
   });
 });

@@ -1,5 +1,5 @@
 import type { RunId } from '../../../base/ids.ts';
-import { type CompressedLog, CompressedLogCache, compressLog } from '../../compressed-log.ts';
+import { CompressedLog, compressLog } from '../../compressed-log.ts';
 import { storeUnavailable } from '../../failure.ts';
 import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../../frames.ts';
 import type { AppendBatch, LogBatch } from '../../run-store.ts';
@@ -16,8 +16,6 @@ import {
 } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
 
-/** Memory for compressed logs that are read repeatedly. */
-const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
 /** Typical size of an entry of a busy run, for a first guess of how many to read. */
 const TYPICAL_ENTRY_BYTES = 8192;
 const MAX_ENTRIES = 1000;
@@ -42,8 +40,6 @@ interface LogState {
  * number, `d` the frames, `e` on the terminal one. A compressed log is a single value instead.
  */
 export class RedisLog extends RedisPart {
-  readonly #compressed = new CompressedLogCache(COMPRESSED_LOGS_BYTES);
-
   /** Appends and publishes in one step. `header` precedes the frames in the message to subscribers. */
   append(id: RunId, batch: AppendBatch, header: string) {
     const keys = [this.keys.run(id), this.keys.log(id), this.keys.transcript(id)];
@@ -151,10 +147,6 @@ export class RedisLog extends RedisPart {
     return (await this.script(SCRIPTS.compress, keys, [compressed])) === 1;
   }
 
-  forget(id: RunId): void {
-    this.#compressed.forget(id);
-  }
-
   async #state(id: RunId): Promise<LogState | undefined> {
     const reply = await this.command('HMGET', this.keys.run(id), ...LOG_FIELDS);
     return this.#stateOf(maybeTextList.parse(reply));
@@ -175,7 +167,7 @@ export class RedisLog extends RedisPart {
 
   async #compressedLog(id: RunId): Promise<CompressedLog | undefined> {
     const key = this.keys.compressed(id);
-    return await this.#compressed.get(id, {
+    return await CompressedLog.open({
       size: async () => numberReply.parse(await this.command('STRLEN', key)) || undefined,
       range: async (offset, length) => {
         const range = ['GETRANGE', key, `${offset}`, `${offset + length - 1}`];
