@@ -86,7 +86,7 @@ export class Hedge<T> implements Disposable {
 }
 
 /** Whether a promise has not settled within `ms`. */
-async function isPendingAfter(promise: Promise<unknown>, ms: number): Promise<boolean> {
+export async function isPendingAfter(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const settled = new AbortController();
   const stop = () => settled.abort();
   promise.then(stop, stop);

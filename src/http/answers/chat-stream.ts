@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
+import { isPendingAfter } from '../../base/hedge.ts';
 import type { ChatChunk } from '../../protocol/chat.ts';
 import type { ApiError } from '../../protocol/errors.ts';
 
@@ -17,8 +18,8 @@ export async function beginChatStream(
   const first = await chunks.next();
   if (first.done) return framesOf([], chunks);
   const pending = chunks.next();
-  const second = await withTimeout(pending, holdMs);
-  if (second === undefined) return framesOf([first.value], chunks, pending);
+  if (await isPendingAfter(pending, holdMs)) return framesOf([first.value], chunks, pending);
+  const second = await pending;
   if (second.done) throw shutdownError();
   if (second.value.error) {
     await chunks.return();
@@ -78,18 +79,4 @@ export function runError(error: ApiError | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
   const type = error?.type;
   return new GatewayError(code, error?.message ?? 'The run did not complete.', type === undefined ? {} : { type });
-}
-
-/** The promise's value, or undefined after `ms`. The promise is not cancelled. */
-async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-    promise.catch(() => {});
-  }
 }
