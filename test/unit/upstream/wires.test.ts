@@ -141,6 +141,23 @@ describe('a request over the Responses or Messages API', () => {
     assert.match(JSON.stringify(messages.messages), /What is the answer\?","cache_control"/);
   });
 
+  it('marks for the cache of Messages what later requests repeat, and not what only this one ends with', async () => {
+    const calls = [{ id: 'call_1', name: 'look_up', arguments: '{}' }];
+    const messages: TurnMessage[] = [
+      ...START,
+      { role: 'assistant', content: '', tool_calls: calls },
+      { role: 'tool', tool_call_id: 'call_1', content: 'found' },
+      { role: 'user', content: 'Your plan so far: nothing is done.' },
+    ];
+    const sent = await body('messages', { messages, stablePrefix: 4 });
+    const blocks = (sent.messages ?? []).flatMap(({ content }) => content);
+    const marked = blocks.flatMap((block) => (JSON.stringify(block).includes('"cache_control"') ? [block] : []));
+    assert.deepEqual(
+      marked.map((block) => Reflect.get(Object(block), 'type')),
+      ['tool_result'],
+    );
+  });
+
   it('uses a strict schema over Messages if it can, until that is refused', async () => {
     const format = (schema: object, strict = true) => {
       return { responseFormat: { type: 'json_schema', json_schema: { name: 'x', schema: { ...schema }, strict } } };

@@ -53,12 +53,17 @@ function messagesBody(turn: TurnRequest, target: BodyTarget): WireRequest {
   // The API refuses thinking together with a forced tool call.
   const { reasoningEffort: effort } = turn;
   const thinking = isForced(request) ? undefined : thinkingFor(history, target, { maxTokens, effort });
-  const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
+  const context = { target, names, keepsThinking: thinking !== undefined };
+  const messages = turnsOf(history, context);
+  const marksCache = !traits.refusedParameters.has('cache_control');
+  if (marksCache) {
+    const changing = turn.messages.length - (turn.stablePrefix ?? turn.messages.length);
+    const tail = changing === 0 ? [] : history.slice(-changing);
+    markTurns(messages, tail.flatMap((message) => blocksOf(message, context)).length);
+  }
   // Newer models, and any that think, refuse to continue an assistant message.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(CONTINUE_PROMPT)] });
   const output_config = { ...outputConfig(format), ...effortFor(thinking, request.reasoningEffort) };
-  const marksCache = !traits.refusedParameters.has('cache_control');
-  if (marksCache) markTurns(messages);
   const body: JsonObject = {
     model: target.model,
     max_tokens: maxTokens,
@@ -127,10 +132,13 @@ function isForced({ tools = [], toolChoice = 'auto' }: TurnRequest): boolean {
   return tools.length > 0 && toolChoice !== 'auto' && toolChoice !== 'none';
 }
 
-/** Marks the end of the conversation for the cache. A turn with many results gets further marks. */
-function markTurns(turns: readonly Turn[]): void {
+/**
+ * Marks the end of the conversation for the cache, but not its last blocks that are `changing`: no later request repeats
+ * them, and an entry that ends with them is never read. A turn with many results gets further marks.
+ */
+function markTurns(turns: readonly Turn[], changing: number): void {
   const blocks = turns.flatMap(({ content }) => content.map((block, at) => ({ content, block, at })));
-  markFromEnd(blocks.length, (place) => {
+  markFromEnd(blocks.length - changing, (place) => {
     const target = blocks[place];
     // Thinking blocks cannot be marked.
     if (!target || !/^(?:text|tool_use|tool_result|image|document)$/.test(String(target.block.type))) return false;
