@@ -43,8 +43,7 @@ import { openExecutor } from './runs/executing/open-executor.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { MAX_LAG_MS } from './runs/load-meter.ts';
 import { prepareRuns } from './runs/prepare-runs.ts';
-import type { Runs } from './runs/runs.ts';
-import { createRuns } from './runs/service.ts';
+import { Runs } from './runs/service.ts';
 import { CarriedTranscripts } from './runs/stored/carried-transcripts.ts';
 import { startTelemetry } from './telemetry/start-telemetry.ts';
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
@@ -192,7 +191,7 @@ async function openRuns(
   const common = { ...base, carried, driver, log };
   const executor = await openExecutor(foundation, common, parts.stack);
   const conversations = new Conversations({ ...common, ...stores });
-  const runs = createRuns({
+  const runs = new Runs({
     ...common,
     entries: storage.entries,
     executor,

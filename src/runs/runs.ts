@@ -3,17 +3,12 @@ import type { JsonObject } from '../base/json.ts';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { ResearchModelConfig } from '../config/schema.ts';
 import type { PlainRequest } from '../plain/request.ts';
-import type { TurnPrompt } from '../protocol/operating/turn-prompt.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
-import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { TaskStatus } from '../protocol/tasks.ts';
-import type { ContinuedResearch, FollowUp, FunctionOutputs, ResearchRequest } from '../research/run/request.ts';
+import type { ResearchRequest } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunSummary, SubmissionKey } from '../store/run-store.ts';
-import type { TurnMessage } from '../upstream/turn.ts';
 import type { UsageTotals } from '../upstream/usage-totals.ts';
-import type { RunTimeline } from './projections/timeline.ts';
-import type { FollowLogOptions } from './reading/follow.ts';
 
 /** Who makes a request: the user that owns runs, and the key used. */
 export interface Caller {
@@ -156,97 +151,6 @@ export interface TurnPromptQuery {
 export interface NamedItem {
   id: string;
   json: string;
-}
-
-/**
- * Runs as the HTTP floor sees them. Everything is read from the event log; memory holds only copies of stored events.
- * All methods may throw `store_unavailable`.
- */
-export interface Runs {
-  /**
-   * Stores a run with its first two events and begins it here if there is room, otherwise wakes the executor.
-   * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`, `not_found` (the run of
-   * an idempotency key was deleted).
-   */
-  submit(submission: Submission): Promise<SubmissionResult>;
-
-  /**
-   * The one way from an id to a run (promise 7): unknown, foreign and wrongly prefixed ids are all `not_found`.
-   * `api` is the interface of the route; a research run can be read through both, a proxy task only as a task, a
-   * chat completion through neither.
-   */
-  find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord>;
-
-  /** @throws GatewayError `invalid_parameter` (`after`, `before`) for a cursor that is unknown or foreign. */
-  list(
-    caller: Caller,
-    api: 'responses' | 'async',
-    query: RunListQuery,
-  ): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
-
-  /**
-   * The log after event `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
-   * gateway shuts down. Frames are bytes to be copied. A slow reader is switched back to the store.
-   * `deliver`: see `FollowLogOptions`.
-   * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
-   */
-  follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch>;
-
-  /** The response object, folded from the log at this moment (docs/api.md, "The other Responses endpoints"). */
-  response(run: RunRecord): Promise<ResponseObject>;
-  /** The response object as JSON. */
-  responseJson(run: RunRecord): Promise<Buffer>;
-  /** When its events were recorded, and what its turns used; empty for runs of versions that stored no times. */
-  timeline(run: RunRecord): Promise<RunTimeline>;
-  /** The prompt of a turn of a research run. @throws GatewayError `not_found` if there is none, or it is not stored. */
-  turnPrompt(run: RunRecord, query: TurnPromptQuery): Promise<TurnPrompt>;
-  /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
-  waitForEnd(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
-  /** The task as `GET /v1/async/:id` shows it; as JSON text, because a proxy result is copied byte for byte. */
-  taskJson(run: RunRecord): Promise<string>;
-
-  /**
-   * Cancels a run, waits for its end (bounded) and returns the ended response; an ended run stays unchanged. If the store
-   * is away, the work still stops and the cancel is deferred: then `store_unavailable`.
-   */
-  cancel(run: RunRecord): Promise<ResponseObject>;
-  /** `find`, then `cancel`. A run that is driven here is stopped without a lookup in the store. */
-  cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject>;
-  /** Cancels a run in progress, lets its readers see the end, then removes it. */
-  delete(run: RunRecord): Promise<void>;
-
-  /** The items of the caller's runs that have these ids, for `item_reference`; each run is read once. */
-  findItems(caller: Caller, ids: readonly string[]): AsyncIterable<NamedItem>;
-  /** Earlier turns and sources of a chain. @throws GatewayError `not_found`, or `invalid_parameter` if one is not `completed`. */
-  history(caller: Caller, previousResponseId: string): Promise<FollowUp>;
-  /** The settings made by items of the conversation up to and including a response. @throws GatewayError as `history`. */
-  settings(caller: Caller, previousResponseId: string): Promise<ThreadSettings | undefined>;
-  /**
-   * The research that waits for these function outputs: that of `previous`, else the one that the last of their calls
-   * names. Undefined if none waits. @throws GatewayError as `submitting/resume-research.ts`, if `previous` is given.
-   */
-  resumeResearch(
-    caller: Caller,
-    answered: FunctionOutputs & { previous?: string | undefined },
-  ): Promise<ContinuedResearch | undefined>;
-  /**
-   * Like `history`, for a plain model: the whole conversation up to and including that response, which may be `incomplete`.
-   * `pendingApprovals`: the calls that it asks approval for, by the ids of their requests; `settings`: see `settings`.
-   */
-  conversation(
-    caller: Caller,
-    previousResponseId: string,
-  ): Promise<{
-    messages: TurnMessage[];
-    pendingApprovals: ReadonlyMap<string, string>;
-    settings: ThreadSettings | undefined;
-  }>;
-
-  countOpen(): Promise<{ queued: number; inProgress: number }>;
-  /** Runs that this process drives. */
-  executing(): number;
-  /** The public id of a run, with the prefix of this interface. */
-  idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string;
 }
 
 /** Re-exported for routes and answers, which must not import the store. */

@@ -1,13 +1,14 @@
 import { linkSignals } from '../base/abort.ts';
 import { GatewayError, shuttingDown } from '../base/errors.ts';
-import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
+import { parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import { runInTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
+import type { ContinuedResearch, FunctionOutputs } from '../research/run/request.ts';
 import { isStoreUnavailable } from '../store/failure.ts';
 import { dropUpTo } from '../store/frames.ts';
-import type { LogBatch, RunApi, RunRecord, RunStore, RunSummary } from '../store/run-store.ts';
+import type { LogBatch, RunRecord, RunStore } from '../store/run-store.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import { taskJson } from './projections/task.ts';
@@ -16,12 +17,12 @@ import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { listRuns, noteDeletedRun } from './reading/list-runs.ts';
 import { namedItems } from './reading/named-items.ts';
-import { isHiddenRun, isOpen, isReadableThrough } from './reading/readable.ts';
+import { isHiddenRun, isOpen, isReadableThrough, notFound } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
-import type { Caller, RunListQuery, Runs, Submission, SubmissionResult, TurnPromptQuery } from './runs.ts';
+import type { Caller, RunListQuery, Submission, SubmissionResult, TurnPromptQuery } from './runs.ts';
 import { readPlainRequest, readResearchRequest, readSettings } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
 import { conversationUpTo, followUpContext, pendingApprovals } from './submitting/history.ts';
@@ -37,12 +38,11 @@ export interface RunsOptions extends Omit<SubmissionsOptions, 'cancels'> {
   stopped: AbortSignal;
 }
 
-/** Runs over a store and an executor. */
-export function createRuns(options: RunsOptions): Runs {
-  return new StoredRuns(options);
-}
-
-class StoredRuns implements Runs {
+/**
+ * Runs as the HTTP floor sees them, over a store and an executor. Everything is read from the event log; memory holds only
+ * copies of stored events. All methods may throw `store_unavailable`.
+ */
+export class Runs {
   readonly #options: RunsOptions;
   readonly #store: RunStore;
   readonly #endedLogs: EndedLogs;
@@ -52,7 +52,6 @@ class StoredRuns implements Runs {
   readonly #submissions: Submissions;
   /** The first events of runs submitted here, which saves their first readers a read of the store. */
   readonly #beginnings = new WeakMap<RunRecord, LogBatch>();
-  readonly executing = () => this.#options.executor.active;
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -63,6 +62,11 @@ class StoredRuns implements Runs {
     this.#submissions = new Submissions({ ...options, cancels: this.#cancels });
   }
 
+  /**
+   * Stores a run with its first two events and begins it here if there is room, otherwise wakes the executor.
+   * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`, `not_found` (the run of
+   * an idempotency key was deleted).
+   */
   async submit(submission: Submission): Promise<SubmissionResult> {
     if (this.#options.closing.aborted) throw shuttingDown();
     const submitted = await this.#submissions.submit(submission);
@@ -70,6 +74,11 @@ class StoredRuns implements Runs {
     return submitted;
   }
 
+  /**
+   * The one way from an id to a run (promise 7): unknown, foreign and wrongly prefixed ids are all `not_found`.
+   * `api` is the interface of the route; a research run can be read through both, a proxy task only as a task, a
+   * chat completion through neither.
+   */
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
     const runId = parsePublicId(api, id);
     const run = runId && (await this.#findOwned(caller, runId));
@@ -77,15 +86,17 @@ class StoredRuns implements Runs {
     return run;
   }
 
-  async list(
-    caller: Caller,
-    api: 'responses' | 'async',
-    query: RunListQuery,
-  ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
+  /** @throws GatewayError `invalid_parameter` (`after`, `before`) for a cursor that is unknown or foreign. */
+  async list(caller: Caller, api: 'responses' | 'async', query: RunListQuery) {
     const find = (id: RunId) => this.#findOwned(caller, id);
     return await listRuns(this.#options, query, { user: caller.user, api, find });
   }
 
+  /**
+   * The log after event `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
+   * gateway shuts down. Frames are bytes to be copied. A slow reader is switched back to the store.
+   * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
+   */
   follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch> {
     if (!isOpen(run)) return this.#replay(run, options);
     if (options.after > run.last) {
@@ -96,6 +107,7 @@ class StoredRuns implements Runs {
     return this.#followUntilClosing(run, options);
   }
 
+  /** The response object, folded from the log at this moment (docs/api.md, "The other Responses endpoints"). */
   async response(run: RunRecord): Promise<ResponseObject> {
     if (!isOpen(run)) {
       const last = await runInTurn(() => this.#store.readLast(run.id));
@@ -117,10 +129,12 @@ class StoredRuns implements Runs {
     return fold ? await this.#jsonCache.get(run.id, `${fold.last} ${run.startedAt}`, make) : await make();
   }
 
+  /** When its events were recorded, and what its turns used; empty for runs of versions that stored no times. */
   async timeline(run: RunRecord) {
     return timelineOf(run, run.kind === 'proxy' ? [] : await runInTurn(() => this.#store.readTranscript(run.id)));
   }
 
+  /** The prompt of a turn of a research run. @throws GatewayError `not_found` if there is none, or it is not stored. */
   async turnPrompt(run: RunRecord, query: TurnPromptQuery) {
     const request = run.kind === 'research' ? readResearchRequest(run) : undefined;
     const entries = request ? await readTranscript(this.#store, run.id) : [];
@@ -131,6 +145,7 @@ class StoredRuns implements Runs {
     return { id: publicId('responses', run.id), ...prompt };
   }
 
+  /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
   async waitForEnd(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
     let current = run;
     if (isOpen(run)) {
@@ -142,6 +157,7 @@ class StoredRuns implements Runs {
     return await retryWhileStoreAway(() => this.response(current), options.signal);
   }
 
+  /** The task as `GET /v1/async/:id` shows it; as JSON text, because a proxy result is copied byte for byte. */
   async taskJson(run: RunRecord): Promise<string> {
     if (isOpen(run)) return taskJson(run, undefined);
     const response = await this.response(run);
@@ -153,12 +169,17 @@ class StoredRuns implements Runs {
     return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
   }
 
+  /**
+   * Cancels a run, waits for its end (bounded) and returns the ended response; an ended run stays unchanged. If the store
+   * is away, the work still stops and the cancel is deferred: then `store_unavailable`.
+   */
   async cancel(run: RunRecord): Promise<ResponseObject> {
     if (!isOpen(run)) return await this.response(run);
     if ((await this.#cancels.cancel(run)) === 'missing') throw notFound(publicId('responses', run.id));
     return await this.response(await this.#reload(run));
   }
 
+  /** `find`, then `cancel`. A run that is driven here is stopped without a lookup in the store. */
   async cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject> {
     const runId = parsePublicId(api, id);
     const driven = runId === undefined ? undefined : this.#options.executor.leaseOf(runId)?.run;
@@ -172,6 +193,7 @@ class StoredRuns implements Runs {
     return await this.cancel(run);
   }
 
+  /** Cancels a run in progress, lets its readers see the end, then removes it. */
   async delete(run: RunRecord): Promise<void> {
     if (isOpen(run)) await this.cancel(run);
     await this.#options.conversations.saveOutcome(run);
@@ -181,6 +203,7 @@ class StoredRuns implements Runs {
     this.#submissions.deleted();
   }
 
+  /** The items of the caller's runs that have these ids, for `item_reference`; each run is read once. */
   async *findItems(caller: Caller, ids: readonly string[]) {
     for (const [id, itemIds] of Map.groupBy(ids, (itemId) => parseItemId(itemId)?.run)) {
       const run = id && (await this.#findOwned(caller, id));
@@ -188,6 +211,7 @@ class StoredRuns implements Runs {
     }
   }
 
+  /** Earlier turns and sources of a chain. @throws GatewayError `not_found`, or `invalid_parameter` if one is not `completed`. */
   async history(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
     const context = await followUpContext(this.#options, run, (await this.response(run)).output_text);
@@ -196,7 +220,14 @@ class StoredRuns implements Runs {
     return context;
   }
 
-  async resumeResearch(caller: Caller, { previous, ...answered }: Parameters<Runs['resumeResearch']>[1]) {
+  /**
+   * The research that waits for these function outputs: that of `previous`, else the one that the last of their calls
+   * names. Undefined if none waits. @throws GatewayError as `submitting/resume-research.ts`, if `previous` is given.
+   */
+  async resumeResearch(
+    caller: Caller,
+    { previous, ...answered }: FunctionOutputs & { previous?: string | undefined },
+  ): Promise<ContinuedResearch | undefined> {
     const resume = async (run: RunRecord, param?: string) => {
       const output = async () => (await this.response(run)).output;
       return await resumeResearch(this.#options, run, { ...answered, param, output, isThere: () => this.#reload(run) });
@@ -207,10 +238,15 @@ class StoredRuns implements Runs {
     return run?.status === 'completed' ? await resume(run) : undefined;
   }
 
+  /** The settings made by items of the conversation up to and including a response. @throws GatewayError as `history`. */
   async settings(caller: Caller, previousResponseId: string) {
     return readSettings(await this.#previous(caller, previousResponseId));
   }
 
+  /**
+   * Like `history`, for a plain model: the whole conversation up to and including that response, which may be `incomplete`.
+   * `pendingApprovals`: the calls that it asks approval for, by the ids of their requests; `settings`: see `settings`.
+   */
   async conversation(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
     const messages = await conversationUpTo(this.#store, run, () => this.response(run));
@@ -244,8 +280,9 @@ class StoredRuns implements Runs {
     return this.#store.countOpen();
   }
 
-  idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string {
-    return publicId(api, run.id);
+  /** Runs that this process drives. */
+  executing(): number {
+    return this.#options.executor.active;
   }
 
   /** The fold of a run that is driven here, unless this process lost the claim and does not know yet. */
@@ -307,13 +344,4 @@ class StoredRuns implements Runs {
 
 function undefinedIfStoreAway(thrown: unknown): undefined {
   if (!isStoreUnavailable(thrown)) throw thrown;
-}
-
-/** How much of an unknown id an error message repeats, in characters. */
-const MAX_ID = 80;
-
-/** For ids that are unknown or belong to another user; clients cannot tell which. */
-function notFound(id: string, api?: 'responses' | 'async'): GatewayError {
-  const hint = api === undefined || id.startsWith(ID_PREFIX[api]) ? '' : ` Ids begin with ${ID_PREFIX[api]} here.`;
-  return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, MAX_ID)}.${hint}`);
 }

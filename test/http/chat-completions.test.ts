@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chatChunk, chatCompletion } from '../../src/protocol/chat.ts';
-import type { Runs } from '../../src/runs/runs.ts';
+import type { Runs } from '../../src/runs/service.ts';
 import { assertRefused, open, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
@@ -131,7 +131,7 @@ describe('POST /v1/chat/completions on a research model', () => {
 /** Records the final status of every run that is cancelled. */
 function watchCancel(runs: Runs, cancelled: string[]): Runs {
   const watched: Runs = Object.create(runs);
-  for (const name of ['submit', 'find', 'follow', 'waitForEnd', 'countOpen', 'idOf'] as const) {
+  for (const name of ['submit', 'find', 'follow', 'waitForEnd', 'countOpen'] as const) {
     Object.defineProperty(watched, name, { value: runs[name].bind(runs), writable: true });
   }
   watched.cancel = async (run) => {

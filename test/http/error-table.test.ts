@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ErrorCode, GatewayError } from '../../src/base/errors.ts';
 import { errorAnswer } from '../../src/http/errors.ts';
-import type { Runs } from '../../src/runs/runs.ts';
+import type { Runs } from '../../src/runs/service.ts';
 import { assertRefused, type Refusal, type SendOptions, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 
@@ -303,12 +303,12 @@ describe('the error table of docs/api.md, "Errors"', () => {
 });
 
 describe('internal failures', () => {
-  const failing = (code: ErrorCode, retryAfterMs?: number) => (runs: Runs) => ({
-    ...bound(runs),
-    submit: async () => {
-      throw new GatewayError(code, 'No.', retryAfterMs === undefined ? {} : { retryAfterMs });
-    },
-  });
+  const failing = (code: ErrorCode, retryAfterMs?: number) => (runs: Runs) =>
+    replaced(runs, {
+      submit: async () => {
+        throw new GatewayError(code, 'No.', retryAfterMs === undefined ? {} : { retryAfterMs });
+      },
+    });
 
   const TABLE: [ErrorCode, number, string, string | null][] = [
     ['overloaded', 503, '1', 'true'],
@@ -329,12 +329,12 @@ describe('internal failures', () => {
   }
 
   it('500 internal_error: the cause is logged but not shown', async () => {
-    const wrapRuns = (runs: Runs) => ({
-      ...bound(runs),
-      list: async () => {
-        throw new Error('SELECT secret FROM /var/lib/gateway');
-      },
-    });
+    const wrapRuns = (runs: Runs) =>
+      replaced(runs, {
+        list: async () => {
+          throw new Error('SELECT secret FROM /var/lib/gateway');
+        },
+      });
     await using gateway = await openGateway({ wrapRuns });
     const answer = await send(gateway, 'GET /v1/responses');
     assertRefused(answer, { status: 500, code: 'internal_error' });
@@ -386,29 +386,12 @@ describe('ids of other users', () => {
   });
 });
 
-/** The methods of `runs` as own properties, so that spreading can replace some. */
-function bound(runs: Runs): Runs {
-  return {
-    submit: (submission) => runs.submit(submission),
-    find: (caller, api, id) => runs.find(caller, api, id),
-    list: (caller, api, query) => runs.list(caller, api, query),
-    follow: (run, options) => runs.follow(run, options),
-    response: (run) => runs.response(run),
-    responseJson: (run) => runs.responseJson(run),
-    timeline: (run) => runs.timeline(run),
-    turnPrompt: (run, shownBy) => runs.turnPrompt(run, shownBy),
-    waitForEnd: (run, options) => runs.waitForEnd(run, options),
-    taskJson: (run) => runs.taskJson(run),
-    cancel: (run) => runs.cancel(run),
-    cancelById: (caller, api, id) => runs.cancelById(caller, api, id),
-    delete: (run) => runs.delete(run),
-    findItems: (caller, ids) => runs.findItems(caller, ids),
-    history: (caller, id) => runs.history(caller, id),
-    resumeResearch: (caller, answered) => runs.resumeResearch(caller, answered),
-    conversation: (caller, id) => runs.conversation(caller, id),
-    settings: (caller, id) => runs.settings(caller, id),
-    executing: () => runs.executing(),
-    countOpen: () => runs.countOpen(),
-    idOf: (run, api) => runs.idOf(run, api),
-  };
+/** `runs` with some of its methods replaced. */
+function replaced(runs: Runs, methods: Partial<Runs>): Runs {
+  return new Proxy(runs, {
+    get(target, name) {
+      const method: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof method === 'function' ? method.bind(target) : method;
+    },
+  });
 }

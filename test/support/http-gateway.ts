@@ -28,8 +28,7 @@ import { Compactor } from '../../src/runs/compaction.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
 import type { RunDriver } from '../../src/runs/executing/driving/run-driver.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
-import type { Runs } from '../../src/runs/runs.ts';
-import { createRuns } from '../../src/runs/service.ts';
+import { Runs } from '../../src/runs/service.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
 import { memoryCaches } from '../../src/store/cache.ts';
@@ -166,7 +165,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const maxConcurrent = live.current().runs.max_concurrent;
   const executor = new LocalExecutor({ ...common, driver, maxConcurrent, load });
   const conversations = new Conversations({ ...common, conversations: storage.conversations, entries });
-  const runs = createRuns({
+  const runs = new Runs({
     ...common,
     entries,
     executor,

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { publicId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
@@ -16,8 +17,8 @@ import { createDriver } from '../../src/runs/executing/driving/research-driver.t
 import type { Executor, ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
-import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
-import { createRuns } from '../../src/runs/service.ts';
+import type { Caller, RunRecord, Submission } from '../../src/runs/runs.ts';
+import { Runs } from '../../src/runs/service.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import { openStorage } from '../../src/store/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
@@ -125,7 +126,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     retentionMs,
     load: options.load ?? { utilization: 0, lagMs: 0 },
   });
-  const runs = createRuns({
+  const runs = new Runs({
     store,
     entries,
     executor,
@@ -225,6 +226,6 @@ export async function runToEnd(harness: Harness, submission: Submission) {
   const { run } = await harness.runs.submit(submission);
   const bytes = await readAll(harness.runs, run);
   const events: RunEvent[] = decodeFrames(bytes);
-  const ended = await harness.runs.find(submission.caller, 'responses', harness.runs.idOf(run, 'responses'));
+  const ended = await harness.runs.find(submission.caller, 'responses', publicId('responses', run.id));
   return { run: ended, bytes, events, response: await harness.runs.response(ended) };
 }

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { systemClock } from '../../src/base/clock.ts';
 import { GatewayError } from '../../src/base/errors.ts';
+import { publicId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
@@ -118,7 +119,7 @@ function asking(text: string): Submission {
 async function ended(harness: Harness, run: RunRecord): Promise<RunRecord> {
   await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(30_000) });
   const api = run.api === 'async' ? 'async' : 'responses';
-  return await harness.runs.find(CALLER, api, harness.runs.idOf(run, api));
+  return await harness.runs.find(CALLER, api, publicId(api, run.id));
 }
 
 /** The file of the fixtures. */

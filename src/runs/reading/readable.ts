@@ -1,3 +1,5 @@
+import { GatewayError } from '../../base/errors.ts';
+import { ID_PREFIX } from '../../base/ids.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { Caller } from '../runs.ts';
 
@@ -17,4 +19,13 @@ export function isReadableThrough(run: RunRecord, api: 'responses' | 'async'): b
   if (run.api === 'chat_completions') return false;
   if (run.api === 'unstored') return api === 'responses';
   return api === 'async' || run.kind === 'research';
+}
+
+/** How much of an unknown id an error message repeats, in characters. */
+const MAX_ID = 80;
+
+/** For ids that are unknown or belong to another user; clients cannot tell which. */
+export function notFound(id: string, api?: 'responses' | 'async'): GatewayError {
+  const hint = api === undefined || id.startsWith(ID_PREFIX[api]) ? '' : ` Ids begin with ${ID_PREFIX[api]} here.`;
+  return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, MAX_ID)}.${hint}`);
 }

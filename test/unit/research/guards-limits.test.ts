@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
+import { publicId } from '../../../src/base/ids.ts';
 import { estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import type { ChatModel, TurnPart, TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookup, lookups, type ResearchScript, runResearch, textOf } from '../../support/research-run.ts';
@@ -163,7 +164,7 @@ describe('the tokens of a turn that the gateway ended', () => {
     await chat.hangs.promise;
     await harness.runs.cancel(run);
     await readAll(harness.runs, run);
-    const ended = await harness.runs.find(question().caller, 'responses', harness.runs.idOf(run, 'responses'));
+    const ended = await harness.runs.find(question().caller, 'responses', publicId('responses', run.id));
     const { usage, status } = await harness.runs.response(ended);
     assert.equal(status, 'cancelled');
     assert.ok(usage.output_tokens >= 10 + estimateTokens(words(100)));
@@ -195,7 +196,7 @@ describe('an answer that runs out of time', () => {
       mock.timers.tick(181_000);
       mock.timers.reset();
       await readAll(harness.runs, run);
-      const ended = await harness.runs.find(question().caller, 'responses', harness.runs.idOf(run, 'responses'));
+      const ended = await harness.runs.find(question().caller, 'responses', publicId('responses', run.id));
       return await harness.runs.response(ended);
     } finally {
       mock.timers.reset();

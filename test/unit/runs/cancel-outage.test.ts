@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { publicId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
@@ -74,7 +75,7 @@ describe('a cancel while the store is away', function () {
     await using harness = await open();
     const run = await started(harness);
     outage.away = true;
-    const answer = harness.runs.cancelById(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
+    const answer = harness.runs.cancelById(CALLER, 'responses', publicId('responses', run.id));
     assert.equal((await answer.catch((thrown) => thrown)).code, 'store_unavailable');
     while (chat.open > 0) await turnOfLoop();
     outage.away = false;
@@ -99,7 +100,7 @@ describe('a cancel while the store is away', function () {
     await using other = await openHarness({ chat, store: outage.store, config: testConfig() });
     await owner.runs.cancel(waiting);
     const { run: queued } = await owner.runs.submit(question());
-    const id = (of: RunRecord) => owner.runs.idOf(of, 'responses');
+    const id = (of: RunRecord) => publicId('responses', of.id);
     // Every instance is full: nobody takes what waits.
     outage.away = true;
     for (const one of [run, queued]) {
@@ -115,7 +116,7 @@ describe('a cancel while the store is away', function () {
     const { run: waiting } = await harness.runs.submit(question());
     outage.away = true;
     const bob = { user: 'bob', keyId: 'key-bob' };
-    const id = harness.runs.idOf(run, 'responses');
+    const id = publicId('responses', run.id);
     await assert.rejects(harness.runs.cancelById(bob, 'responses', id), { code: 'store_unavailable' });
     assert.equal(chat.open, 1);
     // A cancel by the run's own user, of a run that nobody drives: it is delivered after that of the other user.

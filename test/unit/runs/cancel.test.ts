@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { publicId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { toTaskEntry } from '../../../src/runs/projections/task.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
@@ -180,7 +181,7 @@ describe('the cancel of a run', () => {
     const last = decodeFrames(await reading).at(-1);
     assert.ok(last?.type === 'response.failed' && last.response.status === 'cancelled');
     await assert.rejects(
-      harness.runs.find({ user: 'ann', keyId: 'key-ann' }, 'responses', harness.runs.idOf(run, 'responses')),
+      harness.runs.find({ user: 'ann', keyId: 'key-ann' }, 'responses', publicId('responses', run.id)),
       { code: 'not_found' },
     );
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { publicId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
 import { offsetAfter } from '../../../src/store/frames.ts';
@@ -232,7 +233,7 @@ describe('Runs.follow', () => {
     assert.throws(past, { code: 'invalid_parameter', param: 'after', message: /last event of this run so far is 2/ });
     gate.resolve();
     const bytes = await readAll(harness.runs, run);
-    const ended = await harness.runs.find(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
+    const ended = await harness.runs.find(CALLER, 'responses', publicId('responses', run.id));
     assert.deepEqual(await readAll(harness.runs, ended), bytes);
     for (const after of [ended.last, ended.last + 1, 1e9])
       assert.equal((await readAll(harness.runs, ended, after)).length, 0, `after ${after}`);
@@ -250,7 +251,7 @@ describe('Runs.follow', () => {
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
     const { run } = await harness.runs.submit(question());
     const live = await readAll(harness.runs, run);
-    const ended = await harness.runs.find(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
+    const ended = await harness.runs.find(CALLER, 'responses', publicId('responses', run.id));
     away = 2;
     assert.deepEqual(await readAll(harness.runs, ended), live);
     assert.ok(away < 0, 'it was away');

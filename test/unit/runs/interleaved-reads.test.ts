@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
-import type { RunRecord, Runs } from '../../../src/runs/runs.ts';
+import { publicId } from '../../../src/base/ids.ts';
+import type { RunRecord } from '../../../src/runs/runs.ts';
+import type { Runs } from '../../../src/runs/service.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { CALLER, type Harness, openHarness, question, runToEnd, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
@@ -40,11 +42,11 @@ function interrupted(inner: RunStore) {
 const ASKED: Record<string, (runs: Runs, run: RunRecord) => Promise<string>> = {
   'a response': async (runs, run) => JSON.stringify(await runs.response(await found(runs, run))),
   'a response as text': async (runs, run) => String(await runs.responseJson(await found(runs, run))),
-  'a task': async (runs, run) => await runs.taskJson(await runs.find(CALLER, 'async', runs.idOf(run, 'async'))),
+  'a task': async (runs, run) => await runs.taskJson(await runs.find(CALLER, 'async', publicId('async', run.id))),
   'the history for a follow-up': async (runs, run) =>
-    run.kind === 'proxy' ? '' : JSON.stringify(await runs.history(CALLER, runs.idOf(run, 'responses'))),
+    run.kind === 'proxy' ? '' : JSON.stringify(await runs.history(CALLER, publicId('responses', run.id))),
   'the rest of the list': async (runs, run) => {
-    const after = runs.idOf(run, run.api);
+    const after = publicId(run.api, run.id);
     const api = run.api === 'async' ? 'async' : 'responses';
     return JSON.stringify((await runs.list(CALLER, api, { limit: 10, after })).runs.map(({ id }) => id));
   },
@@ -52,7 +54,7 @@ const ASKED: Record<string, (runs: Runs, run: RunRecord) => Promise<string>> = {
 
 function found(runs: Runs, run: RunRecord): Promise<RunRecord> {
   const api = run.kind === 'proxy' ? 'async' : 'responses';
-  return runs.find(CALLER, api, runs.idOf(run, api));
+  return runs.find(CALLER, api, publicId(api, run.id));
 }
 
 /** An older pair of runs, so that lists go on, and then one of research and one of a proxy model. */
@@ -64,7 +66,7 @@ async function makeRuns(harness: Harness): Promise<RunRecord[]> {
       question({ api: 'async', request: { kind: 'proxy', body: '{"n":12345678901234567890}' } }),
     );
     await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(10_000) });
-    made.push(research.run, await harness.runs.find(CALLER, 'async', harness.runs.idOf(run, 'async')));
+    made.push(research.run, await harness.runs.find(CALLER, 'async', publicId('async', run.id)));
   }
   return made.slice(2);
 }

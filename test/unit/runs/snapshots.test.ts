@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
-import { newRunId } from '../../../src/base/ids.ts';
+import { newRunId, publicId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
@@ -79,7 +79,7 @@ describe('the snapshot of an open run', () => {
   const submit = async (harness: Harness) =>
     (await harness.runs.submit(question({ research: { toolChoice: 'none' } }))).run;
   const find = (harness: Harness, run: RunRecord) =>
-    harness.runs.find(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
+    harness.runs.find(CALLER, 'responses', publicId('responses', run.id));
   const poll = async (harness: Harness, run: RunRecord) => await harness.runs.response(await find(harness, run));
 
   /** The response according to the log. */
