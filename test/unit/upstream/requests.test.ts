@@ -330,6 +330,28 @@ describe('a provider request', () => {
     );
   });
 
+  it('knows a tool by a name that its model or server changed', async () => {
+    const tools = ['web_search', 'github.search', 'a_b', 'a.b'].map((name) => tool(name));
+    const meant = {
+      'functions.web_search:0': 'web_search',
+      'web_search<|channel|>commentary': 'web_search',
+      'web_search</arg_value>': 'web_search',
+      'web-search': 'web_search',
+      'functions.github__search': 'github.search',
+      'a-b': 'a-b',
+      'assistant<|channel|>analysis': 'assistant<|channel|>analysis',
+    };
+    const toolCalls = Object.keys(meant).map((name) => ({ name, arguments: '{}' }));
+    await using provider = await startScriptedProvider({ respond: () => turn({ toolCalls }) });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    const parts = await ask(model, { ...QUESTION, tools });
+    assert.deepEqual(
+      finishOf(parts).message.tool_calls?.map((call) => call.name),
+      Object.values(meant),
+    );
+  });
+
   it("sends back only the provider's own reasoning, and only with tool calls", async () => {
     await using provider = await startScriptedProvider();
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));

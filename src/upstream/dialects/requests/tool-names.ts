@@ -29,13 +29,28 @@ export class ToolNames {
   original(safe: string): string {
     const exact = this.#original.get(safe);
     if (exact !== undefined) return exact;
-    if (this.#safe.has(safe)) return safe;
-    const bare = safe
-      .trim()
-      .replace(/^(?:functions?|tools?|default_api)[.:/]/, '')
-      .replace(/:\d+$/, '');
-    return this.#original.get(bare) ?? (this.#safe.has(bare) ? bare : safe);
+    const meant = meantTool(safe, [...this.#safe.keys()]) ?? meantTool(safe, [...this.#original.keys()]);
+    return meant === undefined ? safe : (this.#original.get(meant) ?? meant);
   }
+}
+
+/**
+ * The known tool that a written name means: models add prefixes, numbers or a server's name, and servers leave special
+ * tokens behind it (`search<|channel|>commentary` of gpt-oss, `search</arg_value>` of GLM).
+ */
+export function meantTool(written: string, known: readonly string[]): string | undefined {
+  const plain = written
+    .replace(/<.*$/s, '')
+    .trim()
+    .replace(/^(?:functions?|tools?|default_api|default)[.:/]/, '')
+    .replace(/:\d+$/, '');
+  if (known.includes(plain)) return plain;
+  const alike = known.filter((name) => normalize(name) === normalize(plain) || name.endsWith(`.${plain}`));
+  return alike.length === 1 ? alike[0] : undefined;
+}
+
+function normalize(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
 
 function shortened(safe: string, name: string): string {

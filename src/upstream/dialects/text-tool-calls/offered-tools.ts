@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../base/json.ts';
 import type { TurnTool } from '../../turn.ts';
 import { repairJson } from '../json-repair.ts';
+import { meantTool } from '../requests/tool-names.ts';
 
 /** A call found in text, with its name resolved. */
 export interface FoundCall {
@@ -29,11 +30,7 @@ export class OfferedTools {
       const full = `${server.trim()}.${written}`;
       if (this.#tools.has(full)) return full;
     }
-    if (this.#tools.has(written)) return written;
-    const plain = written.replace(/^(?:functions?|tools?|default_api|default)[.:/]/, '').replace(/:\d+$/, '');
-    if (this.#tools.has(plain)) return plain;
-    const alike = this.names.filter((known) => normalize(known) === normalize(plain) || known.endsWith(`.${plain}`));
-    return alike.length === 1 ? alike[0] : undefined;
+    return this.#tools.has(written) ? written : meantTool(written, this.names);
   }
 
   /** A call to a written name. An unknown name stays as written, so that the model gets an error about it. */
@@ -97,10 +94,6 @@ export function callsInJson(value: JsonValue, offered: OfferedTools): FoundCall[
   if (!call) return undefined;
   const id = typeof value.id === 'string' && value.id !== '' ? value.id : undefined;
   return [id === undefined ? call : { ...call, id }];
-}
-
-function normalize(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
 
 /** Calls written as JSON (`{"name": ..., "arguments": {...}}`): one, several in a row, or a list. */
