@@ -53,10 +53,12 @@ export class MarkerSplitter {
   }
 }
 
-/** Keeps the white space at the start of a text, and drops that around what was removed from it. */
+/** Keeps the white space at the start of a text, and drops that around what was removed, but for what parts two words. */
 export class EdgeSpace {
   #edge: 'start' | 'cut' | undefined = 'start';
   #space = '';
+  /** The text so far ends with a word. */
+  #endsInWord = false;
 
   /** Something was removed here. */
   cut(): void {
@@ -66,11 +68,16 @@ export class EdgeSpace {
 
   /** The part of the text that is known to belong to it, with its leading space where that is kept. */
   trim(text: string): string {
-    if (this.#edge === undefined) return text;
+    const trimmed = this.#edge === undefined ? text : this.#atEdge(text, this.#edge);
+    if (trimmed !== '') this.#endsInWord = /\S$/.test(trimmed);
+    return trimmed;
+  }
+
+  #atEdge(text: string, edge: 'start' | 'cut'): string {
     const rest = text.trimStart();
     this.#space += text.slice(0, text.length - rest.length);
     if (rest === '') return '';
-    const trimmed = this.#edge === 'start' ? this.#space + rest : rest;
+    const trimmed = edge === 'start' || this.#endsInWord ? this.#space + rest : rest;
     this.#edge = undefined;
     this.#space = '';
     return trimmed;

@@ -9,18 +9,36 @@ const TAGS: Readonly<Record<string, string>> = {
   '<seed:think>': '</seed:think>',
   '[think]': '[/think]',
   '◁think▷': '◁/think▷',
+  // Gemma, gpt-oss, Command A.
+  '<|channel>thought': '<channel|>',
+  '<|channel|>analysis<|message|>': '<|end|>',
+  '<|start|>assistant<|channel|>analysis<|message|>': '<|end|>',
+  '<|start_thinking|>': '<|end_thinking|>',
 };
 const OPENINGS = Object.keys(TAGS);
 /** Closing tags that may come without an opening one, which the chat template put into the prompt (DeepSeek-R1, QwQ). */
 const BARE_CLOSINGS = ['</think>', '[/think]', '◁/think▷', '</seed:think>'];
-const IN_TEXT = [...OPENINGS, ...BARE_CLOSINGS];
+/** Special tokens that servers leave around an answer and its calls: of gpt-oss, GLM and MiniMax. */
+const AROUND = [
+  '<|channel|>final<|message|>',
+  '<|start|>assistant<|channel|>final<|message|>',
+  '<|begin_of_box|>',
+  '<|end_of_box|>',
+  ']<]minimax[>[',
+];
+/** Special tokens that servers leave at the end of an answer. Elsewhere they are text. */
+const AT_END = [
+  ...['<|im_end|>', '<|endoftext|>', '<|end_of_text|>', '<|eot_id|>', '<|end|>', '<|return|>', '<end_of_turn>'],
+  ...['<turn|>', '<eos>', '<｜end▁of▁sentence｜>', '<|user|>', '<|observation|>'],
+];
+const IN_TEXT = [...OPENINGS, ...BARE_CLOSINGS, ...AROUND, ...AT_END];
 
 export type Section = 'reasoning' | 'text';
 type Emit = (section: Section, text: string) => void;
 
 /**
- * Separates reasoning written between tags from text, even where a chunk boundary cuts a tag. Tags in code (after a
- * backtick or inside a fence) are text. White space around the tags is dropped.
+ * Separates reasoning written between tags from text, and removes special tokens, even where a chunk boundary cuts them.
+ * Tags in code (after a backtick or inside a fence) are text. White space around the tags is dropped.
  */
 export class ThinkTags {
   readonly #emit: Emit;
@@ -30,7 +48,9 @@ export class ThinkTags {
     text: (text) => this.#emitTrimmed(text),
     marker: (marker, written) => this.#onMarker(marker, written),
   });
-  readonly #edge = new EdgeSpace();
+  readonly #edges = { text: new EdgeSpace(), reasoning: new EdgeSpace() };
+  /** Special tokens that may be the end of the answer, with white space. */
+  #ending = '';
   /** The expected closing tag, while inside reasoning. */
   #closing: string | undefined;
   #fenced = false;
@@ -49,7 +69,7 @@ export class ThinkTags {
     this.#onBareClosing = options.onBareClosing ?? (() => {});
     if (!options.startsInside) return;
     this.#closing = '</think>';
-    this.#edge.cut();
+    this.#edges.reasoning.cut();
     this.#presumed = '';
   }
 
@@ -59,7 +79,7 @@ export class ThinkTags {
   }
 
   push(text: string): void {
-    if (this.#closing === undefined && !this.#splitter.isBuffering && !/[<[◁]/.test(text)) this.#emitTrimmed(text);
+    if (this.#closing === undefined && !this.#splitter.isBuffering && !/[<[\]◁]/.test(text)) this.#emitTrimmed(text);
     else this.#splitter.push(text);
   }
 
@@ -69,7 +89,7 @@ export class ThinkTags {
    */
   end(options: { cut: boolean }): void {
     this.#splitter.end();
-    const space = this.#edge.end();
+    const space = this.#edges.text.end();
     if (space !== '') this.#emit('text', space);
     if (this.#presumed && !options.cut) this.#emit('text', this.#presumed);
   }
@@ -84,21 +104,32 @@ export class ThinkTags {
       this.#emitTrimmed(written);
       return;
     }
+    if (AT_END.includes(marker) && this.#closing === undefined) {
+      this.#ending += written;
+      return;
+    }
     if (this.#closing !== undefined) {
       // An opening tag counts even where reasoning was presumed to have begun.
       this.#closing = marker === this.#closing ? undefined : TAGS[marker];
       this.#presumed = undefined;
     } else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];
-    else this.#onBareClosing();
-    this.#edge.cut();
+    else if (BARE_CLOSINGS.includes(marker)) this.#onBareClosing();
+    this.#edges.text.cut();
+    this.#edges.reasoning.cut();
   }
 
   #emitTrimmed(text: string): void {
-    const trimmed = this.#edge.trim(text);
+    const section = this.#closing === undefined ? 'text' : 'reasoning';
+    if (section === 'text' && this.#ending !== '' && text.trim() === '') {
+      this.#ending += text;
+      return;
+    }
+    const trimmed = this.#edges[section].trim(section === 'text' ? this.#ending + text : text);
+    this.#ending = '';
     if (trimmed === '') return;
-    if (this.#closing === undefined) this.#watchFences(trimmed);
+    if (section === 'text') this.#watchFences(trimmed);
     else if (this.#presumed !== undefined) this.#presumed += trimmed;
-    this.#emit(this.#closing === undefined ? 'text' : 'reasoning', trimmed);
+    this.#emit(section, trimmed);
   }
 
   #watchFences(text: string): void {
