@@ -54,9 +54,9 @@ const MAX_STORED = 64 * 1024 * 1024;
 export class Deltas {
   readonly #maxCharacters: number;
   #parts: Delta[] = [];
-  #reasoningCharacters = 0;
   #stored = 0;
   text = '';
+  reasoning = '';
   characters = 0;
   /** Whether there is any output beyond white space. */
   hasOutput = false;
@@ -68,7 +68,7 @@ export class Deltas {
 
   /** An estimate of the reasoning's tokens. */
   get reasoningTokens(): number {
-    return Math.ceil(this.#reasoningCharacters / 4);
+    return Math.ceil(this.reasoning.length / 4);
   }
 
   /** Counts output that is not emitted, or not yet. @throws AttemptFailure for an endless answer. */
@@ -100,7 +100,7 @@ export class Deltas {
   /** Emits output that was already counted. */
   emit(type: Delta['type'], delta: string, kind: DeltaKind = {}): void {
     if (type === 'text') this.text += delta;
-    else this.#reasoningCharacters += delta.length;
+    else this.reasoning += delta;
     const last = this.#parts.at(-1);
     if (last?.type === type && isSameKind(last, kind)) last.delta += delta;
     else this.#parts.push({ type, delta, ...kind });
@@ -108,6 +108,7 @@ export class Deltas {
 
   /** All text so far was reasoning: it leaves `text`, and what was not taken yet is emitted as reasoning. */
   reclassifyAsReasoning(): void {
+    this.reasoning += this.text;
     this.text = '';
     for (const part of this.#parts) part.type = 'reasoning';
   }

@@ -1,5 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import { partsOf } from '../dialects/content-parts.ts';
+import { GrowingText } from '../dialects/growing-text.ts';
 import { NativeToolCalls } from '../dialects/native-tool-calls.ts';
 import { reasoningOfDelta } from '../dialects/reasoning-fields.ts';
 import { ReplayFields } from '../dialects/replay-fields.ts';
@@ -17,6 +18,7 @@ import { readUsage, showsExcludedReasoning } from './usage.ts';
 export class TurnDecoder implements TurnReader {
   readonly #options: DecoderOptions;
   readonly #replay = new ReplayFields();
+  readonly #growing = { text: new GrowingText(), reasoning: new GrowingText() };
   readonly #think: ThinkTags;
   readonly #textCalls: TextToolCalls | undefined;
   readonly deltas = new Deltas({ maxCharacters: 2 * 1024 * 1024 });
@@ -56,6 +58,8 @@ export class TurnDecoder implements TurnReader {
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     const cut = this.#end === 'length';
+    this.deltas.push('reasoning', this.#growing.reasoning.end());
+    this.#addContent(this.#growing.text.end());
     this.#think.end({ cut: cut || this.#calls.size > 0 });
     this.#textCalls?.end({ cut });
     if (this.#end === undefined) throw brokenStream('the stream ended without a finish reason');
@@ -84,9 +88,19 @@ export class TurnDecoder implements TurnReader {
     this.#learned.startsThinking = true;
   }
 
-  /** Calls written as text that did not also come natively. */
+  /**
+   * Calls written as text that did not also come natively. If the answer holds nothing but reasoning, calls in it count
+   * too: some models call without ending their reasoning first (Qwen3.5, Kimi K2).
+   */
   #writtenCalls(native: readonly TurnToolCall[]): TurnToolCall[] {
-    const written = this.#textCalls?.calls ?? [];
+    const { tools = [], isQuotation } = this.#options;
+    let written = this.#textCalls?.calls ?? [];
+    if (tools.length > 0 && native.length + written.length === 0 && this.deltas.text.trim() === '') {
+      const inReasoning = new TextToolCalls(tools, () => {}, isQuotation);
+      inReasoning.push(this.deltas.reasoning);
+      inReasoning.end({ cut: this.#end === 'length' });
+      written = inReasoning.calls.filter(({ name }) => tools.some((tool) => tool.name === name));
+    }
     return written.filter(
       (call) => !native.some((other) => other.name === call.name && other.arguments === call.arguments),
     );
@@ -113,10 +127,10 @@ export class TurnDecoder implements TurnReader {
   }
 
   #delta(delta: Record<string, unknown>): void {
-    this.deltas.push('reasoning', reasoningOfDelta(delta));
+    this.deltas.push('reasoning', this.#growing.reasoning.push(reasoningOfDelta(delta)));
     this.#replay.push(delta);
     const { content } = delta;
-    if (typeof content === 'string') this.#addContent(content);
+    if (typeof content === 'string') this.#addContent(this.#growing.text.push(content));
     else if (Array.isArray(content)) this.#addParts(content);
     if (typeof delta.refusal === 'string') this.deltas.push('text', delta.refusal, { refuses: true });
     if (delta.tool_calls) this.#calls.push(delta.tool_calls);

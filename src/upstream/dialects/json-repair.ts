@@ -5,11 +5,12 @@ const MAX_DEPTH = 64;
 
 /**
  * Reads the first JSON value in `text` as models write it: with comments, single, curly or missing quotes, trailing
- * commas, raw newlines in strings, Python's `True`, `False` and `None`, and brackets or quotes left open at the end.
+ * commas, raw newlines in strings, Python's `True`, `False` and `None`, and brackets or quotes left open at the end. The
+ * arguments of a Python call, `(key="value")`, are an object.
  * Undefined if there is none. `end`: the index after the value; `whole`: whether the value was closed.
  */
 export function repairJson(text: string): { value: JsonValue; end: number; whole: boolean } | undefined {
-  const start = text.search(/[{[]/);
+  const start = text.startsWith('(') ? 0 : text.search(/[{[]/);
   if (start === -1) return undefined;
   const reader = new LenientReader(text, start);
   try {
@@ -36,33 +37,41 @@ const WORDS: Readonly<Record<string, JsonValue>> = {
 };
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
+const JSON_ENDS = { word: /^[^,}\]\n]*/, string: /^\s*(?:[,:}\]]|$|\/\/|\/\*)/ };
+const CALL_ENDS = { word: /^[^,})\]\n]*/, string: /^\s*(?:[,:})\]]|$|\/\/|\/\*)/ };
+
 class LenientReader {
   readonly #text: string;
+  /** What ends a word, and what follows the quote that ends a string. */
+  readonly #ends: { word: RegExp; string: RegExp };
   at: number;
   ranOut = false;
 
   constructor(text: string, at: number) {
     this.#text = text;
     this.at = at;
+    this.#ends = text[at] === '(' ? CALL_ENDS : JSON_ENDS;
   }
 
   value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw new NotJson();
     this.#skipSpace();
     const char = this.#text[this.at];
-    if (char === '{') return this.#object(depth);
+    if (char === '{') return this.#object(depth, '}');
+    if (char === '(' && depth === 0) return this.#object(depth, ')');
     if (char === '[') return this.#array(depth);
     if (char !== undefined && char in QUOTES) return this.#string();
     return this.#word();
   }
 
-  #object(depth: number): JsonObject {
+  #object(depth: number, closing: '}' | ')'): JsonObject {
     const entries: [string, JsonValue][] = [];
-    this.#untilClosed('}', (char) => {
+    this.#untilClosed(closing, (char) => {
       const key = char in QUOTES ? this.#string() : this.#bareKey();
       this.#skipSpace();
       if (this.at >= this.#text.length) return;
-      if (this.#text[this.at] !== ':') throw new NotJson();
+      const separator = this.#text[this.at];
+      if (separator !== ':' && !(separator === '=' && closing === ')')) throw new NotJson();
       this.at += 1;
       this.#skipSpace();
       if (this.at < this.#text.length) entries.push([key, this.value(depth + 1)]);
@@ -105,7 +114,7 @@ class LenientReader {
 
   /** An unescaped quote inside a string is not followed by `,` `:` `}` `]`, a comment or the end of the text. */
   #endsString(quote: string): boolean {
-    if (/^\s*(?:[,:}\]]|$|\/\/|\/\*)/.test(this.#text.slice(this.at + 1, this.at + 64))) return true;
+    if (this.#ends.string.test(this.#text.slice(this.at + 1, this.at + 64))) return true;
     return this.#text.indexOf(quote, this.at + 1) === -1;
   }
 
@@ -131,7 +140,7 @@ class LenientReader {
 
   /** A number, a word such as `True`, or text that the model forgot to quote. */
   #word(): JsonValue {
-    const bare = /^[^,}\]\n]*/.exec(this.#text.slice(this.at))?.[0] ?? '';
+    const bare = this.#ends.word.exec(this.#text.slice(this.at))?.[0] ?? '';
     const word = bare.trim();
     if (word === '') throw new NotJson();
     this.at += bare.length;

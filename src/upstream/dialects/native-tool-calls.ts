@@ -86,8 +86,9 @@ export class NativeToolCalls {
       // The name comes in pieces, or is repeated as a whole.
       if (name !== '' && name !== slot.name) slot.name = slot.arguments === '' ? slot.name + name : slot.name;
     }
-    const isRepeated = text === slot.arguments && text.length > 1 && this.#isComplete(text);
-    if (!isRepeated) slot.arguments += text;
+    // Some servers repeat the arguments so far in every fragment, or once at the end.
+    const repeats = slot.arguments.length > 1 && text.startsWith(slot.arguments);
+    slot.arguments = repeats ? text : slot.arguments + text;
     slot.extra = this.#deltas.copyForReplay(fragment.extra_content) ?? slot.extra;
   }
 

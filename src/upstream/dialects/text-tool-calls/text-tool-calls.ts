@@ -1,8 +1,8 @@
 import type { TurnTool, TurnToolCall } from '../../turn.ts';
 import { EdgeSpace, MarkerSplitter } from '../marker-scan.ts';
 import { newCallId } from '../native-tool-calls.ts';
-import { type FoundCall, jsonCalls, OfferedTools } from './offered-tools.ts';
-import { deepseekCalls, fencedCalls, harmonyCalls, kimiCalls, mistralCalls } from './token-block.ts';
+import { type FoundCall, jsonCalls, OfferedTools, sections } from './offered-tools.ts';
+import { bareCalls, deepseekCalls, fencedCalls, harmonyCalls, headedCalls, kimiCalls } from './token-block.ts';
 import { namedTagCall, xmlCalls } from './xml-block.ts';
 
 /** A block longer than this is no tool call, in characters. */
@@ -21,8 +21,13 @@ interface BlockFormat {
 }
 
 function anyBlock(block: string, offered: OfferedTools): FoundCall[] | undefined {
+  const inner = sections(block, { opening: '<tool_call>', closing: '</tool_call>' });
+  if (inner.length > 0) {
+    const lists = inner.map((text) => anyBlock(text, offered));
+    return lists.every((list) => list !== undefined) ? lists.flat() : undefined;
+  }
   const bare = unfenced(block.trim());
-  return jsonCalls(bare, offered) ?? xmlCalls(bare, offered);
+  return jsonCalls(bare, offered) ?? xmlCalls(bare, offered) ?? headedCalls(bare, offered);
 }
 
 function unfenced(block: string): string {
@@ -30,25 +35,42 @@ function unfenced(block: string): string {
   return (body.endsWith('```') ? body.slice(0, -'```'.length) : body).trim();
 }
 
+/** Tags around calls, by name. DeepSeek writes its own between bars, which some servers double or draw as one. */
+const BARS = ['｜dsml｜', '｜｜dsml｜｜', '‖dsml‖'];
+const TAGS = [
+  ...['', 'minimax:', 'seed:', ...BARS].flatMap((prefix) => [`${prefix}tool_call`, `${prefix}tool_calls`]),
+  ...['', 'antml:', ...BARS].flatMap((prefix) => [`${prefix}function_call`, `${prefix}function_calls`]),
+  'toolcall',
+];
+const INVOKES = ['', 'antml:', ...BARS].map((prefix) => `${prefix}invoke`);
+
 const FORMATS: Readonly<Record<string, BlockFormat>> = {
-  '<tool_call>': { closings: ['</tool_call>'], read: anyBlock },
-  '<tool_calls>': { closings: ['</tool_calls>'], read: readEach },
-  '<function_call>': { closings: ['</function_call>'], read: anyBlock },
-  '<function_calls>': { closings: ['</function_calls>'], read: anyBlock },
-  '<antml:function_calls>': { closings: ['</antml:function_calls>'], read: anyBlock },
-  '<minimax:tool_call>': { closings: ['</minimax:tool_call>'], read: anyBlock },
-  '<seed:tool_call>': { closings: ['</seed:tool_call>'], read: anyBlock },
-  '<｜dsml｜function_calls>': { closings: ['</｜dsml｜function_calls>'], read: anyBlock },
+  ...Object.fromEntries(TAGS.map((tag) => [`<${tag}>`, { closings: [`</${tag}>`], read: anyBlock }])),
+  ...Object.fromEntries(
+    INVOKES.map((tag) => [`<${tag} name=`, { closings: [`</${tag}>`], keepsOpening: true, read: xmlCalls }]),
+  ),
   '<use_mcp_tool>': { closings: ['</use_mcp_tool>'], read: xmlCalls },
   '<function=': { closings: ['</function>'], keepsOpening: true, read: xmlCalls },
-  '<invoke name=': { closings: ['</invoke>'], keepsOpening: true, read: xmlCalls },
+  // Gemma, Granite and Phi, LFM, Llama 4, Command A.
+  '<|tool_call>': { closings: ['<tool_call|>'], read: anyBlock },
+  '<|tool_call|>': { closings: ['<|/tool_call|>'], read: anyBlock },
+  '<|tool_call_start|>': { closings: ['<|tool_call_end|>'], read: anyBlock },
+  '<|python_start|>': { closings: ['<|python_end|>'], read: anyBlock },
+  '<|start_action|>': { closings: ['<|end_action|>'], read: anyBlock },
   '<|tool_calls_section_begin|>': { closings: ['<|tool_calls_section_end|>'], read: kimiCalls },
   '<｜tool▁calls▁begin｜>': { closings: ['<｜tool▁calls▁end｜>'], read: deepseekCalls },
-  '[tool_calls]': { closings: [], read: mistralCalls },
-  '<|python_tag|>': { closings: ['<|eom_id|>', '<|eot_id|>'], read: jsonCalls },
+  '[tool_calls]': { closings: [], read: anyBlock },
+  '<|python_tag|>': { closings: ['<|eom_id|>', '<|eot_id|>'], read: anyBlock },
   '<|channel|>commentary': { closings: ['<|call|>'], read: harmonyCalls },
+  '<|start|>assistant<|channel|>commentary': { closings: ['<|call|>'], read: harmonyCalls },
+  '<|start|>assistant to=': { closings: ['<|call|>'], keepsOpening: true, read: harmonyCalls },
   '```': { closings: ['```'], read: fencedCalls },
 };
+
+/** Text that is nothing but a call: JSON (Llama), or Python in brackets. */
+const BARE: BlockFormat = { closings: [], read: bareCalls };
+/** A call in bare JSON or Python has named its tool by then, in UTF-16 code units. */
+const BARE_HEAD = 160;
 
 /**
  * Finds tool calls that a model wrote into its text, even across chunk boundaries, and removes them from the text.
@@ -68,6 +90,9 @@ export class TextToolCalls {
     marker: (marker, written) => this.#onMarker(marker, written),
   });
   readonly #edge = new EdgeSpace();
+  readonly #bareHead: RegExp;
+  /** The start of the text, while it may be a bare call. */
+  #start: string | undefined = '';
   /** The block in progress, with its opening marker as written. */
   #block: { format: BlockFormat; opening: string; text: string } | undefined;
 
@@ -82,9 +107,33 @@ export class TextToolCalls {
     this.#offered = new OfferedTools(tools);
     this.#formats = { ...FORMATS, ...namedTags(this.#offered) };
     this.#openings = Object.keys(this.#formats);
+    const names = this.#offered.names.map((name) => RegExp.escape(name)).join('|');
+    this.#bareHead = new RegExp(
+      `^\\[?\\s*(?:\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:${names})"|(?:${names})\\()`,
+    );
   }
 
   push(text: string): void {
+    if (this.#start === undefined) {
+      this.#read(text);
+      return;
+    }
+    this.#start += text;
+    const head = this.#start.trimStart().slice(0, BARE_HEAD);
+    const isBare = this.#bareHead.test(head);
+    if (!isBare && (head === '' || (/^[[{]/.test(head) && head.length < BARE_HEAD))) return;
+    this.#endStart(isBare);
+  }
+
+  /** Goes on behind the start of the text, which is that of a bare call or not. */
+  #endStart(isBare: boolean): void {
+    const start = this.#start ?? '';
+    this.#start = undefined;
+    if (isBare) this.#block = { format: BARE, opening: '', text: '' };
+    this.#read(start);
+  }
+
+  #read(text: string): void {
     if (this.#block === undefined && !this.#splitter.isBuffering && !/[<[`]/.test(text)) this.#emitTrimmed(text);
     else this.#splitter.push(text);
   }
@@ -94,6 +143,7 @@ export class TextToolCalls {
    * open block is no call.
    */
   end(options: { cut: boolean }): void {
+    if (this.#start !== undefined) this.#endStart(false);
     this.#splitter.end();
     const block = this.#block;
     if (block && (!options.cut || block.opening === '```')) this.#close(block, '');
@@ -143,14 +193,6 @@ export class TextToolCalls {
   #uniqueId(id: string | undefined): string {
     return id !== undefined && !this.calls.some((call) => call.id === id) ? id : newCallId();
   }
-}
-
-/** `<tool_calls>` around several `<tool_call>` blocks, or around JSON. */
-function readEach(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const inner = [...block.matchAll(/<tool_call>([\s\S]*?)(?:<\/tool_call>|$)/g)].map((match) => match[1] ?? '');
-  if (inner.length === 0) return anyBlock(block, offered);
-  const lists = inner.map((text) => anyBlock(text, offered));
-  return lists.every((list) => list !== undefined) ? lists.flat() : undefined;
 }
 
 /** Tags named after the tools themselves. */

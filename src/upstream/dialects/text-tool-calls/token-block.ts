@@ -1,7 +1,6 @@
 import { repairJson } from '../json-repair.ts';
 import {
   argumentsText,
-  callsInJson,
   type FoundCall,
   foundCalls,
   halves,
@@ -37,32 +36,27 @@ export function deepseekCalls(block: string, offered: OfferedTools): FoundCall[]
   );
 }
 
-/** Mistral: `[TOOL_CALLS]` before a JSON list, or before `name[ARGS]{...}` and `name{...}`. */
-export function mistralCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const list = jsonCalls(block, offered);
-  if (list) return list;
+/**
+ * Calls that begin with their name, one or several in a row: `name[ARGS]{...}` and `name{...}` of Mistral, which repeats
+ * `[TOOL_CALLS]` between them, `call:name{key:<|"|>text<|"|>}` of Gemma, and `[name(key="text")]` as in Python.
+ */
+export function headedCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
+  const quoted = block.split('<|"|>');
+  const text = quoted.map((part, i) => (i % 2 === 1 ? JSON.stringify(part) : part)).join('');
   const calls: FoundCall[] = [];
-  for (let rest = block.trim(); rest !== ''; ) {
-    const head = mistralHead(rest);
-    const read = head && repairJson(head.rest);
-    const call = read && offered.call(head.name, JSON.stringify(read.value));
-    if (!call) return undefined;
+  for (let rest = text.trim(); rest !== ''; ) {
+    const [head, name = ''] = HEAD.exec(rest) ?? [];
+    const read = head === undefined ? undefined : repairJson(rest.slice(head.length));
+    const call = read && offered.call(name, JSON.stringify(read.value));
+    if (head === undefined || !call) return undefined;
     calls.push(call);
-    rest = head.rest.slice(read.end).trim();
+    rest = rest.slice(head.length + read.end).replace(/^[\s,;)\]]+/, '');
   }
-  return calls.length > 0 ? calls : undefined;
+  return foundCalls(calls);
 }
 
-/** The name in `[TOOL_CALLS]name[CALL_ID]id[ARGS]`, of which only the name is required, and the text after it. */
-function mistralHead(text: string): { name: string; rest: string } | undefined {
-  let rest = withoutStart(text, '[TOOL_CALLS]').trimStart();
-  const name = /^[\w.:/-]+/.exec(rest)?.[0];
-  if (name === undefined) return undefined;
-  rest = rest.slice(name.length).trimStart();
-  if (rest.startsWith('[CALL_ID]')) rest = withoutStart(rest, '[CALL_ID]').trimStart().replace(/^\w+/, '').trimStart();
-  rest = withoutStart(rest, '[ARGS]').trimStart();
-  return rest.startsWith('{') ? { name, rest } : undefined;
-}
+const HEAD =
+  /^(?:\[TOOL_CALLS\]\s*)?(?:\[|print\(|call:)?([\w.:/-]{1,200})\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\]\s*)?(?=[{(])/;
 
 /** Harmony (gpt-oss) that a server did not parse: ` to=functions.name ...<|message|>{...}`. */
 export function harmonyCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
@@ -72,17 +66,17 @@ export function harmonyCalls(block: string, offered: OfferedTools): FoundCall[] 
   return call ? [call] : undefined;
 }
 
-/** A fenced block: only a call to an offered tool counts, since other JSON in a fence is part of the answer. */
+/** A fenced block: only a call to an offered tool counts, since other JSON and code in a fence is part of the answer. */
 export function fencedCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const body = block.replace(/^[\w-]*[ \t]*\r?\n?/, '').trim();
-  if (!/^[{[]/.test(body)) return undefined;
-  const read = repairJson(body);
-  const calls = read && body.slice(read.end).trim() === '' ? callsInJson(read.value, offered) : undefined;
+  const [language = ''] = /^[\w-]*/.exec(block) ?? [];
+  const body = block.slice(language.length).trim();
+  return bareCalls(language === 'tool_code' || /^[{[]/.test(body) ? body : '', offered);
+}
+
+/** Calls in JSON or Python without any mark that says so: all of them have to call offered tools. */
+export function bareCalls(text: string, offered: OfferedTools): FoundCall[] | undefined {
+  const calls = jsonCalls(text, offered) ?? headedCalls(text, offered);
   return calls?.every((call) => offered.names.includes(call.name)) ? calls : undefined;
 }
 
 const FENCE = '```';
-
-function withoutStart(text: string, start: string): string {
-  return text.startsWith(start) ? text.slice(start.length) : text;
-}

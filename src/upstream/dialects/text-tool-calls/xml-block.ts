@@ -5,7 +5,8 @@ import { argumentsText, type FoundCall, foundCalls, halves, type OfferedTools } 
  * Calls written as XML, in the forms that models were trained on:
  * - `<server_name>s</server_name><tool_name>t</tool_name><arguments>{...}</arguments>` (use_mcp_tool)
  * - `<function=name><parameter=key>value</parameter></function>` (Qwen coder), or JSON inside the function tag (Llama)
- * - `<invoke name="tool"><parameter name="key">value</parameter></invoke>` (Anthropic, MiniMax, DeepSeek)
+ * - `<invoke name="tool"><parameter name="key">value</parameter></invoke>` (Anthropic, MiniMax, DeepSeek), or with tags
+ *   named after the parameters (MiniMax-M3)
  * - `tool<arg_key>key</arg_key><arg_value>value</arg_value>` (GLM)
  */
 export function xmlCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
@@ -68,8 +69,11 @@ function taggedCalls(block: string, tags: CallTags, offered: OfferedTools): Foun
     block.matchAll(tags.call).map(([, written = '', inner = '']) => {
       const name = offered.resolve(written) ?? written;
       if (/^\s*\{/.test(inner)) return offered.call(name, argumentsText(inner));
-      const pairs = inner.matchAll(tags.parameter).map(([, key = '', value = '']): [string, string] => [key, value]);
-      return offered.call(name, argumentsOf(name, pairs, offered));
+      const pairs = [...inner.matchAll(tags.parameter)].map(([, key = '', value = '']): [string, string] => [
+        key,
+        value,
+      ]);
+      return offered.call(name, argumentsOf(name, pairs.length > 0 ? pairs : childTags(inner), offered));
     }),
   );
 }
