@@ -94,6 +94,11 @@ export interface TurnRequest {
   warmRoute?: RouteName;
   /** A turn without output is no failure: the answer that it should continue may be complete already. */
   mayBeEmpty?: boolean;
+  /**
+   * If the model writes nothing but reasoning, that is its text: servers take an answer for reasoning if the model does
+   * not think first (SGLang, vLLM).
+   */
+  reasoningIsText?: boolean;
   /** Asks for the log probabilities of the answer's tokens, with this many alternatives for each. */
   logprobs?: number;
 }

@@ -58,13 +58,14 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerPrompt): Async
   const tail = [...askForAnswer(run, ask), ...(ask.tail ?? [])];
   const left = answerTokensLeft(run, soFar, answerLimit(run)) + (again ? THINKING_TOKENS : 0);
   const { request, estimate } = yield* closingRequest(run, { ...ask, context, tail, left });
-  return { request: { ...request, ...(format ? { responseFormat: responseFormat(format) } : {}) }, estimate };
+  if (!format) return { request, estimate };
+  return { request: { ...request, responseFormat: responseFormat(format), reasoningIsText: true }, estimate };
 }
 
 /** A request that continues the research turns, with the same tools, none of which may be called. */
 export async function* closingRequest(
   run: ResearchRun,
-  prompt: Omit<AnswerPrompt, 'again'> & { left?: number },
+  prompt: Omit<AnswerPrompt, 'again'> & { again?: boolean; left?: number },
 ): AsyncGenerator<Step, AnswerRequest> {
   const { context, soFar, withoutTools } = prompt;
   const tail = [...planTail(run), ...(prompt.tail ?? []), ...askToContinue(run, soFar)];
@@ -85,6 +86,7 @@ export async function* closingRequest(
 export function textRequest(
   run: ResearchRun,
   options: { context: Context; messages: TurnMessage[]; stable: number; soFar?: string; left?: number } & {
+    again?: boolean;
     offered?: Pick<TurnRequest, 'tools' | 'toolChoice'>;
     estimate?: number;
   },
@@ -99,6 +101,8 @@ export function textRequest(
     maxOutputTokens: Math.max(16, limit),
     // After a crash the text may be complete already, so that the model has nothing to add.
     ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),
+    // The second attempt asks for text without thoughts.
+    ...(options.again && { reasoningIsText: true }),
     ...cacheHints(run, stable),
     ...samplingOf(run),
   };

@@ -1,5 +1,5 @@
 /**
- * Citation markers as models write them (docs/research.md, "Sources and citations"): `[1]`, `[1, 2]`, `[1-3]`, `[^1]`,
+ * Citation markers as models write them (docs/research.md, "Sources and citations"): `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[^1^]`,
  * `[source_id: 1]`, `[citation:1]`, `【1†L3】`, `[١]`.
  */
 
@@ -19,12 +19,12 @@ const CLOSING = '[^\\S\\n]{0,2}[\\]】］]';
 const DIGIT = '[0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19]';
 const SEPARATOR = '[^\\S\\n]*[,;、，،–-][^\\S\\n]*';
 const MARKER = new RegExp(
-  `${OPENING}(?:(?:source(?:_id|s)?|cite|citation)[ :：#]*|ref[ .:#]*|\\^)?(?<numbers>${DIGIT}{1,4}(?:${SEPARATOR}${DIGIT}{1,4})*)(?:†[^\\]】］\\n]{0,60})?${CLOSING}`,
+  `${OPENING}(?:(?:source(?:_id|s)?|cite|citation)[ :：#=]*|ref[ .:#]*|\\^)?(?<numbers>${DIGIT}{1,4}(?:${SEPARATOR}${DIGIT}{1,4})*)(?:†[^\\]】］\\n]{0,60}|\\^)?${CLOSING}`,
   'iy',
 );
 /** The start of a marker; `words` has to be the start of one of `WORDS`. */
 const MARKER_START = new RegExp(
-  `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:：#]*|\\^)(?:${DIGIT}(?:${DIGIT}|[,;、，،–\\-\\t ])*)?(?:†[^\\]】］\\n]{0,60})?$`,
+  `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:：#=]*|\\^)(?:${DIGIT}(?:${DIGIT}|[,;、，،–\\-\\t ])*)?(?:†[^\\]】］\\n]{0,60}|\\^)?$`,
   'i',
 );
 const WORDS = ['source_id', 'sources', 'ref', 'citation', 'cite'];

@@ -63,7 +63,7 @@ export async function sectionRequests(
     });
     const content = again ? `${ask}\n\n${prompts.answerNow()}` : ask;
     const messages: TurnMessage[] = [...common, { role: 'user', content }, ...askToContinue(run, soFar)];
-    return textRequest(run, { context, messages, stable: COMMON, soFar, left: limit - estimateTokens(soFar) });
+    return textRequest(run, { context, messages, stable: COMMON, soFar, again, left: limit - estimateTokens(soFar) });
   };
 }
 

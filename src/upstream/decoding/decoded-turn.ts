@@ -29,6 +29,8 @@ export interface DecoderOptions {
   isQuotation?: ((block: string) => boolean) | undefined;
   /** A turn without output is no failure. */
   mayBeEmpty?: boolean;
+  /** See `TurnRequest`. */
+  reasoningIsText?: boolean;
   /** What earlier answers of the model taught; this one may add to it. Absent: nothing. */
   learned?: Pick<RequestTraits, 'startsThinking' | 'excludesReasoning'> | undefined;
   /** Collects log probabilities, where the turn asked for them. */
@@ -120,18 +122,23 @@ export class Deltas {
   }
 
   /**
-   * The last deltas and the complete turn. `isEmpty`: there was no output.
+   * The last deltas and the complete turn. `isEmpty`: there was no output; `reasoningIsText`: see `TurnRequest`.
    * @throws AttemptFailure for an empty turn that ended with `stop`.
    */
   finish(
     turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<DecodedTurn>,
-    { isEmpty }: { isEmpty: boolean },
+    { isEmpty, reasoningIsText = false }: { isEmpty: boolean; reasoningIsText?: boolean | undefined },
   ): { parts: Delta[]; turn: DecodedTurn } {
     const { calls } = turn;
     const isCalling = turn.reason === 'stop' || turn.reason === 'tool_calls';
     const reason = !isCalling ? turn.reason : calls.length > 0 ? 'tool_calls' : 'stop';
     if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
-    const { text, reasoningTokens } = this;
-    return { parts: this.take(), turn: { writtenCalls: 0, text, reasoningTokens, ...turn, reason } };
+    let { text = this.text } = turn;
+    if (reasoningIsText && reason === 'stop' && text.trim() === '') {
+      text = this.reasoning.trim();
+      this.emit('text', text);
+    }
+    const { reasoningTokens } = this;
+    return { parts: this.take(), turn: { writtenCalls: 0, reasoningTokens, ...turn, text, reason } };
   }
 }

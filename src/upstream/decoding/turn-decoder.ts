@@ -77,7 +77,7 @@ export class TurnDecoder implements TurnReader {
         usage: this.usage,
         replay: this.#replay.finish(extras),
       },
-      { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty },
+      { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
     if (this.#think.missedClosing && this.deltas.text !== '') this.#learned.startsThinking = false;
     return finished;

@@ -60,6 +60,11 @@ export class EdgeSpace {
   /** The text so far ends with a word. */
   #endsInWord = false;
 
+  /** Whether nothing but white space came since something was removed. */
+  get isAtCut(): boolean {
+    return this.#edge === 'cut';
+  }
+
   /** Something was removed here. */
   cut(): void {
     this.#edge = 'cut';

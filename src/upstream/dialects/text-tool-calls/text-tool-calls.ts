@@ -67,6 +67,8 @@ const FORMATS: Readonly<Record<string, BlockFormat>> = {
   '```': { closings: ['```'], read: fencedCalls },
 };
 
+/** Qwen3 Coder often omits the opening tag around `<function=...>`, but not the closing one. */
+const ORPHAN = '</tool_call>';
 /** Text that is nothing but a call: JSON (Llama), or Python in brackets. */
 const BARE: BlockFormat = { closings: [], read: bareCalls };
 /** A call in bare JSON or Python has named its tool by then, in UTF-16 code units. */
@@ -106,7 +108,7 @@ export class TextToolCalls {
     this.#isQuotation = isQuotation;
     this.#offered = new OfferedTools(tools);
     this.#formats = { ...FORMATS, ...namedTags(this.#offered) };
-    this.#openings = Object.keys(this.#formats);
+    this.#openings = [...Object.keys(this.#formats), ORPHAN];
     const names = this.#offered.names.map((name) => RegExp.escape(name)).join('|');
     this.#bareHead = new RegExp(
       `^\\[?\\s*(?:\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:${names})"|(?:${names})\\()`,
@@ -169,7 +171,7 @@ export class TextToolCalls {
     const format = this.#formats[marker];
     if (block) this.#close(block, written);
     else if (format) this.#block = { format, opening: written, text: '' };
-    else this.#emitTrimmed(written);
+    else if (!this.#edge.isAtCut) this.#emitTrimmed(written);
   }
 
   #close(block: { format: BlockFormat; opening: string; text: string }, closing: string): void {

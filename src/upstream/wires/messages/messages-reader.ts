@@ -83,7 +83,10 @@ export class MessagesReader implements TurnReader {
     const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
     const blocks = [...this.#blocks.values()].map(({ content }) => content);
     const replay = blocks.length > 0 ? { content: blocks } : undefined;
-    return this.deltas.finish({ reason, calls, text, usage: this.usage, replay }, { isEmpty });
+    return this.deltas.finish(
+      { reason, calls, text, usage: this.usage, replay },
+      { isEmpty, reasoningIsText: this.#options.reasoningIsText },
+    );
   }
 
   /** A message starts, or restarts because a proxy retried; deltas already emitted stay emitted. */

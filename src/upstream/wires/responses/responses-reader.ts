@@ -77,7 +77,10 @@ export class ResponsesReader implements TurnReader {
     const hasOnlyMessages = items.every(({ type }) => type === 'message' || type === 'reasoning');
     const isEmpty = !this.hasOutput && hasOnlyMessages && !this.#options.mayBeEmpty;
     const replay = items.length > 0 ? { output: items } : undefined;
-    return this.deltas.finish({ reason, calls, usage: this.usage, replay }, { isEmpty });
+    return this.deltas.finish(
+      { reason, calls, usage: this.usage, replay },
+      { isEmpty, reasoningIsText: this.#options.reasoningIsText },
+    );
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
