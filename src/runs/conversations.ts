@@ -126,10 +126,12 @@ export class Conversations {
   }
 
   async removeItem(record: ConversationRecord, id: string): Promise<void> {
-    const place = await this.#store.removeItem(record.id, id, this.#ttl);
-    if (place === undefined) throw noItemError(id);
+    const item = await this.#store.item(record.id, id);
+    if (!item) throw noItemError(id);
     const { entries, clock } = this.#options;
-    await noteRemoval(entries, itemsOf(record), { id: `${record.id} ${id}`, place, now: clock.now() });
+    // Noted first: if the process dies in between, no cursor is unknown.
+    await noteRemoval(entries, itemsOf(record), { id: `${record.id} ${id}`, place: item.place, now: clock.now() });
+    if (!(await this.#store.removeItem(record.id, id, this.#ttl))) throw noItemError(id);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts
 import type { ResponseObject } from '../protocol/response.ts';
 import type { TaskStatus } from '../protocol/tasks.ts';
 import type { ResearchRequest } from '../research/run/request.ts';
-import type { LogBatch, RunApi, RunRecord, RunStatus, RunSummary, SubmissionKey } from '../store/run-store.ts';
+import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { UsageTotals } from '../upstream/usage-totals.ts';
 
 /** Who makes a request: the user that owns runs, and the key used. */
@@ -134,7 +134,7 @@ export interface RunListQuery {
   after?: string;
   /** Public id of the entry before which the page ends. */
   before?: string;
-  status?: Exclude<RunStatus, 'queued'> | TaskStatus;
+  status?: ResponseObject['status'] | TaskStatus;
   model?: string;
 }
 

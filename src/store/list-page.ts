@@ -1,5 +1,6 @@
 import type { RunId } from '../base/ids.ts';
-import type { ListQuery, RunCursor, RunSummary, TerminalStatus } from './run-store.ts';
+import { isObject, parseJson } from '../base/json.ts';
+import type { ListedStatus, ListQuery, RunCursor, RunSummary } from './run-store.ts';
 
 /** The position of a run in order of creation. `tie` orders runs of the same `at`; a store uses one type of it. */
 export interface ListPosition {
@@ -17,9 +18,9 @@ export interface IndexRange {
 /**
  * The index of a run within its user, interface and model. Open runs, which are few and would move often, share one.
  */
-export type Bucket = 'open' | TerminalStatus;
+export type Bucket = 'open' | Exclude<ListedStatus, 'queued' | 'in_progress'>;
 
-export const BUCKETS: readonly Bucket[] = ['open', 'completed', 'failed', 'cancelled'];
+export const BUCKETS: readonly Bucket[] = ['open', 'completed', 'incomplete', 'failed', 'cancelled'];
 
 /** The indexes of a user's runs of one interface: one of all runs, and one for each model and bucket. */
 export interface RunIndexes<Entry extends ListPosition> {
@@ -79,12 +80,22 @@ const ALL = ['all'] as const;
 async function chooseIndexes<Entry extends ListPosition>(query: ListQuery, indexes: RunIndexes<Entry>) {
   if (query.status === undefined && query.model === undefined) return ALL;
   const models = query.model === undefined ? await indexes.models() : [query.model];
-  const buckets = new Set<Bucket>(query.status?.map(bucketOf) ?? BUCKETS);
+  const buckets = new Set<Bucket>(query.status?.map(toBucket) ?? BUCKETS);
   return models.flatMap((model) => [...buckets].map((bucket) => ({ model, bucket })));
 }
 
-export function bucketOf(status: RunSummary['status']): Bucket {
+/** The index that lists a run. */
+export function bucketOf(run: Pick<RunSummary, 'status' | 'listed'>): Bucket {
+  return toBucket(listedStatus(run));
+}
+
+function toBucket(status: ListedStatus): Bucket {
   return status === 'queued' || status === 'in_progress' ? 'open' : status;
+}
+
+function listedStatus({ status, listed }: Pick<RunSummary, 'status' | 'listed'>): ListedStatus {
+  const shown = status === 'completed' ? parseJson(listed) : undefined;
+  return isObject(shown) && shown.status === 'incomplete' ? 'incomplete' : status;
 }
 
 function comparePositions(a: ListPosition, b: ListPosition): number {
@@ -94,5 +105,5 @@ function comparePositions(a: ListPosition, b: ListPosition): number {
 
 function matches(run: RunSummary, query: ListQuery): boolean {
   if (query.model !== undefined && run.model !== query.model) return false;
-  return query.status === undefined || query.status.includes(run.status);
+  return query.status === undefined || query.status.includes(listedStatus(run));
 }

@@ -16,7 +16,7 @@ export function removedFrom(list: string): string {
 }
 
 /**
- * Remembers the place of a record that is removed from its list: a client that deletes what a page shows then asks for
+ * Remembers the place of a record that is about to be removed from its list: a client that deletes what a page shows then asks for
  * the page after it. `now`: Unix milliseconds; the latest removals are remembered, whatever was removed.
  */
 export async function noteRemoval(

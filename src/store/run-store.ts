@@ -21,6 +21,8 @@ export const RUN_KINDS = ['research', 'proxy'] as const;
 export const RUN_STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 export type TerminalStatus = Exclude<RunStatus, 'queued' | 'in_progress'>;
+/** What lists tell apart: a `completed` run is `incomplete` if its `listed` says so. */
+export type ListedStatus = RunStatus | 'incomplete';
 
 /** The record of a run. Times are Unix milliseconds. */
 export interface RunRecord {
@@ -45,7 +47,10 @@ export interface RunRecord {
   request: string;
   /** Free-form metadata as JSON text. */
   metadata: string;
-  /** What list entries show in addition, as JSON text in the shape of `runs/`; `{}` in records of earlier versions. */
+  /**
+   * What list entries show in addition, as JSON text in the shape of `runs/`; `{}` in records of earlier versions. To the
+   * store only its `status` means something; see `ListedStatus`.
+   */
   listed: string;
 }
 
@@ -189,7 +194,7 @@ export interface ListQuery {
   after?: RunCursor | undefined;
   /** Only runs that precede this one in the list: the nearest ones, still in list order. */
   before?: RunCursor | undefined;
-  status?: readonly RunStatus[] | undefined;
+  status?: readonly ListedStatus[] | undefined;
   model?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
-import type { ListQuery, RunCursor, RunStatus, RunStore, RunSummary } from '../../src/store/run-store.ts';
+import type { ListedStatus, ListQuery, RunCursor, RunStatus, RunStore, RunSummary } from '../../src/store/run-store.ts';
 import {
   claimed,
   claimedRun,
@@ -154,15 +154,20 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       await store.append(working.id, { token, first: 3, count: 1, frames: Buffer.from('a: b\n\n') });
       const { run: done } = await endedRun(store, { model: 'other' });
       const { run: failed } = await endedRun(store, { status: 'failed' });
-      const ids = async (filter: { status?: RunStatus[]; model?: string }) =>
+      const { run: cut } = await endedRun(store, { model: 'other', listed: '{"status":"incomplete"}' });
+      const ids = async (filter: { status?: ListedStatus[]; model?: string }) =>
         (await store.list({ user: 'ada', api: 'responses', limit: 10, ...filter })).runs.map((run) => run.id);
       assert.deepEqual(await ids({ status: ['queued'] }), [queued.id]);
       assert.deepEqual(await ids({ status: ['completed', 'failed'] }), [failed.id, done.id]);
-      assert.deepEqual(await ids({ model: 'other' }), [done.id, queued.id]);
+      assert.deepEqual(await ids({ status: ['incomplete'] }), [cut.id]);
+      assert.deepEqual(await ids({ status: ['completed', 'incomplete'] }), [cut.id, done.id]);
+      assert.deepEqual(await ids({ model: 'other' }), [cut.id, done.id, queued.id]);
       assert.deepEqual(await ids({ model: 'other', status: ['completed'] }), [done.id]);
       assert.deepEqual(await ids({ status: ['cancelled'] }), []);
       const listed = await store.list({ user: 'ada', api: 'responses', limit: 10, status: ['in_progress'] });
       assert.equal(listed.runs[0]?.last, 3);
+      await store.delete(cut.id);
+      assert.deepEqual(await ids({ status: ['incomplete'] }), []);
     });
 
     it('page in both orders with `after` and `before`, with and without filters', async () => {

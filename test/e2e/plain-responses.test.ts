@@ -160,11 +160,13 @@ describe('responses of a plain model over a chat-only provider', () => {
     const types = [];
     for await (const event of stream) types.push(event.type);
     assert.equal(types.at(-1), 'response.incomplete');
-    const list: { data: { status: string }[] } = await gateway.ann.get('/responses');
-    assert.deepEqual(
-      list.data.map(({ status }) => status),
-      ['incomplete', 'incomplete'],
-    );
+    const statuses = async (query: string) => {
+      const list: { data: { status: string }[] } = await gateway.ann.get(`/responses${query}`);
+      return list.data.map(({ status }) => status);
+    };
+    assert.deepEqual(await statuses(''), ['incomplete', 'incomplete']);
+    assert.deepEqual(await statuses('?status=incomplete'), ['incomplete', 'incomplete']);
+    assert.deepEqual(await statuses('?status=completed'), []);
   });
 
   it('continue in place if the provider breaks off in the middle of a text', async () => {

@@ -12,8 +12,7 @@ const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).opt
 export const listResponsesQuery = z.object({
   limit: z.int().min(1).max(100).default(20),
   ...page,
-  // Lists do not filter by `incomplete`: to the store such a run is `completed`.
-  status: responseStatus.exclude(['incomplete']).optional(),
+  status: responseStatus.optional(),
   model: z.string().optional(),
 });
 

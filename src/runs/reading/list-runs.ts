@@ -1,18 +1,18 @@
 import { parsePublicId, publicId, type RunId } from '../../base/ids.ts';
 import { noteRemoval, resolveCursor } from '../../store/removed-records.ts';
-import type { RunRecord, RunStatus, RunStore } from '../../store/run-store.ts';
+import type { ListedStatus, RunRecord, RunStore } from '../../store/run-store.ts';
 import type { EntryStore } from '../../store/side-stores/entry-store.ts';
 import type { RunListQuery } from '../runs.ts';
 
-const OPEN: readonly RunStatus[] = ['queued', 'in_progress'];
-const STATUS_OF_QUERY: Readonly<Record<NonNullable<RunListQuery['status']>, readonly RunStatus[]>> = {
-  in_progress: OPEN,
+const STATUS_OF_QUERY: Readonly<Record<NonNullable<RunListQuery['status']>, readonly ListedStatus[]>> = {
+  in_progress: ['queued', 'in_progress'],
   completed: ['completed'],
+  incomplete: ['incomplete'],
   failed: ['failed'],
   cancelled: ['cancelled'],
   CREATED: ['queued'],
   IN_PROGRESS: ['in_progress'],
-  COMPLETED: ['completed'],
+  COMPLETED: ['completed', 'incomplete'],
   FAILED: ['failed'],
   CANCELLED: ['cancelled'],
 };

@@ -113,6 +113,10 @@ const factFields = {
   api: z.enum(RUN_APIS),
   model: z.string(),
   status: z.enum(RUN_STATUSES),
+  listed: z
+    .string()
+    .nullable()
+    .transform((text) => text ?? '{}'),
   expiresAt: integer,
   endedAt: integerOrNull,
   /** The end by the clock of the store; runs of the first version lack it. */

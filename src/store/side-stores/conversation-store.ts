@@ -43,9 +43,10 @@ export interface ConversationStore {
     id: string,
     page: { limit: number; order: 'asc' | 'desc'; after?: string | number | undefined },
   ): Promise<{ items: ConversationItem[]; hasMore: boolean } | 'unknown_cursor'>;
-  item(id: string, item: string): Promise<ConversationItem | undefined>;
-  /** Returns the place that the item had, for `items`; undefined if there was none. */
-  removeItem(id: string, item: string, options: { keepMs: number }): Promise<number | undefined>;
+  /** `place`: for `items`, even if the item was removed. No later item gets the same one. */
+  item(id: string, item: string): Promise<(ConversationItem & { place: number }) | undefined>;
+  /** False if there is none. */
+  removeItem(id: string, item: string, options: { keepMs: number }): Promise<boolean>;
 }
 
 /** An item as JSON text, which holds its id. */

@@ -222,6 +222,35 @@ CREATE INDEX readings_expiry ON readings (expires_at) WHERE due_at IS NULL;
 /** See `RunRecord.listed`. */
 const VERSION_10 = `ALTER TABLE runs ADD COLUMN listed TEXT NOT NULL DEFAULT '{}';`;
 
+/**
+ * Runs whose response is `incomplete` have a part of their own; see `bucketOf`. The key of a removed conversation item is
+ * never used again: it stays a place in the conversation.
+ */
+const VERSION_11 = `
+DROP INDEX runs_parts;
+ALTER TABLE runs DROP COLUMN bucket;
+ALTER TABLE runs ADD COLUMN bucket TEXT NOT NULL AS (
+  CASE WHEN ended_at IS NULL THEN 'open'
+  WHEN NOT json_valid(listed) THEN status
+  WHEN listed ->> '$.status' = 'incomplete' THEN 'incomplete'
+  ELSE status END
+) VIRTUAL;
+CREATE INDEX runs_parts ON runs (user, api, model, bucket, created_at, key);
+
+ALTER TABLE conversation_items RENAME TO earlier_items;
+DROP INDEX conversation_items_order;
+CREATE TABLE conversation_items (
+  key INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  json TEXT NOT NULL,
+  UNIQUE (conversation, id)
+) STRICT;
+INSERT INTO conversation_items SELECT key, conversation, id, json FROM earlier_items;
+DROP TABLE earlier_items;
+CREATE INDEX conversation_items_order ON conversation_items (conversation, key);
+`;
+
 /** The migration to each version; the first one creates version 1 in an empty database. */
 const MIGRATIONS: readonly string[] = [
   VERSION_1,
@@ -234,6 +263,7 @@ const MIGRATIONS: readonly string[] = [
   VERSION_8,
   VERSION_9,
   VERSION_10,
+  VERSION_11,
 ];
 
 /** A write-ahead log that grew because of a long read is truncated to this size once it was checkpointed, in bytes. */

@@ -54,7 +54,7 @@ describe('research-gateway store', () => {
   it('check and backup work while a gateway uses the store; backup never overwrites', async () => {
     assert.deepEqual(await run('check'), {
       code: 0,
-      out: '1 runs, 0 of them open; version 10\nEverything is in order.\n',
+      out: '1 runs, 0 of them open; version 11\nEverything is in order.\n',
       err: '',
     });
     const copy = join(folder, 'copy.db');
@@ -79,7 +79,7 @@ describe('research-gateway store', () => {
 
   describe('verify', () => {
     it('accepts a backup and a store folder, with or without a running gateway', async () => {
-      const sound = { code: 0, out: '1 runs, 0 of them open; version 10\nEverything is in order.\n', err: '' };
+      const sound = { code: 0, out: '1 runs, 0 of them open; version 11\nEverything is in order.\n', err: '' };
       const copy = join(folder, 'copy.db');
       await run('backup', copy);
       assert.deepEqual(await verify(copy), sound);
@@ -153,7 +153,7 @@ describe('research-gateway store', () => {
       assert.equal(code, 0);
       assert.match(
         out,
-        /copy\.db is in place: 1 runs, 0 of them open; version 10\.\nWhat was there is kept as .*runs\.db\.before-/,
+        /copy\.db is in place: 1 runs, 0 of them open; version 11\.\nWhat was there is kept as .*runs\.db\.before-/,
       );
       const [before] = await kept();
       assert.equal((await verify(join(folder, String(before)))).code, 0);
@@ -181,7 +181,7 @@ describe('research-gateway store', () => {
       assert.ok((await readdir(folder)).includes(`${before}-open`));
       assert.deepEqual(await run('check'), {
         code: 0,
-        out: '1 runs, 0 of them open; version 10\nEverything is in order.\n',
+        out: '1 runs, 0 of them open; version 11\nEverything is in order.\n',
         err: '',
       });
     });

@@ -119,6 +119,32 @@ function crashes(name: string, open: () => Promise<Storage>): void {
       assert.equal((await texts(harness, id)).length, 2);
     });
 
+    it('knows the place of an item whose removal was cut short, as of one that was removed', async () => {
+      const alive = instance(storage);
+      const items = ['a', 'b', 'c'].map((content) => ({ type: 'message', role: 'user', content }));
+      const { id } = await alive.create(CALLER, { items, metadata: {} });
+      const record = await alive.find(CALLER, id);
+      const following = async (after: string) =>
+        (await alive.items(record, { limit: 9, order: 'asc', after })).items.map((item) => item.id);
+      const [a = '', b = '', c] = await alive
+        .items(record, { limit: 9, order: 'asc' })
+        .then((page) => page.items.map((item) => String(item.id)));
+      // The process dies right after the item is gone, or right before.
+      const { conversations } = storage;
+      for (const removed of [true, false]) {
+        const removeItem: typeof conversations.removeItem = async (...args) => {
+          if (removed) await conversations.removeItem(...args);
+          throw new Error('killed');
+        };
+        const dying = instance({
+          ...storage,
+          conversations: Object.assign(Object.create(conversations), { removeItem }),
+        });
+        await assert.rejects(dying.removeItem(record, removed ? a : b), /killed/);
+        assert.deepEqual(await following(removed ? a : b), removed ? [b, c] : [c]);
+      }
+    });
+
     it('refuses a run that is created too late', async () => {
       const creating = Promise.withResolvers<string>();
       const goOn = Promise.withResolvers<void>();

@@ -232,7 +232,7 @@ describe('the SQLite store in a folder', () => {
     const live = await claimedRun(store);
     await endedRun(store);
     await store.compressEnded({ endedForMs: 0, limit: 1 });
-    assert.deepEqual(await checkDatabase(folder), { summary: '3 runs, 1 of them open; version 10', problems: [] });
+    assert.deepEqual(await checkDatabase(folder), { summary: '3 runs, 1 of them open; version 11', problems: [] });
     const copy = join(folder, 'backup');
     await mkdir(copy);
     backUpDatabase(folder, join(copy, 'runs.db'));

@@ -3,7 +3,7 @@ import { statusOf } from '../run/reasons.js';
 /** The two interfaces that list runs, in one form. */
 export const KINDS = {
   runs: {
-    statuses: ['in_progress', 'completed', 'failed', 'cancelled'],
+    statuses: ['in_progress', 'completed', 'incomplete', 'failed', 'cancelled'],
     list: (client, query) =>
       client.responses.list(query).then(({ data, has_more }) => ({ data: data.map(fromResponse), has_more })),
     cancel: (client, id) => client.responses.act(id, 'cancel').then(fromResponse),

@@ -72,7 +72,7 @@ export class RedisIndexes extends RedisPart {
   /** Removes a run from all sets. `facts` are unknown if Redis has expired its record. */
   async remove(
     run: { id: RunId; user: string; api: RunApi },
-    facts: Pick<RunFacts, 'model' | 'status'> | undefined,
+    facts: Pick<RunFacts, 'model' | 'status' | 'listed'> | undefined,
   ): Promise<void> {
     await Promise.all([
       this.removeOpen(run.id),

@@ -2,7 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { sleep } from '../../../base/abort.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { RunId } from '../../../base/ids.ts';
-import { BUCKETS, bucketOf, type IndexRange, type ListPosition, type RunIndexes } from '../../list-page.ts';
+import {
+  BUCKETS,
+  type Bucket,
+  bucketOf,
+  type IndexRange,
+  type ListPosition,
+  type RunIndexes,
+} from '../../list-page.ts';
 import type { RunApi, RunSummary } from '../../run-store.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import {
@@ -63,19 +70,22 @@ export class RedisLists extends RedisPart {
   }
 
   /** Moves an ended run to the index of its status. Works for a run that no index by model has yet. */
-  async markEnded(run: IndexedRun & Pick<RunFacts, 'status'>): Promise<void> {
+  async markEnded(run: IndexedRun & Pick<RunFacts, 'status' | 'listed'>): Promise<void> {
     const { id, model } = run;
     const position = await this.#score(this.keys.list(run.user, run.api), id);
     if (position === null) return;
     await Promise.all([
       this.command('SADD', this.keys.models(run), model),
-      this.command('ZADD', this.keys.listPart(run, { model, bucket: bucketOf(run.status) }), position, id),
+      this.command('ZADD', this.keys.listPart(run, { model, bucket: bucketOf(run) }), position, id),
       this.command('ZREM', this.keys.listPart(run, { model, bucket: 'open' }), id),
     ]);
   }
 
-  async remove(run: List & { id: RunId }, facts: Pick<RunFacts, 'model' | 'status'> | undefined): Promise<void> {
-    const part = facts && this.keys.listPart(run, { model: facts.model, bucket: bucketOf(facts.status) });
+  async remove(
+    run: List & { id: RunId },
+    facts: Pick<RunFacts, 'model' | 'status' | 'listed'> | undefined,
+  ): Promise<void> {
+    const part = facts && this.keys.listPart(run, { model: facts.model, bucket: bucketOf(facts) });
     await Promise.all(
       [this.keys.list(run.user, run.api), ...(part === undefined ? [] : [part])].map((key) =>
         this.command('ZREM', key, run.id),
@@ -129,16 +139,23 @@ export class RedisLists extends RedisPart {
     await Promise.all(entries.map((entry) => this.#reindex(list, entry)));
   }
 
-  /** Adds a run of the list to the index that fits its record. */
+  /**
+   * Moves a run of the list to the index that fits its record. Earlier versions list `incomplete` runs with the completed
+   * ones. An open run may be ending: it is only added.
+   */
   async #reindex(list: List, { member: id, score }: { member: RunId; score: number }): Promise<void> {
     const run = await this.#summary(id);
     if (!run) return;
     const { model } = run;
+    const partOf = (bucket: Bucket) => this.keys.listPart(list, { model, bucket });
+    const own = bucketOf(run);
     await Promise.all([
       this.command('SADD', this.keys.models(list), model),
-      this.command('ZADD', this.keys.listPart(list, { model, bucket: bucketOf(run.status) }), `${score}`, id),
+      this.command('ZADD', partOf(own), `${score}`, id),
     ]);
-    if (run.endedAt !== null) await this.command('ZREM', this.#openKey(list, model), id);
+    if (run.endedAt === null) return;
+    const others = BUCKETS.filter((bucket) => bucket !== own);
+    await Promise.all(others.map((bucket) => this.command('ZREM', partOf(bucket), id)));
   }
 
   /** Removes runs from a part that are no longer in the list. */

@@ -129,9 +129,9 @@ export class RedisRecords extends RedisPart {
   /** Corrects the indexes of a run that existed before, or must not be created any more. */
   async #correctIndexes(run: NewRun): Promise<void> {
     const known = await this.get(run.id);
-    if (!known) return await this.#parts.indexes.remove(run, { model: run.model, status: 'queued' });
+    if (!known) return await this.#parts.indexes.remove(run, { ...run, status: 'queued' });
     if (known.user !== run.user || known.api !== run.api || known.model !== run.model) {
-      await this.#parts.lists.remove(run, { model: run.model, status: 'queued' });
+      await this.#parts.lists.remove(run, { ...run, status: 'queued' });
     }
     if (known.status !== 'queued') await this.#parts.indexes.removeQueued(run.id);
   }

@@ -104,15 +104,14 @@ return found`),
   /** ARGV milliseconds to keep, id of the item. */
   removeItem: loadScript(`${PARTS}
 local item = redis.call('HGET', KEYS[2], ARGV[2])
-if not item then return false end
-local place = redis.call('ZSCORE', KEYS[3], ARGV[2])
+if not item then return 0 end
 redis.call('HDEL', KEYS[2], ARGV[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('HINCRBY', KEYS[1], 'items', -1)
 redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HINCRBY', KEYS[1], 'bytes', -#item)
 keep(ARGV[1])
-return place`),
+return 1`),
 };
 
 const number = z
@@ -169,14 +168,14 @@ export class RedisConversations extends RedisPart implements ConversationStore {
   };
 
   item: ConversationStore['item'] = async (id, item) => {
-    const json = maybeText.parse(await this.command('HGET', this.keys.conversation(id)[1], item));
-    return json === null ? undefined : { id: item, json };
+    const [, values, order] = this.keys.conversation(id);
+    const replies = await Promise.all([this.command('HGET', values, item), this.command('ZSCORE', order, item)]);
+    const [json = null, place = null] = replies.map((reply) => maybeText.parse(reply));
+    return json === null || place === null ? undefined : { id: item, json, place: Number(place) };
   };
 
-  removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) => {
-    const place = maybeText.parse(await this.#write('removeItem', id, [`${keepMs}`, item]));
-    return place === null ? undefined : Number(place);
-  };
+  removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) =>
+    (await this.#write('removeItem', id, [`${keepMs}`, item])) === 1;
 
   /** Waits for replicas even if nothing changed: an earlier attempt may not have waited for them. */
   async #write(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {

@@ -35,8 +35,8 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
       return row && this.#record(row);
     });
 
-  setMetadata: ConversationStore['setMetadata'] = async (id, metadata, { keepMs }) =>
-    (await this.#change(id, keepMs, (key) => this.#statements.setMetadata.run(metadata, key))) !== undefined;
+  setMetadata: ConversationStore['setMetadata'] = (id, metadata, { keepMs }) =>
+    this.#change(id, keepMs, (key) => this.#statements.setMetadata.run(metadata, key).changes > 0);
 
   delete: ConversationStore['delete'] = (id) =>
     this.transact(() => {
@@ -95,16 +95,16 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
     this.query(() => {
       const row = this.#find(id);
       const found = row && this.#statements.item.get(integer(row, 'key'), item);
-      return found && itemOf(found);
+      return found && { ...itemOf(found), place: integer(found, 'key') };
     });
 
   removeItem: ConversationStore['removeItem'] = (id, item, { keepMs }) =>
     this.#change(id, keepMs, (key) => {
       const row = this.#statements.item.get(key, item);
-      if (!row) return undefined;
+      if (!row) return false;
       this.#statements.removeItem.run(integer(row, 'key'));
       this.#statements.resize.run(-1, -bytesOf([itemOf(row)]), 1, key);
-      return integer(row, 'key');
+      return true;
     });
 
   /** Removes at most `limit` expired conversations. The caller provides the transaction. */
@@ -114,15 +114,13 @@ export class SqliteConversations extends SqlitePart implements ConversationStore
     return rows.length;
   }
 
-  /** Returns what `change` returns; undefined if it changed nothing, or there is no such conversation. */
-  #change<T>(id: string, keepMs: number, change: (key: number) => T | undefined): Promise<T | undefined> {
+  /** False if `change` changed nothing, or there is no such conversation. */
+  #change(id: string, keepMs: number, change: (key: number) => boolean): Promise<boolean> {
     return this.transact(() => {
       const row = this.#find(id);
-      if (!row) return undefined;
-      const key = integer(row, 'key');
-      const changed = change(key);
-      if (changed !== undefined) this.#statements.keep.run(this.now() + keepMs, key);
-      return changed;
+      if (!row || !change(integer(row, 'key'))) return false;
+      this.#statements.keep.run(this.now() + keepMs, integer(row, 'key'));
+      return true;
     });
   }
 
