@@ -17,7 +17,7 @@ const MAX_REST = 3 * SECOND;
 /** How long the gate closes where the provider named no time, by kind of failure. A rejected query does not close it. */
 const PAUSES = {
   rate_limited: 10 * SECOND,
-  quota_exceeded: 60 * MINUTE,
+  quota_exceeded: 5 * MINUTE,
   unauthorized: 5 * MINUTE,
   rejected: 0,
   unavailable: 0,

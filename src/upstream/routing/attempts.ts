@@ -79,6 +79,8 @@ interface RouteRecord {
   isGivenUp: boolean;
   wasRepeated: boolean;
   inFlight: boolean;
+  /** When its `Retry-After` is over, in Unix milliseconds; 0 if it named none. */
+  notBefore: number;
 }
 
 /**
@@ -221,7 +223,9 @@ export class Attempts {
     const id = routeId(route);
     this.#failures.delete(id);
     this.#failures.set(id, { route, failure });
-    if (this.#givesUp(route, failure)) this.#record(route).isGivenUp = true;
+    const record = this.#record(route);
+    record.notBefore = this.#options.clock.now() + (failure.retryAfterMs ?? 0);
+    if (this.#givesUp(route, failure)) record.isGivenUp = true;
     if (failure.kind === 'context_length') this.#giveUpSmaller(route);
     if (details.delivered) penalties?.set(id, (penalties.get(id) ?? 0) + 1);
     if (details.delivered || failure.advice === 'never') this.#isOver = true;
@@ -272,14 +276,9 @@ export class Attempts {
 
   /** Milliseconds to wait before the next round, or undefined where no route is left or the wait would be too long. */
   #pauseBefore(backoff: number): number | undefined {
-    const routes = this.#remaining();
-    if (routes.length === 0) return undefined;
-    const wait = Math.min(
-      ...routes.map((route) => {
-        const { retryAfterMs = 0 } = this.#failures.get(routeId(route))?.failure ?? {};
-        return Math.max(retryAfterMs, limiterOf(route).pauseMs);
-      }),
-    );
+    const now = this.#options.clock.now();
+    const waitFor = (route: Route) => Math.max(this.#record(route).notBefore - now, limiterOf(route).pauseMs);
+    const wait = Math.min(...this.#remaining().map(waitFor));
     return wait > this.#options.backoff.patienceMs ? undefined : Math.max(wait, backoff);
   }
 
@@ -310,7 +309,7 @@ export class Attempts {
 }
 
 function newRecord(): RouteRecord {
-  return { tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false };
+  return { tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false, notBefore: 0 };
 }
 
 /** Names the provider as the operator does, and the model as the provider does. */

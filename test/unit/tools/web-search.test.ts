@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { JsonValue } from '../../../src/base/json.ts';
 import type { ToolCache } from '../../../src/tools/tool-cache.ts';
 import { canonicalUrl, mergeByRank } from '../../../src/tools/web-search/merge.ts';
+import { ProviderGate } from '../../../src/tools/web-search/provider-gate.ts';
 import {
   type SearchAnswer,
   SearchFailure,
@@ -60,6 +61,17 @@ describe('web_search: several providers', () => {
       assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://second.test/');
     });
   }
+
+  it('asks a provider again some minutes after its quota was spent: an operator may have bought more', () => {
+    let now = 0;
+    const gate = new ProviderGate({ maxConcurrent: 1, now: () => now });
+    gate.failed(new SearchFailure('quota_exceeded', 'has no searches left'));
+    assert.notEqual(gate.closedForMs(), 0);
+    now = 5 * 60_000;
+    assert.equal(gate.closedForMs(), 0);
+    gate.failed(new SearchFailure('quota_exceeded', 'has no searches left', { retryAfterMs: 3_600_000 }));
+    assert.equal(gate.closedForMs(), 3_600_000, 'as long as it asked for');
+  });
 
   it('asks the next provider if one does not answer in time', async () => {
     const tool = createWebSearchTool({

@@ -125,6 +125,24 @@ describe('routes', () => {
     assert.equal(provider.requests.length, 3);
   });
 
+  it('are asked again once the time that they asked for has passed at another route', async () => {
+    let now = 1_000_000;
+    await using busy = await startScriptedProvider({
+      respond: (_, n) => (n === 0 ? status(504, { headers: { 'retry-after': '60' } }) : turn({ text: 'fine' })),
+    });
+    await using slow = await startScriptedProvider({
+      respond: () => {
+        now += 60_000;
+        return status(400);
+      },
+    });
+    const { upstream, model } = chat(config({ busy: { base_url: busy.url }, slow: { base_url: slow.url } }), {
+      clock: { now: () => now },
+    });
+    await using _ = upstream;
+    assert.equal(textOf(await ask(model)), 'fine');
+  });
+
   it('are skipped for a while if they keep failing, then probed', async () => {
     let now = 1_000_000;
     await using bad = await startScriptedProvider({ respond: () => status(500) });
