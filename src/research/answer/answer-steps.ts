@@ -20,6 +20,8 @@ export interface AnswerOptions {
   /** Which URLs it may show as images and links. */
   mayShow: MayShow;
   signal: AbortSignal;
+  /** How long the model's checks of its claims may still take together, in milliseconds. */
+  checks: { leftMs: number };
 }
 
 export interface WrittenText {

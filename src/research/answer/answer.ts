@@ -24,6 +24,8 @@ import { writeStructured } from './structured-answer.ts';
 const MIN_ANSWER_MS = 180_000;
 /** The share of a run's minutes that the answer gets. */
 const ANSWER_SHARE = 0.1;
+/** The share of that time that checks may take: if they hang, the report is still written. */
+const CHECKS_SHARE = 0.5;
 
 /**
  * Writes the answer, or the rest of one that was cut off.
@@ -33,7 +35,7 @@ export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGen
   const timeoutMs = Math.max(MIN_ANSWER_MS, run.budget.minutes * 60_000 * ANSWER_SHARE);
   using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
   const mayShow = mayShowOf(run);
-  const answering = { context, mayShow, signal: limit.signal };
+  const answering = { context, mayShow, signal: limit.signal, checks: { leftMs: timeoutMs * CHECKS_SHARE } };
   const format = structuredFormat(run);
   yield* makeOutline(run, answering);
   const { cut } = format

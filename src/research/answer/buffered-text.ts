@@ -34,7 +34,7 @@ export interface CollectedText {
 /** Writes a text in as many turns as it takes. Only its reasoning is sent to clients. @throws GatewayError */
 export async function* collectText(
   run: ResearchRun,
-  { context, signal, mayShow }: AnswerOptions,
+  { context, signal, mayShow }: Omit<AnswerOptions, 'checks'>,
   options: BufferedText,
 ): AsyncGenerator<Step, CollectedText> {
   const tries = { cuts: 0 };

@@ -31,13 +31,15 @@ export function endsWithoutAnswer({
 function planInText({ ownEntries }: PlannedRun['state']): Plan | undefined {
   const texts = ownEntries.flatMap((entry) => (entry.t === 'turn' ? entry.message.content : []));
   const plans = texts.map((text) => {
-    const lines = text.matchAll(LIST_LINE).map(([, line]) => line);
+    const lines = text.matchAll(LIST_LINE).map(([, bold, line = '']) => (bold ? line.replace(bold, '') : line));
     const objects = objectsIn(text, 'text');
     return parsePlan(JSON.stringify({ items: objects.length > 0 ? objects : [...lines] }));
   });
   return plans.findLast((plan) => plan !== undefined);
 }
-const LIST_LINE = /^ {0,3}(?:[-*+•]|\d{1,2}[.)]) +(\S.*)/gm;
+/** `- a`, `1. a`, `**1. a**`, `### 1) a`, `Step 1: a`, `1、a`. */
+const LIST_LINE =
+  /^ {0,3}(?:#{1,6} +)?(\*\*)?(?:[-*+•–]|\p{L}{1,12} \d{1,2}[:：]|[(（]?\d{1,2}[.)、．）])(?:\*\*)?(?: +|(?<=[：、．）]))(\S.*)/gmu;
 
 /**
  * Sends the substitute, or the rest of it after a crash.

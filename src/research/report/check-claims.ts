@@ -1,3 +1,4 @@
+import { linkSignals } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import { toSingleLine } from '../../base/text.ts';
@@ -50,23 +51,32 @@ export async function* checkText(
   checked: CheckedText,
 ): AsyncGenerator<Step> {
   const { claims } = checked;
+  const { checks } = answering;
   const text = await withModelNumbers(run, checked.text);
   const doubtful = await sentencesToVerify(text, run, claims);
   const entry: CheckedEntry = { t: 'checked', text, accepted: [], usage: noUsage() };
-  if (doubtful.length > 0) {
+  if (doubtful.length > 0 && checks.leftMs > 0) {
+    const begun = performance.now();
+    using limit = linkSignals([answering.signal], { what: 'the check', timeoutMs: checks.leftMs });
     try {
       const { request, asked } = await checkRequest(run, answering, { text, doubtful, claims });
-      const collected = yield* collectText(run, answering, {
-        limit: run.model.max_completion_tokens,
-        sentLength: checked.sentLength,
-        ask: async () => request,
-      });
+      const collected = yield* collectText(
+        run,
+        { ...answering, signal: limit.signal },
+        {
+          limit: run.model.max_completion_tokens,
+          sentLength: checked.sentLength,
+          ask: async () => request,
+        },
+      );
       const verdicts = verdictsIn(collected.text);
       Object.assign(entry, await applyVerdicts(text, { verdicts, asked }, { run, claims }), { usage: collected.usage });
     } catch (thrown) {
       run.signal.throwIfAborted();
       if (!(thrown instanceof GatewayError)) throw thrown;
       run.log.warn({ err: thrown.message }, 'the doubtful sentences could not be checked');
+    } finally {
+      checks.leftMs = limit.signal.aborted ? 0 : checks.leftMs - (performance.now() - begun);
     }
     run.log.info({ doubtful: doubtful.length, accepted: entry.accepted.length }, 'doubtful sentences were checked');
   }

@@ -39,7 +39,7 @@ export function wantsReport(run: ResearchRun): boolean {
 }
 
 /** Asks for the outline, once. @throws GatewayError */
-export async function* makeOutline(run: ResearchRun, answering: AnswerOptions): AsyncGenerator<Step> {
+export async function* makeOutline(run: ResearchRun, answering: Omit<AnswerOptions, 'checks'>): AsyncGenerator<Step> {
   const { state } = run;
   if (state.report.outline || !wantsReport(run)) return;
   const { context } = answering;

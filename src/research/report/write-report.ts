@@ -26,7 +26,7 @@ import { type AskForSection, sectionRequests } from './section-requests.ts';
 
 /** Tokens that are reserved for each later section, if there are enough. */
 const MIN_SECTION = 120;
-/** Tokens that a section may have even if none are left. */
+/** If fewer tokens are left, no further section is begun. */
 const MIN_TOKENS = 16;
 /** A section may have this many times its even share of what is left, because some have more to say. */
 const MORE_THAN_ITS_SHARE = 1.5;
@@ -61,6 +61,10 @@ export async function* writeReport(run: ResearchRun, answering: AnswerOptions): 
       break;
     }
     const limit = tokensFor(run, outline.length - index);
+    if (index > 0 && limit < MIN_TOKENS) {
+      cut ??= 'max_output_tokens';
+      break;
+    }
     const separator = state.report.length === 0 ? '' : `${closingOf(before)}\n\n`;
     const head = `${separator}## ${section.heading}\n\n`;
     const written = yield* (verifiesClaims(run) ? writeVerifiedSection : streamSection)(run, {
@@ -132,14 +136,14 @@ function sectionEntry(written: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & 
   return { t: 'section', length, tokens: estimateTokens(text), usage, cut };
 }
 
-/** The tokens that the next section may have when `remaining` sections are left, so that all of them get some. */
+/** The tokens that the next section may have when `remaining` sections are left, so that all of them get some; 0 if none. */
 function tokensFor(run: ResearchRun, remaining: number): number {
   const { maxOutputTokens } = run.request;
   if (maxOutputTokens === null) return answerLimit(run);
   const left = Math.max(0, maxOutputTokens - run.state.report.tokens);
   const share = (left / remaining) * MORE_THAN_ITS_SHARE;
   const max = left - (remaining - 1) * Math.min(MIN_SECTION, left / remaining);
-  return Math.max(MIN_TOKENS, Math.min(answerLimit(run), Math.floor(Math.min(share, max))));
+  return Math.floor(Math.min(left, answerLimit(run), Math.max(MIN_TOKENS, Math.min(share, max))));
 }
 
 /** What closes the code block that a text leaves open; '' if there is none. */

@@ -23,6 +23,10 @@ describe('a plan', () => {
     for (const [text, ...items] of [
       ['I propose:\n\n1. Depth\n2) **Width** of the bay\n\nShall I?', 'Depth', '**Width** of the bay'],
       ['- Depth\n* Width', 'Depth', 'Width'],
+      ['**1. Depth**\nHow deep it is.\n**2.** Width', 'Depth', 'Width'],
+      ['### 1) Depth\n(2) Width', 'Depth', 'Width'],
+      ['Step 1: Depth\n**Step 2: Width** of the bay', 'Depth', 'Width of the bay'],
+      ['1、深度\n2．宽度\n（3）长度', '深度', '宽度', '长度'],
       [`\`\`\`json\n[${depth},\n{"text": "Width"},]\n\`\`\``, 'Depth', 'Width'],
     ]) {
       const { response } = await runResearch({
@@ -32,7 +36,10 @@ describe('a plan', () => {
       assert.equal(response.output_text, items.map((item, at) => `${at + 1}. ${item}`).join('\n'));
       assert.deepEqual(response.plan, { items: items.map((item) => ({ text: item, status: 'open' })) });
     }
-    const { response } = await runResearch({ turns: () => ({ text: ['I am ready.'] }), request: { plan: 'propose' } });
+    const { response } = await runResearch({
+      turns: () => ({ text: ['**Well.** At 10:30 I am ready:\n2.5 hours.'] }),
+      request: { plan: 'propose' },
+    });
     assert.equal(response.error?.message, 'The model proposed no plan.');
   });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { verdictsIn } from '../../../src/research/report/verdicts.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -199,6 +200,29 @@ describe('doubtful sentences', () => {
     const failing = await checked(answer, [], { check: { text: ['['], breaks: cutTurn() } });
     assert.equal(failing.response.output_text, answer);
     assert.equal(failing.response.status, 'completed');
+  });
+
+  it('of a report stay unchanged if checks hang, and every section is written', async () => {
+    let checks = 0;
+    const say = reportModel({
+      words: ['tower'],
+      outline: ['Height', 'Age', 'Lift'].map((heading) => ({ heading, records: [1] })),
+      section: (number) => ({ text: [`It had ${number}.9 million visitors in 2019 [1].`] }),
+      check: () => {
+        checks++;
+        setImmediate(() => mock.timers.tick(91_000));
+        return { gate: new Promise(() => {}) };
+      },
+    });
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const request = { report: 'full' as const, verify: true };
+      const { response } = await runResearch({ turns: say, answers: say, tools: [read], request });
+      assert.match(response.output_text, /1\.9 million[\s\S]*2\.9 million[\s\S]*3\.9 million/);
+      assert.deepEqual([response.incomplete_details, checks], [null, 1]);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('are not checked if there are none, if it is off, or in structured answers', async () => {

@@ -6,7 +6,7 @@ import { answerPart } from '../../../src/protocol/items.ts';
 import { sectionsIn } from '../../../src/research/report/outline.ts';
 import type { AppendBatch } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
-import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
+import { estimateRequest, estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import { TurnError, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
 import { type ReportScript, reportModel, requestKind, sectionOf } from '../../support/report-model.ts';
@@ -212,11 +212,16 @@ describe('a report by sections', () => {
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
     assert.ok(response.output_text.length < 900 * 8, `${response.output_text.length}`);
     const little = await report(
-      { section: () => ({ text: long.match(/.{1,200}/g) ?? [], finish: 'length' }) },
+      {
+        outline: Array.from({ length: 12 }, (_, n) => ({ heading: `Part ${n}`, records: [1] })),
+        section: () => ({ text: long.match(/.{1,200}/g) ?? [], finish: 'length' }),
+      },
       { maxOutputTokens: 90 },
     );
-    const limits = little.of('section').map(({ maxOutputTokens }) => maxOutputTokens ?? Number.NaN);
-    assert.deepEqual(limits, [30, 16, 16], 'no section has more than there is for all of them');
+    assert.deepEqual(little.response.incomplete_details, { reason: 'max_output_tokens' });
+    const written = little.response.output_text.replaceAll(/## .*/g, '');
+    assert.ok(estimateTokens(written) <= 90 + 30, 'at most a piece more than there is for all of them');
+    assert.match(written, /word/);
   });
 
   it('searches once more for a section without records, and writes it from what that found', async () => {
