@@ -177,7 +177,7 @@ export class Deliverer implements AsyncDisposable {
     const all = deliveriesOf({ stored: before, receivers }, clock.now());
     const due = RECEIVERS.filter((name) => (all[name]?.nextAt ?? Number.POSITIVE_INFINITY) <= clock.now());
     const hosts = due.flatMap((name) => receivers[name] ?? []).map(({ url }) => new URL(url).host);
-    const place = this.#hosts.acquire(hosts, taken);
+    const place = this.#hosts.acquire(hosts, { ...taken, user: run.user });
     if (place === 'soon') await store.schedule(id, { dueInMs: RETRY_SOON_MS });
     if (typeof place === 'string') return;
     return { run, event, before, receivers, all, due, place };

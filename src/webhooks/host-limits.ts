@@ -7,18 +7,26 @@ const MAX_WAITING = { ofOne: 256, ofAll: 4096 } as const;
 /** A host with requests in flight counts as slow after this long without an answer, in milliseconds. */
 const SLOW_MS = 5000;
 
+/** A run that waits for a host: its user, and the time until which it may wait, by `performance.now()`. */
+interface WaitingRun {
+  run: RunId;
+  user: string;
+  until: number;
+}
+
 interface Host {
   inFlight: number;
   /** Since when it has had requests in flight, and when it last answered, by `performance.now()`. */
   busySince: number;
   answeredAt: number;
-  /** Runs that wait for it, each with the time until which they may. */
-  waiting: { run: RunId; until: number }[];
+  /** In the order of their turns. */
+  waiting: (WaitingRun & { turn: number })[];
 }
 
 /**
  * Limits how many deliveries go to each host at a time, and holds those that wait. A host gets at most half of the free
- * capacity, so that one that does not answer never holds up the others.
+ * capacity, so that one that does not answer never holds up the others. Users whose runs wait for a host take turns: it may
+ * have many receivers.
  */
 export class HostLimits {
   readonly #hosts = new Map<string, Host>();
@@ -29,14 +37,13 @@ export class HostLimits {
    * Acquires capacity of these hosts, until disposed. If one of them is at its limit, the run waits here (`waits`). If too
    * many wait, it stays in the store: to be retried `soon` if the host answers, `later`, after its lease, if it is slow.
    */
-  acquire(names: readonly string[], entry: { run: RunId; until: number }): Disposable | 'waits' | 'soon' | 'later' {
+  acquire(names: readonly string[], entry: WaitingRun): Disposable | 'waits' | 'soon' | 'later' {
     const hosts = names.map((name) => this.#host(name));
     const busy = hosts.find((host) => this.#roomOf(host, performance.now()) <= 0);
     if (busy) {
-      if (busy.waiting.length >= MAX_WAITING.ofOne || this.#waiting >= MAX_WAITING.ofAll) {
-        return isSlow(busy, performance.now()) ? 'later' : 'soon';
-      }
-      busy.waiting.push(entry);
+      const isFull = busy.waiting.length >= MAX_WAITING.ofOne && busy.waiting.some(({ user }) => user === entry.user);
+      if (isFull || this.#waiting >= MAX_WAITING.ofAll) return isSlow(busy, performance.now()) ? 'later' : 'soon';
+      enqueue(entry, busy.waiting);
       this.#waiting += 1;
       return 'waits';
     }
@@ -60,9 +67,9 @@ export class HostLimits {
   }
 
   /** Takes the waiting runs whose host has room now. */
-  next(): { run: RunId; until: number }[] {
+  next(): WaitingRun[] {
     const now = performance.now();
-    const ready: { run: RunId; until: number }[] = [];
+    const ready: WaitingRun[] = [];
     for (const [name, host] of this.#hosts) {
       const room = this.#roomOf(host, now) - ready.length;
       const taken = room > 0 ? host.waiting.splice(0, room) : [];
@@ -98,6 +105,13 @@ export class HostLimits {
     const host = this.#hosts.get(name);
     if (host?.inFlight === 0 && host.waiting.length === 0) this.#hosts.delete(name);
   }
+}
+
+/** Adds a run behind those of its user, and behind one run of each other user for each of those. */
+function enqueue(entry: WaitingRun, waiting: Host['waiting']): void {
+  const last = waiting.findLast(({ user }) => user === entry.user)?.turn ?? -1;
+  const turn = Math.max(last + 1, waiting[0]?.turn ?? 0);
+  waiting.splice(waiting.findLastIndex((other) => other.turn <= turn) + 1, 0, { ...entry, turn });
 }
 
 function isSlow({ inFlight, busySince, answeredAt }: Host, now: number): boolean {
