@@ -3,6 +3,11 @@ export function collapseSpaces(text: string): string {
   return text.replace(/\s\s+|[^\S ]/g, ' ');
 }
 
+/** `1 source`, `3 sources`. */
+export function counted(number: number, what: string): string {
+  return `${number.toLocaleString('en-US')} ${what}${number === 1 ? '' : 's'}`;
+}
+
 /** Replaces each run of white space by one space and trims the text. */
 export function toSingleLine(text: string): string {
   return collapseSpaces(text).trim();

@@ -1,3 +1,4 @@
+import { counted } from '../base/text.ts';
 import { acceptedDefaultKey } from '../config/keyring.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { oneLine } from './printable.ts';
@@ -51,8 +52,8 @@ function storedIn(url: string): string {
   return `in ${url.replace(/:\/\/[^/]*@/, '://')}`;
 }
 
-function hours(count: number): string {
-  const days = count / 24;
-  if (days >= 2 && Number.isInteger(days)) return `${days} days`;
-  return `${Math.round(count * 10) / 10} hours`;
+function hours(number: number): string {
+  const days = number / 24;
+  if (days >= 2 && Number.isInteger(days)) return counted(days, 'day');
+  return counted(Math.round(number * 10) / 10, 'hour');
 }

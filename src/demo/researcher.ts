@@ -1,4 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
+import { counted } from '../base/text.ts';
 import { demoAnswer, list } from './answer.ts';
 import { type Conversation, type FoundDocument, readChat } from './conversation.ts';
 import { minimalInstance } from './minimal-instance.ts';
@@ -68,12 +69,12 @@ function research(conversation: Conversation, offered: ReadonlySet<string>): Dem
   const isThin = useful.length < ENOUGH_PASSAGES;
   if (isThin && offered.has('web_search') && conversation.searches < 2 && queries.length > 0) {
     const reasoning =
-      `That is thin: ${count(useful.length, 'useful passage')} so far. ` +
+      `That is thin: ${counted(useful.length, 'useful passage')} so far. ` +
       `I search once more with other words: ${queries.join('; ')}.`;
     return calling(conversation, reasoning, [{ name: 'web_search', args: { queries } }]);
   }
   const sources = new Set(useful.map((passage) => passage.document));
-  return ready(`I have ${count(useful.length, 'useful passage')} from ${count(sources.size, 'document')}.`);
+  return ready(`I have ${counted(useful.length, 'useful passage')} from ${counted(sources.size, 'document')}.`);
 }
 
 function firstRound(
@@ -116,10 +117,6 @@ function readPages(conversation: Conversation, pages: readonly FoundDocument[]):
     `I read ${list(pages.map(({ title }) => title))} in full${pages.length > 1 ? ', all at once' : ''}.`;
   const wanted = pages.map(({ url }) => ({ name: 'fetch_url_content', args: { url } }));
   return calling(conversation, reasoning, wanted);
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 function ready(reasoning: string): DemoTurn {

@@ -1,6 +1,7 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
 import { itemId } from '../base/ids.ts';
 import { isObject, parseJson } from '../base/json.ts';
+import { counted } from '../base/text.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import { type AnsweringRoute, noUsage } from '../upstream/turn.ts';
 import { mayShowOf } from './answer/may-show.ts';
@@ -125,7 +126,7 @@ async function* handleTurnError(
   run.signal.throwIfAborted();
   if (phase.reason instanceof TimeoutError) {
     yield { type: 'reasoning_end', status: 'incomplete' };
-    yield force(run, 'budget', `the time budget of ${run.budget.minutes} minutes is used`);
+    yield force(run, 'budget', `the time budget of ${counted(run.budget.minutes, 'minute')} is used`);
   } else if (thrown instanceof BudgetExhausted) {
     yield force(run, 'budget', thrown.message);
   } else if (thrown instanceof EndlessRepetition && notesInARow(run.state.attempt(), 'repetition') === 0) {

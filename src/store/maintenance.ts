@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts';
+import { counted } from '../base/text.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import type { StoreFindings } from './sqlite/maintenance.ts';
 
@@ -19,7 +20,7 @@ export async function checkStore(config: StoreConfig, options: { log: Logger }):
   const { runs } = await openRedisStore({ url: config.url, tls: config.tls, log: options.log });
   try {
     const [state, open] = await Promise.all([runs.check(), runs.countOpen()]);
-    const summary = `Redis, ${open.queued} runs queued, ${open.inProgress} in progress`;
+    const summary = `Redis, ${counted(open.queued, 'run')} queued, ${open.inProgress} in progress`;
     return { summary, problems: state.ok ? [] : [state.reason] };
   } finally {
     await runs.close();

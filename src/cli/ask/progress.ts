@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
+import { counted } from '../../base/text.ts';
 import type { RunEvent } from '../../protocol/events.ts';
-import { count, duration, fitTo } from '../printable.ts';
+import { duration, fitTo } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { RunView } from './run-view.ts';
 
@@ -59,7 +60,7 @@ export class Progress implements Disposable {
   #draw(): void {
     const spinner = SPINNER[this.#frame++ % SPINNER.length];
     const { phase, toolCalls, sources } = this.view;
-    const line = [`${spinner} ${this.elapsed()} ${phase}`, count(toolCalls, 'tool call'), count(sources, 'source')];
+    const line = [`${spinner} ${this.elapsed()} ${phase}`, counted(toolCalls, 'tool call'), counted(sources, 'source')];
     this.#terminal.err(CLEAR_LINE + fitTo(line.join(' · '), this.#terminal.columns() - 1));
   }
 }

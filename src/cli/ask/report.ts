@@ -1,6 +1,7 @@
+import { counted } from '../../base/text.ts';
 import { answerPart, messageText, type UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason, ResponseObject } from '../../protocol/response.ts';
-import { count, oneLine, printable } from '../printable.ts';
+import { oneLine, printable } from '../printable.ts';
 
 /** The answer of a response, or its refusal. */
 export function answerText({ output, output_text }: ResponseObject): string {
@@ -47,8 +48,8 @@ const INCOMPLETE_NOTES: Readonly<Record<IncompleteReason, string>> = {
 export function formatEnd(response: ResponseObject, facts: { elapsed: string; sources: number }): string {
   const { usage, incomplete_details: incomplete, error, status, id } = response;
   const spent =
-    `${facts.elapsed}, ${count(usage.num_tool_calls, 'tool call')}, ${count(facts.sources, 'source')}, ` +
-    `${count(usage.total_tokens, 'token')}, ${id}`;
+    `${facts.elapsed}, ${counted(usage.num_tool_calls, 'tool call')}, ${counted(facts.sources, 'source')}, ` +
+    `${counted(usage.total_tokens, 'token')}, ${id}`;
   if (status === 'cancelled') return `Cancelled after ${spent}`;
   if (status === 'failed')
     return `Failed after ${spent}: ${oneLine(error?.message ?? 'no reason given')} (${error?.code})`;

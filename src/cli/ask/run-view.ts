@@ -1,7 +1,8 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { counted } from '../../base/text.ts';
 import type { RunEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
-import { count, oneLine } from '../printable.ts';
+import { oneLine } from '../printable.ts';
 import { type CallView, callOf } from './tool-call.ts';
 
 /** What a run is doing, derived from its events. */
@@ -74,9 +75,9 @@ export class RunView {
   #toolPhase(): string {
     const names = [...this.#running.values()];
     const kinds = new Set(names);
-    if (kinds.size > 1) return `running ${count(names.length, 'tool')}`;
+    if (kinds.size > 1) return `running ${counted(names.length, 'tool')}`;
     if (kinds.has('web_search')) return 'searching';
-    if (kinds.has('fetch_url_content')) return `reading ${count(names.length, 'page')}`;
+    if (kinds.has('fetch_url_content')) return `reading ${counted(names.length, 'page')}`;
     return `running ${names[0] ?? 'tools'}`;
   }
 }
@@ -92,14 +93,14 @@ function subjectOf(item: CallView): string {
 function outcomeOf(item: CallView, result: unknown): string {
   if (isObject(result)) {
     if (isObject(result.error)) return `failed: ${oneLine(String(result.error.message))}`;
-    if (Array.isArray(result.results)) return count(result.results.length, 'result');
+    if (Array.isArray(result.results)) return counted(result.results.length, 'result');
     if (typeof result.title === 'string' && typeof result.content === 'string') {
-      return `read “${oneLine(result.title)}”, ${count(result.content.length, 'character')}`;
+      return `read “${oneLine(result.title)}”, ${counted(result.content.length, 'character')}`;
     }
   }
   if (item.failed) return 'failed';
   // OpenAI's items list the URLs of a search, but no result.
-  return item.name === 'web_search' && item.urls?.length ? count(item.urls.length, 'result') : 'done';
+  return item.name === 'web_search' && item.urls?.length ? counted(item.urls.length, 'result') : 'done';
 }
 
 function urlsIn(result: unknown): string[] {

@@ -1,12 +1,12 @@
 import project from '../../../package.json' with { type: 'json' };
 import { Redactor } from '../../base/logger.ts';
+import { counted } from '../../base/text.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import type { Environment } from '../../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { secretsIn } from '../../config/secrets.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { sizesOf } from '../operating/check-config.ts';
-import { count } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Finding, findingLine } from './finding.ts';
 import { providerFindings } from './providers.ts';
@@ -44,7 +44,7 @@ export async function doctor(
     ];
     for (const findings of await Promise.all(checks)) show(findings);
   }
-  terminal.out(wrong === 0 ? 'Nothing is missing.\n' : `${count(wrong, 'thing')} to put right.\n`);
+  terminal.out(wrong === 0 ? 'Nothing is missing.\n' : `${counted(wrong, 'thing')} to put right.\n`);
   return wrong === 0 ? EXIT.completed : EXIT.failed;
 }
 

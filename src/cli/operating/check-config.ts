@@ -1,8 +1,8 @@
+import { counted } from '../../base/text.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 import { findConfinement } from '../../tools/execute-python/confinement.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { count } from '../printable.ts';
 import { loadOrExplain } from '../serve.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -27,9 +27,9 @@ export async function checkConfig(
 /** How much a configuration holds, in words. */
 export function sizesOf({ providers, models, keys }: GatewayConfig): string {
   const sizes = [
-    count(Object.keys(providers).length, 'provider'),
-    count(Object.keys(models).length, 'model'),
-    count(keys.length, 'key'),
+    counted(Object.keys(providers).length, 'provider'),
+    counted(Object.keys(models).length, 'model'),
+    counted(keys.length, 'key'),
   ];
   return sizes.join(', ');
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { counted } from '../../base/text.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { LimitReservation, RunReservation } from '../../runs/runs.ts';
 import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
@@ -210,15 +211,16 @@ export function limitError({ request, owner }: OwnedRequest, { reservedByOthers,
     owner.team === undefined ? ['This key', 'this key'] : ['The team of this key', "this key's team"];
   const budget = BUDGETS.find(({ window }) => window.name === name);
   if (name === RUNS) {
-    return new GatewayError('concurrency_limit_exceeded', `${who} may have ${limit} runs at a time.`, soon);
+    return new GatewayError('concurrency_limit_exceeded', `${who} may have ${counted(limit, 'run')} at a time.`, soon);
   }
-  if (!budget) return new GatewayError('rate_limit_exceeded', `${who} may send ${limit} requests a minute.`, later);
+  if (!budget)
+    return new GatewayError('rate_limit_exceeded', `${who} may send ${counted(limit, 'request')} a minute.`, later);
   const code = budget.per === 'minute' ? 'rate_limit_exceeded' : 'quota_exceeded';
   if (reservedByOthers) {
     // Most requests use less than they reserve, and end long before the window does.
     const message = `The ${budget.of} that other requests of ${whose} may still use leave too little of the ${budget.per} for this one. Try again when one has ended.`;
     return new GatewayError(code, message, soon);
   }
-  const amount = budget.of === 'cost' ? `cost of ${owner.limits[budget.setting]}` : `${limit} tokens`;
+  const amount = budget.of === 'cost' ? `cost of ${owner.limits[budget.setting]}` : counted(limit, 'token');
   return new GatewayError(code, `${who} has used up its ${amount} a ${budget.per}.`, later);
 }

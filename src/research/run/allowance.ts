@@ -1,3 +1,4 @@
+import { counted } from '../../base/text.ts';
 import { type Budget, exhaustedBudget, researchTokens } from './budget.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
@@ -53,9 +54,9 @@ export function undividedAllowance({ budget, request, state }: BudgetedRun): All
 }
 
 export function requestCallLimit(max: number): ForcedEnd {
-  return { reason: 'max_tool_calls', why: `the limit of ${max} tool calls is reached` };
+  return { reason: 'max_tool_calls', why: `the limit of ${counted(max, 'tool call')} is reached` };
 }
 
 export function budgetCallLimit(max: number): ForcedEnd {
-  return { reason: 'budget', why: `the budget of ${max} tool calls is used` };
+  return { reason: 'budget', why: `the budget of ${counted(max, 'tool call')} is used` };
 }

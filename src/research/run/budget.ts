@@ -1,3 +1,4 @@
+import { counted } from '../../base/text.ts';
 import type { BudgetConfig, Effort, ResearchModelConfig } from '../../config/schema.ts';
 
 export interface Budget {
@@ -40,10 +41,10 @@ export function exhaustedBudget(
   budget: Budget,
   spent: { turns: number; tokens: number; elapsedMs: number },
 ): string | undefined {
-  if (spent.turns >= budget.turns) return `all ${budget.turns} research turns are used`;
+  if (spent.turns >= budget.turns) return `the budget of ${counted(budget.turns, 'research turn')} is used`;
   if (spent.tokens >= researchTokens(budget)) return 'the token budget is used';
   if (spent.elapsedMs >= budget.minutes * 60_000 * RESEARCH_SHARE)
-    return `the time budget of ${budget.minutes} minutes is used`;
+    return `the time budget of ${counted(budget.minutes, 'minute')} is used`;
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { counted } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
@@ -81,16 +82,13 @@ function unreadableSources(annotations: readonly UrlCitation[]): Warning[] {
 function doubtfulClaims(claims: Claims | null): Warning[] {
   if (!claims) return [];
   const { partial, none, checked, unmarked, unmarked_paths } = claims;
-  const what = unmarked_paths ? 'values' : 'sentences';
+  const what = unmarked_paths ? 'value' : 'sentence';
+  const which = unmarked_paths ? '' : ' with a figure or a name';
   const parts = [
     ...(partial + none > 0
-      ? [`Of ${checked} ${what} that were held against their sources ${partial + none} are not fully carried by them.`]
+      ? [`Not fully carried by their sources: ${partial + none} of ${counted(checked, what)}.`]
       : []),
-    ...(unmarked === 0
-      ? []
-      : unmarked_paths
-        ? [`${unmarked} values have no source.`]
-        : [`${unmarked} sentences with a figure or a name cite no source.`]),
+    ...(unmarked > 0 ? [`Without a source: ${counted(unmarked, what)}${which}.`] : []),
   ];
   return parts.length === 0 ? [] : [{ code: 'unsupported_claims', message: parts.join(' ') }];
 }

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'no
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../base/errors.ts';
+import { counted } from '../../base/text.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
 import { isDamaged } from './failure.ts';
@@ -69,7 +70,7 @@ async function checkRuns(db: DatabaseSync, note: (problem: string) => void): Pro
     if (problem !== undefined) note(`run ${text(run, 'id')}: ${problem}`);
   }
   const open = runs.filter((run) => run.ended_at === null).length;
-  return `${runs.length} runs, ${open} of them open`;
+  return `${counted(runs.length, 'run')}, ${open} of them open`;
 }
 
 /** Columns that contain JSON, and the schema version that added them. */
@@ -89,7 +90,7 @@ function noteBroken(db: DatabaseSync, { version, note }: { version: number; note
     if (since > version) continue;
     const query = `SELECT count(*) AS n FROM ${table} WHERE ${column} IS NOT NULL AND NOT json_valid(${column})`;
     const broken = integer(db.prepare(query).get() ?? {}, 'n');
-    if (broken > 0) note(`${table}: ${broken} of its rows are not whole (${column})`);
+    if (broken > 0) note(`${table}: ${counted(broken, 'row')} not whole (${column})`);
   }
   const orphans = 'SELECT id FROM runs WHERE key NOT IN (SELECT run FROM requests) LIMIT 10';
   for (const run of db.prepare(orphans).all()) note(`run ${text(run, 'id')}: its request is missing`);

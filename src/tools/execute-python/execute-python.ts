@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
+import { counted } from '../../base/text.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import type { OutputLimits } from './messages.ts';
 import { SandboxPool } from './sandbox-pool.ts';
@@ -60,7 +61,7 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
     idleMs: idleSeconds * 1000,
   });
   const messages: Readonly<Record<SandboxFailure, string>> = {
-    timeout: `The code ran longer than ${timeoutSeconds} seconds and was stopped.`,
+    timeout: `The code ran longer than ${counted(timeoutSeconds, 'second')} and was stopped.`,
     memory_limit: `The code used more than ${memoryMb} MB of memory and was stopped.`,
     crashed: 'The Python interpreter ended unexpectedly while it ran the code.',
     forged: 'The code interfered with its sandbox and was stopped.',
@@ -69,7 +70,7 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
     name: 'execute_python',
     description:
       'Runs Python 3 code for calculations and data work. Standard library only; no network, no packages, no host files. ' +
-      `Every call starts fresh and may take ${timeoutSeconds} seconds and ${memoryMb} MB. ` +
+      `Every call starts fresh and may take ${counted(timeoutSeconds, 'second')} and ${memoryMb} MB. ` +
       'The value of the last expression is returned as `result`; top-level await works.',
     parameters: PARAMETERS,
     timeoutMs: timeoutSeconds * 1000 + WAITING_ALLOWANCE_MS,

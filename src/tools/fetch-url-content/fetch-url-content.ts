@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { toSingleLine } from '../../base/text.ts';
+import { counted, toSingleLine } from '../../base/text.ts';
 import { isFileUrl, type ReadFile } from '../attached-file.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { SourceLimits } from '../source-limits.ts';
@@ -132,7 +132,8 @@ function passagesOutput(
       result.total_length = page.content.length;
       addLinks(result, links);
       if (passages.length === 0) result.note = 'None of these words stand in the document. Other words may.';
-      else if (places > passages.length) result.note = `${places - passages.length} more places have some of it.`;
+      else if (places > passages.length)
+        result.note = `Some of it stands in ${counted(places - passages.length, 'more place')}.`;
       return result;
     },
   };

@@ -5,7 +5,7 @@ import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import { mergeByRank } from './merge.ts';
 import { isInRange } from './published.ts';
-import { parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
+import { MAX_QUERIES, parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
 import { createRunHits, createSearchChain, type RunHits, type SearchChainOptions } from './search-chain.ts';
 import type { DomainFilters, SearchHit } from './search-provider.ts';
 
@@ -133,7 +133,7 @@ function toOutput(
         results: hits.map((hit) => ({ ...resultOf(hit), source_id: sourceId(hit.url) })),
       };
       if (about.errors.length > 0) result.errors = about.errors;
-      if (about.dropped > 0) result.note = `${about.dropped} queries beyond the first were left out.`;
+      if (about.dropped > 0) result.note = `Only the first ${MAX_QUERIES} queries were asked.`;
       else if (hits.length === 0) {
         const advice = about.isNarrowed ? 'Other words, or no time_range and sites, may' : 'Other words may';
         result.note = `No results. ${advice} find more.`;

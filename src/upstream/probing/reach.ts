@@ -2,6 +2,7 @@ import { withTimeout } from '../../base/abort.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { isObject, parseJson } from '../../base/json.ts';
+import { counted } from '../../base/text.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import type { ProviderTarget } from '../provider-target.ts';
 import { AttemptFailure } from '../routing/attempt-failure.ts';
@@ -33,7 +34,7 @@ export async function reachProvider(
   try {
     const models = await modelsOf(target, signal);
     if (models === undefined) return { is: 'unlisted', detail: 'it answers with something else than a list of models' };
-    return { is: 'listed', detail: `${models.length} models` };
+    return { is: 'listed', detail: counted(models.length, 'model') };
   } catch (thrown) {
     signal.throwIfAborted();
     const detail = target.mask.cleanMessage(messageOf(thrown));

@@ -54,7 +54,7 @@ describe('research-gateway store', () => {
   it('check and backup work while a gateway uses the store; backup never overwrites', async () => {
     assert.deepEqual(await run('check'), {
       code: 0,
-      out: '1 runs, 0 of them open; version 11\nEverything is in order.\n',
+      out: '1 run, 0 of them open; version 11\nEverything is in order.\n',
       err: '',
     });
     const copy = join(folder, 'copy.db');
@@ -79,7 +79,7 @@ describe('research-gateway store', () => {
 
   describe('verify', () => {
     it('accepts a backup and a store folder, with or without a running gateway', async () => {
-      const sound = { code: 0, out: '1 runs, 0 of them open; version 11\nEverything is in order.\n', err: '' };
+      const sound = { code: 0, out: '1 run, 0 of them open; version 11\nEverything is in order.\n', err: '' };
       const copy = join(folder, 'copy.db');
       await run('backup', copy);
       assert.deepEqual(await verify(copy), sound);
@@ -96,7 +96,7 @@ describe('research-gateway store', () => {
       assert.equal(damaged.code, 1);
       assert.match(damaged.err, /event 3 is missing/);
       edit(copy, 'UPDATE requests SET body = substr(body, 1, 5)');
-      assert.match((await verify(copy)).err, /^requests: 1 of its rows are not whole \(body\)$/m);
+      assert.match((await verify(copy)).err, /^requests: 1 row not whole \(body\)$/m);
       edit(copy, 'DELETE FROM requests');
       assert.match((await verify(copy)).err, /^run [0-9a-f-]+: its request is missing$/m);
       const torn = join(folder, 'torn.db');
@@ -153,7 +153,7 @@ describe('research-gateway store', () => {
       assert.equal(code, 0);
       assert.match(
         out,
-        /copy\.db is in place: 1 runs, 0 of them open; version 11\.\nWhat was there is kept as .*runs\.db\.before-/,
+        /copy\.db is in place: 1 run, 0 of them open; version 11\.\nWhat was there is kept as .*runs\.db\.before-/,
       );
       const [before] = await kept();
       assert.equal((await verify(join(folder, String(before)))).code, 0);
@@ -168,7 +168,7 @@ describe('research-gateway store', () => {
       }
       assert.equal((await run('restore', copy)).code, 0);
       assert.deepEqual(await kept(), []);
-      assert.match((await run('check')).out, /^1 runs/);
+      assert.match((await run('check')).out, /^1 run,/);
     });
 
     it('replaces a store that cannot be read', async () => {
@@ -181,7 +181,7 @@ describe('research-gateway store', () => {
       assert.ok((await readdir(folder)).includes(`${before}-open`));
       assert.deepEqual(await run('check'), {
         code: 0,
-        out: '1 runs, 0 of them open; version 11\nEverything is in order.\n',
+        out: '1 run, 0 of them open; version 11\nEverything is in order.\n',
         err: '',
       });
     });
@@ -194,7 +194,7 @@ describe('research-gateway store', () => {
       assert.match(refused.err, /holds what the backup does not: 1 newer .*--force/);
       assert.match((await verify(folder)).out, /^2 runs, 1 of them open/, 'nothing was touched');
       assert.equal((await run('restore', copy, '--force')).code, 0);
-      assert.match((await run('check')).out, /^1 runs/);
+      assert.match((await run('check')).out, /^1 run,/);
       const [before] = await kept();
       assert.match((await verify(join(folder, String(before)))).out, /^2 runs/);
     });

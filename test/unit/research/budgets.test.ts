@@ -18,7 +18,7 @@ describe('the budget of a research run', () => {
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
     assert.match(textOf(asked.answer[0]), /page-0.*page-2/);
-    assert.match(textOf(asked.answer[0]), /Research has ended early \(all 3 research turns are used\)/);
+    assert.match(textOf(asked.answer[0]), /Research has ended early \(the budget of 3 research turns is used\)/);
   });
 
   it('of tool calls is never exceeded, and calls beyond it get no item', async () => {

@@ -74,7 +74,7 @@ describe('an answer whose claims are checked', () => {
     assert.deepEqual(response.claims, { checked: 3, quoted: 2, partial: 1, none: 0, unchecked: 1, unmarked: 1 });
     const [warning] = response.warnings;
     assert.equal(warning?.code, 'unsupported_claims');
-    assert.match(warning?.message ?? '', /Of 3 sentences .* 1 .* 1 sentence/);
+    assert.match(warning?.message ?? '', /: 1 of 3 sentences\..*: 1 sentence with/);
     const told = events.flatMap((event) =>
       event.type === 'response.output_text.annotation.added' ? [event.annotation] : [],
     );

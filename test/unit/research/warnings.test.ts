@@ -124,7 +124,7 @@ describe('the warnings of a run', () => {
     assert.deepEqual(run.response.warnings, [
       {
         code: 'tool_unavailable',
-        message: '72 tools of the MCP server wiki are not offered. Choose with allowed_tools.',
+        message: 'Not offered: 72 tools of the MCP server wiki. Choose with allowed_tools.',
       },
     ]);
   });

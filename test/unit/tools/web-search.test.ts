@@ -248,7 +248,7 @@ describe('web_search: several providers', () => {
     const provider = good('p');
     const { result } = await callTool(createWebSearchTool({ providers: [provider] }), { queries: [...'abcdefghij'] });
     assert.equal(provider.asked.length, 8);
-    assert.match(String(result.note), /^2 queries/);
+    assert.match(String(result.note), /first 8 queries/);
   });
 
   it('ends at once when cancelled while waiting for a place, a delay or an answer', async () => {

@@ -1,5 +1,5 @@
 import { app, move } from '../app.js';
-import { capital, compact, money, number } from '../format.js';
+import { capital, compact, counted, money, number } from '../format.js';
 import { html } from '../lib/preact.js';
 import { Button, Choice, DateRange, Empty, Failure } from '../parts/controls.js';
 import { save } from '../parts/exports.js';
@@ -97,7 +97,7 @@ function Rows({ groups, data, currency }) {
       compact(row.output_tokens),
     ]);
   return html`<${Table} label="Usage" columns=${columns} rows=${rows} numbers=${groups.length} />
-    ${data.length > MAX_ROWS && html`<p class="quiet">${number(data.length - MAX_ROWS)} more rows are in the CSV.</p>`}`;
+    ${data.length > MAX_ROWS && html`<p class="quiet">The CSV has ${counted(data.length - MAX_ROWS, 'more row')}.</p>`}`;
 }
 
 function daysFrom(from, to) {

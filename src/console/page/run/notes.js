@@ -1,3 +1,4 @@
+import { counted } from '../format.js';
 import { html } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { reasonInWords } from './reasons.js';
@@ -18,7 +19,7 @@ export function Notes({ response }) {
     for (const { message, param } of group.slice(0, MAX_SHOWN))
       notes.push({ title: message, code: param ? `${code}, ${param}` : code });
     if (group.length > MAX_SHOWN)
-      notes.push({ title: `${group.length - MAX_SHOWN} more warnings of this kind.`, code });
+      notes.push({ title: `${counted(group.length - MAX_SHOWN, 'more warning')} of this kind.`, code });
   }
   if (notes.length === 0) return null;
   return html`<ul class="notes">

@@ -1,5 +1,5 @@
 import { app, move } from '../app.js';
-import { line, number, placeOf } from '../format.js';
+import { counted, line, number, placeOf } from '../format.js';
 import { html, useCallback, useMemo, useState } from '../lib/preact.js';
 import { Failure, Status, Tabs } from '../parts/controls.js';
 import { Link } from '../parts/link.js';
@@ -68,7 +68,7 @@ function SourceOverlap({ state, other }) {
   const theirs = other.sources;
   const draw = () => {
     const both = [...sources.keys()].filter((url) => theirs.has(url)).length;
-    return html`<p class="quiet">${number(sources.size)} sources, ${number(both)} of them in both runs.</p>
+    return html`<p class="quiet">${counted(sources.size, 'source')}, ${number(both)} of them in both runs.</p>
       <ul class="plain">
         ${sortSources(sources).map(
           (source) => html`<li key=${source.url} data-both=${theirs.has(source.url)}>

@@ -1,5 +1,6 @@
 import { monotonicClock } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
+import { counted } from '../../../base/text.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../../config/schema.ts';
 import type { Warning } from '../../../protocol/warnings.ts';
 import { restrictToSeenUrls } from '../../../research/calls/seen-urls.ts';
@@ -153,7 +154,7 @@ function warningsAbout({ unreachable, leftOut }: Tool): Warning[] {
     return [{ code: 'mcp_server_unavailable', message }];
   }
   if (!leftOut) return [];
-  const message = `${leftOut.count} tools of the MCP server ${leftOut.server} are not offered. Choose with allowed_tools.`;
+  const message = `Not offered: ${counted(leftOut.count, 'tool')} of the MCP server ${leftOut.server}. Choose with allowed_tools.`;
   return [{ code: 'tool_unavailable', message }];
 }
 
