@@ -9,8 +9,8 @@ import { type Usage, usage } from './response.ts';
 export const inputTokens = z.object({
   object: z.literal('response.input_tokens'),
   input_tokens: z.int().nonnegative(),
-  /** Whether the count is an estimate, because no provider has counted. */
-  estimated: z.boolean(),
+  /** Whether the count is an estimate, because no provider has counted; absent if the provider itself answers. */
+  estimated: z.boolean().optional(),
 });
 
 const part = z.union([

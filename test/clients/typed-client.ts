@@ -52,7 +52,7 @@ export async function useTypedClient({ baseUrl, key, model }: { baseUrl: string;
   const warnings: string[] = ended.warnings.map(({ code }) => code);
   const task = await client.POST('/v1/async', { body: { model, messages: [{ role: 'user', content: 'Hello.' }] } });
   const read = await client.GET('/v1/async/{id}', { params: { path: { id: task.data?.id ?? '' } } });
-  const taskText: string | undefined = read.data?.result?.choices[0]?.message.content;
+  const taskText: string | null | undefined = read.data?.result?.choices[0]?.message.content;
   const page = await client.GET('/v1/responses', {
     params: { query: { limit: 5, order: 'asc', status: 'completed' } },
   });

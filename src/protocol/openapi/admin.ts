@@ -28,7 +28,13 @@ export function adminOperations() {
     'get /admin/usage getUsage': {
       summary: 'See usage by key, team, model, tag and day.',
       query: usageQuery,
-      answer: jsonResponse('The rows, or CSV.', usageList.meta({ id: 'UsageList' })),
+      answer: {
+        description: 'The rows.',
+        content: {
+          'application/json': { schema: usageList.meta({ id: 'UsageList' }) },
+          'text/csv': { schema: z.string() },
+        },
+      },
     },
     'get /admin/audit listAudit': {
       summary: 'See who changed what and which keys were refused, newest first.',

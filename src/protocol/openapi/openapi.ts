@@ -1,6 +1,5 @@
 import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
-import { chatChunk, chatCompletion } from '../chat.ts';
 import { compactedResponseObject, inputTokens } from '../compaction.ts';
 import { runEvent } from '../events.ts';
 import { modelList, modelObject } from '../models.ts';
@@ -21,7 +20,7 @@ import {
   createTaskBody,
   inputComponents,
 } from '../requests/requests.ts';
-import { responseListEntry, responseObject } from '../response.ts';
+import { responseListEntry } from '../response.ts';
 import { task, taskEntry } from '../tasks.ts';
 import { timeline } from '../timeline.ts';
 import { webhookDelivery } from '../webhook-delivery.ts';
@@ -30,6 +29,7 @@ import { conversationOperations } from './conversations.ts';
 import { allowNulls, inputJsonSchema } from './describe.ts';
 import { fileOperations } from './files.ts';
 import { deletedObject, eventStream, jsonResponse, listSchema, tagOperations } from './operations.ts';
+import { chunk, completion, postedResponse, response } from './plain-models.ts';
 import { vectorStoreOperations } from './vector-stores.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
@@ -64,15 +64,10 @@ export function openApiDocument() {
   return document;
 }
 
-const response = responseObject.meta({ id: 'Response' });
 const event = z
   .union(runEvent.options.map((option) => option.meta({ id: eventSchemaName(option.shape.type.value) })))
   .meta({ id: 'Event', description: 'The `data:` of a frame; `event:` repeats its type.' });
-const completion = chatCompletion.meta({ id: 'ChatCompletion' });
-const taskObject = task
-  .extend({ result: completion.optional() })
-  .meta({ id: 'Task', description: 'The `result` of a task on a proxy model is the body of its provider.' });
-const chunk = chatChunk.meta({ id: 'ChatCompletionChunk' });
+const taskObject = task.extend({ result: completion.optional() }).meta({ id: 'Task' });
 const delivery = webhookDelivery.meta({ id: 'WebhookDelivery' });
 const repeatable = z.object({
   'Idempotency-Key': z
@@ -86,16 +81,18 @@ const resumable = z.object({
 });
 
 function responseOperations(): RouteConfig[] {
-  const answer = {
+  const answer = (schema: z.ZodType) => ({
     description: 'The response object, or a stream of its events.',
-    content: { 'application/json': { schema: response }, ...eventStream(event) },
-  };
+    content: { 'application/json': { schema }, ...eventStream(event) },
+  });
   return tagOperations('Responses', {
     'post /v1/responses createResponse': {
       summary: 'Create a response: streamed, in one answer, or in the background.',
       headers: repeatable,
+      description: 'A model with `responses: native` passes body, answer and events through unchanged.',
       body: createResponseBody.meta({ id: 'CreateResponse' }),
-      answer,
+      answer: answer(postedResponse),
+      passesErrors: true,
     },
     'get /v1/responses listResponses': {
       summary: 'List your responses, newest first.',
@@ -116,7 +113,7 @@ function responseOperations(): RouteConfig[] {
       summary: 'Get a response, or resume its stream.',
       headers: resumable,
       query: getResponseQuery,
-      answer,
+      answer: answer(response),
     },
     'delete /v1/responses/{id} deleteResponse': {
       summary: 'Delete a response; one in progress is cancelled first.',
@@ -196,6 +193,7 @@ function otherOperations(): RouteConfig[] {
           description: 'The completion, or a stream that ends with `data: [DONE]`.',
           content: { 'application/json': { schema: completion }, ...eventStream(chunk) },
         },
+        passesErrors: true,
       },
     }),
     ...tagOperations('Models', {

@@ -27,10 +27,23 @@ export function eventStream(schema: z.ZodType) {
 }
 
 const errorSchema = errorBody.meta({ id: 'Error' });
-const failures: Record<string, ResponseConfig> = {
-  '4XX': jsonResponse('Refused; `error.code` says why.', errorSchema),
-  '5XX': jsonResponse('Failed; worth a retry unless `x-should-retry` is false.', errorSchema),
-};
+const passedError = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string().nullish(),
+      param: z.string().nullish(),
+      code: z.union([z.string(), z.int()]).nullish(),
+    }),
+  })
+  .meta({ id: 'PassedError', description: 'As the provider of a plain model sent it.' });
+
+function failures(schema: z.ZodType): Record<string, ResponseConfig> {
+  return {
+    '4XX': jsonResponse('Refused; `error.code` says why.', schema),
+    '5XX': jsonResponse('Failed; worth a retry unless `x-should-retry` is false.', schema),
+  };
+}
 
 type Method = RouteConfig['method'];
 /** An operation. Its path parameters are strings and are read off the path. */
@@ -43,6 +56,8 @@ interface Operation extends Pick<RouteConfig, 'description'> {
   bodyType?: 'multipart/form-data';
   answer: ResponseConfig;
   status?: 201;
+  /** Errors of a plain model's provider are passed on. */
+  passesErrors?: true;
 }
 
 /** The operations of a tag by `method path operationId`. Generated clients name their methods by the operation id. */
@@ -50,7 +65,7 @@ export function tagOperations(
   tag: string,
   operations: Readonly<Record<`${Method} /${string} ${string}`, Operation>>,
 ): RouteConfig[] {
-  return Object.entries(operations).map(([name, { answer, status = 200, ...operation }]) => {
+  return Object.entries(operations).map(([name, { answer, status = 200, passesErrors, ...operation }]) => {
     const [method, path = '', operationId = ''] = name.split(' ');
     const { headers, query, body, bodyType = 'application/json', ...texts } = operation;
     const parameters = path.matchAll(/\{(\w+)\}/g).map(([, param = '']) => [param, z.string()]);
@@ -60,7 +75,10 @@ export function tagOperations(
       ...(query && { query }),
       ...(body && { body: { content: { [bodyType]: { schema: body } }, required: true } }),
     };
-    const responses = { [status]: answer, ...failures };
+    const responses = {
+      [status]: answer,
+      ...failures(passesErrors ? z.union([errorSchema, passedError]) : errorSchema),
+    };
     return { method: methodOf(method), path, operationId, tags: [tag], ...texts, request, responses };
   });
 }
