@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type OpenAI from 'openai';
+import { until } from '../support/http-gateway.ts';
 import {
   chunk,
   cutAfter,
   frames,
+  hang,
   type ProviderRequest,
   type Script,
   status,
@@ -11,6 +13,10 @@ import {
 } from '../support/scripted-provider.ts';
 import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 import { strictMessages } from '../support/strict-wires.ts';
+
+interface Task {
+  error?: { code: string; message: string };
+}
 
 const WEATHER = {
   type: 'function' as const,
@@ -167,6 +173,27 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.deepEqual(await statuses(''), ['incomplete', 'incomplete']);
     assert.deepEqual(await statuses('?status=incomplete'), ['incomplete', 'incomplete']);
     assert.deepEqual(await statuses('?status=completed'), []);
+  });
+
+  it('fail after runs.max_minutes, as do tasks, whatever the provider is waiting for', async () => {
+    await using gateway = await startSdkGateway({
+      respond: () => hang(),
+      models: { plain: { ...PLAIN, apis: ['responses', 'async'] } },
+      runs: { max_minutes: 0.01 },
+    });
+    const message = 'The run took longer than 0.01 minutes (runs.max_minutes).';
+    const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi' });
+    assert.deepEqual(
+      [response.status, response.error?.code, response.error?.message],
+      ['failed', 'upstream_timeout', message],
+    );
+    const body = { model: 'plain', messages: [{ role: 'user', content: 'Hi' }] };
+    const { id }: { id: string } = await gateway.ann.post('/async', { body });
+    const error = await until(async () => {
+      const task: Task = await gateway.ann.get(`/async/${id}`);
+      return task.error;
+    });
+    assert.deepEqual([error.code, error.message], ['upstream_timeout', message]);
   });
 
   it('continue in place if the provider breaks off in the middle of a text', async () => {

@@ -33,6 +33,7 @@ export interface SdkGatewayOptions {
   /** Further providers at the same address. */
   providers?: Readonly<Record<string, object>>;
   tools?: object;
+  runs?: object;
   /** Fields of their keys. */
   ann?: object;
   bob?: object;
@@ -54,6 +55,7 @@ export async function startSdkGateway(options: SdkGatewayOptions): Promise<SdkGa
     },
     models: options.models,
     tools: options.tools ?? {},
+    runs: options.runs ?? {},
     keys: [
       { id: 'ann', user: 'ann', secret: keyOf('ann'), ...options.ann },
       { id: 'bob', user: 'bob', secret: keyOf('bob'), ...options.bob },

@@ -7,16 +7,19 @@ import { readPlainRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import type { RunDriver } from './run-driver.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
+import { runTimeLimit } from './time-limit.ts';
 
 /**
  * Drives responses that the gateway makes of plain models (docs/api.md, "Responses of plain models"), with the current
  * configuration.
  */
 export function drivePlain(parts: DriverParts): RunDriver['plain'] {
-  return async function* ({ run, state, answerSoFar, live, signal, shouldPause }) {
+  return async function* ({ run, state, answerSoFar, live, shouldPause, ...options }) {
     const request = readPlainRequest(run);
     if (!request) throw new Error('the run holds no request of a plain model');
     const config = parts.config.current();
+    using limit = runTimeLimit(options.signal, config.runs);
+    const { signal } = limit;
     const model = config.models[run.model];
     if (model?.kind !== 'proxy') {
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);

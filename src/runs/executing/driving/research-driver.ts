@@ -25,11 +25,15 @@ import type { DriverParts } from './driver-parts.ts';
 import { drivePlain } from './plain-driver.ts';
 import type { RunDriver } from './run-driver.ts';
 import { openRunTools, serversOf } from './run-tools.ts';
+import { runTimeLimit } from './time-limit.ts';
 
 /** Creates the driver of runs of every kind. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
-    proxy: parts.proxy,
+    async proxy(options) {
+      using limit = runTimeLimit(options.signal, parts.config.current().runs);
+      return await parts.proxy({ ...options, signal: limit.signal });
+    },
     plain: drivePlain(parts),
     research: driveResearch(parts),
     async beforeResume(run) {
