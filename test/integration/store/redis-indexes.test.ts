@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
-import type { RunStore } from '../../../src/store/run-store.ts';
+import type { ListedStatus, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, LEASE, testClock } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { ask } from '../../support/redis-groups.ts';
@@ -77,5 +77,17 @@ describe('the sets of open runs in Redis', function () {
       (await store.list(list)).runs.map(({ id }) => id),
       [run.id],
     );
+  });
+
+  it('list an incomplete run once, also if an earlier version has listed it as completed meanwhile', async () => {
+    const user = randomUUID();
+    const { run } = await endedRun(store, { user, listed: '{"status":"incomplete"}' });
+    const position = String(await ask(server.port, 'ZSCORE', keys.list(user, 'responses'), run.id));
+    const completed = keys.listPart(run, { model: run.model, bucket: 'completed' });
+    await ask(server.port, 'ZADD', completed, position, run.id);
+    const ids = async (status: ListedStatus) =>
+      (await store.list({ user, api: 'responses', limit: 10, status: [status] })).runs.map(({ id }) => id);
+    assert.deepEqual([await ids('incomplete'), await ids('completed')], [[run.id], []]);
+    assert.equal(await ask(server.port, 'ZCARD', completed), 0, 'the first read of a list repairs it');
   });
 });
