@@ -1,23 +1,14 @@
 import { GatewayError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { FileSearch } from '../research/run/request.ts';
 import { fileUrl, type PlaceInFile } from '../tools/attached-file.ts';
 import { type Tool, ToolError } from '../tools/tool.ts';
 import type { Filter } from './filters.ts';
 import type { FoundPassage, StoreSearch } from './store-search.ts';
 import type { VectorStores } from './vector-stores.ts';
 
-/** The settings of `file_search` in a request. */
-export interface FileSearchScope {
-  /** Ids of vector stores. */
-  stores: readonly string[];
-  /** Public ids of files to search in addition. */
-  files?: readonly string[] | undefined;
+export interface FileSearchParts extends FileSearch {
   filter?: Filter | undefined;
-  limit?: number | undefined;
-  scoreThreshold?: number | undefined;
-}
-
-export interface FileSearchParts extends FileSearchScope {
   /** Whose vector stores may be searched. */
   user: string;
   vectorStores: Pick<VectorStores, 'find' | 'touch'>;

@@ -2,13 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Files, publicFileId } from '../files/files.ts';
+import type { FileSearch } from '../research/run/request.ts';
 import type { SideStores } from '../store/side-stores/side-stores.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { Embeddings } from '../tools/web-search/search-provider.ts';
 import { DocumentReader } from './document-reader.ts';
 import { DocumentTexts } from './document-text.ts';
 import { FileBatches } from './file-batches.ts';
-import { createFileSearchTool, type FileSearchScope } from './file-search-tool.ts';
+import { createFileSearchTool } from './file-search-tool.ts';
 import { filterSchema } from './filters.ts';
 import { StoreIndexes } from './index/store-indexes.ts';
 import { StoreSearch } from './store-search.ts';
@@ -25,7 +26,7 @@ export interface OpenedVectorStores extends AsyncDisposable {
 /** Creates the tool with which a run searches vector stores of its user. */
 export function fileSearchOf(
   { vectorStores, storeSearch }: OpenedVectorStores,
-  { filter, ...scope }: Omit<FileSearchScope, 'filter'> & { filter?: unknown; user: string },
+  { filter, ...scope }: FileSearch & { user: string },
 ): Tool {
   const parsed = filter === undefined ? undefined : filterSchema.parse(filter);
   return createFileSearchTool({ ...scope, filter: parsed, vectorStores, search: storeSearch });

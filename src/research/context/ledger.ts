@@ -132,7 +132,7 @@ function lengthFor(notes: readonly EvidenceRecord[], tokens: number): number | u
 
 function noteText(note: EvidenceRecord, length: number): string {
   const text = recordText(note);
-  return text.length <= length ? text : mostTellingPart(text, { about: NOTHING, maxLength: length });
+  return text.length <= length ? text : mostTellingPart(text, { maxLength: length });
 }
 
 const NOTHING: ReadonlySet<string> = new Set();

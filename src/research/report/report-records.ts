@@ -53,9 +53,8 @@ function repeatedIn(records: readonly EvidenceRecord[]): Set<EvidenceRecord> {
 
 function lineOf(record: EvidenceRecord, length: number): string {
   const text = collapseSpaces(recordText(record));
-  return text.length <= length ? text : mostTellingPart(text, { about: NOTHING, maxLength: length });
+  return text.length <= length ? text : mostTellingPart(text, { maxLength: length });
 }
-const NOTHING: ReadonlySet<string> = new Set();
 
 /** The evidence that sections are written from. */
 interface ReportEvidence {

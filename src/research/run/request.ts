@@ -4,6 +4,7 @@ import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import type { HttpMcpServer } from '../../tools/mcp/mcp-server.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
 import type { TurnRequest, TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
 import type { StructuredFormat } from '../answer/schema/structured.ts';
@@ -26,14 +27,7 @@ export interface EarlierSource {
 }
 
 /** A per-request MCP server. Its credentials are encrypted in stored requests. */
-export interface RequestedMcpServer {
-  name: string;
-  url: string;
-  headers?: Record<string, string>;
-  accessToken?: string;
-  allowedTools?: string[];
-  oauth?: { clientId: string; clientSecret: string; tokenUrl?: string; issuer?: string; scope?: string };
-}
+export type RequestedMcpServer = Omit<HttpMcpServer, 'timeoutMs'>;
 
 /** Server-side tools that a request names. */
 export interface BuiltinTools {

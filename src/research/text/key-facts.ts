@@ -154,18 +154,19 @@ export function shortTitle(title: string, length: number): string {
 }
 
 /** The most relevant part of a sentence, with an ellipsis where it was cut. */
-export function mostTellingPart(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
-  const length = Math.max(1, options.maxLength - 2);
+export function mostTellingPart(sentence: string, options: { about?: ReadonlySet<string>; maxLength: number }): string {
+  const { maxLength, about = new Set() } = options;
+  const length = Math.max(1, maxLength - 2);
   let best = { from: 0, weight: -1 };
   for (let from = 0; ; from = nextWord(sentence, from + Math.ceil(length / 4))) {
-    const weight = relevanceOf(sentence.slice(from, from + length), options.about);
+    const weight = relevanceOf(sentence.slice(from, from + length), about);
     if (weight > best.weight) best = { from, weight };
     if (from + length >= sentence.length) break;
   }
   const passage = sentence.slice(best.from, best.from + length).trim();
   const cutBefore = best.from > 0 ? '…' : '';
   const cutAfter = best.from + length < sentence.length ? '…' : '';
-  return (cutBefore + passage + cutAfter).slice(0, options.maxLength);
+  return (cutBefore + passage + cutAfter).slice(0, maxLength);
 }
 
 /** The start of the next word from `at` on, or `at` if no space is near, as in scripts without spaces. */
