@@ -92,7 +92,7 @@ async function runOf(
 /** Naming one tool in a request leaves out all others, so the search of research models is named, too. */
 const SEARCH_TOOLS = [{ type: 'web_search' as const }];
 
-/** The question with its files, in order. @throws UnreadableFile before anything is uploaded. */
+/** The question with its files, in order. @throws Unusable before anything is uploaded. */
 async function withFiles(
   question: string,
   files: readonly string[],
@@ -101,7 +101,7 @@ async function withFiles(
   if (files.length === 0) return question;
   for (const file of files) {
     const found = await stat(file).catch(() => undefined);
-    if (!found?.isFile()) throw new UnreadableFile(file);
+    if (!found?.isFile()) throw new Unusable(EXIT.usage, `--file ${file}: there is no such file`);
   }
   const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_text', text: question }];
   for (const path of files) {
@@ -112,9 +112,13 @@ async function withFiles(
   return [{ role: 'user', content }];
 }
 
-class UnreadableFile extends Error {
-  constructor(path: string) {
-    super(`--file ${path}: there is no such file`);
+/** Ends the command with this exit code. */
+class Unusable extends Error {
+  readonly code: ExitCode;
+
+  constructor(code: ExitCode, message: string) {
+    super(message);
+    this.code = code;
   }
 }
 
@@ -123,7 +127,7 @@ const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.s
 async function firstModel(client: OpenAI, signal: AbortSignal): Promise<string> {
   const { data } = await client.models.list({ signal });
   const model = modelList.parse(data).find(({ supported_apis: apis }) => apis.includes('responses'));
-  if (model === undefined) throw new Error('this key may use no model that answers questions');
+  if (!model) throw new Unusable(EXIT.refused, 'the gateway refused: this key may use no model that answers questions');
   return model.id;
 }
 
@@ -182,16 +186,17 @@ function explain(
 ): ExitCode {
   const { options, terminal, interrupted, id } = context;
   const resume = id === undefined ? '' : ` The run may go on; follow it with: research-gateway ask --resume ${id}`;
-  if (error instanceof UnreadableFile) {
+  if (error instanceof Unusable) {
     terminal.err(`error: ${error.message}\n`);
-    return EXIT.usage;
+    return error.code;
   }
   if (interrupted.signal.aborted) {
     terminal.err(`Left.${resume}\n`);
     return EXIT.cancelled;
   }
   const refusal = refusalOf(error);
-  if (refusal) {
+  // A run that goes on can be followed once the gateway works again.
+  if (refusal && (id === undefined || refusal.status < 500)) {
     const key = refusal.status === 401 ? ' Give the key with --api-key or GATEWAY_API_KEY.' : '';
     terminal.err(`error: the gateway refused: ${refusal.message}${key}\n`);
     return EXIT.refused;

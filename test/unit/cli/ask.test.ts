@@ -171,6 +171,12 @@ describe('the exit code of research-gateway ask', () => {
     assert.match(terminal.written.err, /Cancelled after/);
   });
 
+  it('is 5 if the key may use no model', async () => {
+    const { code, err } = await askFake({}, { models: [] });
+    assert.equal(code, 5);
+    assert.match(err, /the gateway refused: this key may use no model/);
+  });
+
   it('is 5 if the gateway refuses; for a 401 the message names --api-key', async () => {
     const refuse = { status: 401, code: 'invalid_api_key' as const, message: 'Unknown API key.' };
     const { code, err } = await askFake({ model: 'deep' }, { refuse });

@@ -25,6 +25,8 @@ export interface FakeScript {
   /** How the run ends; with `hangs` not until it is cancelled. */
   end?: 'completed' | 'failed' | 'hangs';
   answer?: string;
+  /** The models that the key may use. */
+  models?: object[];
   /** What the model says in place of an answer. */
   refusal?: string;
   annotations?: UrlCitation[];
@@ -41,7 +43,7 @@ export async function startFakeGateway(script: FakeScript = {}): Promise<FakeGat
   const server = createServer(async (request, response) => {
     requests.push(`${request.method} ${request.url}`);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://fake');
-    if (pathname === '/v1/models') return json(response, 200, { data: [MODEL] });
+    if (pathname === '/v1/models') return json(response, 200, { data: script.models ?? [MODEL] });
     if (pathname.endsWith('/cancel')) {
       run.cancel();
       return json(response, 200, run.response);
