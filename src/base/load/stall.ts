@@ -7,12 +7,12 @@
 /** A timer that fires this much too late was delayed by a stall, in milliseconds. */
 const STALL_MS = 1000;
 /** How long reading what arrived during a stall may take, in milliseconds. */
-export const CATCH_UP_MS = 1000;
+const CATCH_UP_MS = 1000;
 /** How often `StallDetector` checks, in milliseconds. */
 const CHECK_MS = 500;
 
 /** Whether something due at `dueAt` is so late that the process must have stalled. Times are those of `performance.now()`. */
-export function wasStalled(dueAt: number, now = performance.now()): boolean {
+function wasStalled(dueAt: number, now = performance.now()): boolean {
   return now - dueAt > STALL_MS;
 }
 

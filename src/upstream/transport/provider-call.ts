@@ -102,9 +102,8 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   constructor(options: ProviderCallOptions<T>, limits: CallLimits) {
     this.#options = options;
     this.#limits = limits;
-    const { total } = limits;
     this.#deadline = new Deadline((phase, ms) => this.#exceeded(failureOfDeadline(phase, ms)), {
-      ...(total !== undefined && { totalMs: total }),
+      totalMs: limits.total,
     });
   }
 
@@ -184,7 +183,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
       receiver.data(chunk);
       return;
     }
-    this.#deadline.touch('idle');
+    this.#deadline.touch();
     this.#read(() => receiver?.data(chunk));
   }
 
@@ -234,7 +233,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   soon(action: () => void): void {
     process.nextTick(() => {
       if (this.#isOver) return;
-      this.#deadline.touch('idle');
+      this.#deadline.touch();
       this.#read(action);
     });
   }

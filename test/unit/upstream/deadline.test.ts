@@ -5,7 +5,7 @@ import { Deadline } from '../../../src/upstream/transport/deadline.ts';
 describe('Deadline', () => {
   let now = 0;
   let told: string[] = [];
-  const limitOf = () => new Deadline((phase, ms) => told.push(`${phase} ${ms}`), { now: () => now });
+  const limitOf = (options = {}) => new Deadline((phase, ms) => told.push(`${phase} ${ms}`), options);
   const pass = (ms: number) => {
     now += ms;
     mock.timers.tick(ms);
@@ -15,8 +15,9 @@ describe('Deadline', () => {
     now = 0;
     told = [];
     mock.timers.enable({ apis: ['setTimeout'] });
+    mock.method(performance, 'now', () => now);
   });
-  afterEach(() => mock.timers.reset());
+  afterEach(() => mock.reset());
 
   it('reports once when it is over, with the phase', () => {
     const limit = limitOf();
@@ -45,8 +46,7 @@ describe('Deadline', () => {
     limit.enter('idle', 100);
     for (let n = 0; n < 10; n++) {
       pass(60);
-      limit.touch('idle');
-      limit.touch('headers');
+      limit.touch();
     }
     assert.deepEqual(told, []);
     pass(100);
@@ -59,13 +59,31 @@ describe('Deadline', () => {
     now += 5000;
     mock.timers.tick(100);
     assert.deepEqual(told, []);
-    limit.touch('idle');
+    limit.touch();
     pass(1000);
     assert.deepEqual(told, ['idle 100']);
-    limit.enter('idle', 100);
-    now += 5000;
-    mock.timers.tick(100);
-    assert.deepEqual(told, ['idle 100', 'idle 100'], 'the same time limit is reported once');
+  });
+
+  it('bounds the whole call, whatever its phases do', () => {
+    const limit = limitOf({ totalMs: 250 });
+    for (let n = 0; n < 3; n++) {
+      limit.enter('idle', 100);
+      pass(50);
+      limit.pause();
+    }
+    pass(99);
+    assert.deepEqual(told, []);
+    pass(1);
+    assert.deepEqual(told, ['total 250']);
+  });
+
+  it('restarts only the idle phase with a chunk', () => {
+    const limit = limitOf();
+    limit.enter('first token', 100);
+    pass(60);
+    limit.touch();
+    pass(40);
+    assert.deepEqual(told, ['first token 100']);
   });
 
   it('pauses while the client is slow', () => {
