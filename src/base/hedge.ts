@@ -38,7 +38,9 @@ export class Hedge<T> implements Disposable {
   readonly #options: HedgeOptions<T>;
   readonly #start: (racer: Racer) => Promise<T | undefined>;
   readonly #racers = new Set<AbortController>();
-  readonly #onAbort = () => this.#abort(this.#options.signal.reason);
+  readonly #onAbort = () => {
+    for (const racer of this.#racers) racer.abort(this.#options.signal.reason);
+  };
   #winner: AbortController | undefined;
 
   constructor(start: (racer: Racer) => Promise<T | undefined>, options: HedgeOptions<T>) {
@@ -74,10 +76,6 @@ export class Hedge<T> implements Disposable {
       if (isOvertaken(controller.signal)) return undefined;
       throw error;
     }
-  }
-
-  #abort(reason: unknown): void {
-    for (const racer of this.#racers) racer.abort(reason);
   }
 
   [Symbol.dispose](): void {

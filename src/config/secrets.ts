@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { percentDecode } from '../base/text.ts';
 import { addressSecrets, headerSecrets, providerSecrets } from './credential-places.ts';
-import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
+import type { GatewayConfig, KeyConfig, McpServerConfig } from './schema.ts';
 
 /** The key of the default configuration. Everybody knows it, so it is accepted on loopback addresses only. */
 export const DEFAULT_SECRET = 'sk-local';
@@ -13,14 +13,18 @@ const MIN_KEY_LENGTH = 16;
 export function* secretsIn(config: GatewayConfig): Iterable<string> {
   const { web_search: search, mcp_servers: mcpServers } = config.tools;
   const secrets = [
-    ...Object.values(config.providers).flatMap(secretsOfProvider),
+    ...Object.values(config.providers).flatMap((provider) =>
+      'builtin' in provider ? [] : [provider.api_key, ...providerSecrets(provider)],
+    ),
     ...[search, ...search.fallbacks].flatMap(({ api_key, url = '' }) => [api_key, ...addressSecrets(url)]),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
     ...config.store.encryption_keys,
     config.files.access_key_id,
     config.files.secret_access_key,
-    ...telemetrySecrets(config.telemetry.headers),
+    ...headerSecrets(config.telemetry.headers),
+    // Vendors name the header of their key as they like, so every long value may be one.
+    ...Object.values(config.telemetry.headers).filter((value) => value.length >= MIN_KEY_LENGTH),
     ...addressSecrets(config.telemetry.otlp_endpoint ?? ''),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
@@ -36,19 +40,10 @@ export function* keyCredentials({ keys }: Pick<GatewayConfig, 'keys'>): Iterable
   }
 }
 
-function secretsOfProvider(provider: ProviderConfig): (string | undefined)[] {
-  return 'builtin' in provider ? [] : [provider.api_key, ...providerSecrets(provider)];
-}
-
 function mcpSecrets(server: McpServerConfig): (string | undefined)[] {
   if ('command' in server) return Object.values(server.env);
   const { access_token, oauth, headers, url } = server;
   return [access_token, oauth?.client_secret, ...headerSecrets(headers), ...addressSecrets(url)];
-}
-
-/** Vendors name the header of their key as they like, so every long value may be one. */
-function telemetrySecrets(headers: Readonly<Record<string, string>>): string[] {
-  return [...headerSecrets(headers), ...Object.values(headers).filter((value) => value.length >= MIN_KEY_LENGTH)];
 }
 
 /** The passwords of Redis and of its sentinels. */

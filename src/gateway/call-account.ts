@@ -61,13 +61,11 @@ export class AttemptMeter extends CallMeter {
   #pieces = 0;
 
   constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>, unseen: number) {
-    super(
-      { price },
-      {
-        prompt: () => promptOf(body),
-        answers: () => requestedAnswers(api, fieldsOf(body) ?? {}),
-      },
-    );
+    const prompt = () => {
+      const fields = fieldsOf(body);
+      return fields ? promptTokens(fields) : formTokens(body?.length ?? 0);
+    };
+    super({ price }, { prompt, answers: () => requestedAnswers(api, fieldsOf(body) ?? {}) });
     this.#api = api;
     this.#isBackground = unseen > 0;
     this.setUnseen(unseen);
@@ -134,12 +132,6 @@ function isFinished(ended: AttemptResult): boolean {
   if (ended.is !== 'answered') return ended.is === 'delivered' && ended.failure === undefined;
   const status = fieldsOf(ended.answer.body)?.status;
   return status !== 'queued' && status !== 'in_progress';
-}
-
-/** Estimates the tokens of a request, JSON or not. */
-function promptOf(body: TargetRequest['body']): number {
-  const fields = fieldsOf(body);
-  return fields ? promptTokens(fields) : formTokens(body?.length ?? 0);
 }
 
 function fieldsOf(body: TargetRequest['body']): Record<string, unknown> | undefined {

@@ -20,7 +20,8 @@ function Console() {
   const view = useStore(app, (value) => value.view);
   const main = useRef(null);
   // Focus the heading of a new view, so that screen readers start there.
-  const key = keyOf(view);
+  const { name, id, page, left, right } = view;
+  const key = [name, id, page, left, right].join(' ');
   const lastKey = useRef(key);
   useEffect(() => {
     if (lastKey.current === key) return;
@@ -32,17 +33,12 @@ function Console() {
     main.current.focus();
   };
   if (signedIn === 'out') return html`<main id="main" class="alone"><${SignIn} /></main>`;
-  const View = VIEWS[view.name] ?? Ask;
+  const View = VIEWS[name] ?? Ask;
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
-    <${Header} view=${view.name} />
+    <${Header} view=${name} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${key} ...${view} /></main>
   `;
-}
-
-/** A view of something else is mounted anew. */
-function keyOf({ name, id, page, left, right }) {
-  return [name, id, page, left, right].join(' ');
 }
 
 function Header({ view }) {

@@ -92,7 +92,8 @@ export class WholeAnswer implements ResultReceiver {
 
   #startRelay(chunk: Buffer): void {
     const relayed = this.#options.relay?.();
-    if (!relayed || this.#beginsWithError()) {
+    // An answer that is relayed can be judged only by how it begins.
+    if (!relayed || BEGINS_WITH_ERROR.test(this.#body.bytes.toString('latin1', 0, INSPECTED_START))) {
       this.#control.finish(failed(relayed ? 'an error without end' : 'too many large answers at once'));
       return;
     }
@@ -100,11 +101,6 @@ export class WholeAnswer implements ResultReceiver {
     this.#options.meter.setDelivered(0);
     relayed.data(this.#body.take());
     relayed.data(chunk);
-  }
-
-  /** An answer that is relayed can be judged only by how it begins. */
-  #beginsWithError(): boolean {
-    return BEGINS_WITH_ERROR.test(this.#body.bytes.toString('latin1', 0, INSPECTED_START));
   }
 
   end(): AttemptResult {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
-import { type Keyring, keyringOf } from '../../config/keyring.ts';
+import { keyringOf } from '../../config/keyring.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { secretHash } from '../../config/secrets.ts';
@@ -45,7 +45,11 @@ export class OpenAnswers {
   #idle = 0;
 
   constructor(config: Pick<LiveConfig, 'onChange'>) {
-    config.onChange((next) => this.#endAllBut(keyringOf(next)));
+    const reason = new GatewayError('invalid_api_key', 'The API key was removed.');
+    config.onChange((next) => {
+      const keyring = keyringOf(next);
+      this.endAll(reason, ({ key }) => !keyring.byHash(secretHash(key)));
+    });
   }
 
   /** How many answers are being written. */
@@ -79,11 +83,6 @@ export class OpenAnswers {
     this.#open[entry.index] = last;
     last.index = entry.index;
   };
-
-  #endAllBut(keyring: Keyring): void {
-    const reason = new GatewayError('invalid_api_key', 'The API key was removed.');
-    this.endAll(reason, ({ key }) => !keyring.byHash(secretHash(key)));
-  }
 
   /** Ends the answers that are `chosen`. */
   endAll(reason: GatewayError, chosen: (answer: OpenAnswer) => boolean): void {

@@ -1,6 +1,6 @@
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { type JsonBody, parseObject } from '../middleware/body.ts';
+import type { JsonBody } from '../middleware/body.ts';
 
 /** A `response.create` of a client (docs/api.md, "WebSocket"). */
 export interface CreateFrame {
@@ -18,12 +18,6 @@ const STREAM = /^[\w.-]{1,256}$/;
 export function streamIdOf(raw: Record<string, unknown>): string | undefined {
   const { stream_id: stream } = raw;
   return typeof stream === 'string' && STREAM.test(stream) ? stream : undefined;
-}
-
-/** Parses a frame as JSON. @throws GatewayError `invalid_json`. */
-export function readFrame(raw: Buffer, { isBinary }: { isBinary: boolean }): Record<string, unknown> {
-  if (isBinary) throw new GatewayError('invalid_json', 'Send JSON in text frames.');
-  return parseObject(raw);
 }
 
 /** Checks a `response.create`. @throws GatewayError `missing_parameter`, `invalid_parameter`, `unsupported_parameter`. */

@@ -14,18 +14,11 @@ import type { AppDeps, Identity } from '../app-deps.ts';
 import { refuseNewWork } from '../endpoint.ts';
 import { errorAnswer } from '../errors.ts';
 import { identify } from '../middleware/auth.ts';
+import { parseObject } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import { ClientLeft, newContext } from '../request-context.ts';
 import { readResponse, submitResponse } from '../submission/response-request.ts';
-import {
-  type CreateFrame,
-  createFrame,
-  errorFrame,
-  readFrame,
-  socketFrames,
-  steerFailed,
-  streamIdOf,
-} from './create-frame.ts';
+import { type CreateFrame, createFrame, errorFrame, socketFrames, steerFailed, streamIdOf } from './create-frame.ts';
 import { Lanes } from './lanes.ts';
 import type { SocketTimes } from './times.ts';
 
@@ -91,7 +84,8 @@ export class ResponsesSocket {
     let stream: string | undefined;
     try {
       memory.grow(raw.length);
-      const frame = readFrame(raw, { isBinary });
+      if (isBinary) throw new GatewayError('invalid_json', 'Send JSON in text frames.');
+      const frame = parseObject(raw);
       const failed = steerFailed(raw, frame);
       if (failed !== undefined) {
         memory[Symbol.dispose]();

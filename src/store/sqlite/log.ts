@@ -63,13 +63,11 @@ export class SqliteLog extends StoredLogs {
       run.entries += transcript.length;
       if (batch.progress && run.attempts !== 0) this.#claims.setAttempts(run, 0);
     }
-    if (end) this.#end(run, end, batch.token);
+    if (end) {
+      const expiresAt = this.#clock.now() + end.retainMs;
+      this.#statements.end.run(end.status, end.at, expiresAt, run.last, batch.token, end.listed ?? null, run.key);
+    }
     return { result: 'ok', last: run.last, cancel: run.cancelRequested };
-  }
-
-  #end(run: OpenRun, end: NonNullable<AppendBatch['end']>, token: string): void {
-    const expiresAt = this.#clock.now() + end.retainMs;
-    this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, end.listed ?? null, run.key);
   }
 
   /** Ended runs with an uncompressed log, oldest first. */

@@ -48,7 +48,7 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
     this.transact(() => {
       if (this.#statements.get.get(list, id)) return 'there';
       const limit = options.max ?? options.keepNewest;
-      const excess = limit === undefined ? 0 : this.#size(list) + 1 - limit;
+      const excess = limit === undefined ? 0 : Number(this.#statements.size.get(list)?.size ?? 0) + 1 - limit;
       if (options.max !== undefined && excess > 0) return 'full';
       const removed = excess > 0 ? Number(this.#statements.removeOldest.run(list, list, excess).changes) : 0;
       this.#statements.insert.run(list, id, state, value, createdAt);
@@ -103,10 +103,6 @@ export class SqliteEntries extends SqlitePart implements EntryStore {
     // Microseconds, and no two changes share one.
     this.#lastChange = Math.max(this.#lastChange + 1, this.now() * 1000);
     this.#statements.change.run(list, this.#lastChange, added);
-  }
-
-  #size(list: string): number {
-    return Number(this.#statements.size.get(list)?.size ?? 0);
   }
 }
 
