@@ -132,12 +132,11 @@ export class Deltas {
     const { calls } = turn;
     const isCalling = turn.reason === 'stop' || turn.reason === 'tool_calls';
     const reason = !isCalling ? turn.reason : calls.length > 0 ? 'tool_calls' : 'stop';
-    if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     let { text = this.text } = turn;
     if (reasoningIsText && reason === 'stop' && text.trim() === '') {
       text = this.reasoning.trim();
       this.emit('text', text);
-    }
+    } else if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     const { reasoningTokens } = this;
     return { parts: this.take(), turn: { writtenCalls: 0, reasoningTokens, ...turn, text, reason } };
   }

@@ -5,13 +5,12 @@ import { NativeToolCalls } from '../dialects/native-tool-calls.ts';
 import { reasoningOfDelta } from '../dialects/reasoning-fields.ts';
 import { ReplayFields } from '../dialects/replay-fields.ts';
 import { isStreamError } from '../dialects/stream-errors.ts';
-import { TextToolCalls } from '../dialects/text-tool-calls/text-tool-calls.ts';
-import { ThinkTags } from '../dialects/think-tags.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
-import type { TurnToolCall, TurnUsage } from '../turn.ts';
+import type { TurnUsage } from '../turn.ts';
 import type { TurnReader } from '../wires/wire.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from './decoded-turn.ts';
 import { readFinishReason, type StreamEnd } from './finish-reason.ts';
+import { ModelText } from './model-text.ts';
 import { readUsage, showsExcludedReasoning } from './usage.ts';
 
 /** Reads the payloads of a streamed chat completion, whoever sent them. */
@@ -19,10 +18,9 @@ export class TurnDecoder implements TurnReader {
   readonly #options: DecoderOptions;
   readonly #replay = new ReplayFields();
   readonly #growing = { text: new GrowingText(), reasoning: new GrowingText() };
-  readonly #think: ThinkTags;
-  readonly #textCalls: TextToolCalls | undefined;
   readonly deltas = new Deltas({ maxCharacters: 2 * 1024 * 1024 });
   readonly #calls = new NativeToolCalls(this.deltas);
+  readonly #written: ModelText;
   #end: StreamEnd | undefined;
   usage: TurnUsage | undefined;
   readonly #learned: NonNullable<DecoderOptions['learned']>;
@@ -30,14 +28,7 @@ export class TurnDecoder implements TurnReader {
   constructor(options: DecoderOptions) {
     this.#options = options;
     this.#learned = options.learned ?? { startsThinking: false, excludesReasoning: false };
-    const textCalls = options.tools?.length
-      ? new TextToolCalls(options.tools, (text) => this.deltas.emit('text', text), options.isQuotation)
-      : undefined;
-    this.#textCalls = textCalls;
-    this.#think = new ThinkTags(
-      (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.emit(section, text)),
-      { startsInside: this.#learned.startsThinking, onBareClosing: () => this.#onBareClosing() },
-    );
+    this.#written = new ModelText(this.deltas, { ...options, learned: this.#learned });
   }
 
   get finished(): boolean {
@@ -59,16 +50,15 @@ export class TurnDecoder implements TurnReader {
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     const cut = this.#end === 'length';
     this.deltas.push('reasoning', this.#growing.reasoning.end());
-    this.#addContent(this.#growing.text.end());
-    this.#think.end({ cut: cut || this.#calls.size > 0 });
-    this.#textCalls?.end({ cut });
+    this.#written.push(this.#growing.text.end());
+    this.#written.end({ cut, hasCalls: this.#calls.size > 0 });
     if (this.#end === undefined) throw brokenStream('the stream ended without a finish reason');
     if (this.#end === 'broken') throw brokenStream('the provider broke the answer off');
     const { calls: native, extras } = this.#calls.finish({ cut });
-    const written = this.#writtenCalls(native);
+    const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
     const { text } = this.deltas;
-    const finished = this.deltas.finish(
+    return this.deltas.finish(
       {
         reason: this.#end,
         calls,
@@ -78,31 +68,6 @@ export class TurnDecoder implements TurnReader {
         replay: this.#replay.finish(extras),
       },
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty, reasoningIsText: this.#options.reasoningIsText },
-    );
-    if (this.#think.missedClosing && this.deltas.text !== '') this.#learned.startsThinking = false;
-    return finished;
-  }
-
-  #onBareClosing(): void {
-    this.deltas.reclassifyAsReasoning();
-    this.#learned.startsThinking = true;
-  }
-
-  /**
-   * Calls written as text that did not also come natively. If the answer holds nothing but reasoning, calls in it count
-   * too: some models call without ending their reasoning first (Qwen3.5, Kimi K2).
-   */
-  #writtenCalls(native: readonly TurnToolCall[]): TurnToolCall[] {
-    const { tools = [], isQuotation } = this.#options;
-    let written = this.#textCalls?.calls ?? [];
-    if (tools.length > 0 && native.length + written.length === 0 && this.deltas.text.trim() === '') {
-      const inReasoning = new TextToolCalls(tools, () => {}, isQuotation);
-      inReasoning.push(this.deltas.reasoning);
-      inReasoning.end({ cut: this.#end === 'length' });
-      written = inReasoning.calls.filter(({ name }) => tools.some((tool) => tool.name === name));
-    }
-    return written.filter(
-      (call) => !native.some((other) => other.name === call.name && other.arguments === call.arguments),
     );
   }
 
@@ -130,22 +95,16 @@ export class TurnDecoder implements TurnReader {
     this.deltas.push('reasoning', this.#growing.reasoning.push(reasoningOfDelta(delta)));
     this.#replay.push(delta);
     const { content } = delta;
-    if (typeof content === 'string') this.#addContent(this.#growing.text.push(content));
+    if (typeof content === 'string') this.#written.push(this.#growing.text.push(content));
     else if (Array.isArray(content)) this.#addParts(content);
     if (typeof delta.refusal === 'string') this.deltas.push('text', delta.refusal, { refuses: true });
     if (delta.tool_calls) this.#calls.push(delta.tool_calls);
     if (delta.function_call) this.#calls.pushFunctionCall(delta.function_call);
   }
 
-  #addContent(text: string): void {
-    if (text === '') return;
-    this.deltas.count(text);
-    this.#think.push(text);
-  }
-
   #addParts(content: readonly unknown[]): void {
     for (const part of partsOf(content)) {
-      if (part.kind === 'text') this.#addContent(part.text);
+      if (part.kind === 'text') this.#written.push(part.text);
       else this.deltas.push('reasoning', part.text);
     }
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChatModel, TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
 import { tool } from '../../support/decode-turn.ts';
-import { frames, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { frames, json, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { type StrictServer, strictMessages, strictResponses } from '../../support/strict-wires.ts';
 import { ask, chat, config, finishOf, textOf } from './chat-harness.ts';
 
@@ -108,6 +108,44 @@ describe('a tool loop over the Responses or Messages API', () => {
       const { text } = await loop(world.model, second.messages);
       assert.equal(text, 'All found.');
       assert.ok(!JSON.stringify(world.provider.requests.at(-1)?.body).includes('"hm"'));
+    });
+  }
+});
+
+describe('a text over the Responses or Messages API', () => {
+  const answers = {
+    responses: (text: string) => ({
+      object: 'response',
+      status: 'completed',
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
+    }),
+    messages: (text: string) => ({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text }],
+      stop_reason: 'end_turn',
+    }),
+  };
+  for (const [wire, answer] of Object.entries(answers)) {
+    it(`may hold thoughts, calls and special tokens, as in chat completions (${wire})`, async () => {
+      const call = '<tool_call>{"name": "look_up", "arguments": {"n": 1}}</tool_call>';
+      await using provider = await startScriptedProvider({
+        respond: (_, n) => json(answer(`<think>Hm.</think>${n === 0 ? `I look.\n${call}` : 'Found.'}<|im_end|>`)),
+      });
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, wire } }));
+      await using _ = upstream;
+      const tools = [tool('look_up', { n: 'integer' })];
+      const first = finishOf(await ask(model, { messages: START, tools }));
+      assert.equal(first.reason, 'tool_calls');
+      assert.equal(first.message.content.trim(), 'I look.');
+      const [called] = first.message.tool_calls ?? [];
+      assert.deepEqual([called?.name, called?.arguments], ['look_up', '{"n":1}']);
+      const result: TurnMessage = { role: 'tool', tool_call_id: called?.id ?? '', content: 'One.' };
+      const second = await ask(model, { messages: [...START, first.message, result], tools });
+      assert.equal(textOf(second), 'Found.');
+      const sent = JSON.stringify(provider.requests[1]?.body);
+      assert.equal(sent.split(called?.id ?? '-').length - 1, 2, sent);
+      assert.doesNotMatch(sent, /<think>|<tool_call>/);
     });
   }
 });

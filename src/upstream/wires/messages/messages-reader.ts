@@ -3,6 +3,7 @@ import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readFinishReason } from '../../decoding/finish-reason.ts';
+import { ModelText } from '../../decoding/model-text.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { isMessageError } from '../../dialects/stream-errors.ts';
@@ -27,6 +28,7 @@ interface Block {
 export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
   readonly deltas = new Deltas({ maxCharacters: 16 * 1024 * 1024 });
+  #written: ModelText;
   #blocks = new Map<number, Block>();
   /** The block that started last. */
   #last: Block | undefined;
@@ -37,6 +39,7 @@ export class MessagesReader implements TurnReader {
 
   constructor(options: DecoderOptions) {
     this.#options = options;
+    this.#written = new ModelText(this.deltas, options);
   }
 
   get usage(): TurnUsage | undefined {
@@ -75,16 +78,20 @@ export class MessagesReader implements TurnReader {
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
-    if (!this.finished) throw brokenStream('the stream ended without its last event');
     const reason = readFinishReason(this.#stopReason) ?? 'stop';
+    const cut = reason === 'length';
+    const native = this.#calls(cut);
+    this.#written.end({ cut, hasCalls: native.length > 0 });
+    if (!this.finished) throw brokenStream('the stream ended without its last event');
     if (reason === 'broken') throw brokenStream('the provider broke the answer off');
-    const calls = this.#calls(reason === 'length');
-    const text = this.#text();
+    const written = this.#written.finish(native, { cut });
+    const calls = [...native, ...written];
+    const { text } = this.#written;
     const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
     const blocks = [...this.#blocks.values()].map(({ content }) => content);
     const replay = blocks.length > 0 ? { content: blocks } : undefined;
     return this.deltas.finish(
-      { reason, calls, text, usage: this.usage, replay },
+      { reason, calls, writtenCalls: written.length, text, usage: this.usage, replay },
       { isEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }
@@ -93,6 +100,7 @@ export class MessagesReader implements TurnReader {
   #start(message: unknown): void {
     if (!isObject(message)) return;
     this.#blocks = new Map();
+    this.#written = new ModelText(this.deltas, this.#options);
     this.#counts = {};
     this.#stopReason = undefined;
     this.#readUsage(message.usage);
@@ -110,7 +118,7 @@ export class MessagesReader implements TurnReader {
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
     this.#last = { content, input: '', isWhole: false };
     this.#blocks.set(index, this.#last);
-    if (content.type === 'text' && typeof content.text === 'string') this.deltas.push('text', content.text);
+    if (content.type === 'text' && typeof content.text === 'string') this.#written.push(content.text);
     if (content.type === 'thinking' && typeof content.thinking === 'string') {
       this.deltas.push('reasoning', content.thinking);
     }
@@ -123,7 +131,8 @@ export class MessagesReader implements TurnReader {
     const added = (field: string) => (typeof delta[field] === 'string' ? delta[field] : '');
     const append = (field: 'text' | 'thinking') => {
       content[field] = `${typeof content[field] === 'string' ? content[field] : ''}${added(field)}`;
-      this.deltas.push(field === 'text' ? 'text' : 'reasoning', added(field));
+      if (field === 'text') this.#written.push(added(field));
+      else this.deltas.push('reasoning', added(field));
     };
     if (delta.type === 'text_delta') append('text');
     else if (delta.type === 'thinking_delta') append('thinking');
@@ -156,11 +165,6 @@ export class MessagesReader implements TurnReader {
     const reported = Object.entries(usage).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
     const counts = { ...this.#counts, ...Object.fromEntries(reported) };
     if (Object.keys(counts).length <= MAX_COUNTS) this.#counts = counts;
-  }
-
-  #text(): string {
-    const texts = this.#blocks.values().map(({ content }) => (content.type === 'text' ? content.text : undefined));
-    return [...texts].filter((text) => typeof text === 'string').join('');
   }
 
   /** `cut`: the answer was cut at its length limit, so a call with broken input is dropped. */

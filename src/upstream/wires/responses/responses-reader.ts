@@ -7,6 +7,7 @@ import {
   type DeltaKind,
   Deltas,
 } from '../../decoding/decoded-turn.ts';
+import { ModelText } from '../../decoding/model-text.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { isResponseError } from '../../dialects/stream-errors.ts';
@@ -37,6 +38,7 @@ interface EmittedItem {
 export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
   readonly deltas = new Deltas({ maxCharacters: 16 * 1024 * 1024 });
+  readonly #written: ModelText;
   readonly #items = new Map<number, JsonObject>();
   readonly #emitted = new Map<number, EmittedItem>();
   usage: TurnUsage | undefined;
@@ -47,6 +49,7 @@ export class ResponsesReader implements TurnReader {
 
   constructor(options: DecoderOptions) {
     this.#options = options;
+    this.#written = new ModelText(this.deltas, options);
   }
 
   get finished(): boolean {
@@ -69,16 +72,20 @@ export class ResponsesReader implements TurnReader {
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
-    if (this.#end === undefined) throw brokenStream('the stream ended without a final event');
     const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
+    const cut = this.#end?.status === 'incomplete';
+    const native = callsOf(items, cut);
+    this.#written.end({ cut, hasCalls: native.length > 0 });
+    if (this.#end === undefined) throw brokenStream('the stream ended without a final event');
     const reason = this.#reason();
-    const calls = callsOf(items, reason === 'length');
+    const written = this.#written.finish(native, { cut });
+    const calls = [...native, ...written];
     // Items of the provider's own tools, such as searches, are output too.
     const hasOnlyMessages = items.every(({ type }) => type === 'message' || type === 'reasoning');
     const isEmpty = !this.hasOutput && hasOnlyMessages && !this.#options.mayBeEmpty;
     const replay = items.length > 0 ? { output: items } : undefined;
     return this.deltas.finish(
-      { reason, calls, usage: this.usage, replay },
+      { reason, calls, writtenCalls: written.length, usage: this.usage, replay },
       { isEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }
@@ -162,8 +169,10 @@ export class ResponsesReader implements TurnReader {
   #emit(index: number, type: Delta['type'], delta: string, kind: DeltaKind = {}): void {
     const emitted = this.#emittedOf(index);
     emitted[type] += delta;
-    if (emitted.isCommentary) this.deltas.push('reasoning', delta);
-    else this.deltas.push(type, delta, { ...kind, ...(type === 'text' && emitted.phase && { phase: emitted.phase }) });
+    const isText = type === 'text' && !emitted.isCommentary;
+    if (isText && !emitted.phase && !kind.refuses) this.#written.push(delta);
+    else if (!isText) this.deltas.push('reasoning', delta);
+    else this.deltas.push('text', delta, { ...kind, ...(emitted.phase && { phase: emitted.phase }) });
   }
 
   /** Emits what the deltas left out. */
