@@ -94,6 +94,14 @@ export function shouldContinue(
   return !usedUpBudget(run, usage) && left - tokens >= MIN_PART;
 }
 
+/** A longer text is more than an announcement, in UTF-16 code units. */
+const LONGEST_ANNOUNCEMENT = 400;
+
+/** Whether a text, if there is any, only announces calls that may not be made: the model has still to be asked without tools. */
+export function onlyAnnouncesCalls(text: string, finish: Finish | undefined): boolean {
+  return finish?.reason === 'tool_calls' && text.length <= LONGEST_ANNOUNCEMENT && !/\{|[[【]\^?\d/.test(text);
+}
+
 /** Records that the answer is complete: a run that resumes from here needs no model. */
 export function answeredStep(run: ResearchRun, { cut }: WrittenText, usage: Finish['usage']): Step {
   return { type: 'note', entry: applyEntry(run.state, { t: 'answered', usage, cut }) };

@@ -11,6 +11,7 @@ import { citedSteps, emitCited, type WrittenText } from './answer-steps.ts';
 import { type CitedAnswer, collectCited } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import type { MayShow } from './safe-markup.ts';
+import { Unfenced } from './unfenced.ts';
 import { VisibleReasoning } from './visible-reasoning.ts';
 
 export interface TextTarget {
@@ -34,6 +35,7 @@ export class AnswerTurn {
   readonly #written: WrittenText;
   readonly #target: TextTarget;
   readonly #continuation: Continuation;
+  readonly #unfenced: Unfenced | undefined;
   readonly #thoughts: VisibleReasoning;
   readonly #bound: AnswerBound;
   #started: boolean;
@@ -52,6 +54,7 @@ export class AnswerTurn {
     this.#written = written;
     this.#target = target;
     this.#continuation = new Continuation(written.text);
+    this.#unfenced = written.text === '' ? new Unfenced() : undefined;
     this.#bound = new AnswerBound(written.text, Math.min(target.limit, affordable));
     this.#started = (target.inMessage ?? false) || written.text !== '';
   }
@@ -88,7 +91,7 @@ export class AnswerTurn {
 
   /** Emits what was held back. The model is done. */
   async *end(): AsyncGenerator<Step> {
-    yield* this.#writeInPieces(this.#take(this.#continuation.end()));
+    yield* this.#writeInPieces(this.#take(this.#continuation.end()) + this.#bounded(this.#unfenced?.end() ?? ''));
     const { filter } = this.#target;
     if (filter) yield* this.#showInSlices(filter.end());
     yield* stepsOf((emit) => this.#endThoughts(emit));
@@ -116,8 +119,12 @@ export class AnswerTurn {
     }
   }
 
-  /** The part of the new text that is within the bounds of the answer. */
+  /** The part of the new text that is within the bounds of the answer, without a fence around all of it. */
   #take(text: string): string {
+    return this.#bounded(this.#unfenced?.push(text) ?? text);
+  }
+
+  #bounded(text: string): string {
     const fresh = this.#bound.take(text);
     this.#written.text += fresh;
     return fresh;

@@ -7,8 +7,17 @@ import type { Step } from '../run/steps.ts';
 import { emitReasoning, type Finish, unfinishedStream } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
-import { type AnswerOptions, NO_TEXT, partTokens, recover, shouldContinue, spentStep } from './answer-steps.ts';
+import {
+  type AnswerOptions,
+  NO_TEXT,
+  onlyAnnouncesCalls,
+  partTokens,
+  recover,
+  shouldContinue,
+  spentStep,
+} from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
+import { Unfenced } from './unfenced.ts';
 import { VisibleReasoning } from './visible-reasoning.ts';
 
 /** A text that is buffered until it is checked: a JSON value, an outline, a section. */
@@ -42,10 +51,13 @@ export async function* collectText(
   // Nothing of this text is sent, and a failed turn records so, unless the message has text of its own already.
   const noPart = inMessage ? {} : { answer: NO_TEXT };
   let before = options.before ?? '';
+  let withoutTools = false;
   for (let parts = 1; ; parts++) {
-    const request = yield* resolveRequest(options.ask({ soFar: before, again: false, withoutTools: false }));
+    const request = yield* resolveRequest(options.ask({ soFar: before, again: false, withoutTools }));
     const bound = new AnswerBound(before, options.limit);
     const continuation = new Continuation(before);
+    const unfenced = before === '' ? new Unfenced() : undefined;
+    const take = (fresh: string) => bound.take(unfenced?.push(fresh) ?? fresh);
     const thoughts = new VisibleReasoning(run.state.sources, mayShow);
     let text = '';
     try {
@@ -54,12 +66,12 @@ export async function* collectText(
         if (part.type === 'reasoning' && !inMessage) {
           yield* stepsOf((emit) => emitReasoning(thoughts.push(part.delta), emit));
         }
-        if (part.type === 'text') text += bound.take(continuation.push(part.delta));
+        if (part.type === 'text') text += take(continuation.push(part.delta));
         if (part.type === 'finish') finish = part;
         if (finish || bound.cut) break;
       }
       if (!finish && !bound.cut) throw unfinishedStream();
-      text += bound.take(continuation.end());
+      text += take(continuation.end()) + bound.take(unfenced?.end() ?? '');
       if (!inMessage) {
         yield* stepsOf((emit) => emitReasoning(thoughts.end(), emit));
         yield { type: 'reasoning_end', status: 'completed' };
@@ -68,6 +80,11 @@ export async function* collectText(
         throw EmptyAnswer.byFilter();
       }
       const usage = finish?.usage ?? estimatedUsage({ estimate: request.estimate, text });
+      if (!withoutTools && onlyAnnouncesCalls(text, finish)) {
+        yield spentStep(run, usage, noPart.answer);
+        withoutTools = true;
+        continue;
+      }
       const written = { text: before + text, cut: bound.cut };
       const tokens = partTokens(text, finish?.usage);
       const left = answerTokensLeft(run, before, options.limit);

@@ -16,6 +16,7 @@ import {
   type AnswerOptions,
   citedSteps,
   NO_TEXT,
+  onlyAnnouncesCalls,
   partTokens,
   recover,
   shouldContinue,
@@ -61,6 +62,13 @@ export async function* streamText(
           continue;
         }
         written.cut ??= usedUpBudget(run, usage) ?? 'max_output_tokens';
+      }
+      if (text.trim() !== '' && !how.withoutTools && onlyAnnouncesCalls(text, finish)) {
+        written.text += '\n\n';
+        yield* citedSteps(run, cited.push('\n\n'));
+        yield spentStep(run, usage, { ...part, length: cited.length });
+        how.withoutTools = true;
+        continue;
       }
       const isEmpty = target.filter ? !target.filter.hasText : written.text.trim() === '';
       const isFiltered = finish?.reason === 'content_filter';

@@ -1,4 +1,5 @@
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject } from '../../base/json.ts';
+import { repairJson } from '../../upstream/dialects/json-repair.ts';
 import { jsonIn } from '../answer/schema/structured.ts';
 
 /** How much of an answer is read, in UTF-16 code units, and how many objects: more than are ever requested. */
@@ -15,6 +16,11 @@ export function objectsIn(answer: string, key: string): Record<string, unknown>[
   const text = answer.slice(0, LONGEST_ANSWER);
   const value = jsonIn(text)?.value;
   const list = isObject(value) && !(key in value) ? Object.values(value).find(Array.isArray) : value;
-  const items = Array.isArray(list) ? list : text.matchAll(OBJECT).map(([object]) => parseJson(object));
+  const items = Array.isArray(list) ? list : text.matchAll(OBJECT).map(([object]) => wholeObject(object));
   return [...items].filter((item) => isObject(item) && key in item).slice(0, MAX_OBJECTS);
+}
+
+function wholeObject(text: string): unknown {
+  const read = repairJson(text);
+  return read?.whole ? read.value : undefined;
 }

@@ -350,6 +350,7 @@ describe('an outline', () => {
       `{"sections":${list}}`,
       `As [1] says:\n${flat}\nIt rests on [2].`,
       `${flat.slice(0, -1)},]`,
+      `${flat.replace('"x"]', '"x",]').slice(0, -1)},]`,
       `${flat.slice(0, -1)},{"heading":"C","aim":"it was cu`,
     ];
     for (const text of texts) assert.deepEqual(sectionsIn(text, 3), sections, text);
