@@ -34,6 +34,9 @@ export class ToolNames {
   }
 }
 
+/** A longer name is no other tool's in other letters, in UTF-16 code units. */
+const LONGEST = 256;
+
 /**
  * The known tool that a written name means: models add prefixes, numbers or a server's name, and servers leave special
  * tokens behind it (`search<|channel|>commentary` of gpt-oss, `search</arg_value>` of GLM).
@@ -44,8 +47,9 @@ export function meantTool(written: string, known: readonly string[]): string | u
     .trim()
     .replace(/^(?:functions?|tools?|default_api|default)[.:/]/, '')
     .replace(/:\d+$/, '');
-  if (known.includes(plain)) return plain;
-  const alike = known.filter((name) => normalize(name) === normalize(plain) || name.endsWith(`.${plain}`));
+  if (known.includes(plain) || plain.length > LONGEST) return known.find((name) => name === plain);
+  const normal = normalize(plain);
+  const alike = known.filter((name) => normalize(name) === normal || name.endsWith(`.${plain}`));
   return alike.length === 1 ? alike[0] : undefined;
 }
 

@@ -3,6 +3,9 @@ import type { TurnTool } from '../../turn.ts';
 import { repairJson } from '../json-repair.ts';
 import { meantTool } from '../requests/tool-names.ts';
 
+/** How many calls one turn may have; further ones stay text. */
+export const MAX_CALLS = 64;
+
 /** A call found in text, with its name resolved. */
 export interface FoundCall {
   id?: string;
@@ -101,7 +104,7 @@ export function jsonCalls(block: string, offered: OfferedTools): FoundCall[] | u
   const calls: FoundCall[] = [];
   let rest = block.trim();
   while (rest !== '') {
-    if (!/^[{[]/.test(rest)) return undefined;
+    if (!/^[{[]/.test(rest) || calls.length > MAX_CALLS) return undefined;
     const read = repairJson(rest);
     const found = read && callsInJson(read.value, offered);
     if (!read || !found) return undefined;

@@ -1,15 +1,12 @@
 import type { TurnTool, TurnToolCall } from '../../turn.ts';
 import { EdgeSpace, MarkerSplitter } from '../marker-scan.ts';
 import { newCallId } from '../native-tool-calls.ts';
-import { type FoundCall, jsonCalls, OfferedTools, sections } from './offered-tools.ts';
+import { type FoundCall, jsonCalls, MAX_CALLS, OfferedTools, sections } from './offered-tools.ts';
 import { bareCalls, deepseekCalls, fencedCalls, harmonyCalls, headedCalls, kimiCalls } from './token-block.ts';
 import { namedTagCall, xmlCalls } from './xml-block.ts';
 
 /** A block longer than this is no tool call, in characters. */
 const MAX_BLOCK = 256 * 1024;
-
-/** How many calls one turn may have; further ones stay text. */
-const MAX_CALLS = 64;
 
 /** How a kind of block begins and ends, and how the calls in it are read. Markers in lower case. */
 interface BlockFormat {
@@ -111,7 +108,7 @@ export class TextToolCalls {
     this.#openings = [...Object.keys(this.#formats), ORPHAN];
     const names = this.#offered.names.map((name) => RegExp.escape(name)).join('|');
     this.#bareHead = new RegExp(
-      `^\\[?\\s*(?:\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:${names})"|(?:${names})\\()`,
+      `^(?:\\[?\\s*\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:${names})"|\\[\\s*(?:${names})\\()`,
     );
   }
 

@@ -5,6 +5,7 @@ import {
   foundCalls,
   halves,
   jsonCalls,
+  MAX_CALLS,
   type OfferedTools,
   sections,
 } from './offered-tools.ts';
@@ -48,7 +49,7 @@ export function headedCalls(block: string, offered: OfferedTools): FoundCall[] |
     const [head, name = ''] = HEAD.exec(rest) ?? [];
     const read = head === undefined ? undefined : repairJson(rest.slice(head.length));
     const call = read && offered.call(name, JSON.stringify(read.value));
-    if (head === undefined || !call) return undefined;
+    if (head === undefined || !call || calls.length > MAX_CALLS) return undefined;
     calls.push(call);
     rest = rest.slice(head.length + read.end).replace(/^[\s,;)\]]+/, '');
   }
