@@ -40,7 +40,7 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
   }
   if (TIMEOUTS.has(status)) return failure({ kind: 'timeout', advice: 'again', unhealthy: true });
   if (status >= 500 && !UNSUPPORTED.has(status)) return failure({ kind: 'failed', advice: 'again', unhealthy: true });
-  return CONFLICTS.has(status)
+  return CONFLICTS.has(status) || couldNotRead(text)
     ? failure({ kind: 'failed', advice: 'again' })
     : failure({ kind: 'refused', advice: 'elsewhere' });
 }
@@ -77,6 +77,7 @@ function failureOfErrorObject(payload: Record<string, unknown>, mask: SecretMask
     const advice = isLasting(text) ? 'elsewhere' : 'again';
     return failure({ kind: 'rate_limit', advice, status: 429, retryAfterMs: waitIn(text) });
   }
+  if (couldNotRead(text)) return failure({ kind: 'failed', advice: 'again', status });
   if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
     return failure({ kind: 'refused', advice: 'elsewhere', status });
   }
@@ -119,6 +120,16 @@ function titleOf(html: string): string {
  */
 function saysContentFilter(text: string): boolean {
   return /content_filter|content_policy_violation|content management policy|ResponsibleAIPolicyViolation|rejected (?:as a result of|by) our safety system|moderation_blocked|data_inspection_failed|input was flagged/i.test(
+    text,
+  );
+}
+
+/**
+ * Whether the server could not read what its own model wrote, which it will write differently the next time: Groq's codes,
+ * Ollama, vLLM with gpt-oss.
+ */
+function couldNotRead(text: string): boolean {
+  return /tool_use_failed|json_validate_failed|output_parse_failed|error parsing tool call|remaining in message header|while expecting start token/i.test(
     text,
   );
 }

@@ -57,6 +57,8 @@ describe('an error response', () => {
 
   const cases: [number, string, string, string][] = [
     [400, '{"error":{"message":"bad"}}', 'refused', 'elsewhere'],
+    [400, '{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}', 'failed', 'again'],
+    [400, '{"error":{"message":"unexpected tokens remaining in message header: []"}}', 'failed', 'again'],
     [400, '{"error":{"message":"prompt is too long"}}', 'context_length', 'elsewhere'],
     [401, '{}', 'refused', 'elsewhere'],
     [402, '{}', 'refused', 'elsewhere'],
