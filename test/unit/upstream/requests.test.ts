@@ -143,6 +143,50 @@ describe('a provider request', () => {
       (body) => assert.deepEqual(body.messages, [{ role: 'user', content: 'What is a test?\n\nReally?' }]),
     ],
     [
+      "messages of the system are joined in front, and later ones become the user's, if only the first may be its own",
+      {
+        messages: [
+          { role: 'system', content: 'A' },
+          { role: 'system', content: 'B' },
+          ...QUESTION.messages,
+          { role: 'assistant', content: 'Yes.' },
+          { role: 'system', content: 'C' },
+        ],
+      },
+      (body) =>
+        body.messages?.slice(1).some(({ role }) => role === 'system')
+          ? { status: 500, text: 'Jinja Exception: System message must be at the beginning.' }
+          : undefined,
+      (body) =>
+        assert.deepEqual(
+          body.messages?.map(({ role, content }) => [role, content]),
+          [
+            ['system', 'A\n\nB'],
+            ['user', 'What is a test?'],
+            ['assistant', 'Yes.'],
+            ['user', 'C'],
+          ],
+        ),
+    ],
+    [
+      'instructions go to the user if the chat template knows only user, assistant and tool',
+      FULL,
+      (body) =>
+        body.messages?.some(({ role }) => role === 'system')
+          ? { status: 500, text: 'Error rendering prompt: "Only user, assistant and tool roles are supported!"' }
+          : undefined,
+      (body) => assert.deepEqual(body.messages, [{ role: 'user', content: 'Be brief.\n\nWhat is a test?' }]),
+    ],
+    [
+      'calls and results are text if the chat template has no role for results',
+      { messages: afterCall(), tools: [tool('web_search')] },
+      (body) =>
+        body.messages?.some(({ role }) => role === 'tool')
+          ? { status: 500, text: 'Jinja Exception: Only user, system and assistant roles are supported!' }
+          : undefined,
+      (body) => assert.match(body.messages?.at(-1).content, /^<tool_response>\nfound/),
+    ],
+    [
       'a user message is added if one must come last',
       { messages: [...QUESTION.messages, { role: 'assistant', content: 'A test is' }] },
       (body) =>

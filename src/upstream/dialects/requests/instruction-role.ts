@@ -34,10 +34,11 @@ export const instructionRole: Trait<InstructionRole> = {
 
 /**
  * "'messages[0].role' does not support 'system'", "unknown variant `developer`, expected one of ...", "System role not
- * supported", "Developer instruction is not enabled", "Only user and assistant roles are supported".
+ * supported", "Developer instruction is not enabled", "Only user and assistant roles are supported", "Only user, assistant
+ * and tool roles are supported".
  */
 function saysRoleRefused(text: string, role: 'system' | 'developer'): boolean {
-  if (/only user and assistant roles/i.test(text)) return true;
+  if (/only user(?: and|,) assistant (?:and tool )?roles/i.test(text)) return true;
   const isAboutRole =
     new RegExp(`\\b${role}\\b`, 'i').test(text) &&
     /\broles?\b|\bvariant\b|\binstructions?\b|system (?:message|prompt)/i.test(text);

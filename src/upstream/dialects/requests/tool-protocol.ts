@@ -11,6 +11,8 @@ const REFUSED = [
   // Ollama, OpenRouter, Groq, Perplexity and others.
   /(?:does not|doesn't|not|no).{0,30}\bsupport.{0,30}\b(?:tools?|function)\b/i,
   /\b(?:tools?|tool[_ ]choice|tool[_ ]use|tool[_ ]calling|function[_ ]calling|functions?)\b.{0,60}\b(?:not supported|unsupported|not enabled|not available|not allowed|not permitted)/i,
+  // Chat templates without a role for results.
+  /only (?:user, system|system, user),? and assistant roles/i,
   // vLLM without a tool parser; llama.cpp without --jinja.
   /enable-auto-tool-choice|tools? param requires --jinja/i,
 ];
@@ -24,7 +26,7 @@ export const toolProtocol: Trait<ToolProtocol> = {
     traits.toolProtocol = 'text';
     return true;
   },
-  /** Only for chat completions: the answers of other wires are not searched for calls. */
+  /** Only for chat completions: whoever offers another API knows tools. */
   shape(request, traits, api) {
     if (traits.toolProtocol === 'native' || api !== 'chat_completions') return request;
     const { tools = [], toolChoice } = request;
