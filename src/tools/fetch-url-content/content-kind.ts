@@ -1,6 +1,6 @@
 import { ToolError } from '../tool.ts';
 import type { ContentKind, OfficeKind } from './parsing/parse-job.ts';
-import { unmarkedUtf16 } from './reading/plain/charset.ts';
+import { decodeText, unmarkedUtf16 } from './reading/plain/charset.ts';
 
 /** The kind of a body, and the charset that its server named. */
 export interface ContentDescription {
@@ -154,8 +154,9 @@ function isBinary(bytes: Uint8Array): boolean {
 /** A named type is believed: HTML sent as `text/plain` is meant to be shown as source. */
 function guessKind(bytes: Uint8Array, named: ContentKind | undefined): ContentKind {
   if (named) return named;
-  const head = latin1(bytes.subarray(0, 1024)).trimStart();
-  if (/^<(!doctype html|html|head|body|title|meta|script|div|p|h1|table|!--)/i.test(head)) return 'html';
+  const head = decodeText(bytes.subarray(0, 1024)).trimStart();
+  if (/^<(!doctype html|html|head|body|title|meta|link|script|style|div|p|h[1-6]|br|table|!--)/i.test(head))
+    return 'html';
   if (/^<\?xml|^<(rss|feed)/i.test(head)) return 'xml';
   return /^[[{]/.test(head) ? 'json' : 'text';
 }

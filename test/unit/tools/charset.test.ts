@@ -13,6 +13,15 @@ const WESTERN = [
 const greek = (text: string) =>
   Buffer.from([...text].map((letter) => (letter.charCodeAt(0) - (letter > '\u0370' ? 0x2d0 : 0)) & 0xff));
 
+describe('decodeText with a charset', () => {
+  it('reads UTF-8 as such, whatever a page that was saved as UTF-8 declares', () => {
+    for (const charset of ['gbk', 'shift_jis', 'iso-8859-15', 'windows-1251']) {
+      const html = `<meta charset="${charset}"><p>Schiffe, суда, 船は港に</p>`;
+      assert.equal(decodeText(Buffer.from(html)), html, charset);
+    }
+  });
+});
+
 describe('decodeText without a charset', () => {
   for (const text of WESTERN) {
     it(`reads Western European: ${text.slice(0, 30)}`, () =>

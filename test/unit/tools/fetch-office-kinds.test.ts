@@ -26,6 +26,13 @@ describe('the kind of a document', () => {
     assert.throws(() => kindOf(zip('notes/document.xml')), /a ZIP archive/, 'no package');
   });
 
+  it('is HTML by its first tag, also behind a byte order mark', () => {
+    const html = '<!doctype html><title>Tides</title>';
+    assert.equal(kindOf(html), 'html');
+    assert.equal(kindOf(`\ufeff${html}`), 'html');
+    assert.equal(kindOf(Buffer.from(`\ufeff${html}`, 'utf16le')), 'html');
+  });
+
   it('is recognised behind large parts, and in a truncated file', () => {
     const parts = [
       { name: 'large.bin', data: Buffer.alloc(2_200_000, 1), stored: true },

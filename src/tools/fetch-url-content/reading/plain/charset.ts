@@ -53,10 +53,14 @@ function knownCharset(label: string | undefined): string | undefined {
   }
 }
 
-/** Whether bytes can be in a charset. Servers often send a default `utf-8` or `iso-8859-1` for bytes that are neither. */
+/**
+ * Whether bytes can be in a charset. Servers often send a default `utf-8` or `iso-8859-1` for bytes that are neither, and
+ * a page that was saved as UTF-8 still declares what it was in.
+ */
 function isPlausible(bytes: Uint8Array, charset: string): boolean {
-  if (charset === 'windows-1252') return declaredCharset(bytes) === undefined && !isMultibyteUtf8(sample(bytes));
-  return charset !== 'utf-8' || isValid(sample(bytes), 'utf-8');
+  if (charset === 'utf-8') return isValid(sample(bytes), 'utf-8');
+  if (charset === 'windows-1252' && declaredCharset(bytes) !== undefined) return false;
+  return !isMultibyteUtf8(sample(bytes));
 }
 
 function isMultibyteUtf8(bytes: Uint8Array): boolean {
