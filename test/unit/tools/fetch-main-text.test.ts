@@ -52,6 +52,40 @@ describe('the main text of a page', () => {
     assert.equal(read(html), text.join('\n\n'));
   });
 
+  it('is that of the page if structured data repeats it, even with more letters', () => {
+    const lines = Array.from({ length: 9 }, (_, at) => `Short note ${at} of the dredging.`);
+    const data = JSON.stringify({
+      '@type': 'NewsArticle',
+      articleBody: `${lines.join(' ')} ${SENTENCE} ${SENTENCE} Share this.`,
+    });
+    const html = page(
+      `<h1>Dredging of the harbour</h1><div><h2>Morning</h2><p>${SENTENCE}</p>${lines.map((line) => `<p>${line}</p>`).join('')}</div>`,
+      `<script type="application/ld+json">${data}</script>`,
+    );
+    const content = read(html);
+    assert.match(content, /^## Morning$/m);
+    assert.match(content, /^Short note 8 of the dredging\.$/m);
+  });
+
+  it('includes the standfirst of an article, which is also its description', () => {
+    const standfirst = 'Ferries keep to the northern channel';
+    const head = `<meta property="og:type" content="article"><meta name="description" content="${standfirst}">`;
+    for (const name of ['p', 'h2', 'div']) {
+      const top = `<header><h1>Dredging of the harbour</h1><${name}>${standfirst}</${name}><div>By Ada Marsh</div></header>`;
+      const content = read(page(`<article>${top}<div class="text">${article(1, 6)}</div></article>`, head));
+      assert.ok(content.includes(standfirst), name);
+    }
+    const repeated = `<article><header><h1>Dredging of the harbour</h1><p>${standfirst}</p><div>By Ada Marsh</div></header><div><p>${standfirst}</p>${article(1, 6)}</div></article>`;
+    assert.equal(read(page(repeated, head)).split(standfirst).length, 2);
+  });
+
+  it('keeps a heading directly before another one of its level', () => {
+    const html = page(
+      `<article><h1>Dredging of the harbour</h1><div>${article(1, 4)}<h2>Wednesday</h2><h2>At noon</h2>${article(4, 8)}</div></article>`,
+    );
+    assert.match(read(html), /^## Wednesday\n\n## At noon$/m);
+  });
+
   it('is kept in elements with class names such as sidebar or nav', () => {
     for (const name of ['o-row c-fixed-sidebar-layout--left', 'has-sidebar', 'l-with-nav', 'no_sidebar']) {
       const html =

@@ -114,6 +114,11 @@ describe('pages of many kinds', () => {
     for (const [body, date] of dates) assert.equal(read(`${body}<p>${SENTENCE}</p>`).published, date, body);
     const cited = '<meta name="citation_date" content="08/14/2023">';
     assert.equal(read(`<p>${SENTENCE}</p>`, cited).published, '2023-08-14');
+    const undashed = '<meta name="citation_date" content="20230814T130000Z">';
+    assert.equal(read(`<p>${SENTENCE}</p>`, undashed).published, '2023-08-14T13:00:00Z');
+    const html = page(`<h1>A</h1><p>${SENTENCE}</p>`);
+    assert.equal(readHtml(html, 'https://example.org/2023/08/14/harbour').published, '2023-08-14');
+    assert.equal(readHtml(html, 'https://example.org/2023/99/14/harbour').published, undefined);
   });
 
   it('have a publication date in the words, digits and order of their language', () => {

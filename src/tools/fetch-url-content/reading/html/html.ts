@@ -15,7 +15,7 @@ export function readHtml(html: string, url: string): ParsedDocument {
   convertFormulas(page.body);
   nameTabPanels(page.body);
   const blocks = measureBlocks(page.body);
-  const description = readMetadata(page, blocks);
+  const description = readMetadata(page, blocks, url);
   const root = markMainText(page, blocks, description);
   const content = toMarkdown(root, baseUrl(page, url));
   return content === '' ? plainText(html) : { ...description.metadata, content };

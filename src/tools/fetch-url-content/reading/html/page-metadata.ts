@@ -22,6 +22,8 @@ export interface PageDescription {
   isArticle: boolean;
   /** The text of the article in structured data; may be empty. */
   articleBody: string;
+  /** What its meta tags say it is about; may be empty. */
+  summary: string;
 }
 
 /** Types of nodes in structured data that describe the page itself. */
@@ -41,11 +43,12 @@ const META = {
     'datepublished date dc.date dc.date.issued dcterms.created dcterms.issued dcterms.date parsely-pub-date ' +
     'sailthru.date publish-date publication_date publishdate pubdate',
   updated: 'article:modified_time og:updated_time datemodified last-modified dcterms.modified revised',
+  summary: 'og:description description twitter:description',
   language: 'content-language dc.language dcterms.language language og:locale',
 };
 
 /** Reads title, authors, dates and language from structured data, meta tags and, failing these, the page's elements. */
-export function readMetadata(page: HtmlPage, blocks: readonly Block[]): PageDescription {
+export function readMetadata(page: HtmlPage, blocks: readonly Block[], url: string): PageDescription {
   const nodes = nodesOf(page.structuredData);
   const data = articleAmong(nodes);
   const elements = elementsBelow(page.body);
@@ -54,7 +57,8 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): PageDesc
   const title = meta(META.title) || page.title || heading || text(data?.headline) || text(data?.name);
   const language = languageOf(page, data);
   const dates = visibleDates(elements, blocks, { title: heading || title, language });
-  const published = isoDate(text(data?.datePublished) || meta(META.published), language) || dates.published;
+  const published =
+    isoDate(text(data?.datePublished) || meta(META.published), language) || dates.published || dateInAddress(url);
   const updated = isoDate(text(data?.dateModified) || meta(META.updated), language) || dates.updated;
   const author = authorsOf({ page, data, nodes, elements, blocks }).join(', ');
   const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
@@ -69,12 +73,22 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[]): PageDesc
     },
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
     articleBody: body.slice(0, MAX_BODY_LENGTH),
+    summary: metaContents(page, META.summary).join(' '),
   };
 }
 
-/** An unambiguous date as ISO 8601; any other unchanged. */
+/** An unambiguous date as ISO 8601 with dashes; any other unchanged. */
 function isoDate(written: string, language: string): string {
-  return /^\d{4}-\d\d-\d\d/.test(written) ? written : dateIn(written, language) || written;
+  const dashed = written
+    .replace(/^(\d{4})(\d\d)(\d\d)(?=T|$)/, '$1-$2-$3')
+    .replace(/T(\d\d)(\d\d)(\d\d)(?!\d)/, 'T$1:$2:$3');
+  return /^\d{4}-\d\d-\d\d/.test(dashed) ? dashed : dateIn(written, language) || written;
+}
+
+/** The date in an address such as `/2025/03/01/title`; empty if it has none. */
+function dateInAddress(url: string): string {
+  const path = URL.parse(url)?.pathname ?? '';
+  return /\/((?:19|20)\d\d\/[01]\d\/[0-3]\d)(?:\/|$)/.exec(path)?.[1]?.replaceAll('/', '-') ?? '';
 }
 
 /** The first heading, without the link sign that many documentation systems append. */

@@ -15,6 +15,7 @@ import {
   isMarkedAsText,
   isOtherPost,
   isScriptNotice,
+  isStandfirst,
 } from './text-rules.ts';
 import { BIAS, WEIGHTS } from './weights.ts';
 
@@ -30,7 +31,7 @@ const MAX_WEIGHED_LENGTH = 400;
  */
 export function chooseBlocks(blocks: readonly Block[], description: PageDescription): boolean[] {
   const shape = pageShape(blocks, description);
-  if (!shape) return withoutFrame(blocks);
+  if (!shape || isReference(shape)) return withoutFrame(blocks);
   const kept = blocks.map(() => false);
   for (const members of unitsOf(blocks, shape)) {
     let sum = 0;
@@ -63,10 +64,13 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
   const end = kept.lastIndexOf(true);
   // A final label announces a list that was dropped.
   if (/[:：]$/.test(blocks[end]?.text ?? '') && (blocks[end]?.text.length ?? 0) < MAX_LABEL_LENGTH) kept[end] = false;
+  const isHeading = (at: number) => HEADING.test(blocks[at]?.element.name ?? '');
   for (let at = blocks.length - 1; at >= 0; at--) {
-    const isHeading = HEADING.test(blocks[at]?.element.name ?? '');
-    if (isHeading && at !== shape.title) kept[at] = hasTextBelow(at, blocks, kept) || scoreOf(at, shape) > KEPT_ALONE;
+    if (!isHeading(at) || at === shape.title) continue;
+    const opensSection = kept[at] && kept[at + 1] && isHeading(at + 1);
+    kept[at] = opensSection || hasTextBelow(at, blocks, kept) || scoreOf(at, shape) > KEPT_ALONE;
   }
+  for (let at = shape.title; at < shape.first; at++) if (isStandfirst(at, shape)) kept[at] = true;
   for (const at of textAfterHeadings(blocks, kept, shape)) kept[at] = true;
   // The heading is kept unless the page's title repeats it.
   const heading = lettersOf(blocks[shape.title]?.text ?? '', 100);
@@ -76,7 +80,15 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
     : blocks.map(({ element }) => closest(element, (node) => node === shape.holder) !== undefined);
 }
 
-/** For a page without sentences: drops its frame, and links above its title. */
+/** The share of sentences in the main part of a page below which it is a reference: signatures, tables, short notes. */
+const REFERENCE_PROSE = 0.2;
+
+function isReference({ main, isArticle }: PageShape): boolean {
+  if (!main || main.name === 'article' || isArticle) return false;
+  return main.size.prose < main.size.text * REFERENCE_PROSE;
+}
+
+/** For a page with few sentences or none: drops its frame, and links above its title. */
 function withoutFrame(blocks: readonly Block[]): boolean[] {
   const title = blocks.findIndex(({ element }) => element.name === 'h1');
   const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../../../base/json.ts';
-import { type Block, isUnspaced, MIN_UNSPACED_PROSE, measureBlocks } from '../html/blocks.ts';
+import { type Block, isUnspaced, lettersOf, MIN_UNSPACED_PROSE, measureBlocks } from '../html/blocks.ts';
 import type { PageDescription } from '../html/page-metadata.ts';
-import { elementsBelow, HtmlElement, type HtmlPage, parseHtml } from '../html/tree.ts';
+import { elementsBelow, HtmlElement, type HtmlPage, parseHtml, textOf } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
 import { chooseBlocks } from './choose-blocks.ts';
 
@@ -10,7 +10,7 @@ const MIN_BODY_LENGTH = 400;
 
 /** Marks what is not part of the main text of a page, and returns the element that holds the text. */
 export function markMainText(page: HtmlPage, blocks: readonly Block[], description: PageDescription): HtmlElement {
-  const scripted = articleInData(page.body, description) ?? textInData(page);
+  const scripted = articleInData(page.body, blocks, description) ?? textInData(page);
   if (scripted) {
     measureBlocks(scripted);
     return scripted;
@@ -39,12 +39,32 @@ function markClutter(body: HtmlElement, blocks: readonly Block[], kept: readonly
   }
 }
 
-/** The article in structured data, if it is longer than the text in the page: a script would put it there. */
-function articleInData(root: HtmlElement, { articleBody }: PageDescription): HtmlElement | undefined {
+/** The article in structured data, if most of it is not in the page: a script would put it there. */
+function articleInData(
+  root: HtmlElement,
+  blocks: readonly Block[],
+  { articleBody }: PageDescription,
+): HtmlElement | undefined {
   if (articleBody.length < Math.max(MIN_BODY_LENGTH, root.size.prose)) return undefined;
   // Doubly escaped markup is unusable.
   if (/&lt;\/?(?:p|br|div|h2)\b/i.test(articleBody)) return undefined;
-  return toBody(articleBody);
+  const article = toBody(articleBody);
+  return article && isOnPage(textOf(article), blocks) ? undefined : article;
+}
+
+/** How many samples of a text are looked up in the page, and their length in letters. */
+const SAMPLES = 20;
+const SAMPLE_LENGTH = 24;
+
+/** Whether half of a text, by samples of it, is in the blocks of a page. */
+function isOnPage(text: string, blocks: readonly Block[]): boolean {
+  const letters = lettersOf(text, text.length);
+  const pageLetters = blocks.map((block) => lettersOf(block.text, block.text.length)).join('');
+  const step = Math.max(1, (letters.length - SAMPLE_LENGTH) / (SAMPLES - 1));
+  const samples = Array.from({ length: SAMPLES }, (_, at) =>
+    letters.slice(Math.floor(at * step), Math.floor(at * step) + SAMPLE_LENGTH),
+  );
+  return samples.filter((sample) => pageLetters.includes(sample)).length >= SAMPLES / 2;
 }
 
 /** Converts a text or an HTML fragment to an element. */

@@ -36,6 +36,8 @@ export interface PageShape {
   echoes: ReadonlySet<number>;
   /** The letters of the article in structured data; may be empty. */
   articleLetters: string;
+  /** The letters of the page's summary of itself; may be empty. */
+  summaryLetters: string;
 }
 
 interface TemplateTotals {
@@ -49,7 +51,7 @@ export const HEADING = /^h[1-6]$/;
 
 /** Analyses a page; undefined for one without sentences. */
 export function pageShape(blocks: readonly Block[], description: PageDescription): PageShape | undefined {
-  const { isArticle, articleBody } = description;
+  const { isArticle, articleBody, summary } = description;
   const prose = blocks.map(isProse);
   const title = findTitle(blocks, description.metadata.title, prose);
   const holder = findHolder(blocks, prose, title);
@@ -76,6 +78,7 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
     repeated: findRepeated(blocks),
     echoes: findEchoes(blocks),
     articleLetters: lettersOf(articleBody, articleBody.length),
+    summaryLetters: lettersOf(summary, summary.length),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Block } from '../html/blocks.ts';
+import { type Block, lettersOf } from '../html/blocks.ts';
 import { closest, findElement, type HtmlElement, lineOf } from '../html/tree.ts';
 import type { PageShape } from './page-shape.ts';
 
@@ -27,6 +27,20 @@ export function isInPanel(element: HtmlElement, shape: PageShape): boolean {
 export function isInFacts(element: HtmlElement, shape: PageShape): boolean {
   const facts = closest(element, (node) => shape.facts.has(node));
   return facts !== undefined && !shape.holderDepths.has(facts) && isInBox(facts, shape);
+}
+
+/** The shortest text that a page's summary of itself can confirm, and how much of a longer one is compared; in letters. */
+const MIN_SUMMARY = 20;
+const MAX_SUMMARY = 60;
+/** How many blocks after the title are searched for it. */
+const NEAR_TITLE = 12;
+
+/** Whether a block before the text is also the page's summary of itself: its standfirst. */
+export function isStandfirst(at: number, { blocks, title, first, summaryLetters }: PageShape): boolean {
+  if (at <= title || at >= first || at > title + NEAR_TITLE) return false;
+  const letters = lettersOf(blocks[at]?.text ?? '', MAX_SUMMARY);
+  if (letters.length < MIN_SUMMARY || !summaryLetters.includes(letters)) return false;
+  return !blocks.some(({ text }, other) => other > at && lettersOf(text, MAX_SUMMARY) === letters);
 }
 
 /** Whether a block is a sentence directly after the title. Not on articles, which may have notices there. */
