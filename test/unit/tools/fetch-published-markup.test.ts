@@ -47,6 +47,46 @@ const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]]
     ['# Class Queue\n', '## Methods\n', 'push(Job j)', 'Adds a job.'],
   ],
   [
+    'Javadoc: a reference with hardly a sentence, whose sections are in lists',
+    `<main><h1>Class Queue</h1><div>public class Queue</div><ul><li><section><h2>Methods</h2><div><div>boolean</div><div><code>add(Job j)</code></div><div>Adds a job.</div></div></section></li><li><section><h2>Details</h2><ul><li><h3>add</h3><div>public boolean add(Job j)</div><div>Adds a job.</div></li><li><h3>size</h3><div>public int size()</div></li></ul></section></li></ul></main><footer>Copyright</footer>`,
+    [
+      'public class Queue',
+      '\n## Methods\n',
+      '`add(Job j)`',
+      '\n### add\n',
+      'public boolean add(Job j)',
+      'public int size()',
+    ],
+    ['Copyright'],
+  ],
+  [
+    'TypeDoc: members without descriptions',
+    `<div><div class="col-content"><h1>Class Queue</h1><section class="tsd-panel"><p>${S}</p></section><section class="tsd-panel-group"><h2>Methods</h2><section class="tsd-panel"><h3>size</h3><div class="tsd-signature">size(): number</div></section></section></div><div><a href="/a">Queue</a></div></div>`,
+    ['## Methods\n', '### size\n', 'size(): number'],
+  ],
+  [
+    'a list of steps with headings keeps its numbers',
+    `<main><h1>Queue</h1><p>${S}</p><ol><li><h3>Install</h3><p>${T}</p></li><li><h3>Start</h3><p>${S}</p></li></ol></main>`,
+    ['1. ### Install', '2. ### Start'],
+  ],
+  [
+    'headings whose text is in a block',
+    `<article><h1>Queue</h1><div><p>${S} ${T}</p></div><h3><div>Friday</div></h3><div><p>${T} ${S}</p></div><h3><div>Monday</div></h3><div><p>${S} ${T}</p></div></article>`,
+    ['### Friday\n'],
+  ],
+  [
+    'no box that only opens a menu, but boxes of tasks',
+    `<main><h1>Queue</h1><p>${S}</p><label for="m"></label><input type="checkbox" id="m"><p>${T}</p><ul><li><input type="checkbox" checked> Done</li></ul></main>`,
+    ['- [x] Done'],
+    ['[ ]'],
+  ],
+  [
+    'LaTeXML: the mark of a note once',
+    `<article><h1>Queue</h1><p>${S}<span class="ltx_note"><sup class="ltx_note_mark">2</sup><span class="ltx_note_outer"><span class="ltx_note_content"><sup class="ltx_note_mark">2</sup><span class="ltx_note_type">footnotemark: </span><span class="ltx_tag ltx_tag_note">2</span>Since May.</span></span></span></p><p>${T}</p></article>`,
+    ['Since May.'],
+    ['footnotemark', '²2'],
+  ],
+  [
     'an ARIA table',
     `<main><h1>Queue</h1><p>${S}</p><div role="table"><div role="row"><span role="columnheader">Plan</span><span role="columnheader">Price</span></div><div role="row"><span role="cell">Small</span><span role="cell">5 €</span></div></div><p>${T}</p></main>`,
     ['| Plan | Price |\n| --- | --- |\n| Small | 5 € |'],

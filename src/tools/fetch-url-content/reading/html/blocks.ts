@@ -2,7 +2,7 @@ import { collapseSpaces, toSingleLine } from '../../../../base/text.ts';
 import { applyKnownMarkup } from '../main-text/known-markup.ts';
 import { isBlockElement } from '../markdown/inline.ts';
 import { hasReadableText } from '../markdown/readable-text.ts';
-import { type ElementSize, EMPTY_SIZE, findElement, type HtmlElement } from './tree.ts';
+import { type ElementSize, EMPTY_SIZE, findElement, type HtmlElement, textStart } from './tree.ts';
 
 /** A run of text that no other block interrupts, such as a paragraph, a list item or a cell. */
 export interface Block {
@@ -45,10 +45,11 @@ export function measureBlocks(root: HtmlElement): Block[] {
     breaks = 0;
   };
 
-  /** `holder`: the nearest block element; inline content counts for it. */
-  const visit = (element: HtmlElement, holder: HtmlElement, inLink: boolean): boolean => {
-    const isBlock = (isBlockElement(element) && holder.name !== 'pre') || element === root;
+  /** `holder`: the nearest block element; inline content counts for it. `isWhole`: it is one block whatever it holds. */
+  const visit = (element: HtmlElement, { holder, isWhole, inLink }: Place): boolean => {
+    const isBlock = (isBlockElement(element) && !isWhole) || element === root;
     const block = isBlock ? element : holder;
+    const isOne = isBlock ? isOneBlock(element) : isWhole;
     const size: ElementSize = { ...EMPTY_SIZE };
     element.size = size;
     countAlike(element);
@@ -70,19 +71,36 @@ export function measureBlocks(root: HtmlElement): Block[] {
       countElement(child, size);
       if (child.name === 'img') child.blockIndex = blocks.length;
       if (!hasReadableText(child)) continue;
-      if (isBlockElement(child) && block.name !== 'pre') {
+      if (isBlockElement(child) && !isOne) {
         endBlock(block, block.size);
         holdsBlocks = true;
       } else if (element === block && !findElement(child, ({ name }) => name === 'br')) inline.push(child);
-      holdsBlocks = visit(child, block, inLink || isLink(child)) || holdsBlocks;
+      const place = { holder: block, isWhole: isOne, inLink: inLink || isLink(child) };
+      holdsBlocks = visit(child, place) || holdsBlocks;
       addSize(size, child.size);
     }
     if (isBlock) endBlock(element, size);
     element.holdsBlocks = holdsBlocks;
     return holdsBlocks;
   };
-  visit(root, root, false);
+  visit(root, { holder: root, isWhole: false, inLink: false });
   return blocks;
+}
+
+/** Where an element is visited. */
+interface Place {
+  holder: HtmlElement;
+  isWhole: boolean;
+  inLink: boolean;
+}
+
+/** A longer heading was never closed; in characters. */
+const MAX_HEADING = 300;
+
+/** Whether an element is one block whatever it holds. */
+function isOneBlock(element: HtmlElement): boolean {
+  if (!/^h[1-6]$/.test(element.name)) return element.name === 'pre';
+  return textStart(element, MAX_HEADING).length < MAX_HEADING;
 }
 
 /** A tab is no link: it opens a panel beside it. */

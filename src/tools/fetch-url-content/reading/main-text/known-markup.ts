@@ -15,7 +15,7 @@ const CLASSES: ReadonlyMap<string, Verdict> = new Map([
   ...named('text', 'crawler-post-meta'),
   // LaTeXML: names, item numbers, downloads of listings.
   ...named('text', 'ltx_personname ltx_bibblock ltx_abstract'),
-  ...named('clutter', 'ltx_tag_item ltx_listing_data ltx_page_footer package-alerts'),
+  ...named('clutter', 'ltx_tag_item ltx_tag_note ltx_note_type ltx_listing_data ltx_page_footer package-alerts'),
   // GitHub: a repository's description, licence, stars and last release.
   ...named('text', 'markdown-body about-margin'),
   // arXiv: authors, links to the paper, its revisions.
@@ -27,6 +27,8 @@ const CLASSES: ReadonlyMap<string, Verdict> = new Map([
   ),
   // Footnotes of Markdown engines and docutils.
   ...named('text', 'footnotes footnote-list footnote'),
+  // TypeDoc: members, with their signatures.
+  ...named('text', 'tsd-panel tsd-panel-group tsd-signature'),
   // WooCommerce: a product's number and categories.
   ...named('text', 'product_meta'),
   // Line numbers beside code in VitePress; labels of folded parts in rustdoc.

@@ -28,7 +28,8 @@ function blocksOf(nodes: readonly HtmlNode[], context: InlineContext): string[] 
   let run = '';
   const endRun = () => {
     const text = tidyLines(run);
-    if (text !== '') blocks.push(text);
+    // A box without a label opens a menu.
+    if (text !== '' && !/^\[[ x]\]$/.test(text)) blocks.push(text);
     run = '';
   };
   for (const [at, node] of nodes.entries()) {
@@ -94,7 +95,7 @@ function blockOf(element: HtmlElement, context: InlineContext): string[] {
     case 'ul':
     case 'ol':
     case 'menu':
-      return [list(element, context)];
+      return isListOfSections(element) ? innerBlocks() : [list(element, context)];
     case 'dl':
       return definitions(element, context);
     case 'blockquote':
@@ -109,6 +110,19 @@ function blockOf(element: HtmlElement, context: InlineContext): string[] {
       if (element.attributes.role === 'heading') return headingBlocks(element, context);
       return innerBlocks();
   }
+}
+
+/** Whether each item of a bulleted list is a section: a heading with text below it. */
+function isListOfSections({ name, elements, size }: HtmlElement): boolean {
+  if (name !== 'ul' || size.headings === 0) return false;
+  return elements.every((item) => item.size.text > (headingAbove(item)?.size.text ?? Number.POSITIVE_INFINITY));
+}
+
+/** The heading that an element begins with. */
+function headingAbove(element: HtmlElement): HtmlElement | undefined {
+  const first = element.children.find((child) => typeof child !== 'string' || child.trim() !== '');
+  if (typeof first !== 'object') return undefined;
+  return /^h[1-6]$/.test(first.name) ? first : headingAbove(first);
 }
 
 function bold(text: string): string {
