@@ -48,7 +48,7 @@ const PAGES: [name: string, body: string, wanted: string[], unwanted?: string[]]
   ],
   [
     'Javadoc: a reference with hardly a sentence, whose sections are in lists',
-    `<main><h1>Class Queue</h1><div>public class Queue</div><ul><li><section><h2>Methods</h2><div><div>boolean</div><div><code>add(Job j)</code></div><div>Adds a job.</div></div></section></li><li><section><h2>Details</h2><ul><li><h3>add</h3><div>public boolean add(Job j)</div><div>Adds a job.</div></li><li><h3>size</h3><div>public int size()</div></li></ul></section></li></ul></main><footer>Copyright</footer>`,
+    `<main><h1>Class Queue</h1><div>public class Queue</div><ul><li><section><h2>Methods</h2><div><div>boolean</div><div><code>add(Job j)</code></div><div>Adds a job.</div></div></section></li><li><section><a id="d"></a><h2>Details</h2><ul><li><h3>add</h3><div>public boolean add(Job j)</div><div>Adds a job.</div></li><li><h3>size</h3><div>public int size()</div></li></ul></section></li></ul></main><footer>Copyright</footer>`,
     [
       'public class Queue',
       '\n## Methods\n',

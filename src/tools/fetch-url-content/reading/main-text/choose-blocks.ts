@@ -59,7 +59,6 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
     }
   }
   for (const at of enclosedSentences(kept, shape)) kept[at] = true;
-  for (const at of runsBetween(kept, shape)) kept[at] = true;
   for (const at of introducedBy(blocks, kept)) kept[at] = true;
   const end = kept.lastIndexOf(true);
   // A final label announces a list that was dropped.
@@ -135,35 +134,6 @@ function* enclosedSentences(kept: readonly boolean[], { blocks, prose }: PageSha
     if (closest(element, ({ name }) => ASIDE.test(name))) continue;
     yield at;
     if (HEADING.test(blocks[at - 1]?.element.name ?? '')) yield at - 1;
-  }
-}
-
-/** A run of at least this many blocks between text, such as a grid or a summary, belongs to it. */
-const MIN_RUN = 5;
-
-/**
- * Dropped runs of blocks with few links between text in the main part of a page. Not on pages that are marked as
- * articles, where such runs do not belong to the text.
- */
-function* runsBetween(kept: readonly boolean[], { blocks, main, isArticle, first }: PageShape): Generator<number> {
-  const isOutside = (at: number) => {
-    const { element } = blocks[at] ?? {};
-    if (!element || !isWithin(element, main)) return true;
-    const isAside = ({ name, attributes }: HtmlElement) => ASIDE.test(name) || attributes.role === 'complementary';
-    return closest(element, isAside) !== undefined;
-  };
-  if (!main || isArticle) return;
-  for (let from = kept.indexOf(true, first); from >= 0 && from < kept.lastIndexOf(true); ) {
-    const start = kept.indexOf(false, from);
-    const end = start === -1 ? -1 : kept.indexOf(true, start);
-    if (end === -1) return;
-    from = end;
-    const run = blocks.slice(start, end);
-    const text = run.reduce((sum, block) => sum + block.text.length, 0);
-    const linked = run.reduce((sum, block) => sum + block.linked, 0);
-    const isTitled = blocks.slice(Math.max(0, start - 1), end).some(({ element }) => HEADING.test(element.name));
-    if (run.length < MIN_RUN || !isTitled || linked > text * 0.3) continue;
-    for (let at = start; at < end; at++) if (!isOutside(at)) yield at;
   }
 }
 

@@ -1,6 +1,6 @@
 import { collapseSpaces } from '../../../../base/text.ts';
 import { trimLines } from '../../../text/trim-lines.ts';
-import { findElement, type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
+import { findElement, type HtmlElement, type HtmlNode, lineOf, textOf, textStart } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
 import { codeBlock } from './code.ts';
 import {
@@ -118,9 +118,12 @@ function isListOfSections({ name, elements, size }: HtmlElement): boolean {
   return elements.every((item) => item.size.text > (headingAbove(item)?.size.text ?? Number.POSITIVE_INFINITY));
 }
 
+/** How much of a text is looked at to see whether it is blank; in characters. */
+const BLANK = 100;
+
 /** The heading that an element begins with. */
 function headingAbove(element: HtmlElement): HtmlElement | undefined {
-  const first = element.children.find((child) => typeof child !== 'string' || child.trim() !== '');
+  const first = element.children.find((child) => textStart(child, BLANK).trim() !== '');
   if (typeof first !== 'object') return undefined;
   return /^h[1-6]$/.test(first.name) ? first : headingAbove(first);
 }
