@@ -34,6 +34,18 @@ describe('Word documents', () => {
     assert.equal(await docx(around), 'In the box\n\nBefore and after');
   });
 
+  it('keep the paragraphs and tables within a frame, a table of one column', async () => {
+    const row = (...cells: string[]) => `<w:tr>${cells.map((cell) => `<w:tc>${cell}</w:tc>`).join('')}</w:tr>`;
+    const inner = `<w:tbl>${row(p('Plan'), p('Price'))}${row(p('Small'), p('5 €'))}</w:tbl>`;
+    const frame = `<w:tbl>${row(p('Plans', '<w:outlineLvl w:val="1"/>') + p('There are two.') + inner)}${row(p('Ask us.'))}</w:tbl>`;
+    const text = '## Plans\n\nThere are two.\n\n| Plan | Price |\n| --- | --- |\n| Small | 5 € |\n\nAsk us.';
+    assert.equal(await docx(frame), text);
+    assert.equal(
+      await docx(`<w:tbl>${row(p('a') + inner, p('b'))}</w:tbl>`),
+      '| a Plan Price Small 5 € | b |\n| --- | --- |',
+    );
+  });
+
   it('get headings from outline levels and from inherited styles', async () => {
     const styles = `<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
       <w:style w:styleId="Kapitel"><w:name w:val="Kapitel"/><w:basedOn w:val="berschrift1"/></w:style>`;

@@ -23,6 +23,17 @@ export interface ParagraphKind {
   label?: string | undefined;
 }
 
+/** A paragraph or a table in a cell; `text` is what it is in the line of the cell. */
+type CellPart = { text: string } & ({ line: string; kind: ParagraphKind } | { rows: Cell[][] });
+
+interface Cell {
+  text: string;
+  parts: CellPart[];
+}
+
+/** How many frames around a table keep its form. */
+const MAX_FRAMES = 20;
+
 /** A link whose label is being read. */
 export interface OpenLink {
   target: string;
@@ -44,7 +55,7 @@ function isMoreThanPageNumber(text: string): boolean {
 /** Writes a document as Markdown, paragraph by paragraph and table by table. */
 export class DocumentWriter {
   readonly #blocks: string[] = [];
-  readonly #tables: { rows: string[][]; cell: string[] }[] = [];
+  readonly #tables: { rows: Cell[][]; parts: CellPart[] }[] = [];
   readonly #notes: string[] = [];
   readonly #margins = new Set<string>();
   #length = 0;
@@ -63,7 +74,12 @@ export class DocumentWriter {
     const line = kind.label && trimmed !== '' ? `${kind.label} ${trimmed}` : trimmed;
     const table = this.#tables.at(-1);
     if (table) {
-      if (line !== '') table.cell.push(kind.number === undefined ? line : `${kind.number}. ${line}`);
+      if (line !== '')
+        table.parts.push({
+          text: kind.number === undefined ? line : `${kind.number}. ${line}`,
+          line,
+          kind: { ...kind, label: undefined },
+        });
       return;
     }
     if (line === '') return;
@@ -86,9 +102,9 @@ export class DocumentWriter {
     if (isMoreThanPageNumber(line) && this.#margins.size < MAX_MARGINS) this.#margins.add(line);
   }
 
-  /** Opens a table. A table within a cell becomes lines of that cell. */
+  /** Opens a table. A table within a cell becomes lines of that cell, unless the outer table is only a frame. */
   openTable(): void {
-    this.#tables.push({ rows: [], cell: [] });
+    this.#tables.push({ rows: [], parts: [] });
   }
 
   openRow(): void {
@@ -101,11 +117,11 @@ export class DocumentWriter {
     const table = this.#tables.at(-1);
     const row = table?.rows.at(-1);
     if (!table) return;
-    const text = table.cell.join(' ');
-    table.cell = [];
+    const cell = { text: table.parts.map(({ text }) => text).join(' '), parts: table.parts };
+    table.parts = [];
     for (let count = 0; row && count < repeat && row.length < MAX_COLUMNS && !this.isFull; count++) {
-      row.push(text);
-      this.#inTables += text.length;
+      row.push(cell);
+      this.#inTables += cell.text.length;
     }
   }
 
@@ -114,12 +130,21 @@ export class DocumentWriter {
     if (!table) return;
     const rows = table.rows.map(withoutEmptyEnd).filter((row) => row.length > 0);
     const outer = this.#tables.at(-1);
-    if (outer) {
-      for (const row of rows) outer.cell.push(row.join(' '));
-      return;
+    if (outer) outer.parts.push({ text: rows.map((row) => row.map(({ text }) => text).join(' ')).join(' '), rows });
+    else {
+      this.#inTables = 0;
+      this.#writeTable(rows, 0);
     }
-    this.#inTables = 0;
-    this.table(rows);
+  }
+
+  /** Writes what is within a table of one column: it is a frame. `depth`: how many frames are around the table. */
+  #writeTable(rows: readonly (readonly Cell[])[], depth: number): void {
+    if (rows.some((row) => row.length > 1)) return this.table(rows.map((row) => row.map(({ text }) => text)));
+    for (const part of rows.flat().flatMap(({ parts }) => parts)) {
+      if ('rows' in part && depth < MAX_FRAMES) this.#writeTable(part.rows, depth + 1);
+      else if ('rows' in part) this.paragraph(part.text);
+      else this.paragraph(part.line, part.kind);
+    }
   }
 
   table(rows: readonly (readonly string[])[]): void {
@@ -156,8 +181,8 @@ function itemMarker(depth: number, number: number | undefined): string {
   return `${' '.repeat(Math.min(Math.max(depth, 0), 8) * (number === undefined ? 2 : 3))}${number === undefined ? '-' : `${number}.`} `;
 }
 
-function withoutEmptyEnd(row: string[]): string[] {
+function withoutEmptyEnd(row: Cell[]): Cell[] {
   let end = row.length;
-  while (end > 0 && row[end - 1] === '') end -= 1;
+  while (end > 0 && row[end - 1]?.text === '') end -= 1;
   return row.slice(0, end);
 }
