@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 
 const RETRY_AFTER_MS = 2000;
 
@@ -8,6 +8,11 @@ export function storeUnavailable(reason: string, cause?: unknown): GatewayError 
     retryAfterMs: RETRY_AFTER_MS,
     cause,
   });
+}
+
+/** Why the store cannot be used, without the words of `storeUnavailable` around it. */
+export function storeReason(thrown: unknown): string {
+  return messageOf(thrown).replace(/^The run store cannot be used: (.*)\.$/s, '$1');
 }
 
 /** Whether an error says that the store cannot be used right now. */

@@ -4,7 +4,7 @@ import { type Caches, keyvCache } from '../cache.ts';
 import type { SharedStorage } from '../side-stores/side-stores.ts';
 import { Connection, type RedisConnection } from './connection/connection.ts';
 import { openQueueClient, type QueueConnection } from './connection/queue-client.ts';
-import { checkQueueKeys, checkRedis, explainMissingRights } from './connection/startup-checks.ts';
+import { checkQueueKeys, checkRedis, explainStart } from './connection/startup-checks.ts';
 import { parseTarget, type TlsFiles } from './connection/target.ts';
 import { Topology } from './connection/topology.ts';
 import { enterFormat } from './format.ts';
@@ -58,7 +58,7 @@ export interface RedisStorage extends SharedStorage {
  * @throws Error with the fix if there is no connection or Redis is too old.
  */
 export async function openRedisStore(options: RedisOptions): Promise<RedisStorage> {
-  return await explainMissingRights(options.prefix ?? DEFAULT_PREFIX, () => open(options));
+  return await explainStart(options.prefix ?? DEFAULT_PREFIX, () => open(options));
 }
 
 async function open(options: RedisOptions): Promise<RedisStorage> {

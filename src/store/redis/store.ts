@@ -333,6 +333,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     try {
       const args = ['SET', this.keys.probe, '1', 'PX', `${PROBE_TTL_MS}`];
       await withTimeout('Redis', CHECK_TIMEOUT_MS, () => this.redis.command(args));
+      await this.#replicas?.waitForProbe();
       return { ok: true };
     } catch (thrown) {
       return { ok: false, reason: redisReason(thrown) };

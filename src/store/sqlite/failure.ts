@@ -1,5 +1,5 @@
-import { type GatewayError, messageOf } from '../../base/errors.ts';
-import { storeError } from '../failure.ts';
+import type { GatewayError } from '../../base/errors.ts';
+import { storeError, storeReason } from '../failure.ts';
 
 /** Primary SQLite result codes (https://www.sqlite.org/rescode.html) of failures that may pass. */
 const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
@@ -65,5 +65,5 @@ export function sqliteFailure(thrown: unknown): GatewayError {
 
 /** The reason that a failed check reports. */
 export function sqliteReason(thrown: unknown): string {
-  return resourceReason(thrown) ?? messageOf(thrown);
+  return resourceReason(thrown) ?? storeReason(thrown);
 }

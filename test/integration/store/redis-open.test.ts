@@ -71,6 +71,17 @@ describe('opening the Redis store', function () {
     await rm(folder, { recursive: true });
   });
 
+  it('names the setting if the Redis takes no writes', async function () {
+    await using replica = await redisOrSkip(this, [
+      '--replicaof',
+      '127.0.0.1',
+      '1',
+      '--replica-serve-stale-data',
+      'yes',
+    ]);
+    await assert.rejects(open(replica.url), /^Error: store\.url: Redis is a replica\. docs\/operations\/redis\.md /);
+  });
+
   it('names the address if there is no Redis', async () => {
     await assert.rejects(open('redis://127.0.0.1:1/0'), /no connection to Redis at 127\.0\.0\.1:1.*ECONNREFUSED/);
   });

@@ -69,6 +69,15 @@ describe('a Redis store that waits for a replica', function () {
     await store.runs.close();
   });
 
+  it('is not ready while too few replicas answer', async () => {
+    const { hasty, patient } = await openPair();
+    assert.deepEqual(await patient.check(), { ok: true });
+    group.replica.freeze();
+    assert.deepEqual(await hasty.check(), { ok: false, reason: 'only 0 of 1 replicas have what was written' });
+    group.replica.thaw();
+    await Promise.all([hasty.close(), patient.close()]);
+  });
+
   it('shows the end of a run whose owner died once a replica has it, not before', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;

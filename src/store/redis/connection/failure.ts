@@ -1,7 +1,7 @@
 import { ErrorReply } from '@redis/client';
-import { type GatewayError, messageOf } from '../../../base/errors.ts';
+import type { GatewayError } from '../../../base/errors.ts';
 import type { Address } from '../../../config/redis-url.ts';
-import { storeError } from '../../failure.ts';
+import { storeError, storeReason } from '../../failure.ts';
 
 /** Error replies of a Redis that cannot be used right now, by their first words. */
 const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
@@ -76,7 +76,7 @@ function reasonOfReply(message: string): string | undefined {
 
 /** The reason that a failed check reports. */
 export function redisReason(thrown: unknown): string {
-  return messageOf(redisFailure(thrown));
+  return storeReason(redisFailure(thrown));
 }
 
 /** For `catch`: @throws GatewayError, see `redisFailure`. */

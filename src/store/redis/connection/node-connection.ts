@@ -67,13 +67,14 @@ export class NodeConnection {
   }
 
   async #open(): Promise<void> {
-    const { address, connectLimitMs } = this.#options;
+    const { address, connectLimitMs, target } = this.#options;
     try {
       await withTimeout('connecting', connectLimitMs, () => this.#client.connect());
     } catch (thrown) {
       const cause = this.#lastFailure ?? thrown;
       throw new Error(
-        `store.url: no connection to Redis at ${formatAddress(address)}: ${messageOf(cause)}. Check host, port, password and database number.`,
+        `store.url: no connection to Redis at ${formatAddress(address)}: ${connectFailure(cause)}. ` +
+          `Check host, port, password and database number${target.tls ? ', and store.tls' : ''}.`,
         { cause },
       );
     }
@@ -194,4 +195,11 @@ export class NodeConnection {
     if (this.#wasReady) this.#options.onBack();
     this.#wasReady = true;
   }
+}
+
+/** Why there is no connection. The message of OpenSSL names its source files, its reason is what operators look for. */
+function connectFailure(cause: unknown): string {
+  const reason =
+    cause instanceof Error && 'library' in cause && 'reason' in cause ? `${cause.reason}` : messageOf(cause);
+  return reason.replace(/\.+$/, '');
 }

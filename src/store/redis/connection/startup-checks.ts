@@ -1,8 +1,9 @@
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { isStoreUnavailable, storeReason } from '../../failure.ts';
 import { textList } from '../replies.ts';
 import type { RedisConnection } from './connection.ts';
-import { isPermissionDenied } from './failure.ts';
+import { isPermissionDenied, redisReason } from './failure.ts';
 import { queuePrefix } from './queue-client.ts';
 
 /** This version added exclusive ranges of streams. */
@@ -30,15 +31,20 @@ export async function checkRedis(redis: RedisConnection, options: { log: Logger;
 }
 
 /**
- * Runs `work`, which needs rights of the Redis user, also for the queue: without it runs would wait for the sweep.
- * @throws Error that names the rights if Redis refuses one of them.
+ * Runs `work`, which opens the store and needs rights of the Redis user, also for the queue: without it runs would wait
+ * for the sweep.
+ * @throws Error that names the rights if Redis refuses one of them, and otherwise why Redis cannot be used.
  */
-export async function explainMissingRights<T>(prefix: string, work: () => Promise<T>): Promise<T> {
+export async function explainStart<T>(prefix: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     const refusal = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-    if (!isPermissionDenied(refusal)) throw thrown;
+    if (!isPermissionDenied(refusal)) {
+      if (!isStoreUnavailable(thrown)) throw thrown;
+      const message = `store.url: ${storeReason(thrown)}. docs/operations/redis.md says what to do.`;
+      throw new Error(message, { cause: thrown });
+    }
     throw new Error(
       `store.url: Redis refuses what the gateway needs: ${messageOf(refusal)}. ` +
         `Give its user the keys ~${prefix}:* and ~${queuePrefix(prefix)}:*, the channels &${prefix}:*, ` +
@@ -62,7 +68,7 @@ async function checkVersion(
     info = String(await redis.command(['INFO', 'server']));
   } catch (thrown) {
     log.info(
-      { reason: messageOf(thrown) },
+      { reason: redisReason(thrown) },
       `Redis does not report its version; ${oldest.join('.')} or newer is needed`,
     );
     return;
@@ -78,7 +84,7 @@ async function readSetting(redis: RedisConnection, log: Logger, name: string): P
   try {
     return textList.parse(await redis.command(['CONFIG', 'GET', name]))[1];
   } catch (thrown) {
-    log.info({ setting: name, reason: messageOf(thrown) }, 'Redis does not report its settings; check this one');
+    log.info({ setting: name, reason: redisReason(thrown) }, 'Redis does not report its settings; check this one');
     return undefined;
   }
 }

@@ -62,6 +62,8 @@ export function clientOptions({ username, password, database, tls }: Login, addr
     database,
     // The library creates a client class for each new set of options, which takes 20 ms, and compares them as JSON.
     toJSON: () => 'research-gateway',
-    socket: tls ? { ...address, ...tls, tls: true as const } : address,
+    // With a signal, sockets keep a listener for errors. The library forgets theirs after the first one, although a refused
+    // certificate comes twice, as an alert and as a reset: the second would end the process.
+    socket: tls ? { ...address, ...tls, tls: true as const, signal: new AbortController().signal } : address,
   };
 }

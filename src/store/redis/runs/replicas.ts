@@ -37,6 +37,11 @@ export class Replicas {
     await this.#waitForKey(this.#parts.keys.run(id));
   }
 
+  /** Waits for the key that a check has written. */
+  async waitForProbe(): Promise<void> {
+    await this.#waitForKey(this.#parts.keys.probe);
+  }
+
   /**
    * Waits for a new run and for what leads to it, which in a cluster is on other servers: nobody finds a run that is in
    * no set of open runs, a run missing from the list of its user stays missing, and a lost submission key lets a repeat
