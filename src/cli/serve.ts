@@ -123,6 +123,8 @@ function startFailure(error: unknown, { config, file }: LoadedConfig): string {
   const setting = port === admin_port ? `server.admin_port in ${file}` : `PORT, or server.port in ${file}`;
   if (code === 'EADDRINUSE') return `${host}:${port} is in use; set ${setting}`;
   if (code === 'EACCES') return `this user may not listen on ${host}:${port}; set ${setting} to a number above 1023`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${host} is not an address of this machine; set HOST`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `${host} is not an address of this machine; set HOST, or server.host in ${file}`;
+  }
   return messageOf(error);
 }

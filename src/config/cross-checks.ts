@@ -23,6 +23,7 @@ export function crossCheck(sections: Sections): CrossCheckProblem[] {
     ...checkPassthrough(sections),
     ...checkPublicAddress(sections),
     ...checkPorts(sections),
+    ...checkStore(sections),
     ...checkSearch(sections),
     ...checkMcpServers(sections),
     ...checkFiles(sections),
@@ -36,6 +37,14 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
       if (!model.failover_on?.includes(rule)) continue;
       yield { path: ['models', name, 'failover_off', index], message: 'stands in failover_on too: remove one of them' };
     }
+    const tools = model.kind === 'research' ? model.research.tools : model.tools;
+    const toolsPath = model.kind === 'research' ? ['models', name, 'research', 'tools'] : ['models', name, 'tools'];
+    for (const [index, tool] of tools.entries()) {
+      if (isBuiltinTool(tool)) continue;
+      const hint = didYouMean(tool, BUILTIN_TOOLS) ?? `there are ${BUILTIN_TOOLS.join(', ')}`;
+      const message = `is not a built-in tool; ${hint} (MCP servers are offered to every run)`;
+      yield { path: [...toolsPath, index], message };
+    }
     if (model.kind !== 'research') {
       const textOnly = model.audio
         ? model.routes.find(({ provider }) => wireOf(providers, provider) === 'messages')
@@ -44,14 +53,8 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
       if (textOnly) yield { path: ['models', name, 'audio'], message };
       continue;
     }
-    const { reader = [], tools } = model.research;
+    const { reader = [] } = model.research;
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
-    for (const [index, tool] of tools.entries()) {
-      if (isBuiltinTool(tool)) continue;
-      const hint = didYouMean(tool, BUILTIN_TOOLS) ?? `there are ${BUILTIN_TOOLS.join(', ')}`;
-      const message = `is not a built-in tool; ${hint} (MCP servers are offered to every run)`;
-      yield { path: ['models', name, 'research', 'tools', index], message };
-    }
     if (model.max_completion_tokens >= model.context_length) {
       const message = 'must be smaller than context_length, which also has to hold the question and what was found';
       yield { path: ['models', name, 'max_completion_tokens'], message };
@@ -184,6 +187,16 @@ function isLoopback(host: string): boolean {
 function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {
   if (server === undefined || server.port === 0 || server.admin_port !== server.port) return;
   yield { path: ['server', 'admin_port'], message: 'must differ from port; leave it out to use one port for all' };
+}
+
+/** What would have no effect is refused, since it promises something: encryption, or writes that survive. */
+function* checkStore({ store }: Sections): Iterable<CrossCheckProblem> {
+  if (store === undefined) return;
+  const { url } = store;
+  const isRedis = url.startsWith('redis');
+  if (store.tls && !url.startsWith('rediss')) yield { path: ['store', 'tls'], message: 'is for rediss:// URLs only' };
+  if (store.replicas > 0 && !isRedis) yield { path: ['store', 'replicas'], message: 'is for Redis only' };
+  if (store.sync === 'full' && isRedis) yield { path: ['store', 'sync'], message: 'is for SQLite only' };
 }
 
 /** A search service needs the options that its row names. The local search has a default folder. */

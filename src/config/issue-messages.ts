@@ -88,9 +88,10 @@ function describeValue(issue: Issue, value: unknown): string {
     case 'invalid_value':
       return withGuess(`must be one of: ${issue.values.join(', ')}`, value);
     case 'too_small':
-      return isDefaultMessage(issue)
-        ? `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`
-        : issue.message;
+      if (!isDefaultMessage(issue)) return issue.message;
+      if (issue.origin === 'string') return 'must not be empty';
+      if (issue.origin === 'array') return 'must have an entry';
+      return `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
     case 'too_big':
       return isDefaultMessage(issue)
         ? `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`

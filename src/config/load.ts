@@ -10,7 +10,7 @@ import { crossCheck, type Sections } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
 import { describeIssues } from './issue-messages.ts';
 import { acceptedDefaultKey, prepareKeyring } from './keyring.ts';
-import { configSchema, type GatewayConfig } from './schema.ts';
+import { configSchema, type GatewayConfig, type RouteConfig } from './schema.ts';
 import { DEFAULT_SECRET } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml/yaml-source.ts';
 
@@ -142,6 +142,7 @@ function validSections(value: unknown): Sections {
   const { shape } = configSchema;
   return {
     server: shape.server.safeParse(value.server).data,
+    store: shape.store.safeParse(value.store).data,
     providers: shape.providers.safeParse(value.providers).data,
     models: shape.models.safeParse(value.models).data,
     passthrough: shape.passthrough.safeParse(value.passthrough).data,
@@ -217,7 +218,7 @@ function resolveStoreUrl(url: string, root: string): string {
 
 /** Hints for the operator, logged at the start. */
 export async function noticesOf(config: GatewayConfig): Promise<string[]> {
-  return [...keyNotices(config), ...fileNotices(config), ...(await missingFolders(config))];
+  return [...keyNotices(config), ...priceNotices(config), ...fileNotices(config), ...(await missingFolders(config))];
 }
 
 function keyNotices(config: GatewayConfig): string[] {
@@ -228,6 +229,19 @@ function keyNotices(config: GatewayConfig): string[] {
     `accepts ${DEFAULT_SECRET} from every web page that is open on this machine (server.cors_origins: ["*"]); ` +
     'name the origins of your pages, or set GATEWAY_API_KEY';
   return [notice, everyPage];
+}
+
+/** A limit of cost lets every call pass that has no price. */
+function priceNotices({ keys, teams, models, providers }: GatewayConfig): string[] {
+  const limited = [...keys, ...Object.values(teams)];
+  if (!limited.some(({ limits: { cost_per_day, cost_per_month } }) => cost_per_day ?? cost_per_month)) return [];
+  const isFree = (route: RouteConfig) => route.price === undefined && !('builtin' in (providers[route.provider] ?? {}));
+  const free = Object.entries(models).filter(([, { routes }]) => routes.some(isFree));
+  if (free.length === 0) return [];
+  const names = free.map(([name]) => name).join(', ');
+  return [
+    `has limits of cost that do not count routes of ${names}, because these have no price (models.<name>.routes[].price)`,
+  ];
 }
 
 /** With Redis there may be several instances, and each must find the files that were uploaded to another. */

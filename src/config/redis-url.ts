@@ -61,6 +61,12 @@ export function parseRedisUrl(url: string): RedisUrl {
     throw new Error('must have the number of a database behind the last /');
   if (kind === 'cluster' && database !== 0) throw new Error('must name database 0: a Redis Cluster has no other');
   const parameters = new URLSearchParams(query);
+  const isKnown = (parameter: string) => kind === 'sentinel' && /^sentinel_(?:username|password)$/.test(parameter);
+  if (![...parameters.keys()].every(isKnown)) {
+    throw new Error(
+      'must have nothing behind a ?, except sentinel_username and sentinel_password with redis-sentinel://',
+    );
+  }
   return {
     kind,
     nodes: [first, ...rest],

@@ -35,10 +35,14 @@ function misuse(terminal: Terminal, what: string, known: readonly string[]): Exi
 
 const MAX_SHOWN = 20;
 
-function modelLines({ model, kind, key, allowed, models, apis, routes, routes_of: of, tools }: Explanation): string[] {
+function modelLines(explanation: Explanation): string[] {
+  const { model, kind, key, allowed, models, apis, routes, routes_of: of, tools, expires_at: expiresAt } = explanation;
+  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+  const notNamed = allowed ? undefined : `models of the key names ${models?.join(', ') || 'none'}`;
+  const refusal = isExpired ? 'the key has expired' : notNamed;
   return [
     `model ${model} (${kind}), as the key ${key} sees it:`,
-    allowed ? 'may be used' : `may NOT be used: models of the key names ${models?.join(', ') || 'none'}`,
+    refusal === undefined ? 'may be used' : `may NOT be used: ${refusal}`,
     `answers: ${apis.join(', ')}`,
     `routes, in the order in which they are asked (of the ${of}):`,
     ...routes.map((route, at) => `  ${at + 1}. ${routeLine(route)}`),

@@ -97,7 +97,8 @@ async function callGateway(options: KeysOptions, ...[method, path, body]: Parame
   } catch (thrown) {
     const refusal = refusalOf(thrown);
     if (!refusal) throw new Error(lossOf(thrown), { cause: thrown });
-    const hint = refusal.status === 404 && method !== 'delete' ? ' This takes a key with `admin: true`.' : '';
+    const isHidden = refusal.message.startsWith('There is nothing at this address');
+    const hint = isHidden ? ' This takes a key with `admin: true`, and the admin port if server.admin_port is set.' : '';
     throw new Refusal(`the gateway refused: ${refusal.message}${hint}`);
   }
 }

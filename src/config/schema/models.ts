@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { seconds, size } from '../units.ts';
 import { route, routes } from './providers.ts';
+import { hosts } from './values.ts';
 
 /** `models`: the models that clients may name. */
 
@@ -21,12 +22,13 @@ export const budget = z.strictObject({
   cost: z.number().positive().optional(),
   parallel_tool_calls: z.int().positive().max(64).optional(),
 });
+const day = z.iso.date('must be a date such as 2024-03-31');
 /** Where runs search and read, unless the request says otherwise. */
 const sources = z.strictObject({
-  allowed_domains: z.array(z.string().min(1)).optional(),
-  blocked_domains: z.array(z.string().min(1)).optional(),
-  after: z.iso.date().optional(),
-  before: z.iso.date().optional(),
+  allowed_domains: hosts.optional(),
+  blocked_domains: hosts.optional(),
+  after: day.optional(),
+  before: day.optional(),
   met_only: z.boolean().optional(),
 });
 const tools = z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']);
@@ -43,7 +45,7 @@ const research = z
     /** Cheaper routes that summarise huge pages. Default: the model's own routes. */
     reader: z.array(route).optional(),
     /** Default of a request's `research.verify`: whether the model checks doubtful sentences against their sources. */
-    verify: z.union([z.literal('auto'), z.boolean()]).default('auto'),
+    verify: z.union([z.literal('auto'), z.boolean()], 'must be auto, true or false').default('auto'),
     /** Default of a request's `research.report`: whether reports have sections. */
     report: z.enum(['auto', 'short', 'full']).default('auto'),
     /** Default of a request's `research.plan`: whether a run makes a plan. */

@@ -30,8 +30,12 @@ const builtinProvider = z.strictObject({
   /** The pause between streamed words in milliseconds, so that progress is visible. */
   pace_ms: z.int().nonnegative().max(1000).default(0),
 });
+const baseUrl = httpUrl.refine(
+  (url) => !/\/(?:completions|responses|messages|embeddings)\/*$/.test(URL.parse(url)?.pathname ?? ''),
+  'must end before the name of an API: leave out /chat/completions, /responses, /messages or /embeddings',
+);
 const remoteProviderSettings = z.strictObject({
-  base_url: httpUrl,
+  base_url: baseUrl,
   /** The API that research uses: OpenAI's Chat Completions or Responses, or Anthropic's Messages. */
   wire: z.enum(['chat', 'responses', 'messages']).default('chat'),
   api_key: textOrSource(credential).optional(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SEARCH_PROVIDER_NAMES } from '../search-providers.ts';
 import { minutesOrNone, seconds, size } from '../units.ts';
 import { routes } from './providers.ts';
-import { credential, headers, httpUrl } from './values.ts';
+import { credential, headers, hosts, httpUrl } from './values.ts';
 
 /** `tools`: the tools that models may call. */
 
@@ -51,16 +51,16 @@ const webSearch = z
     fallbacks: z.array(searchBackend).default([]),
     max_results: z.int().positive().max(50).default(8),
     cache_minutes: minutesOrNone.prefault(60),
-    allow_domains: z.array(z.string()).default([]),
-    deny_domains: z.array(z.string()).default([]),
+    allow_domains: hosts.default([]),
+    deny_domains: hosts.default([]),
     timeout_seconds: seconds.prefault(20),
   })
   .transform(inMilliseconds);
 const fetchUrlContent = z
   .strictObject({
     max_bytes: size.prefault('10mb'),
-    allow_hosts: z.array(z.string()).default([]),
-    deny_hosts: z.array(z.string()).default([]),
+    allow_hosts: hosts.default([]),
+    deny_hosts: hosts.default([]),
     allow_private_addresses: z.boolean().default(false),
     cache_minutes: minutesOrNone.prefault(60),
     timeout_seconds: seconds.prefault(30),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseHost } from '../../base/hosts.ts';
 import { withoutTrailing } from '../../base/text.ts';
 
 /** Values that several sections of the configuration file use. */
@@ -7,7 +8,7 @@ export const name = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 let
 export const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((url) => !/^https?:\/\/[^/?#]*@/i.test(url), {
-    error: 'must not hold a user or password: URLs are shown in logs; use api_key or headers',
+    error: 'must not hold a user or password: URLs are shown in logs; credentials have keys of their own',
   })
   .transform((url) => withoutTrailing(url, '/'));
 /** A credential that is valid as the value of a header. */
@@ -23,3 +24,12 @@ export const headerName = z
 /** A line break would fail every request. */
 export const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of Latin characters');
 export const headers = z.record(headerName, headerValue);
+/** Rules about hosts, each with its subdomains. What names no host would match none, and a port or path would be ignored. */
+export const hosts = z.array(
+  z.string().transform((text, context) => {
+    const host = parseHost(text);
+    if (host !== undefined) return host;
+    context.addIssue({ code: 'custom', message: 'must be a host such as example.org, without port and path' });
+    return z.NEVER;
+  }),
+);

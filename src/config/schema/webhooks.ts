@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { WEBHOOK_SECRET_RULE, webhookKey } from '../../base/secrets/webhook-secret.ts';
-import { httpUrl } from './values.ts';
+import { hosts, httpUrl } from './values.ts';
 
 /** `webhooks`, and the receiver of a key (docs/webhooks.md). */
 
@@ -30,5 +30,5 @@ export const keyWebhook = z.strictObject({
 
 export const webhooks = z.strictObject({
   /** Receivers that may be outside the public internet: hosts and their subdomains. */
-  allow_hosts: z.array(z.string().min(1)).default([]),
+  allow_hosts: hosts.default([]),
 });

@@ -9,7 +9,7 @@ export interface YamlFault {
 
 /** Messages for the usual mistakes. For others the parser's message is used, without what it quotes (`withoutQuote`). */
 const FIXES: Partial<Record<YAMLError['code'], string>> = {
-  DUPLICATE_KEY: 'this key stands here twice: Map keys must be unique',
+  DUPLICATE_KEY: 'this key stands here twice: remove one of the two',
   BLOCK_AS_IMPLICIT_KEY: 'put a value that holds ": " in quotes, or begin a new line after the first colon',
   MULTIPLE_DOCS: 'a second document begins here: remove the line ---, or all behind it',
   TAG_RESOLVE_FAILED:

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseHost } from '../../base/hosts.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { boundedList, byType, mapOf, optional, pickSchema, schemaRef, unsupported, unsupportedField } from './parse.ts';
 
@@ -163,13 +164,8 @@ const mcpToolWithoutApproval = z.object({
 
 /** A domain, parsed to its host: `example.org`, also from `*.example.org` or `https://example.org/`. */
 export const domain = z.string().transform((text, context) => {
-  const bare = text
-    .trim()
-    .replace(/^https?:\/\//i, '')
-    .replace(/^\*?\./, '');
-  const url = bare.length > 300 ? null : URL.parse(`http://${bare}`);
-  const isHost = url?.href === `${url?.origin}/` && url.port === '' && /^[\w.:[\]-]+$/.test(url.hostname);
-  if (url && bare !== '' && isHost) return url.hostname;
+  const host = parseHost(text);
+  if (host !== undefined) return host;
   context.addIssue({ code: 'custom', message: 'must be a domain such as example.org' });
   return z.NEVER;
 });

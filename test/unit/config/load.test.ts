@@ -30,6 +30,10 @@ function ownKey(fields: string): string {
   return MINIMAL.replace('9/v1" }', `9/v1", ${fields} }`).replace('sk-a }', 'sk-a, provider_keys: { up: sk-own } }');
 }
 
+function store(url: string, fields = ''): string {
+  return `${MINIMAL}store: { url: "${url}", ${fields} }\n`;
+}
+
 function problemsOf(text: string, variables: Record<string, string> = {}): readonly ConfigProblem[] {
   try {
     parse(text, variables);
@@ -155,6 +159,13 @@ tools:
       assert.ok(known.includes(`of%2F${name}`) && known.includes(`of/${name}`), name);
     }
     assert.ok(!known.includes('2'));
+  });
+
+  it('warns of routes that limits of cost do not count', async () => {
+    const limited = MINIMAL.replace('sk-a', 'sk-a, limits: { cost_per_day: 1 }');
+    assert.match((await noticesOf(parse(limited))).join(), /limits of cost that do not count routes of m,/);
+    const priced = limited.replace('model: x', 'model: x, price: { input: 1, output: 2 }');
+    for (const text of [MINIMAL, priced]) assert.deepEqual(await noticesOf(parse(text)), []);
   });
 
   it('warns if several instances share a store but keep files in a local folder', async () => {
@@ -297,7 +308,7 @@ describe('configuration problems', () => {
   it('are explained for an empty file, a list, a repeated key and a second document', () => {
     assert.match(problemsOf('')[0]?.message ?? '', /is empty/);
     assert.match(problemsOf('- 1')[0]?.message ?? '', /not a list/);
-    assert.match(problemsOf('keys: 1\nkeys: 2')[0]?.message ?? '', /unique/);
+    assert.match(problemsOf('keys: 1\nkeys: 2')[0]?.message ?? '', /stands here twice: remove one/);
     assert.match(problemsOf(`${MINIMAL}---\n${MINIMAL}`)[0]?.message ?? '', /a second document begins here/);
   });
 
@@ -455,6 +466,37 @@ describe('a problem message', () => {
       /put it in \[ \]/,
     ],
     [
+      'a union of words and booleans',
+      model('kind: research, research: { verify: maybe }'),
+      'models.m.research.verify',
+      /^must be auto, true or false$/,
+    ],
+    [
+      'a date in words',
+      model('kind: research, research: { sources: { after: yesterday } }'),
+      'models.m.research.sources.after',
+      /such as 2024-03-31/,
+    ],
+    [
+      'an empty list',
+      MINIMAL.replace('sk-a', 'sk-a, webhook: { url: "https://a.test", events: [] }'),
+      'keys[0].webhook.events',
+      /^must have an entry$/,
+    ],
+    ['an empty text', model('kind: proxy, owned_by: ""'), 'models.m.owned_by', /^must not be empty$/],
+    [
+      'the address of one API of a provider',
+      MINIMAL.replace('9/v1', '9/v1/chat/completions'),
+      'providers.up.base_url',
+      /leave out \/chat\/completions/,
+    ],
+    [
+      'a misspelt tool of a proxy model',
+      model('kind: proxy, tools: [websearch]'),
+      'models.m.tools[0]',
+      /mean `web_search`\?/,
+    ],
+    [
       'a boolean in place of a list',
       MINIMAL.replace('sk-a', 'sk-a, passthrough: true'),
       'keys[0].passthrough',
@@ -477,6 +519,26 @@ describe('a problem message', () => {
     for (const none of ['0mb', '0.1b', '99999999999gb']) {
       assert.match(problemAt('server.body_limit', server(`body_limit: ${none}`)).message, /from 1 byte/);
     }
+  });
+
+  it('explains rules about hosts that would match none, and ports and paths that would be ignored', () => {
+    const rules = {
+      'tools.fetch_url_content.deny_hosts': (rule: string) => tools(`fetch_url_content: { deny_hosts: [${rule}] }`),
+      'tools.fetch_url_content.allow_hosts': (rule: string) => tools(`fetch_url_content: { allow_hosts: [${rule}] }`),
+      'tools.web_search.deny_domains': (rule: string) => tools(`web_search: { deny_domains: [${rule}] }`),
+      'tools.web_search.allow_domains': (rule: string) => tools(`web_search: { allow_domains: [${rule}] }`),
+      'webhooks.allow_hosts': (rule: string) => `${MINIMAL}webhooks: { allow_hosts: [${rule}] }\n`,
+      'models.m.research.sources.blocked_domains': (rule: string) =>
+        model(`kind: research, research: { sources: { blocked_domains: [${rule}] } }`),
+    };
+    for (const [path, text] of Object.entries(rules)) {
+      for (const useless of ['""', '"https://a.test/x"', '"a.test:8080"', '"a b"']) {
+        assert.match(problemAt(`${path}[0]`, text(useless)).message, /host such as example\.org/, path + useless);
+      }
+    }
+    const kept = '"*.A.test", "https://münchen.example", "::1", 10.1.2.3';
+    const parsed = parse(rules['webhooks.allow_hosts'](kept)).webhooks.allow_hosts;
+    assert.deepEqual(parsed, ['a.test', 'xn--mnchen-3ya.example', '[::1]', '10.1.2.3']);
   });
 
   it('explains headers that would make every request fail', () => {
@@ -595,6 +657,10 @@ describe('rules across sections', () => {
       'providers.up.base_url',
       /move it to api_key/,
     ],
+    ['TLS files for a URL without TLS', store('redis://h', 'tls: { ca_file: /a.pem }'), 'store.tls', /rediss:/],
+    ['replicas of a folder', store('file:./d', 'replicas: 1'), 'store.replicas', /Redis only/],
+    ['sync writes of Redis', store('redis://h', 'sync: full'), 'store.sync', /SQLite only/],
+    ['unknown parameters of a store', store('redis://h/0?prefix=a'), 'store.url', /nothing behind a \?/],
     ['a repeated key id', `${MINIMAL}  - { id: a, secret: sk-b }\n`, 'keys[1].id', /keys\[0\]/],
     ['a repeated secret', `${MINIMAL}  - { id: b, secret: sk-a }\n`, 'keys[1].secret', /keys\[0\]/],
     [
