@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from 'pino';
 
 import { KnownTexts, MIN_LENGTH } from './known-texts.ts';
 
@@ -15,6 +15,15 @@ const MAX_BATCH = 64 * 1024;
 /** How long lines of level info are buffered, in milliseconds. Others are written at the end of the turn. */
 const BUFFER_MS = 10;
 const INFO = '{"level":30,';
+/** Characters that wait for a slow reader of standard error; more are dropped. */
+const MAX_WAITING = 64 * 1024 * 1024;
+/** How many warnings and errors of one kind are written in a window: if a store is away, each run complains, again and again. */
+const MAX_ALIKE = 50;
+const WINDOW_MS = 10_000;
+/** Kinds that are told apart in a window. */
+const MAX_KINDS = 1000;
+const WARN = 40;
+const FATAL = 60;
 
 /** Removes known secrets and anything that looks like a bearer credential from text. */
 export class Redactor {
@@ -71,8 +80,36 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   const { redactor } = options;
   const stream = options.destination
     ? redacting(options.destination, redactor)
-    : new LineBatches(redacting(pino.destination({ dest: 2, sync: false }), redactor));
-  return pino({ level: options.level ?? 'info', base: null, timestamp: isoTimes() }, stream);
+    : new LineBatches(redacting(pino.destination({ dest: 2, sync: false, maxLength: MAX_WAITING }), redactor));
+  const hooks = { logMethod: boundedWarnings() };
+  return pino({ level: options.level ?? 'info', base: null, timestamp: isoTimes(), hooks }, stream);
+}
+
+/** Leaves out warnings and errors beyond `MAX_ALIKE` of a kind, and says how many in the next window. */
+function boundedWarnings(): NonNullable<NonNullable<PinoOptions['hooks']>['logMethod']> {
+  let seen = new Map<string, number>();
+  let since = Number.NEGATIVE_INFINITY;
+  return function (args, log, level) {
+    const now = performance.now();
+    if (now - since >= WINDOW_MS) {
+      const before = seen;
+      seen = new Map();
+      since = now;
+      for (const [like, count] of before) {
+        if (count > MAX_ALIKE) this.warn({ like, lines: count - MAX_ALIKE }, 'lines were left out');
+      }
+    }
+    const [first, second = first]: readonly unknown[] = args;
+    // What follows a colon differs from line to line.
+    const kind = typeof second === 'string' ? second.split(':', 1)[0] : undefined;
+    if (level >= WARN && level < FATAL && kind !== undefined) {
+      const like = seen.has(kind) || seen.size < MAX_KINDS ? kind : '';
+      const count = (seen.get(like) ?? 0) + 1;
+      seen.set(like, count);
+      if (count > MAX_ALIKE) return;
+    }
+    log.apply(this, args);
+  };
 }
 
 /** Formats times in ISO 8601. Lines of one millisecond share the text: formatting a date costs almost as much as the rest of a line. */
