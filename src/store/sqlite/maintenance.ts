@@ -163,6 +163,7 @@ async function readWholeLog(run: Row, logs: StoredLogs): Promise<{ last: number;
 export function backUpDatabase(from: string, to: string): void {
   using db = openForReading(from);
   const target = resolve(to);
+  if (existsSync(target)) throw new Error(`${target} is there already: name another file.`);
   // Requests and answers are private.
   closeSync(openSync(target, 'wx', 0o600));
   try {

@@ -236,7 +236,7 @@ describe('the SQLite store in a folder', () => {
     const copy = join(folder, 'backup');
     await mkdir(copy);
     backUpDatabase(folder, join(copy, 'runs.db'));
-    assert.throws(() => backUpDatabase(folder, join(copy, 'runs.db')), /EEXIST/);
+    assert.throws(() => backUpDatabase(folder, join(copy, 'runs.db')), /is there already: name another/);
     assert.equal((await stat(join(copy, 'runs.db'))).mode & 0o077, 0);
     await store.append(live.run.id, events(live.token, 3, 3));
     const restored = openSqliteStore(`file:${copy}`, { sync: 'normal', log: silentLogger });

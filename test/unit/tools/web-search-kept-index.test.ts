@@ -3,7 +3,11 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Compounds } from '../../../src/tools/web-search/local/compounds.ts';
 import { FolderIndex } from '../../../src/tools/web-search/local/folder-index.ts';
+import { openIndexDatabase } from '../../../src/tools/web-search/local/index-database.ts';
+import { IndexWriter } from '../../../src/tools/web-search/local/index-writer.ts';
+import { Stems } from '../../../src/tools/web-search/local/languages.ts';
 import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
 
 const NOTHING = { allowedDomains: [], blockedDomains: [] };
@@ -44,6 +48,17 @@ describe('a persistent index', () => {
     assert.deepEqual(await titles(second, 'warmth'), ['Heat pumps as it was']);
     assert.deepEqual(await titles(second, 'ring'), ['Bells']);
     assert.deepEqual(troubles, []);
+  });
+
+  it('says that its disk is full, although SQLite then rolls back by itself', () => {
+    using db = openIndexDatabase(join(indexFolder, 'full.db'), { owner: true });
+    const stems = new Stems();
+    const writer = new IndexWriter(db, { owner: true, stems, compounds: new Compounds(stems), sliceMs: 10 });
+    const full = () => {
+      db.exec('ROLLBACK');
+      throw new Error('database or disk is full');
+    };
+    assert.throws(() => writer.inTransaction(full), /disk is full/);
   });
 
   it('is shared: one process follows the files, and another takes over when it is gone', async () => {

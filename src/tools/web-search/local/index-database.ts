@@ -53,6 +53,11 @@ function open(path: string): DatabaseSync {
   }
 }
 
+/** Some errors, such as a full disk, make SQLite roll back by itself. */
+export function rollBack(db: DatabaseSync): void {
+  if (db.isTransaction) db.exec('ROLLBACK');
+}
+
 function migrated(db: DatabaseSync): DatabaseSync {
   if (isCurrent(db)) return db;
   db.exec('BEGIN IMMEDIATE');
@@ -66,7 +71,7 @@ function migrated(db: DatabaseSync): DatabaseSync {
     db.exec(`${SCHEMA}; PRAGMA user_version = ${VERSION}`);
     db.exec('COMMIT');
   } catch (thrown) {
-    db.exec('ROLLBACK');
+    rollBack(db);
     throw thrown;
   }
   return db;

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Chunk, ChunkedDocument } from './chunks.ts';
 import type { Compounds } from './compounds.ts';
-import { prepareWrite } from './index-database.ts';
+import { prepareWrite, rollBack } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, type IndexLanguage, type Stems } from './languages.ts';
 import { indexText, wordsOf } from './terms.ts';
 
@@ -139,7 +139,7 @@ export class IndexWriter {
       this.#statements.mergeSome.run(this.#pagesPerSlice);
       this.#db.exec('COMMIT');
     } catch (error) {
-      this.#db.exec('ROLLBACK');
+      rollBack(this.#db);
       throw error;
     }
   }
