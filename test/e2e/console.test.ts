@@ -59,6 +59,13 @@ describe('the console', function () {
     const timeline = page.getByRole('complementary', { name: 'Timeline' });
     assert.match(await timeline.innerText(), /Plan[\s\S]*Search[\s\S]*Read[\s\S]*Report/);
     assert.match(await page.locator('.meters').innerText(), /Tool calls\s+[1-9]/);
+    const id = new URL(page.url()).pathname.split('/').at(-1);
+    const headers = { authorization: 'Bearer sk-local' };
+    const { turns } = await (await fetch(`${gateway.url}/v1/responses/${id}/timeline`, { headers })).json();
+    await page
+      .locator('.meters')
+      .getByText(new RegExp(`^Turns\\s*${turns.length}`))
+      .waitFor();
 
     // A citation opens its source at the passage that supports the sentence.
     const claim = page.locator('.prose li').first();

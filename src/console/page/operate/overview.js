@@ -60,7 +60,7 @@ export function Overview() {
       <${Panel} title="Keys" count=${keys.length}>
         <${Table} columns=${['Key', 'May', 'Limits']} rows=${keys.map(keyRow)} />
       <//>
-      <${Panel} title="Failures" count=${failed.reduce((sum, { count }) => sum + count, 0)}>
+      <${Panel} title="Latest failures" count=${failed.reduce((sum, { count }) => sum + count, 0)}>
         ${
           failed.length === 0
             ? html`<p class="quiet">None since ${several ? 'these processes' : 'this process'} started.</p>`

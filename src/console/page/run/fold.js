@@ -19,7 +19,7 @@ export class RunState {
   counts = new Map();
   /** Characters of thoughts and answer so far. */
   written = 0;
-  /** Model turns: a stretch of thoughts and the calls that follow it. */
+  /** Model turns that can be told from the log: a stretch of thoughts and the calls that follow it. */
   turns = 0;
   /** Tool calls. */
   calls = 0;

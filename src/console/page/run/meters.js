@@ -22,9 +22,10 @@ export function Meters({ state, asked, replaying = false, timeline }) {
   const written = Math.round(state.written / CHARACTERS_PER_TOKEN);
   const left = response.max_tool_calls ? `${Math.max(0, response.max_tool_calls - calls)} left` : undefined;
   const limit = asked?.max_cost ? `of ${asked.max_cost}` : undefined;
+  const turns = endedTurns(timeline, replaying ? (passed ?? 0) : Number.POSITIVE_INFINITY);
   return html`<dl class="meters">
     <${Meter} name="Time" value=${passed === undefined ? '–' : elapsed(passed)} />
-    <${Meter} name="Turns" value=${state.turns} about=${response.reasoning?.effort && `${response.reasoning.effort} effort`} />
+    <${Meter} name="Turns" value=${Math.max(state.turns, turns.length)} about=${response.reasoning?.effort && `${response.reasoning.effort} effort`} />
     <${Meter} name="Tool calls" value=${calls} about=${left} />
     <${Meter} name="Sources" value=${state.sources.size} about=${`${state.sources.read} read`} />
     ${
@@ -36,7 +37,7 @@ export function Meters({ state, asked, replaying = false, timeline }) {
           />`
         : html`<${Meter} name="Tokens" value=${`≈ ${compact(written)}`} about="written so far" />`
     }
-    <${Cost} state=${state} turns=${endedTurns(timeline, replaying ? (passed ?? 0) : Number.POSITIVE_INFINITY)} currency=${timeline?.currency} limit=${limit} />
+    <${Cost} state=${state} turns=${turns} currency=${timeline?.currency} limit=${limit} />
   </dl>`;
 }
 
