@@ -61,7 +61,8 @@ describe('the console', function () {
     assert.match(await page.locator('.meters').innerText(), /Tool calls\s+[1-9]/);
     const id = new URL(page.url()).pathname.split('/').at(-1);
     const headers = { authorization: 'Bearer sk-local' };
-    const { turns } = await (await fetch(`${gateway.url}/v1/responses/${id}/timeline`, { headers })).json();
+    const timelineText = await (await fetch(`${gateway.url}/v1/responses/${id}/timeline`, { headers })).text();
+    const { turns }: { turns: unknown[] } = JSON.parse(timelineText);
     await page
       .locator('.meters')
       .getByText(new RegExp(`^Turns\\s*${turns.length}`))
