@@ -114,5 +114,14 @@ describe('the Docker image', () => {
     );
     gateway.child.kill('SIGTERM');
     assert.equal(await gateway.closed(), 0);
+
+    // With an admin port, the first one does not know /healthz.
+    const GATEWAY_CONFIG = join(folder.path, 'two-ports.yaml');
+    const config = readFileSync(join(image, 'config/gateway.yaml'), 'utf8');
+    writeFileSync(GATEWAY_CONFIG, config.replace('server:\n', `server:\n  admin_port: ${await freePort()}\n`));
+    await using divided = new Spawned(program, args, { cwd: image, env: { ...env, GATEWAY_CONFIG } });
+    await divided.shown(/"listening"/);
+    await using alsoHealthy = new Spawned(node, check, { cwd: image, env });
+    assert.equal(await alsoHealthy.closed(), 0, alsoHealthy.output.err);
   });
 });
