@@ -49,7 +49,9 @@ describe('the shipped configuration files', () => {
       const named = [...text.matchAll(/\$\{([A-Z0-9_]+)\}/g)].map((match) => String(match[1]));
       const variables = Object.fromEntries(named.map((variable) => [variable, `value-of-${variable}`]));
       const environment = readEnvironment(variables);
-      const { config } = await loadConfig({ root: ROOT, file: `config/examples/${name}`, environment });
+      const { config, notices } = await loadConfig({ root: ROOT, file: `config/examples/${name}`, environment });
+      assert.doesNotMatch(notices.join(), /limits of cost/, name);
+      assert.doesNotMatch(text, /secret: .*:-/, `${name} has no key that everybody knows`);
       for (const value of Object.values(variables))
         assert.ok([...secretsIn(config)].includes(value), `${name}: ${value}`);
     }
