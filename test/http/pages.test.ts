@@ -57,6 +57,24 @@ describe('models, health and documentation pages', () => {
     gateway.readiness({ ready: true, reasons: [] });
   });
 
+  it('/docs finds its files and the description below the path of a proxy, too', async () => {
+    for (const [path, folder] of [
+      ['/docs', 'docs/'],
+      ['/docs/', ''],
+      ['/docs?a=/', 'docs/'],
+    ] as const) {
+      const { text } = await send(gateway, `GET ${path}`, { key: null });
+      assert.deepEqual(
+        [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map((match) => match[1]),
+        ['swagger-ui.css', 'favicon-32x32.png', 'swagger-ui-bundle.js', 'start.js'].map((file) => folder + file),
+        path,
+      );
+    }
+    assert.match((await send(gateway, 'GET /docs/start.js', { key: null })).text, /'\.\.\/openapi\.json'/);
+    const description = await send(gateway, 'GET /openapi.json', { key: null });
+    assert.deepEqual(description.json.servers, [{ url: './' }]);
+  });
+
   it('/docs loads nothing from other origins, serves only its files, and works over plain HTTP', async () => {
     const answer = await send(gateway, 'GET /docs', { key: null });
     const policy = answer.headers.get('content-security-policy') ?? '';

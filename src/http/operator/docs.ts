@@ -5,24 +5,26 @@ import helmet from 'helmet';
 import { once } from '../../base/once.ts';
 import { sendJson } from '../answers/json.ts';
 
-const PAGE = `<!doctype html>
+/** Addresses are relative, because a proxy may serve the gateway below a path. `folder`: that of the files, seen from the page. */
+const page = (folder: string) => `<!doctype html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <title>research-gateway API</title>
-  <link rel="stylesheet" href="/docs/swagger-ui.css">
-  <link rel="icon" href="/docs/favicon-32x32.png">
+  <link rel="stylesheet" href="${folder}swagger-ui.css">
+  <link rel="icon" href="${folder}favicon-32x32.png">
 </head>
 <body>
   <div id="swagger-ui"></div>
-  <script src="/docs/swagger-ui-bundle.js"></script>
-  <script src="/docs/start.js"></script>
+  <script src="${folder}swagger-ui-bundle.js"></script>
+  <script src="${folder}start.js"></script>
 </body>
 </html>
 `;
 
-const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null });
+const START = `const url = new URL('../openapi.json', document.currentScript.src).href;
+SwaggerUIBundle({ url, dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null });
 `;
 
 const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
@@ -33,8 +35,8 @@ export function docsPages(): Router {
   const files = serveStatic(folder, { index: false, fallthrough: false, maxAge: '1h', redirect: false });
   const router = Router();
   router.use(pageHeaders());
-  router.get('/', (_req, res) => {
-    res.type('html').send(PAGE);
+  router.get('/', ({ originalUrl }, res) => {
+    res.type('html').send(page(/^[^?]*\/(?:\?|$)/.test(originalUrl) ? '' : 'docs/'));
   });
   router.get('/start.js', (_req, res) => {
     res.type('js').send(START);

@@ -55,7 +55,7 @@ export function openApiDocument() {
       description: 'Deep research behind the OpenAI API. Ids are `resp_`, `task_` or `chatcmpl-` and a UUID.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: './' }],
     security: [{ key: [] }],
   });
   for (const name of ['CreateResponse', 'CreateChatCompletion', 'CreateTask']) {
