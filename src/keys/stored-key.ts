@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatPath } from '../base/text.ts';
 import { crossCheck } from '../config/cross-checks.ts';
 import { keyFields } from '../config/schema/keys.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
@@ -65,7 +66,7 @@ function ownCredentialProblem(
 ): string | undefined {
   if (!key || Object.keys(key.provider_keys).length === 0) return undefined;
   const [problem] = crossCheck({ keys: [key], providers }).filter(({ path }) => path[0] === 'providers');
-  return problem && `${problem.path.join('.')} ${problem.message}`;
+  return problem && `${formatPath(problem.path)} ${problem.message}`;
 }
 
 function earlier(until: number, expires: string | undefined): string {

@@ -127,6 +127,10 @@ describe('stored API keys (/admin/keys)', () => {
 
   it('are refused with the invalid field named, and can be managed only by admins', async () => {
     await using gateway = await open();
+    const nulls = { id: null, team: null, admin: null, limits: { cost_per_day: null, requests_per_minute: 5 } };
+    const made = (await send(gateway, 'POST /admin/keys', { ...ADMIN, body: nulls })).json;
+    assert.deepEqual([made.team, made.limits], [undefined, { requests_per_minute: 5 }], 'what is null is absent');
+
     const refused = async (body: object, param: string | null, message: RegExp, target = 'POST /admin/keys') => {
       const answer = await send(gateway, target, { ...ADMIN, body });
       assertRefused(answer, { status: 400, code: 'invalid_parameter', param });
@@ -134,9 +138,10 @@ describe('stored API keys (/admin/keys)', () => {
     };
     await refused({ limits: { requests_per_min: 1 } }, 'limits.requests_per_min', /is not known/);
     await refused({ secret: 'sk-mine' }, 'secret', /is not known/);
-    await refused({ models: ['dep'] }, 'models.0', /unknown model .*deep/);
+    await refused({ models: ['dep'] }, 'models[0]', /unknown model .*deep/);
     await refused({ provider_keys: { demo: 'sk-own' } }, 'provider_keys', /set store\.encryption_keys/);
     await refused({ webhook: { url: 'https://example.com' } }, 'webhook', /set store\.encryption_keys/);
+    await refused({ webhook: { url: 'https://a.test', secret: 5 } }, 'webhook.secret', /must be whsec_/);
     await refused({ team: 'nobody' }, 'team', /unknown team/);
     await refused({ id: 'ann' }, 'id', /there is a key ann already/);
     for (const id of ['.', '..']) await refused({ id }, 'id', /more than dots/);

@@ -21,7 +21,7 @@ export const keyWebhook = z.strictObject({
   url: httpUrl,
   /** May be a list during a rotation: every secret signs. */
   secret: z
-    .union([secret, z.array(secret).min(1).max(4)])
+    .union([secret, z.array(secret).min(1).max(4)], WEBHOOK_SECRET_RULE)
     .optional()
     .transform((secrets) => (secrets === undefined ? [] : [secrets].flat())),
   /** Default: all. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { toSeconds } from '../../../base/clock.ts';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
+import { isObject } from '../../../base/json.ts';
 import { clientAddress } from '../../../base/networks.ts';
-import { withoutQuery } from '../../../base/text.ts';
+import { formatPath, withoutQuery } from '../../../base/text.ts';
 import { crossCheck } from '../../../config/cross-checks.ts';
 import { keyringOf } from '../../../config/keyring.ts';
 import { name } from '../../../config/schema/values.ts';
@@ -76,8 +77,7 @@ export async function updateKey(deps: AppDeps, call: Call): Promise<Answer> {
   const id = idIn(call.req);
   refuseFileKey(deps, id);
   const key = await deps.keys.update(id, (settings) => {
-    const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
-    const changed = requireKnownFields(keySettings, Object.fromEntries(merged));
+    const changed = requireKnownFields(keySettings, { ...settings, ...changes });
     checkWithConfig(id, changed, call.identity.config);
     return changed;
   });
@@ -110,11 +110,17 @@ function idIn(req: Call['req']): string {
   return String(req.params.id);
 }
 
-/** Refuses unknown fields, because a misspelt limit would be no limit. */
+/** Refuses unknown fields, because a misspelt limit would be no limit. A field that is null is absent. */
 function requireKnownFields<T extends typeof newKey | typeof keySettings>(schema: T, body: Record<string, unknown>) {
-  parseValue(schema, body);
+  const present = withoutNulls(body);
+  parseValue(schema, present);
   // Not the parsed value: defaults of today must not be stored as if they had been chosen.
-  return body as KeySettings & { id?: string };
+  return present as KeySettings & { id?: string };
+}
+
+function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
+  const present = Object.entries(fields).filter(([, value]) => value !== null);
+  return Object.fromEntries(present.map(([name, value]) => [name, isObject(value) ? withoutNulls(value) : value]));
 }
 
 function refuseFileKey({ keys }: AppDeps, id: string): void {
@@ -138,8 +144,8 @@ function checkWithConfig(id: string, settings: KeySettings, config: GatewayConfi
   if (credentials.length < Object.keys(settings.provider_keys ?? {}).length)
     refuse('provider_keys', 'names no provider');
   const [problem] = crossCheck({ keys: [key], models, providers, teams, passthrough });
-  if (problem?.path[0] === 'keys') refuse(problem.path.slice(2).join('.'), problem.message);
-  if (problem) refuse('provider_keys', `${problem.path.join('.')} ${problem.message}`);
+  if (problem?.path[0] === 'keys') refuse(formatPath(problem.path.slice(2)), problem.message);
+  if (problem) refuse('provider_keys', `${formatPath(problem.path)} ${problem.message}`);
 }
 
 function adminKeyOf({ id, settings, hashes, createdAt, locked }: StoredKey): AdminKey {
