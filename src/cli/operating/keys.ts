@@ -98,7 +98,9 @@ async function callGateway(options: KeysOptions, ...[method, path, body]: Parame
     const refusal = refusalOf(thrown);
     if (!refusal) throw new Error(lossOf(thrown), { cause: thrown });
     const isHidden = refusal.message.startsWith('There is nothing at this address');
-    const hint = isHidden ? ' This takes a key with `admin: true`, and the admin port if server.admin_port is set.' : '';
+    const hint = isHidden
+      ? ' This takes a key with `admin: true`, and the admin port if server.admin_port is set.'
+      : '';
     throw new Refusal(`the gateway refused: ${refusal.message}${hint}`);
   }
 }

@@ -139,7 +139,10 @@ export class DocumentWriter {
 
   /** Writes what is within a table of one column: it is a frame. `depth`: how many frames are around the table. */
   #writeTable(rows: readonly (readonly Cell[])[], depth: number): void {
-    if (rows.some((row) => row.length > 1)) return this.table(rows.map((row) => row.map(({ text }) => text)));
+    if (rows.some((row) => row.length > 1)) {
+      this.table(rows.map((row) => row.map(({ text }) => text)));
+      return;
+    }
     for (const part of rows.flat().flatMap(({ parts }) => parts)) {
       if ('rows' in part && depth < MAX_FRAMES) this.#writeTable(part.rows, depth + 1);
       else if ('rows' in part) this.paragraph(part.text);
