@@ -54,6 +54,7 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
     const { signal } = interrupted;
     const id = await runOf(options, { client, terminal, signal });
     if (id === undefined) return misuse(terminal);
+    progress.view.id = id;
     const onLost = (reason: unknown) => progress.note(`connection lost, trying again: ${lossOf(reason)}`);
     for await (const event of follow(client, id, { signal, onLost })) {
       // A gateway of another version may have other events.
