@@ -25,7 +25,7 @@ export class S3Bucket {
     this.#name = name;
   }
 
-  async put(key: string, body: Blob, signal: AbortSignal): Promise<void> {
+  async put(key: string, body: readonly Buffer[], signal: AbortSignal): Promise<void> {
     const response = await this.#connection.send({ method: 'PUT', path: this.#path(key), body }, signal);
     if (response.status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));
   }
@@ -73,7 +73,7 @@ export class S3Bucket {
 
   async uploadPart(
     { key, uploadId, number }: { key: string; uploadId: string; number: number },
-    body: Blob,
+    body: readonly Buffer[],
     signal: AbortSignal,
   ): Promise<UploadedPart> {
     const query = { partNumber: String(number), uploadId };
@@ -92,7 +92,7 @@ export class S3Bucket {
     const inner = parts.map(
       ({ number, etag }) => `<Part>${element('PartNumber', String(number))}${element('ETag', etag)}</Part>`,
     );
-    const body = new Blob(['<CompleteMultipartUpload>', ...inner, '</CompleteMultipartUpload>']);
+    const body = [Buffer.from(`<CompleteMultipartUpload>${inner.join('')}</CompleteMultipartUpload>`)];
     const query = { uploadId };
     const { status } = await this.#connection.send({ method: 'POST', path: this.#path(key), query, body }, signal);
     // The upload is gone if an earlier attempt has completed it, and its response was lost.

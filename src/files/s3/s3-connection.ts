@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { linkSignals, sleep } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import { limitBody } from '../../tools/safe-fetch/limited-body.ts';
 import type { SafeFetch } from '../../tools/safe-fetch/safe-fetch.ts';
@@ -33,7 +34,7 @@ export interface S3Request {
   path: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  body?: Blob;
+  body?: readonly Buffer[];
 }
 
 export interface S3Response {
@@ -51,6 +52,8 @@ const MAX_ATTEMPTS = 3;
 const CONNECTIONS = 256;
 /** Largest response that is read whole, in bytes: a page of a list has a thousand entries. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+/** Number of chunks to hash before the event loop continues. */
+const CHUNKS_PER_TURN = 16;
 
 /** An error response of the store. The message contains only its code: the rest would reveal what was signed. */
 class S3Error extends Error {
@@ -140,18 +143,23 @@ export class S3Connection implements Disposable {
 
   /** Sends a request once; resolves with the head of the response. */
   async #exchange(request: S3Request, signal: AbortSignal): Promise<Response> {
-    const { method, path, query, body } = request;
+    const { method, path, query, body = [] } = request;
     const { credentials, region } = this.#options;
     const target = signedTarget(`${this.#endpoint.pathname.replace(/\/$/, '')}${path}`, query);
-    const headers = { ...request.headers, host: this.#endpoint.host };
+    const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
+    const headers: Record<string, string> = { ...request.headers, host: this.#endpoint.host };
+    if (length > 0) headers['content-length'] = String(length);
     const unsigned = { method, target, headers, payloadHash: await hashOf(body) };
     const signed = signRequest(unsigned, { credentials, region, now: Date.now() });
     const { fetch } = await this.#loadClient();
     signal.throwIfAborted();
     // Compressed, a body would not have the bytes that a range counts.
     const sent = { ...signed, 'accept-encoding': 'identity' };
-    const init = { method, headers: sent, body: body ?? null, redirect: 'manual', signal } as const;
-    return await fetch(this.#endpoint.origin + target, init);
+    const init = { method, headers: sent, redirect: 'manual', signal } as const;
+    return await fetch(this.#endpoint.origin + target, {
+      ...init,
+      body: length > 0 ? ReadableStream.from(body) : null,
+    });
   }
 
   #loadClient(): Promise<SafeFetch> {
@@ -178,8 +186,11 @@ async function readText({ body }: Response): Promise<string> {
   return await new Response(body && limitBody(body, MAX_RESPONSE_BYTES, (error) => error)).text();
 }
 
-async function hashOf(body: Blob | undefined): Promise<string> {
+async function hashOf(body: readonly Buffer[]): Promise<string> {
   const sum = createHash('sha256');
-  for await (const chunk of body?.stream() ?? []) sum.update(chunk);
+  for (const [index, chunk] of body.entries()) {
+    sum.update(chunk);
+    if (index % CHUNKS_PER_TURN === CHUNKS_PER_TURN - 1) await yieldToEventLoop();
+  }
   return sum.digest('hex');
 }

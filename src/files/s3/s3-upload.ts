@@ -19,7 +19,7 @@ export class S3Upload implements Disposable {
   readonly #key: string;
   readonly #buffered: PartBuffer;
   readonly #partBytes: number;
-  #chunks: Buffer<ArrayBuffer>[] = [];
+  #chunks: Buffer[] = [];
   #unsentBytes = 0;
   #sentBytes = 0;
   #parts: UploadedPart[] = [];
@@ -43,7 +43,7 @@ export class S3Upload implements Disposable {
   }
 
   /** Adds a chunk. Sends parts if enough is buffered. */
-  async write(chunk: Buffer<ArrayBuffer>, signal: AbortSignal): Promise<void> {
+  async write(chunk: Buffer, signal: AbortSignal): Promise<void> {
     this.#chunks.push(chunk);
     this.#addBuffered(chunk.length);
     const needsParts = this.#uploadId !== undefined || this.#unsentBytes > MAX_SINGLE_PUT_BYTES;
@@ -54,8 +54,7 @@ export class S3Upload implements Disposable {
   /** Completes the object. */
   async end(signal: AbortSignal): Promise<void> {
     this.#ended = true;
-    if (this.#uploadId === undefined)
-      return await this.#bucket.put(this.#key, new Blob(this.#chunks.splice(0)), signal);
+    if (this.#uploadId === undefined) return await this.#bucket.put(this.#key, this.#chunks, signal);
     await this.#sendPart(signal);
     const upload = { key: this.#key, uploadId: this.#uploadId, size: this.#sentBytes };
     await this.#bucket.completeUpload(upload, this.#parts, signal);
@@ -72,14 +71,15 @@ export class S3Upload implements Disposable {
 
   async #sendPart(signal: AbortSignal): Promise<void> {
     const uploadId = this.#uploadId ?? (await this.#begin(signal));
-    const body = this.#nextPart();
+    const chunks = this.#nextPart();
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     const part = { key: this.#key, uploadId, number: this.#parts.length + 1 };
     try {
-      this.#parts.push(await this.#bucket.uploadPart(part, body, signal));
+      this.#parts.push(await this.#bucket.uploadPart(part, chunks, signal));
     } finally {
-      this.#addBuffered(-body.size);
+      this.#addBuffered(-bytes);
     }
-    this.#sentBytes += body.size;
+    this.#sentBytes += bytes;
   }
 
   async #begin(signal: AbortSignal): Promise<string> {
@@ -91,8 +91,8 @@ export class S3Upload implements Disposable {
   }
 
   /** Removes the chunks of the next part from the buffer. */
-  #nextPart(): Blob {
-    const cut: Buffer<ArrayBuffer>[] = [];
+  #nextPart(): Buffer[] {
+    const cut: Buffer[] = [];
     for (let left = this.#partBytes; left > 0; ) {
       const chunk = this.#chunks.shift();
       if (!chunk) break;
@@ -100,7 +100,7 @@ export class S3Upload implements Disposable {
       cut.push(chunk.subarray(0, left));
       left -= Math.min(left, chunk.length);
     }
-    return new Blob(cut);
+    return cut;
   }
 
   async #abortAll(signal: AbortSignal): Promise<void> {

@@ -19,10 +19,12 @@ const CONNECTION_HEADERS =
 /** Credentials, which never follow a redirect to another origin. */
 const CREDENTIAL_HEADERS = ['authorization', 'cookie', 'proxy-authorization'];
 
-/** The caller's headers without those of the connection, and with a user agent. */
-export function requestHeaders(callerHeaders: RequestInit['headers'], userAgent: string): Headers {
+/** The caller's headers without those of the connection, but with the length of a stream, and with a user agent. */
+export function requestHeaders(callerHeaders: RequestInit['headers'], userAgent: string, body: Hop['body']): Headers {
   const headers = new Headers(callerHeaders);
+  const length = body instanceof ReadableStream ? headers.get('content-length') : null;
   for (const name of CONNECTION_HEADERS) headers.delete(name);
+  if (length !== null) headers.set('content-length', length);
   if (!headers.has('user-agent')) headers.set('user-agent', userAgent);
   return headers;
 }

@@ -169,11 +169,12 @@ function readRequest(input: string | URL | Request, init: RequestInit | undefine
   const request = input instanceof Request ? input : undefined;
   const url = URL.parse(request ? request.url : String(input));
   if (!url) throw new ToolError('invalid_url', 'This is not a complete http or https address.');
+  const body = init?.body ?? request?.body ?? null;
   const hop: Hop = {
     url,
     method: (init?.method ?? request?.method ?? 'GET').toUpperCase(),
-    headers: requestHeaders(init?.headers ?? request?.headers, userAgent),
-    body: init?.body ?? request?.body ?? null,
+    headers: requestHeaders(init?.headers ?? request?.headers, userAgent, body),
+    body,
   };
   return {
     hop,

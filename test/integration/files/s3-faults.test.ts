@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
 const small = randomBytes(100_000);
 const large = randomBytes(17 * MIB);
-const UPLOADING: readonly (readonly [S3Operation, Buffer<ArrayBuffer>])[] = [
+const UPLOADING: readonly (readonly [S3Operation, Buffer])[] = [
   ['PutObject', small],
   ['CreateMultipartUpload', large],
   ['UploadPart', large],
@@ -45,7 +45,7 @@ describe('files in an S3-compatible store that fails', function () {
     await fixture[Symbol.asyncDispose]();
   });
 
-  const upload = async (bytes: Buffer<ArrayBuffer>) => {
+  const upload = async (bytes: Buffer) => {
     const source = Readable.from(pieces(bytes), { objectMode: false });
     await using taken = await fixture.place.receive(source, { id: randomUUID(), maxBytes: 64 * MIB, signal });
     await taken.commit();
@@ -220,7 +220,7 @@ describe('files in an S3-compatible store that fails', function () {
   });
 });
 
-function* pieces(bytes: Buffer<ArrayBuffer>): Iterable<Buffer<ArrayBuffer>> {
+function* pieces(bytes: Buffer): Iterable<Buffer> {
   for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
 }
 

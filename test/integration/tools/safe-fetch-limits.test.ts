@@ -43,6 +43,24 @@ describe('safe fetch limits', function () {
     assert.equal((await (await safe.fetch(server.origin)).arrayBuffer()).byteLength, MIB);
   });
 
+  it('leave a stream its length, and take that of any other body from the body', async () => {
+    const lengths: unknown[] = [];
+    await using server = await startWebServer((request, response) => {
+      lengths.push([request.headers['content-length'], request.headers['transfer-encoding']]);
+      request.resume().once('end', () => response.end());
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true });
+    const pieces = [Buffer.from('some '), Buffer.from('words')];
+    for (const body of [ReadableStream.from(pieces), 'some words']) {
+      const headers = { 'content-length': body instanceof ReadableStream ? '10' : '3' };
+      await (await safe.fetch(server.origin, { method: 'PUT', headers, body })).arrayBuffer();
+    }
+    assert.deepEqual(lengths, [
+      ['10', undefined],
+      ['10', undefined],
+    ]);
+  });
+
   it('time out headers that never come and bodies that stall', async () => {
     await using server = await startWebServer((request, response) => {
       if (request.url === '/stall') response.writeHead(200).write('first words');
