@@ -265,7 +265,7 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
     ...(temperature !== null && { temperature }),
     ...(topP !== null && { topP }),
     ...(stop && { stop }),
-    ...(!isText && { responseFormat: responseFormat(format) }),
+    ...(!isText && { responseFormat: responseFormat(format), reasoningIsText: 'json' as const }),
     ...(reasoningEffort !== null && { reasoningEffort }),
     ...(verbosity !== undefined && { verbosity }),
     ...(logprobs !== undefined && { logprobs }),

@@ -1,6 +1,7 @@
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { MessagePhase } from '../protocol/items.ts';
 import { Continuation } from '../research/answer/continuation.ts';
+import { Unfenced } from '../research/answer/unfenced.ts';
 import { type EmitStep, readLive, splitDelta, stepsOf } from '../research/run/live-steps.ts';
 import type { Step } from '../research/run/steps.ts';
 import { emitReasoning, type Finish, unfinishedStream } from '../research/turns.ts';
@@ -27,6 +28,7 @@ export async function* streamTurn(
   const continuation = new Continuation(written.text);
   // A continued turn stays in the message that was cut off, unless it goes from commentary to the final answer.
   const isWhole = written.text === '';
+  const unfenced = isWhole && request.responseFormat ? new Unfenced('json') : undefined;
   const write = (
     fresh: string,
     emit: EmitStep,
@@ -43,7 +45,7 @@ export async function* streamTurn(
   const show = (part: TurnDelta, emit: EmitStep) => {
     const { delta } = part;
     if (part.type === 'text') {
-      const fresh = continuation.push(delta);
+      const fresh = unfenced?.push(delta) ?? continuation.push(delta);
       // If only a part of the delta is new, its log probabilities cannot be assigned any more.
       const { refuses, logprobs } = part;
       phase = isWhole || part.phase === 'final_answer' ? part.phase : undefined;
@@ -59,7 +61,7 @@ export async function* streamTurn(
   const sink = readLive(live, show, () => continuation.isDecided);
   for await (const part of chat.turn(request, { signal, sink })) {
     if (part.type === 'finish') {
-      yield* stepsOf((emit) => write(continuation.end(), emit, phase && { phase }));
+      yield* stepsOf((emit) => write(unfenced?.end() ?? continuation.end(), emit, phase && { phase }));
       return part;
     }
     if (part.type === 'tool_call') continue;

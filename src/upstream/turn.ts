@@ -96,9 +96,9 @@ export interface TurnRequest {
   mayBeEmpty?: boolean;
   /**
    * If the model writes nothing but reasoning, that is its text: servers take an answer for reasoning if the model does
-   * not think first (SGLang, vLLM).
+   * not think first (SGLang, vLLM). `json`: only if it is JSON.
    */
-  reasoningIsText?: boolean;
+  reasoningIsText?: 'any' | 'json';
   /** Asks for the log probabilities of the answer's tokens, with this many alternatives for each. */
   logprobs?: number;
 }

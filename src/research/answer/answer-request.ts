@@ -59,7 +59,10 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerPrompt): Async
   const left = answerTokensLeft(run, soFar, answerLimit(run)) + (again ? THINKING_TOKENS : 0);
   const { request, estimate } = yield* closingRequest(run, { ...ask, context, tail, left });
   if (!format) return { request, estimate };
-  return { request: { ...request, responseFormat: responseFormat(format), reasoningIsText: true }, estimate };
+  return {
+    request: { ...request, responseFormat: responseFormat(format), reasoningIsText: 'json' as const },
+    estimate,
+  };
 }
 
 /** A request that continues the research turns, with the same tools, none of which may be called. */
@@ -102,7 +105,7 @@ export function textRequest(
     // After a crash the text may be complete already, so that the model has nothing to add.
     ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),
     // The second attempt asks for text without thoughts.
-    ...(options.again && { reasoningIsText: true }),
+    ...(options.again && { reasoningIsText: 'any' as const }),
     ...cacheHints(run, stable),
     ...samplingOf(run),
   };

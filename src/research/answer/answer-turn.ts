@@ -54,7 +54,7 @@ export class AnswerTurn {
     this.#written = written;
     this.#target = target;
     this.#continuation = new Continuation(written.text);
-    this.#unfenced = written.text === '' ? new Unfenced() : undefined;
+    this.#unfenced = written.text === '' ? new Unfenced('markdown') : undefined;
     this.#bound = new AnswerBound(written.text, Math.min(target.limit, affordable));
     this.#started = (target.inMessage ?? false) || written.text !== '';
   }

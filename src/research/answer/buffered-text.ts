@@ -56,7 +56,7 @@ export async function* collectText(
     const request = yield* resolveRequest(options.ask({ soFar: before, again: false, withoutTools }));
     const bound = new AnswerBound(before, options.limit);
     const continuation = new Continuation(before);
-    const unfenced = before === '' ? new Unfenced() : undefined;
+    const unfenced = before === '' ? new Unfenced('markdown') : undefined;
     const take = (fresh: string) => bound.take(unfenced?.push(fresh) ?? fresh);
     const thoughts = new VisibleReasoning(run.state.sources, mayShow);
     let text = '';

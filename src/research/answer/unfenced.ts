@@ -1,25 +1,30 @@
-const OPENED = /^\s*```(?:markdown|md)[^\S\n]*\n/i;
-const MAY_OPEN = /^\s*(?:`{0,3}|```m[a-z]{0,7}[^\S\n]*)$/i;
+const OPENED = { markdown: /^\s*```(?:markdown|md)[^\S\n]*\n/i, json: /^\s*```(?:json)?[^\S\n]*\n/i };
+const MAY_OPEN = /^\s*(?:`{0,3}|```[a-z]{0,8}[^\S\n]*)$/i;
 const CLOSED = /(?:^|\n)[^\S\n]*```\s*$/;
 const MAY_CLOSE = /(?:^|\n)[^\S\n]*`{0,3}\s*$/;
 /** A longer run of white space is no part of a fence, in UTF-16 code units. */
 const LONGEST_FENCE = 200;
 
 /**
- * Takes a text out of the fence around all of it, in which models put what they are asked for in Markdown: in code nothing
- * is cited.
+ * Takes a text out of the fence around all of it, in which models put what they are asked for in Markdown or JSON: in code
+ * nothing is cited, and clients parse the whole text.
  */
 export class Unfenced {
+  readonly #opened: RegExp;
   #state: 'start' | 'fenced' | 'plain' = 'start';
   #held = '';
+
+  constructor(language: keyof typeof OPENED) {
+    this.#opened = OPENED[language];
+  }
 
   push(delta: string): string {
     if (this.#state === 'plain') return delta;
     this.#held += delta;
     if (this.#state === 'start') {
       if (this.#held.length < LONGEST_FENCE && MAY_OPEN.test(this.#held)) return '';
-      this.#state = OPENED.test(this.#held) ? 'fenced' : 'plain';
-      this.#held = this.#held.replace(OPENED, '');
+      this.#state = this.#opened.test(this.#held) ? 'fenced' : 'plain';
+      this.#held = this.#held.replace(this.#opened, '');
     }
     if (this.#state === 'plain') return this.#give(this.#held.length);
     const before = Math.max(0, this.#held.length - LONGEST_FENCE);

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import type { MessagePhase, TokenLogprob } from '../../protocol/items.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
-import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
+import type { FinishReason, TurnRequest, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
 import type { TokenLogprobs } from './token-logprobs.ts';
 
@@ -30,7 +30,7 @@ export interface DecoderOptions {
   /** A turn without output is no failure. */
   mayBeEmpty?: boolean;
   /** See `TurnRequest`. */
-  reasoningIsText?: boolean;
+  reasoningIsText?: TurnRequest['reasoningIsText'];
   /** What earlier answers of the model taught; this one may add to it. Absent: nothing. */
   learned?: Pick<RequestTraits, 'startsThinking' | 'excludesReasoning'> | undefined;
   /** Collects log probabilities, where the turn asked for them. */
@@ -127,14 +127,16 @@ export class Deltas {
    */
   finish(
     turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<DecodedTurn>,
-    { isEmpty, reasoningIsText = false }: { isEmpty: boolean; reasoningIsText?: boolean | undefined },
+    { isEmpty, reasoningIsText }: { isEmpty: boolean; reasoningIsText: TurnRequest['reasoningIsText'] },
   ): { parts: Delta[]; turn: DecodedTurn } {
     const { calls } = turn;
     const isCalling = turn.reason === 'stop' || turn.reason === 'tool_calls';
     const reason = !isCalling ? turn.reason : calls.length > 0 ? 'tool_calls' : 'stop';
     let { text = this.text } = turn;
-    if (reasoningIsText && reason === 'stop' && text.trim() === '') {
-      text = this.reasoning.trim();
+    const thoughts = this.reasoning.trim();
+    const isText = reasoningIsText === 'any' || (reasoningIsText === 'json' && /^[{[]/.test(thoughts));
+    if (isText && reason === 'stop' && text.trim() === '') {
+      text = thoughts;
       this.emit('text', text);
     } else if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     const { reasoningTokens } = this;

@@ -85,7 +85,7 @@ async function* askOnce(
       tools: request.tools?.length ? request.tools : request.earlierTools,
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
-      reasoningIsText: request.reasoningIsText ?? false,
+      reasoningIsText: request.reasoningIsText,
       learned: provider.traits(model),
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },

@@ -92,3 +92,28 @@ describe('an answer in a Markdown fence', () => {
     });
   }
 });
+
+describe('a JSON answer of a plain model', () => {
+  const text = { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } } };
+  const answers: Record<string, [TurnScript, format: object | undefined, expected: string]> = {
+    'is taken out of its fence': [{ text: '```json\n{"a": 1}\n```' }, text, '{"a": 1}'],
+    'is taken out of the reasoning if nothing else came': [{ reasoning: '{"a": 1}' }, text, '{"a": 1}'],
+    'is no reasoning that is not JSON': [{ reasoning: 'I think.' }, text, ''],
+    'stays in its fence if no JSON was asked for': [{ text: '```json\n1\n```' }, undefined, '```json\n1\n```'],
+  };
+  for (const [what, [answer, format, expected]] of Object.entries(answers)) {
+    it(what, async () => {
+      await using provider = await startScriptedProvider({ respond: () => turn(answer) });
+      await using gateway = await startProxyGateway({
+        providers: { p: { url: provider.url } },
+        models: {
+          m: { kind: 'proxy', apis: ['responses'], responses: 'gateway', routes: [{ provider: 'p', model: 'm' }] },
+        },
+      });
+      const made = await send(gateway, '/responses', { body: { model: 'm', input: 'x', text: format } });
+      const response: unknown = await made.json();
+      assert.ok(isObject(response) && response.status === 'completed', JSON.stringify(response));
+      assert.equal(response.output_text, expected);
+    });
+  }
+});
