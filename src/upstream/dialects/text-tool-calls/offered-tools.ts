@@ -44,6 +44,11 @@ export class OfferedTools {
     return { name: this.resolve(written, server) ?? fallback, arguments: args };
   }
 
+  /** The calls, if all of them call offered tools. */
+  only(calls: FoundCall[] | undefined): FoundCall[] | undefined {
+    return calls?.every((call) => this.#tools.has(call.name)) ? calls : undefined;
+  }
+
   /** An argument written as text, converted by the tool's schema: strings stay text, everything else is read as JSON. */
   argument(tool: string, parameter: string, text: string): JsonValue {
     const type = this.#typeOf(tool, parameter);

@@ -27,6 +27,11 @@ function anyBlock(block: string, offered: OfferedTools): FoundCall[] | undefined
   return jsonCalls(bare, offered) ?? xmlCalls(bare, offered) ?? headedCalls(bare, offered);
 }
 
+/** A call without the tags that belong around it, which may also be prose about such calls. */
+function openCall(block: string, offered: OfferedTools): FoundCall[] | undefined {
+  return offered.only(xmlCalls(block, offered));
+}
+
 function unfenced(block: string): string {
   const body = block.replace(/^```[\w-]*/, '');
   return (body.endsWith('```') ? body.slice(0, -'```'.length) : body).trim();
@@ -44,10 +49,10 @@ const INVOKES = ['', 'antml:', ...BARS].map((prefix) => `${prefix}invoke`);
 const FORMATS: Readonly<Record<string, BlockFormat>> = {
   ...Object.fromEntries(TAGS.map((tag) => [`<${tag}>`, { closings: [`</${tag}>`], read: anyBlock }])),
   ...Object.fromEntries(
-    INVOKES.map((tag) => [`<${tag} name=`, { closings: [`</${tag}>`], keepsOpening: true, read: xmlCalls }]),
+    INVOKES.map((tag) => [`<${tag} name=`, { closings: [`</${tag}>`], keepsOpening: true, read: openCall }]),
   ),
   '<use_mcp_tool>': { closings: ['</use_mcp_tool>'], read: xmlCalls },
-  '<function=': { closings: ['</function>'], keepsOpening: true, read: xmlCalls },
+  '<function=': { closings: ['</function>'], keepsOpening: true, read: openCall },
   // Gemma, Granite and Phi, LFM, Llama 4, Command A.
   '<|tool_call>': { closings: ['<tool_call|>'], read: anyBlock },
   '<|tool_call|>': { closings: ['<|/tool_call|>'], read: anyBlock },

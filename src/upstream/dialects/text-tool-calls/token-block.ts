@@ -76,8 +76,7 @@ export function fencedCalls(block: string, offered: OfferedTools): FoundCall[] |
 
 /** Calls in JSON or Python without any mark that says so: all of them have to call offered tools. */
 export function bareCalls(text: string, offered: OfferedTools): FoundCall[] | undefined {
-  const calls = jsonCalls(text, offered) ?? headedCalls(text, offered);
-  return calls?.every((call) => offered.names.includes(call.name)) ? calls : undefined;
+  return offered.only(jsonCalls(text, offered) ?? headedCalls(text, offered));
 }
 
 const FENCE = '```';
