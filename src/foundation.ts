@@ -160,7 +160,7 @@ export function openKeys(
 }
 
 function openToolbox({ live, storage, log }: Foundation, embeddings: EmbeddingsSource): LiveToolbox {
-  const cache = jsonCache(storage.caches, { namespace: 'tools', ttlMs: 3_600_000 });
+  const cache = jsonCache(storage.caches, 'tools');
   const toolbox = createLiveToolbox(live.current().tools, {
     create: async (config) => {
       const { createToolbox } = await import('./tools/toolbox.ts');

@@ -81,7 +81,7 @@ export class AnswerCache {
         return new AnswerCopy({ limit: config.maxBytes * MAX_SHARE, memory: this.#copies.open(call.key.id) });
       },
       async store({ answer }) {
-        if (answer) await cache.set(cacheKey, answer, { ttlMs: config.ttlMs });
+        if (answer) await cache.set(cacheKey, answer, config.ttlMs);
       },
     };
   }
@@ -89,7 +89,7 @@ export class AnswerCache {
   #cacheOf(config: CacheConfig): Cache<CachedAnswer> {
     const parse = (value: unknown) => cachedAnswer.safeParse(value).data;
     return this.#byModel.getOrInsertComputed(config, () =>
-      this.#caches.open({ ...config, namespace: 'answers', parse }),
+      this.#caches.open({ maxBytes: config.maxBytes, namespace: 'answers', parse }),
     );
   }
 }

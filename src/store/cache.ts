@@ -12,16 +12,13 @@ import type { Logger } from '../base/logger.ts';
 export interface Cache<T> {
   /** The value; undefined if there is none, it has expired, or the cache does not answer in time. */
   get(key: string): Promise<T | undefined>;
-  /** Stores `value` for `ttlMs` milliseconds; for the default time of the cache if absent. */
-  set(key: string, value: T, options?: { ttlMs?: number }): Promise<void>;
-  delete(key: string): Promise<void>;
+  /** Stores `value` for `ttlMs` milliseconds. */
+  set(key: string, value: T, ttlMs: number): Promise<void>;
 }
 
 export interface CacheOptions<T> {
   /** Keeps the keys of several caches apart; letters, digits and dashes. */
   namespace: string;
-  /** Time to live in milliseconds. */
-  ttlMs: number;
   /** Checks what is read, which another version of the gateway may have written. Undefined counts as a miss. */
   parse(value: unknown): T | undefined;
   /** Most memory of this cache if it is in this process, in bytes; 8 MiB if absent. */
@@ -33,15 +30,11 @@ export interface Caches {
   open<T>(options: CacheOptions<T>): Cache<T>;
 }
 
-/** A cache of any JSON, each entry with its own time to live in milliseconds. */
-export function jsonCache(caches: Caches, options: Pick<CacheOptions<JsonValue>, 'namespace' | 'ttlMs'>) {
+/** A cache of any JSON. */
+export function jsonCache(caches: Caches, namespace: string): Cache<JsonValue> {
   // Only JSON was ever put into the cache.
   const isJson = (value: unknown): value is JsonValue => value !== undefined;
-  const cache = caches.open<JsonValue>({ ...options, parse: (value) => (isJson(value) ? value : undefined) });
-  return {
-    get: (key: string) => cache.get(key),
-    set: (key: string, value: JsonValue, ttlMs: number) => cache.set(key, value, { ttlMs }),
-  };
+  return caches.open<JsonValue>({ namespace, parse: (value) => (isJson(value) ? value : undefined) });
 }
 
 const DEFAULT_MAX_BYTES = 8 * 1024 ** 2;
@@ -101,11 +94,8 @@ export function keyvCache<T>(
       const value = await attempt('read', () => keyv.get(key));
       return value === undefined ? undefined : options.parse(value);
     },
-    async set(key, value, { ttlMs = options.ttlMs } = {}) {
+    async set(key, value, ttlMs) {
       await attempt('write', () => keyv.set(key, value, ttlMs));
-    },
-    async delete(key) {
-      await attempt('delete', () => keyv.delete(key));
     },
   };
 }

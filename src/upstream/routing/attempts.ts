@@ -23,7 +23,6 @@ export interface Attempt {
 
 export interface AttemptReport {
   provider: string;
-  upstreamModel: string;
   /** The model's name at the gateway. */
   model: string;
   /** `left`: the client disconnected first. */
@@ -205,7 +204,6 @@ export class Attempts {
     breaker.end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');
     this.#options.observe({
       provider: provider.name,
-      upstreamModel: model,
       model: this.#options.modelName,
       outcome: outcome === 'ok' ? 'ok' : (failure?.kind ?? 'left'),
       status: failure?.status,

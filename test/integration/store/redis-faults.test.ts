@@ -400,25 +400,25 @@ describe('the Redis store when Redis fails', function () {
   });
 
   it('caches are shared by instances, and miss in time while Redis is away', async () => {
-    const options = { namespace: 'pages', ttlMs: 60_000, parse: (value: unknown) => value };
+    const options = { namespace: 'pages', parse: (value: unknown) => value };
     const cache = caches.open(options);
     const { runs: other, caches: others } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
-    await cache.set('key', { text: 'ünï' });
+    await cache.set('key', { text: 'ünï' }, 60_000);
     assert.deepEqual(await others.open(options).get('key'), { text: 'ünï' });
     assert.equal(await others.open({ ...options, namespace: 'other' }).get('key'), undefined);
     await other.close();
     await server.kill();
-    await cache.set('key', 'x');
+    await cache.set('key', 'x', 60_000);
     assert.equal(await cache.get('key'), undefined);
     await server.start();
     await eventually('the cache works again', async () => {
-      await cache.set('back', 1);
+      await cache.set('back', 1, 60_000);
       return await cache.get('back');
     });
   });
 
   it('a closed store fails as unavailable and does not reconnect', async () => {
-    const cache = caches.open({ namespace: 'late', ttlMs: 1000, parse: (value) => value });
+    const cache = caches.open({ namespace: 'late', parse: (value) => value });
     await Promise.all([store.close(), peer.close()]);
     await eventually('no connection but this', async () => (await connections()) === 1 || undefined);
     await assert.rejects(store.get('x'), unavailable);

@@ -3,7 +3,6 @@ import { Activity } from '../../../src/http/operator/activity.ts';
 
 const report = {
   provider: 'p',
-  upstreamModel: 'm',
   model: 'deep',
   status: undefined,
   durationMs: 10,

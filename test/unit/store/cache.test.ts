@@ -6,54 +6,53 @@ import { collectAll } from '../../support/collect-garbage.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
-const options = { namespace: 'pages', ttlMs: 60_000, parse: asText };
+const options = { namespace: 'pages', parse: asText };
+const MINUTE_MS = 60_000;
 
 describe('an in-memory cache', () => {
-  it('returns what was set until it is deleted, apart from other namespaces', async () => {
+  it('returns what was set, apart from other namespaces', async () => {
     const caches = memoryCaches({ log: silentLogger });
     const pages = caches.open(options);
     const searches = caches.open({ ...options, namespace: 'searches' });
-    await pages.set('key', 'ünï \u{1f600}');
+    await pages.set('key', 'ünï \u{1f600}', MINUTE_MS);
     assert.equal(await pages.get('key'), 'ünï \u{1f600}');
     assert.equal(await searches.get('key'), undefined);
-    await pages.delete('key');
-    assert.equal(await pages.get('key'), undefined);
   });
 
   it('forgets an entry after its time to live', async () => {
     const cache = memoryCaches({ log: silentLogger }).open(options);
-    await cache.set('short', 'x', { ttlMs: 1 });
-    await cache.set('long', 'x');
+    await cache.set('short', 'x', 1);
+    await cache.set('long', 'x', MINUTE_MS);
     await eventually('the end of its time', async () => (await cache.get('short')) === undefined || undefined);
     assert.equal(await cache.get('long'), 'x');
   });
 
   it('treats a value of another shape as a miss', async () => {
     const cache = memoryCaches({ log: silentLogger }).open<unknown>({ ...options, parse: asText });
-    await cache.set('key', { not: 'text' });
+    await cache.set('key', { not: 'text' }, MINUTE_MS);
     assert.equal(await cache.get('key'), undefined);
   });
 
   it('stays within its limit by evicting the least recently used, and refuses larger values', async () => {
     const cache = memoryCaches({ log: silentLogger }).open({ ...options, maxBytes: 10_000 });
-    await cache.set('used', 'again and again');
+    await cache.set('used', 'again and again', MINUTE_MS);
     for (let n = 0; n < 100; n++) {
-      await cache.set(`${n}`, 'x'.repeat(200));
+      await cache.set(`${n}`, 'x'.repeat(200), MINUTE_MS);
       assert.equal(await cache.get('used'), 'again and again');
     }
     assert.equal(await cache.get('0'), undefined);
     assert.equal(await cache.get('99'), 'x'.repeat(200));
-    await cache.set('huge', 'x'.repeat(20_000));
+    await cache.set('huge', 'x'.repeat(20_000), MINUTE_MS);
     assert.equal(await cache.get('huge'), undefined);
   });
 
   it('stores pages as UTF-8, as one non-Latin character doubles the memory of a string', async () => {
     const cache = memoryCaches({ log: silentLogger }).open(options);
     const pageOf = (n: number) => `${n} “${'page '.repeat(20_000)}”`;
-    await cache.set('first', pageOf(0));
+    await cache.set('first', pageOf(0), MINUTE_MS);
     collectAll();
     const before = process.memoryUsage().heapUsed;
-    for (let n = 1; n <= 60; n++) await cache.set(`${n}`, pageOf(n));
+    for (let n = 1; n <= 60; n++) await cache.set(`${n}`, pageOf(n), MINUTE_MS);
     collectAll();
     assert.ok(process.memoryUsage().heapUsed - before < 1e6);
     assert.equal(await cache.get('1'), pageOf(1));
@@ -71,10 +70,9 @@ describe('a cache whose backend fails', () => {
 
   it('misses and logs a line, but never fails a request', async () => {
     const { cache, lines } = broken(() => Promise.reject(new Error('backend is away')));
-    await cache.set('key', 'x');
+    await cache.set('key', 'x', MINUTE_MS);
     assert.equal(await cache.get('key'), undefined);
-    await cache.delete('key');
-    assert.equal(lines.length, 3);
+    assert.equal(lines.length, 2);
     assert.match(lines.join(), /pages.*backend is away/);
   });
 

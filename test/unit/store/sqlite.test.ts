@@ -584,8 +584,8 @@ describe('opening a store', () => {
     const config = { url: 'memory:', retentionMs: 3_600_000, sync: 'normal' } as const;
     await using storage = await openStorage(config, { log: silentLogger });
     assert.deepEqual(await storage.runs.check(), { ok: true });
-    const cache = storage.caches.open({ namespace: 'x', ttlMs: 1000, parse: (value) => value });
-    await cache.set('key', [1]);
+    const cache = storage.caches.open({ namespace: 'x', parse: (value) => value });
+    await cache.set('key', [1], 1000);
     assert.deepEqual(await cache.get('key'), [1]);
     await (await openStore(config, { log: silentLogger })).close();
   });
