@@ -2,16 +2,11 @@ import type { TurnUsage } from './turn.ts';
 
 /**
  * The totals that limits, usage and metrics read: as providers counted, else estimated. Tokens are whole numbers; input
- * includes cached tokens, output includes reasoning.
+ * includes cached tokens, output includes reasoning. `cost`: in `server.currency`, on routes with a price.
  */
-export interface UsageTotals {
-  inputTokens: number;
-  cachedTokens: number;
-  outputTokens: number;
-  reasoningTokens: number;
-  /** In `server.currency`, on routes with a price. */
+export type UsageTotals = Pick<TurnUsage, 'inputTokens' | 'cachedTokens' | 'outputTokens' | 'reasoningTokens'> & {
   cost: number;
-}
+};
 
 export function emptyTotals(): UsageTotals {
   return { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, cost: 0 };

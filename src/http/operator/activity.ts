@@ -14,18 +14,6 @@ export interface RecentAttempts {
   p95: number;
 }
 
-/** A provider's statistics for one minute. Percentiles: milliseconds to the first token of its streams; 0 if there are none. */
-export interface Minute {
-  /** The start of the minute, in Unix milliseconds. */
-  at: number;
-  attempts: number;
-  failed: number;
-  /** How often one of its circuits opened. */
-  opened: number;
-  p50: number;
-  p95: number;
-}
-
 const MINUTE_MS = 60_000;
 const MAX_MINUTES = 60;
 /** How many first-token times of a minute are kept; later ones replace the oldest. */
@@ -36,10 +24,13 @@ const MAX_FAILURES = 200;
 const MAX_ATTEMPTS = 200;
 
 interface MinuteOfProvider {
+  /** The start of the minute, in Unix milliseconds. */
   at: number;
   attempts: number;
   failed: number;
+  /** How often one of its circuits opened. */
   opened: number;
+  /** Milliseconds to the first token of its streams. */
   firstTokens: number[];
   /** How many first tokens there were in all. */
   count: number;
@@ -71,8 +62,9 @@ export class Activity {
     this.#attempts.set(provider, attempts);
     const minute = this.#minute(provider, at);
     minute.attempts += 1;
-    if (outcome !== 'ok') minute.failed += 1;
-    if (outcome !== 'ok') this.recordFailure({ at, where: 'provider', code: outcome, model, provider, status });
+    if (outcome === 'ok') return;
+    minute.failed += 1;
+    this.recordFailure({ at, where: 'provider', code: outcome, model, provider, status });
   }
 
   /** Records the time to the first token of a provider's stream, in milliseconds. */
@@ -82,8 +74,11 @@ export class Activity {
     minute.count += 1;
   }
 
-  /** The minutes of the last hour in which a provider was called, oldest first. */
-  minutesOf(provider: string, now: number): Minute[] {
+  /**
+   * The minutes of the last hour in which a provider was called, oldest first. Percentiles: milliseconds to the first token
+   * of its streams; 0 if there are none.
+   */
+  minutesOf(provider: string, now: number) {
     const minutes = this.#minutes.get(provider) ?? [];
     return minutes
       .filter(({ at }) => at > now - MAX_MINUTES * MINUTE_MS)
