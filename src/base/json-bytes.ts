@@ -1,4 +1,5 @@
 import { isObject } from './json.ts';
+import { concatUnpooled } from './load/unpooled.ts';
 
 /** How long a piece of text grows before the next one begins, in UTF-16 code units. */
 const MAX_PIECE = 16 * 1024;
@@ -10,20 +11,17 @@ const SPLIT_DEPTH = 3;
  * their own and for longer, and the last event of a run contains every result of its tools.
  */
 export function encodeTexts(texts: Iterable<string>): Buffer {
-  const pieces: string[] = [];
+  const pieces: Buffer[] = [];
   let piece = '';
   for (const text of texts) {
     if (piece !== '' && piece.length + text.length > MAX_PIECE) {
-      pieces.push(piece);
+      pieces.push(Buffer.from(piece));
       piece = '';
     }
     piece += text;
   }
-  if (pieces.length === 0) return Buffer.from(piece);
-  pieces.push(piece);
-  const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, each) => sum + Buffer.byteLength(each), 0));
-  pieces.reduce((at, each) => at + bytes.write(each, at), 0);
-  return bytes;
+  const last = Buffer.from(piece);
+  return pieces.length === 0 ? last : concatUnpooled([...pieces, last]);
 }
 
 /** Yields in parts what `JSON.stringify` makes of plain objects and arrays. */

@@ -1,4 +1,5 @@
 import { Lexer } from 'marked';
+import { encodeTexts } from '../../../base/json-bytes.ts';
 import { replaceCharts } from '../../../protocol/chart/chart-blocks.ts';
 import { chartTable } from '../../../protocol/chart/chart-table.ts';
 import { FORMULAS } from '../../../protocol/formula/formulas.js';
@@ -11,7 +12,6 @@ import { Footnotes, sourceRuns } from './footnotes.ts';
 import { InlineWriter } from './inline.ts';
 import { Links, type PartRelation, relationsPart } from './links.ts';
 import { DocxLists } from './numbering.ts';
-import { PartText } from './part-text.ts';
 import { stylesPart } from './styles.ts';
 import { isRightToLeft, paragraph, textRuns } from './text.ts';
 import { RELATIONSHIPS, WORD_NAMESPACES, xmlPart, xmlText } from './xml.ts';
@@ -38,13 +38,8 @@ export function reportDocx(report: Report): Buffer {
   const shown = report.charts ? replaceCharts(text, (chart) => `${chartTable(chart)}\n`) : text;
   const tokens = new Lexer({ gfm: true, extensions: FORMULAS }).lex(shown);
   const inline = new InlineWriter({ report, notes, links });
-  const document = new PartText()
-    .add(xmlPart(`<w:document ${WORD_NAMESPACES}><w:body>`))
-    .add(frontMatter(report))
-    .addAll(new BlockWriter({ inline, lists, top: highestHeading(tokens) }).blocks(tokens))
-    .addAll(sourceList(report.sources, links))
-    .add(`${imprint(report)}${SECTION}</w:body></w:document>`)
-    .toBuffer();
+  const blocks = new BlockWriter({ inline, lists, top: highestHeading(tokens) }).blocks(tokens);
+  const document = encodeTexts(documentPart(report, { blocks, links }));
   return zipFile([
     ['[Content_Types].xml', contentTypes()],
     ['_rels/.rels', PACKAGE_RELATIONS],
@@ -54,10 +49,23 @@ export function reportDocx(report: Report): Buffer {
     ['word/styles.xml', stylesPart()],
     ['word/settings.xml', SETTINGS],
     ['word/numbering.xml', lists.toString()],
-    ['word/footnotes.xml', notes.end()],
+    ['word/footnotes.xml', notes.toBuffer()],
     ['word/_rels/footnotes.xml.rels', notes.links.relations()],
     ['word/footer.xml', FOOTER],
   ]);
+}
+
+/** The part `document.xml`, piece by piece. */
+function* documentPart(
+  report: Report,
+  { blocks, links }: { blocks: Iterable<string>; links: Links },
+): Generator<string> {
+  yield xmlPart(`<w:document ${WORD_NAMESPACES}><w:body>`);
+  yield frontMatter(report);
+  yield* blocks;
+  yield* sourceList(report.sources, links);
+  yield plainParagraph(`${dateOf(report.endedAt)} · ${report.model}`, 'Imprint');
+  yield `${SECTION}</w:body></w:document>`;
 }
 
 function frontMatter({ title, question, notes }: Report): string {
@@ -79,10 +87,6 @@ function* sourceList(sources: readonly ReportSource[], links: Links): Generator<
     const mark = source.number === null ? '–' : `[${source.number}]`;
     yield paragraph(textRuns(`${mark}\t`) + sourceRuns(source, links), { style: 'Source' });
   }
-}
-
-function imprint({ endedAt, model }: Report): string {
-  return paragraph(textRuns(`${dateOf(endedAt)} · ${model}`), { style: 'Imprint' });
 }
 
 /** A4 with page numbers. */

@@ -1,6 +1,5 @@
 import type { Citation, ReportSource } from '../../../runs/projections/report.ts';
 import { Links } from './links.ts';
-import { PartText } from './part-text.ts';
 import { isRightToLeft, paragraph, textRuns } from './text.ts';
 import { WORD_NAMESPACES, xmlPart } from './xml.ts';
 
@@ -21,12 +20,11 @@ const REFERENCE_STYLE = '<w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr>';
 /** The footnotes of a document: one for each source that a marker names. */
 export class Footnotes {
   readonly links = new Links();
-  readonly #part = new PartText();
-  #count = 0;
+  /** In bytes: as text, thousands of notes would fill the heap. */
+  readonly #notes: Buffer[] = [];
   readonly #sources: ReadonlyMap<number | null, ReportSource>;
 
   constructor(sources: readonly ReportSource[]) {
-    this.#part.add(xmlPart(`<w:footnotes ${WORD_NAMESPACES}>${SEPARATORS}`));
     this.#sources = new Map(sources.map((source) => [source.number, source]));
   }
 
@@ -35,18 +33,19 @@ export class Footnotes {
     return citations.map((citation) => this.#reference(citation)).join(REFERENCE_COMMA);
   }
 
-  end(): Buffer {
-    return this.#part.add('</w:footnotes>').toBuffer();
+  /** The part `footnotes.xml`. */
+  toBuffer(): Buffer {
+    const start = Buffer.from(xmlPart(`<w:footnotes ${WORD_NAMESPACES}>${SEPARATORS}`));
+    return Buffer.concat([start, ...this.#notes, Buffer.from('</w:footnotes>')]);
   }
 
   #reference({ source, quote }: Citation): string {
-    this.#count += 1;
-    const id = this.#count;
+    const id = this.#notes.length + 1;
     const known = this.#sources.get(source);
     const content = known ? this.#content(known, quote) : textRuns(` [${source}]`);
     const rtl = isRightToLeft(known?.title ?? '');
     const note = paragraph(`<w:r>${REFERENCE_STYLE}<w:footnoteRef/></w:r>${content}`, { style: 'FootnoteText', rtl });
-    this.#part.add(`<w:footnote w:id="${id}">${note}</w:footnote>`);
+    this.#notes.push(Buffer.from(`<w:footnote w:id="${id}">${note}</w:footnote>`));
     return `<w:r>${REFERENCE_STYLE}<w:footnoteReference w:id="${id}"/></w:r>`;
   }
 
