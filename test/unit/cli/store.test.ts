@@ -64,7 +64,7 @@ describe('research-gateway store', () => {
     db.close();
     const again = await run('backup', copy);
     assert.equal(again.code, 1);
-    assert.match(again.err, /EEXIST/);
+    assert.match(again.err, /is there already: name another file/);
   });
 
   it('check names what is damaged and fails', async () => {
