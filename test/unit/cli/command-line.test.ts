@@ -328,6 +328,7 @@ describe('research-gateway config', () => {
     const secrets = {
       OPENAI_API_KEY: 'sk-secret-of-openai',
       TEAM_A_KEY: 'sk-secret-of-team-a',
+      TEAM_A_BATCH_KEY: 'sk-secret-of-team-a-batch',
       TEAM_A_OPENAI_KEY: 'sk-secret-of-team-a-at-openai',
       TAVILY_API_KEY: 'tvly-secret',
     };
@@ -346,6 +347,16 @@ describe('research-gateway config', () => {
     const routed = await explain('team-b', 'service-model-1-7-deepresearch');
     assert.match(routed.out, /\(of the key\):\n {2}1\. local/);
     assert.match((await explain('team-b', 'gpt-5')).out, /may NOT be used/);
+    const folder = await mkdtemp(join(tmpdir(), 'explain-'));
+    const expired = join(folder, 'gateway.yaml');
+    const text = (await readFile(file, 'utf8')).replace(
+      'user: team-b',
+      'user: team-b\n    expires_at: "2020-01-01T00:00:00Z"',
+    );
+    await writeFile(expired, text);
+    const args = ['config', 'explain', '--key', 'team-b', '--model', 'service-model-1-7-deepresearch', expired];
+    assert.match((await run(args, { variables: secrets })).out, /may NOT be used: the key has expired/);
+    await rm(folder, { recursive: true });
     for (const { out, err } of [own, routed]) assert.doesNotMatch(out + err, /secret/);
     const unknown = await explain('team-x', 'gpt-5');
     assert.deepEqual([unknown.code, /there is no key team-x; there are: team-a/.test(unknown.err)], [2, true]);
