@@ -45,6 +45,8 @@ const REFUSED: readonly RegExp[] = [
   /thinking.{0,60}blocks?.{0,120}(?:cannot be modified|must remain)/is,
   /bound to a different conversation/i,
   /cannot contain [`'"]?thinking/i,
+  // llama.cpp, of reasoning without its text.
+  /cannot determine type of 'item'|item\['content'\] is (?:empty|not an array)/i,
 ];
 
 const WANTS_THINKING = /expected [`'"]?thinking/i;

@@ -289,6 +289,12 @@ describe('a request over the Responses or Messages API', () => {
     assert.ok(blocks?.find(({ type }) => type === 'tool_use')?.input.raw === args);
   });
 
+  it('says that a text of the assistant is a message', async () => {
+    const messages = [...START, { role: 'assistant' as const, content: 'B' }, { role: 'user' as const, content: 'C' }];
+    const { input } = await body('responses', { messages });
+    assert.deepEqual(Array.isArray(input) && input.at(-2), { type: 'message', role: 'assistant', content: 'B' });
+  });
+
   it('sends calls without arguments with an empty object', async () => {
     const messages = [
       ...START,

@@ -153,10 +153,13 @@ function hasReasoning({ encrypted_content: encrypted, content }: JsonObject): bo
   return (typeof encrypted === 'string' && encrypted !== '') || (Array.isArray(content) && content.length > 0);
 }
 
-/** Messages and calls without item ids, which any provider accepts; the reasoning is lost. */
+/**
+ * Messages and calls without item ids, which any provider accepts; the reasoning is lost. llama.cpp knows a message of the
+ * assistant only by its type.
+ */
 function plainItems(message: AssistantMessage, names: ToolNames): JsonObject[] {
   const items: JsonObject[] = [];
-  if (message.content !== '') items.push({ role: 'assistant', content: message.content });
+  if (message.content !== '') items.push({ type: 'message', role: 'assistant', content: message.content });
   for (const call of message.tool_calls ?? []) {
     const text = objectArguments(call.arguments);
     items.push({ type: 'function_call', call_id: call.id, name: names.safe(call.name), arguments: text });
