@@ -3,7 +3,6 @@ import { linkSignals, sleep } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
-import { limitBody } from '../../tools/safe-fetch/limited-body.ts';
 import type { SafeFetch } from '../../tools/safe-fetch/safe-fetch.ts';
 import { blobStoreUnavailable } from '../blob-store.ts';
 import { elementText } from './s3-xml.ts';
@@ -183,7 +182,14 @@ function isAbsent(status: number, text: string): boolean {
 }
 
 async function readText({ body }: Response): Promise<string> {
-  return await new Response(body && limitBody(body, MAX_RESPONSE_BYTES, (error) => error)).text();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > MAX_RESPONSE_BYTES) throw new Error(`The answer is larger than ${MAX_RESPONSE_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function hashOf(body: readonly Buffer[]): Promise<string> {
