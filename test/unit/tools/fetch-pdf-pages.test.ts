@@ -166,6 +166,30 @@ describe('pages of a PDF', () => {
     assert.equal(await pageOf(content, { font: foreignFont('UniJIS-UCS2-H', 'Japan1') }), '日本約訴海の日');
   });
 
+  it('have headings where lines are larger than the text, but not in introductions, quotes and drop capitals', async () => {
+    const lines = [
+      ['Tides of the', 24],
+      ['northern coast', 24],
+      ['The sea rises twice a day, and falls as often,', 14],
+      ['in every port of the northern coast.', 14],
+      ['T', 30],
+      ['The harbour was dredged again in the spring, when the ferries', 10],
+      ['kept to the northern channel until the end of the month.', 10],
+      ['Depth of the channel2', 12],
+      ['It is four metres deep at low water, which is enough for them.', 10],
+    ] as const;
+    let y = 800;
+    const page = lines.map(([text, size]) => {
+      y -= size * 1.2;
+      return { text, x: 50, y, size };
+    });
+    const { content, title } = await read({ ...JOB, bytes: textPdf([page]) });
+    assert.match(content, /^\[Page 1\]\n\n# Tides of the northern coast\n\nThe sea rises/);
+    assert.match(content, /\n\n### Depth of the channel2\n\nIt is/);
+    assert.equal(content.match(/^#/gm)?.length, 2);
+    assert.equal(title, 'Tides of the northern coast');
+  });
+
   it('say that they are encrypted', async () => {
     const key = '0'.repeat(64);
     const trailer = `/ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <${key}> /U <${key}> >>`;

@@ -4,6 +4,7 @@ import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { markdownTable } from '../markdown-table.ts';
 import { CjkMaps } from './cjk-maps.ts';
 import { annotationLines } from './pdf-annotations.ts';
+import { headingsAmong, type PlacedLine, TextSizes } from './pdf-headings.ts';
 import {
   inReadingDirection,
   isVertical,
@@ -37,13 +38,19 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   const intent = (await pdf.getFieldObjects().catch(() => null)) ? 'display' : 'print';
   const pages: string[] = [];
   const annotations: string[] = [];
+  const sizes = new TextSizes();
   let length = 0;
   let incomplete: string | undefined;
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
     const groups = groupByDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
-    const text = joinTexts(groups.map((pieces) => layOutPage(sortForReading(joinVertical(pieces)))));
+    for (const pieces of groups) sizes.add(pieces);
+    // Lines in another direction are labels and margins.
+    const { usual } = sizes;
+    const text = joinTexts(
+      groups.map((pieces, at) => layOutPage(sortForReading(joinVertical(pieces)), at === 0 ? usual : 0)),
+    );
     // A page with damaged annotations still has its text.
     const annotated = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
     annotations.push(annotated);
@@ -69,7 +76,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
 async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, firstPage: string) {
   const { info } = await getMeta(pdf).catch(() => ({ info: undefined }));
   const property = (name: string) => (typeof info?.[name] === 'string' ? info[name].trim() : '');
-  const firstLine = firstPage.split('\n').find((line) => line.trim().length > 3) ?? '';
+  const [firstLine = ''] = firstPage.split('\n').flatMap((line) => /^(?:#+ )?(.{4,})/.exec(line.trim())?.[1] ?? []);
   const published = pdfDate(property('CreationDate'));
   const author = property('Author');
   return {
@@ -97,31 +104,45 @@ function explain(error: unknown): never {
 }
 
 /** Writes a page, with each table as a Markdown table between the paragraphs. */
-function layOutPage(pieces: readonly PlacedText[]): string {
+function layOutPage(pieces: readonly PlacedText[], usualSize: number): string {
   const texts = sectionsOf(pieces).map((section) => {
-    if (section.kind === 'text') return layOut(section.pieces);
+    if (section.kind === 'text') return layOut(section.pieces, usualSize);
     const [head = [], ...body] = section.rows;
     return markdownTable(head, body);
   });
   return joinTexts(texts);
 }
 
-/** Joins pieces of text to lines and paragraphs: a vertical jump begins a line, a larger one a paragraph. */
-function layOut(pieces: readonly PlacedText[]): string {
-  let text = '';
-  let last: PlacedText | undefined;
-  for (const piece of inReadingDirection(pieces)) {
-    if (piece.text === '') continue;
-    if (last) text += separator(last, piece);
-    text += piece.text;
-    if (piece.text.trim() !== '') last = piece;
-  }
-  return text
+/** Joins pieces of text to lines, headings and paragraphs. */
+function layOut(pieces: readonly PlacedText[], usualSize: number): string {
+  const texts = headingsAmong(linesIn(pieces), usualSize).map(({ level, lines }) => {
+    const text = lines.map((line, at) => (at > 0 && level > 0 ? ' ' : line.gap) + line.text).join('');
+    return level > 0 ? `\n\n${'#'.repeat(level)} ${text.trim()}\n\n` : text;
+  });
+  return texts
+    .join('')
     .replace(/(\p{Ll})[-\u2010]\n(\p{Ll})/gu, '$1$2')
     .replace(/[ \t]+/g, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
+}
+
+/** The lines of a text: a vertical jump begins a line, a larger one a paragraph. */
+function linesIn(pieces: readonly PlacedText[]): PlacedLine[] {
+  const lines: PlacedLine[] = [];
+  let last: PlacedText | undefined;
+  for (const piece of inReadingDirection(pieces)) {
+    if (piece.text === '') continue;
+    const between = last ? separator(last, piece) : '';
+    const line = lines.at(-1);
+    if (line && !between.startsWith('\n')) {
+      line.text += between + piece.text;
+      line.pieces.push(piece);
+    } else lines.push({ gap: between, text: piece.text, pieces: [piece] });
+    if (piece.text.trim() !== '') last = piece;
+  }
+  return lines;
 }
 
 function separator(last: PlacedText, next: PlacedText): string {
