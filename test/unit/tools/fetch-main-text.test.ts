@@ -79,6 +79,18 @@ describe('the main text of a page', () => {
     assert.equal(read(page(repeated, head)).split(standfirst).length, 2);
   });
 
+  it('has its title above it, whatever heading repeats the title for its comments', () => {
+    const content = read(
+      page(
+        `<div><h2>Exclusive: ferries are back</h2><div>${article(1, 6)}</div></div>
+        <div><h1>Share or comment: Dredging of the harbour</h1><a href="/a">Share</a></div>`,
+        '<meta property="og:type" content="article">',
+      ),
+    );
+    assert.match(content, /Paragraph 5\./);
+    assert.doesNotMatch(content, /Share or comment/);
+  });
+
   it('keeps a heading directly before another one of its level', () => {
     const html = page(
       `<article><h1>Dredging of the harbour</h1><div>${article(1, 4)}<h2>Wednesday</h2><h2>At noon</h2>${article(4, 8)}</div></article>`,

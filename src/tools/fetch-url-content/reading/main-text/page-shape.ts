@@ -53,13 +53,16 @@ export const HEADING = /^h[1-6]$/;
 export function pageShape(blocks: readonly Block[], description: PageDescription): PageShape | undefined {
   const { isArticle, articleBody, summary } = description;
   const prose = blocks.map(isProse);
-  const title = findTitle(blocks, description.metadata.title, prose);
-  const holder = findHolder(blocks, prose, title);
+  const found = findTitle(blocks, description.metadata.title, prose);
+  const holder = findHolder(blocks, prose, found);
   if (!holder) return undefined;
   const holderDepths = new Map<HtmlElement, number>();
   for (let node: HtmlElement | undefined = holder; node; node = node.parent) holderDepths.set(node, holderDepths.size);
   const isOwn = ({ element }: Block, at: number) =>
     prose[at] === true && [element, element.parent, element.parent?.parent].some((node) => node === holder);
+  const last = blocks.findLastIndex(isOwn);
+  // A heading behind the text repeats the title for its comments.
+  const title = found > last ? -1 : found;
   return {
     blocks,
     prose,
@@ -73,7 +76,7 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
     panelIds: new Set(blocks.flatMap(panelsOpenedBy)),
     title,
     first: blocks.findIndex(isOwn),
-    last: blocks.findLastIndex(isOwn),
+    last,
     templates: totalsByTemplate(blocks, prose),
     repeated: findRepeated(blocks),
     echoes: findEchoes(blocks),
