@@ -1,3 +1,4 @@
+import timers from 'node:timers/promises';
 import { deadlineTimer } from './load/stall.ts';
 
 /**
@@ -63,22 +64,9 @@ export function linkSignals(
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits `ms` milliseconds. Rejects with the signal's reason as soon as it aborts. */
-export function sleep(ms: number, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-  const { signal } = options;
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      },
-      Math.min(ms, MAX_TIMER_MS),
-    );
-    signal?.addEventListener('abort', onAbort, { once: true });
+export async function sleep(ms: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+  await timers.setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal }).catch((thrown: unknown) => {
+    throw signal?.reason ?? thrown;
   });
 }
 
