@@ -48,7 +48,8 @@ function chatBody(turn: TurnRequest, target: BodyTarget): WireRequest {
       ...(request.logprobs > 0 && { top_logprobs: request.logprobs }),
     }),
   };
-  shapeChat(body, target.traits);
+  const tail = request.messages.slice(turn.stablePrefix ?? request.messages.length);
+  shapeChat(body, target.traits, tail.flatMap((message) => chatMessage(message, target, names)).length);
   return { body, names };
 }
 

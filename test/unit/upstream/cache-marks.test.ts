@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TurnMessage } from '../../../src/upstream/turn.ts';
+import type { TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
 import { type ChatBody, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, textOf } from './chat-harness.ts';
 
@@ -22,6 +22,7 @@ const plain = ({ messages: sent = [] }: ChatBody) =>
 async function seen(
   route: { model: string; dialect?: string },
   respond: (body: ChatBody) => string | undefined = () => undefined,
+  request: Partial<TurnRequest> = {},
 ) {
   await using provider = await startScriptedProvider({
     respond: ({ body }) => {
@@ -35,7 +36,7 @@ async function seen(
   deep.routes = [{ provider: 'main', model: route.model }];
   const { upstream, model } = chat(parsed);
   await using _ = upstream;
-  assert.equal(textOf(await ask(model, { messages })), 'fine');
+  assert.equal(textOf(await ask(model, { messages, ...request })), 'fine');
   return provider.requests.map(({ body }) => body);
 }
 
@@ -48,6 +49,13 @@ describe('cache_control marks in chat completions', () => {
       assert.deepEqual(plain(body).at(-1), ['tool', 'found 14']);
     });
   }
+
+  it('are not set on messages that later requests do not repeat', async () => {
+    const plan: TurnMessage = { role: 'user', content: 'Your plan so far: nothing is done.' };
+    const request = { messages: [...messages, plan], stablePrefix: messages.length };
+    const [body] = await seen({ model: 'claude-opus-4-8' }, undefined, request);
+    assert.deepEqual(body && marked(body), [0, 11, 31]);
+  });
 
   it('are sent to other models only with dialect cache_marks, and to none with generic', async () => {
     const [other] = await seen({ model: 'gpt-5' });

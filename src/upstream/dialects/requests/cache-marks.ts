@@ -21,8 +21,8 @@ export const cacheMarks: Trait<CacheMarks, CacheMarks & RefusedParameters> = {
     refused.add('cache_control');
     return true;
   },
-  shapeChat(body, traits) {
-    if (traits.cacheMarks && !traits.refusedParameters.has('cache_control')) markChat(body);
+  shapeChat(body, traits, changing) {
+    if (traits.cacheMarks && !traits.refusedParameters.has('cache_control')) markChat(body, changing);
   },
 };
 
@@ -36,8 +36,11 @@ const LOOK_BACK = 20;
 /** Marks in the conversation. One more is at the end of the instructions, and four are allowed. */
 const MAX_MARKS = 3;
 
-/** Adds the marks of gateways to Anthropic's models: at the end of the instructions and of the conversation. */
-function markChat(body: ChatBody): void {
+/**
+ * Adds the marks of gateways to Anthropic's models: at the end of the instructions and of the conversation, before the
+ * messages that are `changing`: an entry that ends with them is paid for and never read.
+ */
+function markChat(body: ChatBody, changing: number): void {
   const messages = [...body.messages];
   const mark = (at: number): boolean => {
     const message = messages[at];
@@ -47,7 +50,7 @@ function markChat(body: ChatBody): void {
   };
   const { role } = messages[0] ?? {};
   if (role === 'system' || role === 'developer') mark(0);
-  markFromEnd(messages.length - 1, (at) => mark(at + 1));
+  markFromEnd(messages.length - 1 - changing, (at) => mark(at + 1));
   body.messages = messages;
 }
 

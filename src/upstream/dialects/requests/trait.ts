@@ -12,8 +12,8 @@ export interface Trait<Own, Known = Own> {
   learn?(refusal: RefusedRequest, traits: Known): boolean;
   /** The request as the route wants it, before a wire turns it into a body. `api`: see `Wire`. */
   shape?(request: TurnRequest, traits: Known, api: string): TurnRequest;
-  /** Changes the body of a chat completion. */
-  shapeChat?(body: ChatBody, traits: Known): void;
+  /** Changes the body of a chat completion. `changing`: how many of its last messages no later request repeats. */
+  shapeChat?(body: ChatBody, traits: Known, changing: number): void;
   /** What was learned since `before`, for people to read. */
   findings?(learned: Known, before: Known): string[];
 }

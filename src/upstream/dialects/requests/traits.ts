@@ -69,9 +69,9 @@ export function shapedRequest(request: TurnRequest, traits: RequestTraits, api: 
   return SHAPING.reduce((shaped, trait) => trait.shape?.(shaped, traits, api) ?? shaped, request);
 }
 
-/** Gives the body of a chat completion the form that the route wants. */
-export function shapeChat(body: ChatBody, traits: RequestTraits): void {
-  for (const trait of SHAPING) trait.shapeChat?.(body, traits);
+/** Gives the body of a chat completion the form that the route wants. `changing`: see `Trait`. */
+export function shapeChat(body: ChatBody, traits: RequestTraits, changing: number): void {
+  for (const trait of SHAPING) trait.shapeChat?.(body, traits, changing);
 }
 
 /** Adds to `known`, which other turns may have changed meanwhile, what one turn has `learned` since `before`. */
