@@ -54,8 +54,16 @@ export function formatAddress({ host, port }: Address): string {
 
 export type Login = Credentials & Pick<RedisTarget, 'database' | 'tls'>;
 
+interface ClientOptions {
+  username?: string;
+  password?: string;
+  database: number;
+  toJSON(): string;
+  socket: Address | (Address & Tls & { tls: true; signal: AbortSignal });
+}
+
 /** The client options that all connections to a target share. */
-export function clientOptions({ username, password, database, tls }: Login, address: Address) {
+export function clientOptions({ username, password, database, tls }: Login, address: Address): ClientOptions {
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -64,6 +72,6 @@ export function clientOptions({ username, password, database, tls }: Login, addr
     toJSON: () => 'research-gateway',
     // With a signal, sockets keep a listener for errors. The library forgets theirs after the first one, although a refused
     // certificate comes twice, as an alert and as a reset: the second would end the process.
-    socket: tls ? { ...address, ...tls, tls: true as const, signal: new AbortController().signal } : address,
+    socket: tls ? { ...address, ...tls, tls: true, signal: new AbortController().signal } : address,
   };
 }
