@@ -19,6 +19,11 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     because: 'LONGEST_FENCE bounds the line',
   },
   {
+    file: 'research/answer/unfenced.ts',
+    literal: '/(?:^|\\n)[^\\S\\n]*`{0,3}\\s*$/',
+    because: 'LONGEST_FENCE bounds the text',
+  },
+  {
     file: 'tools/fetch-url-content/reading/plain/charset.ts',
     literal: `/<meta[^>]{1,200}charset\\s*=\\s*["']?\\s*([\\w.:-]+)/i`,
     because: 'DECLARATION_BYTES, and it runs in the parse process',
@@ -89,6 +94,11 @@ const regexes = regexesIn();
 /** Expressions that are built at each call, with a typical source. */
 const PER_CALL: readonly FoundRegex[] = [
   { file: 'upstream/dialects/requests/trait.ts', source: '(?<!\\w)max_completion_tokens(?!\\w)', flags: 'i' },
+  {
+    file: 'upstream/dialects/text-tool-calls/text-tool-calls.ts',
+    source: '^(?:\\[?\\s*\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:look|find)"|\\[\\s*(?:look|find)\\()',
+    flags: '',
+  },
   { file: 'upstream/dialects/marker-scan.ts', source: '<\\/think>|<think>', flags: 'gi' },
   { file: 'upstream/dialects/requests/instruction-role.ts', source: '\\bdeveloper\\b', flags: 'i' },
   {

@@ -2,6 +2,7 @@ import { ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
 import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { withoutTrailing } from '../../../base/text.ts';
 import type { Address } from '../../../config/redis-url.ts';
 import { storeUnavailable } from '../../failure.ts';
 import { isHandledBySender, leadsToReplica, redisFailure, throwRedisFailure } from './failure.ts';
@@ -201,5 +202,5 @@ export class NodeConnection {
 function connectFailure(cause: unknown): string {
   const reason =
     cause instanceof Error && 'library' in cause && 'reason' in cause ? `${cause.reason}` : messageOf(cause);
-  return reason.replace(/\.+$/, '');
+  return withoutTrailing(reason, '.');
 }

@@ -57,7 +57,7 @@ export function headedCalls(block: string, offered: OfferedTools): FoundCall[] |
 }
 
 const HEAD =
-  /^(?:\[TOOL_CALLS\]\s*)?(?:\[|print\(|call:)?([\w.:/-]{1,200})\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\]\s*)?(?=[{(])/;
+  /^(?:\[TOOL_CALLS\]\s{0,9})?(?:\[|print\(|call:)?([\w.:/-]{1,200})\s{0,9}(?:\[CALL_ID\]\s{0,9}\w{0,99}\s{0,9})?(?:\[ARGS\]\s{0,9})?(?=[{(])/;
 
 /** Harmony (gpt-oss) that a server did not parse: ` to=functions.name ...<|message|>{...}`. */
 export function harmonyCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
