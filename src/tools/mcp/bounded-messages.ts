@@ -1,6 +1,7 @@
 import { TransformStream } from 'node:stream/web';
 import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { isObject } from '../../base/json.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { fitsShape, type JsonShape } from '../../protocol/requests/json-spans.ts';
 import { ToolError } from '../tool.ts';
@@ -24,11 +25,13 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
   const check = new MessageCheck(/^text\/event-stream/i.test(response.headers.get('content-type') ?? ''));
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
+      async transform(chunk, controller) {
         const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
         check.push(bytes);
         const clean = masked.push(bytes);
         if (clean.length > 0) controller.enqueue(clean);
+        // The library answers all requests of a chunk at once, and a server may send tens of thousands.
+        await yieldToEventLoop();
       },
       flush(controller) {
         check.end();
@@ -107,10 +110,7 @@ class MessageCheck {
 
   /** @throws ToolError `invalid_output` */
   end(): void {
-    const parts = this.#message;
+    if (!fitsShape(Buffer.concat(this.#message), LIMITS)) throw new ToolError('invalid_output', TOO_MANY);
     this.#message = [];
-    // Nothing shorter is too deep, and a server may send tens of thousands of short messages at once.
-    if (parts.reduce((length, part) => length + part.length, 0) <= LIMITS.depth) return;
-    if (!fitsShape(Buffer.concat(parts), LIMITS)) throw new ToolError('invalid_output', TOO_MANY);
   }
 }
