@@ -1,9 +1,9 @@
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { MessagePhase } from '../protocol/items.ts';
 import { Continuation } from '../research/answer/continuation.ts';
-import { Unfenced } from '../research/answer/unfenced.ts';
 import { type EmitStep, readLive, splitDelta, stepsOf } from '../research/run/live-steps.ts';
 import type { Step } from '../research/run/steps.ts';
+import { Unfenced } from '../research/text/unfenced.ts';
 import { emitReasoning, type Finish, unfinishedStream } from '../research/turns.ts';
 import type { TurnDelta, TurnRequest } from '../upstream/turn.ts';
 import type { PlainRun } from './request.ts';

@@ -19,7 +19,7 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     because: 'LONGEST_FENCE bounds the line',
   },
   {
-    file: 'research/answer/unfenced.ts',
+    file: 'research/text/unfenced.ts',
     literal: '/(?:^|\\n)[^\\S\\n]*`{0,3}\\s*$/',
     because: 'LONGEST_FENCE bounds the text',
   },

@@ -4,6 +4,7 @@ import type { TurnDelta } from '../../upstream/turn.ts';
 import { type EmitStep, splitDelta, stepsOf } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
+import { Unfenced } from '../text/unfenced.ts';
 import { emitReasoning } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import type { AnswerRequest } from './answer-request.ts';
@@ -11,7 +12,6 @@ import { citedSteps, emitCited, type WrittenText } from './answer-steps.ts';
 import { type CitedAnswer, collectCited } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import type { MayShow } from './safe-markup.ts';
-import { Unfenced } from './unfenced.ts';
 import { VisibleReasoning } from './visible-reasoning.ts';
 
 export interface TextTarget {

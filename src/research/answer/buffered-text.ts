@@ -4,6 +4,7 @@ import { stepsOf } from '../run/live-steps.ts';
 import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
+import { Unfenced } from '../text/unfenced.ts';
 import { emitReasoning, type Finish, unfinishedStream } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
@@ -17,7 +18,6 @@ import {
   spentStep,
 } from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
-import { Unfenced } from './unfenced.ts';
 import { VisibleReasoning } from './visible-reasoning.ts';
 
 /** A text that is buffered until it is checked: a JSON value, an outline, a section. */
