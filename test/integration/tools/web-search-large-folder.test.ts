@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DocumentIndex } from '../../../src/tools/web-search/local/document-index.ts';
 import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
-import { PassageSearch } from '../../../src/tools/web-search/local/passage-search.ts';
 
 const NOTHING = { allowedDomains: [], blockedDomains: [] };
 const SENTENCE = 'The gateway keeps a log of what was done, and readers follow it from any place they like';
@@ -94,11 +93,5 @@ describe('a large index', () => {
     assert.equal(both.length, 5);
     for (const { path } of both) assert.equal(Number.parseInt(path, 10) % 10, 0);
     assert.deepEqual(index.search('nothing', 5), []);
-
-    const passages = new PassageSearch(index.database);
-    passages.search(['"common"'], ['"common"']);
-    const shareOf = (word: string) => Math.round(passages.share(`"${word}"`) * 100) / 100;
-    assert.deepEqual(['common', 'even', 'fifth'].map(shareOf), [1, 0.5, 0.2]);
-    assert.equal(passages.share('"zeppelin"'), 1 / 24_000);
   });
 });

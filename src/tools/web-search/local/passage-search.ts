@@ -102,7 +102,7 @@ export class PassageSearch {
     };
   }
 
-  /** The share of all passages that matched a term at the last search, above 0; estimated for common terms. */
+  /** The share of all passages that matched a term at the last search, above 0; a lower bound for common terms. */
   share(term: string): number {
     return Math.max(1, this.#countOf(term)) / Math.max(1, this.#size);
   }
@@ -124,7 +124,7 @@ export class PassageSearch {
       const isAll = rarest.length === rare.length;
       return within || isAll ? find(anyOf(rare)) : this.#statements.among.all(1, anyOf(rare), anyOf(rarest), NO_LIMIT);
     }
-    const counted = this.#counted(terms);
+    const counted = this.#counted(terms, (term) => this.#estimatedCount(term));
     const distinctive = counted.filter(({ count }) => count < EVERYWHERE);
     // If all words are everywhere, the two rarest of those that weigh something.
     const weighty =
@@ -138,9 +138,9 @@ export class PassageSearch {
   }
 
   /** The terms that occur, with their counts, the rarest first. */
-  #counted(terms: readonly string[]) {
+  #counted(terms: readonly string[], countOf = (term: string) => this.#countOf(term)) {
     return terms
-      .map((term) => ({ term, count: this.#countOf(term) }))
+      .map((term) => ({ term, count: countOf(term) }))
       .filter(({ count }) => count > 0)
       .sort((a, b) => a.count - b.count);
   }
@@ -150,19 +150,25 @@ export class PassageSearch {
     return count > 0 && count < COMMON;
   }
 
-  /** How many passages match a term: exact if it is not common, and cached, so there may be more by now. */
+  /** How many passages match a term, counted up to `COMMON` and cached, so there may be more by now. */
   #countOf(term: string): number {
-    let count = this.#counts.get(term);
-    if (count === undefined) {
-      count = Number(this.#statements.count.get(term, COMMON)?.count ?? 0);
-      if (count === COMMON) count = Math.max(COMMON, this.#estimatedCount(term));
-      this.#counts.set(term, count);
-    }
-    return count;
+    return this.#cached(term, () => Number(this.#statements.count.get(term, COMMON)?.count ?? 0));
   }
 
-  /** Counting all passages of a word that is everywhere takes tens of milliseconds. */
+  /** The same, estimated for common terms: counting a word that is everywhere takes tens of milliseconds. */
   #estimatedCount(term: string): number {
+    const count = this.#countOf(term);
+    if (count < COMMON) return count;
+    return this.#cached(`about ${term}`, () => Math.max(COMMON, this.#sampledCount(term)));
+  }
+
+  #cached(name: string, count: () => number): number {
+    const known = this.#counts.get(name) ?? count();
+    this.#counts.set(name, known);
+    return known;
+  }
+
+  #sampledCount(term: string): number {
     let matched = 0;
     for (let at = 0; at < SAMPLES; at++) {
       const from = Math.floor((at * this.#size) / SAMPLES);
