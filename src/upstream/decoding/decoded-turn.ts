@@ -49,6 +49,8 @@ export function isSameKind(a: DeltaKind, b: DeltaKind): boolean {
   return a.refuses === b.refuses && a.phase === b.phase;
 }
 
+/** How much of one answer may repeat what came before, in characters: the stream of such a server grows with its square. */
+const MAX_REPEATED = 64 * 1024 * 1024;
 /** How much of one answer is stored for sending back, in characters: images that a provider made are the largest. */
 const MAX_STORED = 64 * 1024 * 1024;
 
@@ -56,6 +58,7 @@ const MAX_STORED = 64 * 1024 * 1024;
 export class Deltas {
   readonly #maxCharacters: number;
   #parts: Delta[] = [];
+  #repeated = 0;
   #stored = 0;
   text = '';
   reasoning = '';
@@ -78,6 +81,12 @@ export class Deltas {
     this.characters += output.length;
     this.hasOutput ||= saysSomething(output);
     if (this.characters > this.#maxCharacters) throw brokenStream('the answer does not end');
+  }
+
+  /** Counts received text that is no output, because it came before. @throws AttemptFailure for an endless answer. */
+  countRepeated(length: number): void {
+    this.#repeated += length;
+    if (this.#repeated > MAX_REPEATED) throw brokenStream('the answer does not end');
   }
 
   /**

@@ -92,14 +92,20 @@ export class TurnDecoder implements TurnReader {
   }
 
   #delta(delta: Record<string, unknown>): void {
-    this.deltas.push('reasoning', this.#growing.reasoning.push(reasoningOfDelta(delta)));
+    this.deltas.push('reasoning', this.#freshOf('reasoning', reasoningOfDelta(delta)));
     this.#replay.push(delta);
     const { content } = delta;
-    if (typeof content === 'string') this.#written.push(this.#growing.text.push(content));
+    if (typeof content === 'string') this.#written.push(this.#freshOf('text', content));
     else if (Array.isArray(content)) this.#addParts(content);
     if (typeof delta.refusal === 'string') this.deltas.push('text', delta.refusal, { refuses: true });
     if (delta.tool_calls) this.#calls.push(delta.tool_calls);
     if (delta.function_call) this.#calls.pushFunctionCall(delta.function_call);
+  }
+
+  #freshOf(section: 'text' | 'reasoning', chunk: string): string {
+    const fresh = this.#growing[section].push(chunk);
+    this.deltas.countRepeated(chunk.length - fresh.length);
+    return fresh;
   }
 
   #addParts(content: readonly unknown[]): void {

@@ -96,6 +96,16 @@ describe('a turn of hostile size', () => {
     assert.ok(decoder.deltas.characters > MB, 'the characters received are counted');
   });
 
+  it('fails if it repeats its text again and again', () => {
+    const decoder = new TurnDecoder(options);
+    const growing = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+    decoder.accept(growing('The log'));
+    const piece = growing(`The log${' is kept'.repeat(MB / 8)}`);
+    assert.throws(() => {
+      for (let n = 0; n < 100; n++) decoder.accept(piece);
+    }, /does not end/);
+  });
+
   it('does not parse long arguments again for each chunk that repeats the name', () => {
     for (const end of ['', '"}', '"}x"']) {
       const decoder = new TurnDecoder(options);
