@@ -6,7 +6,7 @@ import type { Admission } from './http/limits/admission.ts';
 import type { Activity } from './http/operator/activity.ts';
 import type { DriverParts } from './runs/executing/driving/driver-parts.ts';
 import type { RunMetrics } from './runs/metrics.ts';
-import type { AdmittedRun, EndedRun } from './runs/runs.ts';
+import type { AdmittedRun, EndedRun } from './runs/submission.ts';
 import type { UsageLog } from './usage/usage.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 

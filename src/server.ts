@@ -43,7 +43,7 @@ import { openExecutor } from './runs/executing/open-executor.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { MAX_LAG_MS } from './runs/load-meter.ts';
 import { prepareRuns } from './runs/prepare-runs.ts';
-import { Runs } from './runs/service.ts';
+import { Runs } from './runs/runs.ts';
 import { CarriedTranscripts } from './runs/stored/carried-transcripts.ts';
 import { startTelemetry } from './telemetry/start-telemetry.ts';
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type FairSemaphore, semaphoreRefusals } from '../base/fair-semaphore.ts';
 import { DeferredCounter } from '../base/telemetry/deferred-counter.ts';
-import type { Runs } from '../runs/service.ts';
+import type { Runs } from '../runs/runs.ts';
 import type { LongAnswers } from './limits/long-answers.ts';
 import type { RequestContext } from './request-context.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { fieldError } from '../base/errors.ts';
-import type { Caller, RepeatKey } from '../runs/runs.ts';
+import type { Caller, RepeatKey } from '../runs/submission.ts';
 
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
 /** How long a retry is recognised after the end of its run, in milliseconds. */

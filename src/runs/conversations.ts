@@ -16,9 +16,9 @@ import type {
 } from '../store/side-stores/conversation-store.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { LEASE_MS } from './executing/run-lease.ts';
-import type { Caller, JoinedConversation } from './runs.ts';
 import type { CarriedTranscripts } from './stored/carried-transcripts.ts';
 import { readInput, readRequest } from './stored/stored-request.ts';
+import type { Caller, JoinedConversation } from './submission.ts';
 import { followUpContext } from './submitting/history.ts';
 
 const PREFIX = 'conv_';

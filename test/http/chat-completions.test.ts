@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chatChunk, chatCompletion } from '../../src/protocol/chat.ts';
-import type { Runs } from '../../src/runs/service.ts';
+import type { Runs } from '../../src/runs/runs.ts';
 import { assertRefused, open, send } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 

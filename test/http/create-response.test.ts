@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
-import type { Runs } from '../../src/runs/service.ts';
+import type { Runs } from '../../src/runs/runs.ts';
 import { assertRefused, ended, eventsIn, open, responseIn, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ErrorCode, GatewayError } from '../../src/base/errors.ts';
 import { errorAnswer } from '../../src/http/errors.ts';
-import type { Runs } from '../../src/runs/service.ts';
+import type { Runs } from '../../src/runs/runs.ts';
 import { assertRefused, type Refusal, type SendOptions, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../src/base/errors.ts';
 import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { drivenMs } from '../../src/http/limits/admission.ts';
 import { LostPlaces } from '../../src/http/limits/lost-places.ts';
-import type { Runs } from '../../src/runs/service.ts';
+import type { Runs } from '../../src/runs/runs.ts';
 import { noUsage } from '../../src/upstream/turn.ts';
 import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
 import { openGateway, until } from '../support/http-gateway.ts';

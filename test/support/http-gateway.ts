@@ -28,7 +28,7 @@ import { Compactor } from '../../src/runs/compaction.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
 import type { RunDriver } from '../../src/runs/executing/driving/run-driver.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
-import { Runs } from '../../src/runs/service.ts';
+import { Runs } from '../../src/runs/runs.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
 import { memoryCaches } from '../../src/store/cache.ts';

@@ -17,9 +17,10 @@ import { createDriver } from '../../src/runs/executing/driving/research-driver.t
 import type { Executor, ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
-import type { Caller, RunRecord, Submission } from '../../src/runs/runs.ts';
-import { Runs } from '../../src/runs/service.ts';
+import type { RunRecord } from '../../src/runs/runs.ts';
+import { Runs } from '../../src/runs/runs.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
+import type { Caller, Submission } from '../../src/runs/submission.ts';
 import { openStorage } from '../../src/store/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 import type { ConversationStore } from '../../src/store/side-stores/conversation-store.ts';

@@ -8,7 +8,7 @@ import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
-import type { Caller } from '../../runs/runs.ts';
+import type { Caller } from '../../runs/submission.ts';
 import { attachedDocumentsIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 import type { FindItem } from './references.ts';

@@ -15,8 +15,8 @@ import {
   withThreadTools,
 } from '../../protocol/requests/thread-settings.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
-import type { Caller } from '../../runs/runs.ts';
-import type { Runs } from '../../runs/service.ts';
+import type { Runs } from '../../runs/runs.ts';
+import type { Caller } from '../../runs/submission.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { applyToolChoice } from './chosen-tools.ts';

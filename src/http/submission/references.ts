@@ -1,7 +1,7 @@
 import { fieldError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import type { Caller } from '../../runs/runs.ts';
-import type { Runs } from '../../runs/service.ts';
+import type { Runs } from '../../runs/runs.ts';
+import type { Caller } from '../../runs/submission.ts';
 
 /** The most references of one request: each may read the log of another run. */
 const MAX_REFERENCES = 500;

@@ -12,8 +12,8 @@ import {
   toolsIn,
 } from '../../protocol/requests/thread-settings.ts';
 import { effort } from '../../protocol/response.ts';
-import type { Caller } from '../../runs/runs.ts';
-import type { Runs } from '../../runs/service.ts';
+import type { Runs } from '../../runs/runs.ts';
+import type { Caller } from '../../runs/submission.ts';
 
 /** The options in `research` of a request, with the defaults of its model (docs/api.md, "`research`"), and thread settings. */
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { type CreateResponse, createResponseBody } from '../../protocol/requests/requests.ts';
-import type { Submission } from '../../runs/runs.ts';
+import type { Submission } from '../../runs/submission.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import { waitForTurn } from '../limits/bounds.ts';
 import { worstCaseOfAnswer } from '../limits/worst-case.ts';

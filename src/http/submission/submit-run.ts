@@ -4,7 +4,7 @@ import type { RunId } from '../../base/ids.ts';
 import { currentTrace } from '../../base/trace-context.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
-import type { Submission, SubmissionResult } from '../../runs/runs.ts';
+import type { Submission, SubmissionResult } from '../../runs/submission.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { contentText } from '../../base/text.ts';
+import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { TurnPrompt } from '../../protocol/operating/turn-prompt.ts';
 import { loadPrompts } from '../../research/prompts/load-prompts.ts';
 import { budgetOf } from '../../research/run/budget.ts';
@@ -10,9 +11,18 @@ import { promptOfTurn } from '../../research/turn-prompt.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import type { TurnPromptQuery } from '../runs.ts';
+
 import { readResearchRequest } from '../stored/stored-request.ts';
 import { isTurn } from './timeline.ts';
+
+/** A turn whose prompt is requested. */
+export interface TurnPromptQuery {
+  /** Its number in the timeline, from 1. */
+  turn: number;
+  model: ResearchModelConfig;
+  /** Whether the texts of messages are included. */
+  contents: boolean;
+}
 
 /**
  * The prompt of a turn (docs/api.md, "The prompt of a turn"). `before`: the entries that the run continues from.

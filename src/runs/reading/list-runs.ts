@@ -1,8 +1,21 @@
 import { parsePublicId, publicId, type RunId } from '../../base/ids.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import type { TaskStatus } from '../../protocol/tasks.ts';
 import { noteRemoval, resolveCursor } from '../../store/removed-records.ts';
 import type { ListedStatus, RunRecord, RunStore } from '../../store/run-store.ts';
 import type { EntryStore } from '../../store/side-stores/entry-store.ts';
-import type { RunListQuery } from '../runs.ts';
+
+export interface RunListQuery {
+  limit: number;
+  /** By creation; `desc` if absent. */
+  order?: 'asc' | 'desc';
+  /** Public id of the entry after which the page begins. */
+  after?: string;
+  /** Public id of the entry before which the page ends. */
+  before?: string;
+  status?: ResponseObject['status'] | TaskStatus;
+  model?: string;
+}
 
 const STATUS_OF_QUERY: Readonly<Record<NonNullable<RunListQuery['status']>, readonly ListedStatus[]>> = {
   in_progress: ['queued', 'in_progress'],

@@ -2,8 +2,14 @@ import { parseItemId } from '../../base/ids.ts';
 import { runInTurn } from '../../base/load/event-loop.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { RunRecord } from '../../store/run-store.ts';
-import type { NamedItem } from '../runs.ts';
+
 import { readInput } from '../stored/stored-request.ts';
+
+/** An item of a run, as JSON. */
+export interface NamedItem {
+  id: string;
+  json: string;
+}
 
 /** The items of a run that have these ids, as JSON. Input and response are read at most once, and only if an id needs them. */
 export async function* namedItems(

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import { ID_PREFIX } from '../../base/ids.ts';
 import type { RunRecord } from '../../store/run-store.ts';
-import type { Caller } from '../runs.ts';
+import type { Caller } from '../submission.ts';
 
 /** Which of their own runs users may read, and through which API. */
 

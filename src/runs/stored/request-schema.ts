@@ -7,7 +7,7 @@ import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import type { RunRequest, RunReservation } from '../runs.ts';
+import type { RunRequest, RunReservation } from '../submission.ts';
 import { approvedCall, assistantMessage, transcriptEntry } from './stored-transcript.ts';
 
 /**

@@ -9,7 +9,7 @@ import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests
 import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
-import type { RunRequest, RunReservation, Submission } from '../runs.ts';
+import type { RunRequest, RunReservation, Submission } from '../submission.ts';
 import { mcpServer, requestVersion, type StoredRequest, storedRequestSchema } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 

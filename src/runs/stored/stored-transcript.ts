@@ -7,7 +7,7 @@ import { warning } from '../../protocol/warnings.ts';
 import type { TranscriptEntry } from '../../research/run/transcript.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import { emptyTotals } from '../../upstream/usage-totals.ts';
-import type { ProxyAnswer } from '../runs.ts';
+import type { ProxyAnswer } from '../submission.ts';
 import { NewerDataError, parseStored } from './stored-data.ts';
 
 /**

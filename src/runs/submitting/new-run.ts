@@ -4,8 +4,8 @@ import { newResponse, type ResponseObject } from '../../protocol/response.ts';
 import type { NewRun } from '../../store/run-store.ts';
 import { publicConversationId } from '../conversations.ts';
 import { firstFrames } from '../executing/log/event-frames.ts';
-import type { Submission } from '../runs.ts';
 import { listedOf } from '../stored/listed.ts';
+import type { Submission } from '../submission.ts';
 
 /** The response object of `response.created`: the submission, before anything has happened. */
 export function createdResponse(

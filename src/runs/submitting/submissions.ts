@@ -17,9 +17,9 @@ import type { DeliveryStore } from '../../store/side-stores/delivery-store.ts';
 import type { Conversations } from '../conversations.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor, Reservation } from '../executing/executor.ts';
-import type { Caller, JoinedConversation, RepeatKey, Submission, SubmissionResult } from '../runs.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
+import type { Caller, JoinedConversation, RepeatKey, Submission, SubmissionResult } from '../submission.ts';
 import { newRun } from './new-run.ts';
 import { TakenSlots } from './taken-slots.ts';
 

@@ -4,7 +4,7 @@ import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
-import type { Submission } from '../../../src/runs/runs.ts';
+import type { Submission } from '../../../src/runs/submission.ts';
 import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
 import { openHarness, question, readAll, runToEnd, testConfig, testTool } from '../../support/run-harness.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { Submission } from '../../../src/runs/runs.ts';
+import type { Submission } from '../../../src/runs/submission.ts';
 import { type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, openStore, wrapStore } from '../../support/wrapped-store.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { publicId } from '../../../src/base/ids.ts';
-import type { RunRecord } from '../../../src/runs/runs.ts';
-import type { Runs } from '../../../src/runs/service.ts';
+import type { RunRecord, Runs } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { CALLER, type Harness, openHarness, question, runToEnd, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';

@@ -11,7 +11,7 @@ import type { TerminalStatus } from '../../../store/run-store.ts';
 import type { OpenedTools, ToolRequest } from '../../../tools/toolbox.ts';
 import type { Upstream } from '../../../upstream/upstream.ts';
 import type { RunMetrics } from '../../metrics.ts';
-import type { AdmittedRun, EndedRun } from '../../runs.ts';
+import type { AdmittedRun, EndedRun } from '../../submission.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /** The options for opening the tools of a run. */
