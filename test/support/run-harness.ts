@@ -12,8 +12,8 @@ import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts'
 import { loadPrompts } from '../../src/research/prompts/load-prompts.ts';
 import type { ResearchRequest } from '../../src/research/run/request.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
+import { createDriver } from '../../src/runs/executing/driving/driver.ts';
 import type { DriverParts } from '../../src/runs/executing/driving/driver-parts.ts';
-import { createDriver } from '../../src/runs/executing/driving/research-driver.ts';
 import type { Executor, ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';

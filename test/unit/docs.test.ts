@@ -39,6 +39,18 @@ function pathsIn(text: string): string[] {
     );
 }
 
+/** Names with the file that they are in: "`name` (`file.ts`)", "`one` and `other` in `file.ts`". */
+function namesInFiles(text: string): { name: string; path: string }[] {
+  const mentions = text.matchAll(/((?:`#?\w+`(?:,\s| and\s)?)+)\s(?:\(|in\s)`([\w./-]+\.ts)`/g);
+  return [...mentions].flatMap(([, names = '', path = '']) =>
+    [...names.matchAll(/`(#?\w+)`/g)].map(([, name = '']) => ({ name, path })),
+  );
+}
+
+function withoutComments(code: string): string {
+  return code.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
 /** Whether a path exists; `<name>` matches any name, as `*` does. */
 function exists(path: string): boolean {
   const pattern = path
@@ -75,6 +87,16 @@ describe('the documentation', () => {
         scripts.filter((script) => !SCRIPTS.has(script)),
         [],
       );
+    });
+  }
+
+  for (const page of MAINTAINERS_PAGES) {
+    it(`${page} says of names in which file they are`, () => {
+      const lost = namesInFiles(read(page)).filter(({ name, path }) => {
+        const files = FILES.filter((file) => file.endsWith(`/${path}`));
+        return !files.some((file) => new RegExp(`(?<![\\w#])${name}\\b`).test(withoutComments(read(file))));
+      });
+      assert.deepEqual(lost, []);
     });
   }
 

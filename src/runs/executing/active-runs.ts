@@ -6,7 +6,7 @@ import type { Claim } from '../../store/run-store.ts';
 import { Capacity } from './capacity.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
 import { executeRun } from './execute-run.ts';
-import type { Executor, ExecutorOptions, Reservation } from './executor.ts';
+import type { Executor, ExecutorOptions, Room } from './executor.ts';
 import { AppendTick } from './log/append-tick.ts';
 import type { Beginning } from './log/log-at-claim.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
@@ -132,7 +132,7 @@ export abstract class ActiveRuns implements Executor {
     this.#served.set(id, true);
   }
 
-  reserve({ later = false } = {}): Reservation | undefined {
+  takeRoom({ later = false } = {}): Room | undefined {
     if (this.#pausing || !(later || this.capacity.tryStartNow(this.active))) return undefined;
     const place = later ? undefined : this.holdPlace();
     return {

@@ -1,6 +1,7 @@
 import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import { LARGE_BYTES, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { answerPart } from '../../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
 import { countRunClaims } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
@@ -12,14 +13,14 @@ import { listedOf } from '../stored/listed.ts';
 import { loopOf, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { ProxyAnswer } from '../submission.ts';
-import { closingStep, presentationOf } from './driving/by-loop.ts';
+import { closingStep } from './driving/interrupted-item.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
 import type { ExecutorOptions } from './executor.ts';
 import type { AppendTick } from './log/append-tick.ts';
 import { type Beginning, LogAtClaim } from './log/log-at-claim.ts';
 import { LogWriter } from './log/log-writer.ts';
+import { presentationOf } from './log/presentation.ts';
 import { Recorder } from './log/recorder.ts';
-import { endedResponse } from './log/run-end.ts';
 import { regainRun } from './regain-run.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
@@ -265,18 +266,21 @@ export class Execution {
     const endedAt = Math.max(clock.now(), lease.run.startedAt ?? 0);
     const state = this.#state;
     const warned = { ...answer, claims, completed: outcome !== undefined, request, state };
-    const response = endedResponse(this.#created, {
-      output: this.#recorder.output,
+    const { output } = this.#recorder;
+    const response: ResponseObject = {
+      ...this.#created,
+      started_at: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
+      completed_at: toSeconds(endedAt),
       status: isCut ? 'incomplete' : status,
+      output,
+      output_text: answerPart(output.findLast((item) => item.type === 'message'))?.text ?? '',
+      usage: kind === 'proxy' ? zeroUsage() : state.usage,
       error: errorObject,
-      incomplete: outcome?.incomplete ?? null,
+      incomplete_details: outcome?.incomplete ? { reason: outcome.incomplete } : null,
       plan: state.plan ?? null,
       warnings: kind === 'research' ? finalWarnings(warned) : [...state.warnings],
       claims,
-      usage: kind === 'proxy' ? zeroUsage() : state.usage,
-      startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
-      completedAt: toSeconds(endedAt),
-    });
+    };
     const type = isCut ? 'response.incomplete' : status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end(
       { type, response },

@@ -16,11 +16,11 @@ import type { RunLease } from './run-lease.ts';
 export interface Executor {
   start(): Promise<void>;
   /**
-   * Reserves room for a run that is about to be stored: it is created with the claim and starts here at once. Undefined
+   * Takes room for a run that is about to be stored: it is created with the claim and starts here at once. Undefined
    * if there is no room, so that the run waits for any process that has some. `later`: for a run whose only reader is a
    * connection to this process; if there is no room, it waits here, already claimed, until there is some.
    */
-  reserve(options?: { later?: boolean }): Reservation | undefined;
+  takeRoom(options?: { later?: boolean }): Room | undefined;
   /** Called when a run was submitted or became free. */
   wake(id: RunId): void;
   /**
@@ -46,8 +46,8 @@ export interface Executor {
   stop(options: { graceMs: number }): Promise<void>;
 }
 
-/** Room for one run; released when disposed. */
-export interface Reservation extends Disposable {
+/** Room for one run, given back when disposed. */
+export interface Room extends Disposable {
   readonly claim: NonNullable<NewRun['claim']>;
   /** Drives the run that was created with `claim`. */
   begin(claim: Claim, beginning: Beginning): void;

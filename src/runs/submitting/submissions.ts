@@ -16,7 +16,7 @@ import type {
 import type { DeliveryStore } from '../../store/side-stores/delivery-store.ts';
 import type { Conversations } from '../conversations.ts';
 import type { Cancels } from '../executing/cancels.ts';
-import type { Executor, Reservation } from '../executing/executor.ts';
+import type { Executor, Room } from '../executing/executor.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
 import type { Caller, JoinedConversation, RepeatKey, Submission, SubmissionResult } from '../submission.ts';
@@ -113,7 +113,7 @@ export class Submissions {
     const isChat = submission.api === 'chat_completions';
     using place = await this.#reservePlace(submission.caller.keyId);
     const roomNow = 'begin' in place ? place : undefined;
-    using later = !roomNow && isChat ? executor.reserve({ later: true }) : undefined;
+    using later = !roomNow && isChat ? executor.takeRoom({ later: true }) : undefined;
     const room = roomNow ?? later;
     const held = (await submission.admit?.(id, { waits: !roomNow })) ?? {};
     const cipher = cipherOf(submission.caller.keyId);
@@ -193,13 +193,13 @@ export class Submissions {
    * one run for each key beyond `maxQueued`, unless that is 0 (docs/api.md, "In general").
    * @throws GatewayError `overloaded` if too many wait.
    */
-  async #reservePlace(keyId: string): Promise<Reservation | Disposable> {
+  async #reservePlace(keyId: string): Promise<Room | Disposable> {
     const { store, maxQueued, executor } = this.#options;
-    const early = performance.now() - this.#noneWaitingAt < EMPTY_QUEUE_MS ? executor.reserve() : undefined;
+    const early = performance.now() - this.#noneWaitingAt < EMPTY_QUEUE_MS ? executor.takeRoom() : undefined;
     if (early) return early;
     const queued = (await store.countOpen()).queued + executor.waiting;
     if (queued >= maxQueued() || (queued > 0 && executor.overloaded)) return await this.#reserveBeyondLimit(keyId);
-    const room = queued === 0 ? executor.reserve() : undefined;
+    const room = queued === 0 ? executor.takeRoom() : undefined;
     this.#noneWaitingAt = room ? performance.now() : Number.NEGATIVE_INFINITY;
     return room ?? { [Symbol.dispose]() {} };
   }

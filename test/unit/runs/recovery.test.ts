@@ -3,7 +3,7 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
-import { closingStep } from '../../../src/runs/executing/driving/by-loop.ts';
+import { closingStep } from '../../../src/runs/executing/driving/interrupted-item.ts';
 import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';

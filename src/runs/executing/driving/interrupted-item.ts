@@ -1,29 +1,11 @@
 import { requestTokens } from '../../../plain/request.ts';
 import { messageText, type OutputItem } from '../../../protocol/items.ts';
-import type { ResponseObject } from '../../../protocol/response.ts';
 import { firstTurnTokens, interruptedStep } from '../../../research/interrupted-step.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { Step } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
-import { loopOf, readPlainRequest, readResearchRequest, storedProfile } from '../../stored/stored-request.ts';
-import { type ReasoningStyle, textOfReasoning } from '../log/reasoning-events.ts';
-
-/** The parts of an execution that depend on which loop drives the run. */
-
-/** How the log of a run presents its items and its reasoning. */
-export function presentationOf(run: RunRecord, response: ResponseObject) {
-  const encryptsReasoning = readPlainRequest(run)?.encryptedReasoning ?? false;
-  return { profile: storedProfile(run), reasoningStyle: reasoningStyleOf(run, response), encryptsReasoning };
-}
-
-/**
- * Reasoning of a plain model appears as its provider sends it, whatever the profile (docs/api.md, "Responses of
- * plain models").
- */
-function reasoningStyleOf(run: RunRecord, { reasoning }: ResponseObject): ReasoningStyle {
-  if (loopOf(run) === 'research' && storedProfile(run) === 'openai') return 'summary';
-  return reasoning.summary === null ? 'text' : 'text and summary';
-}
+import { readPlainRequest, readResearchRequest } from '../../stored/stored-request.ts';
+import { textOfReasoning } from '../log/reasoning-events.ts';
 
 /**
  * The step for an item that a crash left open, if any, with the estimated cost of its turn. It closes reasoning; a message
