@@ -168,7 +168,7 @@ describe('executors on Redis', () => {
         const executor = (parts: ExecutorOptions) => {
           const made = new QueueExecutor({ ...parts, ...more, connection });
           // As if there were no room on submission, so that every run goes through the queue.
-          if (viaQueue) made.reserve = () => undefined;
+          if (viaQueue) made.takeRoom = () => undefined;
           return made;
         };
         return await openHarness({ ...options, store, executor });

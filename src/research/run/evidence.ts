@@ -1,23 +1,29 @@
+import { z } from 'zod';
+import { storedObject } from '../../base/stored-object.ts';
+
+const count = z.int().nonnegative();
+
 /**
  * The evidence of a run: every finding is a record in the transcript, written once, when it is found. Whatever is sent to
  * the model later is chosen from these records, so that no summary is ever made of a summary.
  */
-export interface EvidenceRecord {
+export const evidenceRecord = storedObject({
   /** The research turn in which it was found, counted from 1. */
-  turn: number;
+  turn: count,
   /** Who wrote it down: the extractive digest of a tool result, the reader of long pages, or the model itself. */
-  by: 'tool' | 'reader' | 'model';
+  by: z.enum(['tool', 'reader', 'model']),
   /** The number of its source, or null where it names none. */
-  source: number | null;
+  source: count.nullable(),
   /** The words of the source, verbatim; '' if there is only a note. */
-  quote: string;
+  quote: z.string(),
   /** Where the quote starts in the text of its source, in UTF-16 code units; null if unknown. */
-  at: number | null;
+  at: count.nullable(),
   /** What it says about the question, in the words of the model or the reader; '' if the quote says it. */
-  note: string;
+  note: z.string(),
   /** How relevant it is to the question, compared to the other records. */
-  weight: number;
-}
+  weight: z.number(),
+});
+export type EvidenceRecord = z.output<typeof evidenceRecord>;
 
 export function recordText({ quote, note }: EvidenceRecord): string {
   return note === '' ? quote : note;

@@ -4,12 +4,11 @@ import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { parseJson } from '../../base/json.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
-import type { TranscriptEntry } from '../../research/run/transcript.ts';
+import { type TranscriptEntry, transcriptEntry } from '../../research/run/transcript.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
 import type { ConversationStore } from '../../store/side-stores/conversation-store.ts';
 import { parseStored } from './stored-data.ts';
 import { readResearchRequest } from './stored-request.ts';
-import { transcriptEntry } from './stored-transcript.ts';
 
 export interface CarriedTranscriptsOptions {
   store: RunStore;

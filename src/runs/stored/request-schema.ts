@@ -6,9 +6,9 @@ import type { PlainRequest } from '../../plain/request.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import { reasoningSummary } from '../../protocol/response.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
+import { approvedCall, assistantMessage, transcriptEntry } from '../../research/run/transcript.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { RunRequest, RunReservation } from '../submission.ts';
-import { approvedCall, assistantMessage, transcriptEntry } from './stored-transcript.ts';
 
 /**
  * A request as a record stores it: the input as submitted, and credentials of MCP servers encrypted. Fields added after

@@ -21,7 +21,7 @@ const MAX_CANCELS = 10_000;
 class IdleExecutor extends ActiveRuns {
   async start() {}
   wake() {}
-  override reserve() {
+  override takeRoom() {
     return undefined;
   }
   async stop(how: { graceMs: number }) {

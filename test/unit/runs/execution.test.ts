@@ -190,7 +190,7 @@ describe('a claim that may have been lost', () => {
     /** Drives what it is woken for, room or not. */
     class EagerExecutor extends ActiveRuns {
       async start() {}
-      override reserve() {
+      override takeRoom() {
         return undefined;
       }
       wake(id: string) {
