@@ -1,78 +1,114 @@
+import { z } from 'zod';
 import type { Logger } from '../base/logger.ts';
+import { storedObject } from '../base/stored-object.ts';
 import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
-import type { TextFormat } from '../protocol/requests/request-formats.ts';
-import type { ThreadSettings } from '../protocol/requests/thread-settings.ts';
-import type { ReasoningSummary } from '../protocol/response.ts';
-import type { ApprovalRule } from '../research/calls/approvals.ts';
+import { reasoningSummary } from '../protocol/response.ts';
 import type { LiveSteps } from '../research/run/live-steps.ts';
-import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../research/run/request.ts';
+import {
+  approvalRule,
+  builtinTools,
+  offeredFunction,
+  requestedMcpServer,
+  requestedSources,
+  storedFormat,
+  storedSettings,
+  turnToolChoice,
+} from '../research/run/request.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { ResearchState } from '../research/run/state.ts';
-import type { OfferedFunction } from '../research/run/steps.ts';
+import { assistantMessage } from '../research/run/transcript.ts';
 import type { Tool } from '../tools/tool.ts';
 import { estimateRequest, estimateTokens } from '../upstream/decoding/estimate.ts';
-import type { AssistantMessage, ChatModel, TurnMessage, TurnToolChoice } from '../upstream/turn.ts';
+import type { ChatModel, TurnMessage } from '../upstream/turn.ts';
 import type { Thought } from './sealed-contents.ts';
+
+const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
+  storedObject({ role: z.literal('system'), content: z.string() }),
+  storedObject({
+    role: z.literal('user'),
+    content: z.union([
+      z.string(),
+      z.array(
+        z.discriminatedUnion('type', [
+          storedObject({ type: z.literal('text'), text: z.string() }),
+          storedObject({ type: z.literal('image_url'), image_url: storedObject({ url: z.string() }) }),
+          storedObject({
+            type: z.literal('file'),
+            file: storedObject({ filename: z.string(), file_data: z.string() }),
+          }),
+          storedObject({
+            type: z.literal('input_audio'),
+            input_audio: storedObject({ data: z.string(), format: z.string() }),
+          }),
+        ]),
+      ),
+    ]),
+  }),
+  assistantMessage,
+  storedObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
+]);
+
+/** Calls of an earlier response that the client has approved: they are made before the first turn. */
+const approvedCalls = storedObject({
+  /** The message that made the calls, reduced to these. */
+  message: assistantMessage,
+  /** The ids of their approval requests, in the order of the calls. */
+  requests: z.array(z.string()),
+});
+export type ApprovedCalls = z.output<typeof approvedCalls>;
 
 /**
  * A request for a response of a plain model that the gateway makes (docs/api.md, "Responses of plain models"): a
- * conversation, hosted tools, and functions of the client's own, which end the response when they are called.
+ * conversation, hosted tools, and functions of the client's own, which end the response when they are called. In the form
+ * in which it is stored.
  */
-export interface PlainRequest {
-  kind: 'plain';
+export const plainRequest = storedObject({
+  kind: z.literal('plain'),
   /** The whole conversation, earlier responses first. Every call in it has an output. */
-  messages: TurnMessage[];
-  instructions: string | null;
+  messages: z.array(turnMessage),
+  instructions: z.string().nullable(),
   /** Functions that run at the client, as far as `tool_choice` allows them. */
-  tools: OfferedFunction[];
+  tools: z.array(offeredFunction),
   /** Tools that run in the gateway, besides those of `mcpServers`; absent: none. */
-  hosted?: BuiltinTools | undefined;
+  hosted: builtinTools.optional(),
   /** Where they may search and read; absent: as `hosted` says. */
-  sources?: RequestedSources | undefined;
-  mcpServers: RequestedMcpServer[];
+  sources: requestedSources.optional(),
+  mcpServers: z.array(requestedMcpServer),
   /** Which calls of MCP servers need the client's approval; absent: none. */
-  approvals?: ApprovalRule[] | undefined;
-  approved?: ApprovedCalls | undefined;
+  approvals: z.array(approvalRule).optional(),
+  approved: approvedCalls.optional(),
   /** Limits the calls of hosted tools. */
-  maxToolCalls: number | null;
+  maxToolCalls: z.number().nullable(),
   /** For the first turn; once hosted tools were called, the model chooses. */
-  toolChoice: TurnToolChoice;
-  oneCallAtOnce: boolean;
+  toolChoice: turnToolChoice,
+  oneCallAtOnce: z.boolean(),
   /** Limits the whole response, in tokens. */
-  maxOutputTokens: number | null;
-  temperature: number | null;
-  topP: number | null;
+  maxOutputTokens: z.number().nullable(),
+  temperature: z.number().nullable(),
+  topP: z.number().nullable(),
   /** Stop sequences. */
-  stop?: string[] | undefined;
-  format: TextFormat | null;
-  reasoningEffort: string | null;
+  stop: z.array(z.string()).optional(),
+  format: storedFormat.nullable(),
+  reasoningEffort: z.string().nullable(),
   /** How verbose the answer should be, one of OpenAI's values. */
-  verbosity?: string | undefined;
+  verbosity: z.string().optional(),
   /** Whether reasoning is sent as summaries, too. */
-  reasoningSummary?: ReasoningSummary | undefined;
+  reasoningSummary: reasoningSummary.optional(),
   /** The estimated tokens from which the conversation is compacted before a turn; absent: never. */
-  compactAt?: number | undefined;
+  compactAt: z.number().positive().optional(),
   /** The response is only the summary. */
-  compacts?: true | undefined;
+  compacts: z.literal(true).optional(),
   /** Whether the oldest messages are left out if no route can read the whole conversation. */
-  truncates?: true | undefined;
+  truncates: z.literal(true).optional(),
   /** Whether reasoning items carry what the provider wants back, for a client that stores its items itself. */
-  encryptedReasoning?: true | undefined;
+  encryptedReasoning: z.literal(true).optional(),
   /** Log probabilities are sent, with this many alternatives for each token; absent: none. */
-  logprobs?: number | undefined;
+  logprobs: z.int().nonnegative().optional(),
   /** Requests with the same key share a provider's prompt cache; absent: the run's id. */
-  cacheKey?: string | undefined;
-  /** Settings that items of the conversation make for this response and those that follow it. */
-  settings?: ThreadSettings | undefined;
-}
-
-/** Calls of an earlier response that the client has approved: they are made before the first turn. */
-export interface ApprovedCalls {
-  /** The message that made the calls, reduced to these. */
-  message: AssistantMessage;
-  /** The ids of their approval requests, in the order of the calls. */
-  requests: string[];
-}
+  cacheKey: z.string().optional(),
+  settings: storedSettings.optional(),
+});
+export type PlainRequest = z.output<typeof plainRequest>;
 
 /** Everything that a response of a plain model needs. */
 export interface PlainRun {

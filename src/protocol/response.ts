@@ -157,7 +157,6 @@ export const responseObject = z.object({
 
 export type Claims = z.output<typeof claims>;
 export type Usage = z.output<typeof usage>;
-export type ReasoningSummary = z.output<typeof reasoningSummary>;
 export type IncompleteReason = z.output<typeof incompleteReason>;
 export type ResponseObject = z.output<typeof responseObject>;
 

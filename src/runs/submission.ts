@@ -1,12 +1,11 @@
 import type { RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { TraceContext } from '../base/trace-context.ts';
-import type { PlainRequest } from '../plain/request.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
-import type { ResearchRequest } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, SubmissionKey } from '../store/run-store.ts';
 import type { UsageTotals } from '../upstream/usage-totals.ts';
+import type { RunRequest, RunReservation } from './stored/request-schema.ts';
 
 /** Who makes a request: the user that owns runs, and the key used. */
 export interface Caller {
@@ -16,20 +15,11 @@ export interface Caller {
   reads?: ReadonlySet<RunId>;
 }
 
-/** One non-streamed chat completion of a proxy model, run in the background (docs/api.md, "Async"). */
-export interface ProxyRequest {
-  kind: 'proxy';
-  /** The body as the client sent it; it is forwarded byte for byte. */
-  body: string;
-}
-
 /** A provider's answer to a proxy request. */
 export interface ProxyAnswer {
   body: string;
   used: UsageTotals;
 }
-
-export type RunRequest = ResearchRequest | PlainRequest | ProxyRequest;
 
 /** A conversation as it was read for a request that joins it. */
 export interface JoinedConversation {
@@ -88,28 +78,6 @@ export interface SubmissionResult {
   replayed: boolean;
   /** The first events of a new run. */
   beginning?: LogBatch;
-}
-
-/**
- * What a run has reserved of its key's limits until it ends. It is stored with the run, so that whoever ends the run can
- * release it: the instance that admitted it may be gone.
- */
-export interface RunReservation extends LimitReservation {
-  /** What it has reserved of the limits of its key's team, which is the team at admission. */
-  team?: LimitReservation & { id: string };
-}
-
-export interface LimitReservation {
-  /** Whether it takes one of the places of `concurrent_runs`. */
-  place?: boolean;
-  /** Tokens reserved of `tokens_per_day`. */
-  tokens?: number;
-  /** Millionths reserved of `cost_per_day`. */
-  cost?: number;
-  /** Tokens reserved of `tokens_per_minute`. */
-  minuteTokens?: number;
-  /** Millionths reserved of `cost_per_month`. */
-  monthCost?: number;
 }
 
 /** A run, with what it has reserved of its key's limits. */

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { AdmittedRun, EndedRun, RunReservation } from '../../runs/submission.ts';
+import type { RunReservation } from '../../runs/stored/request-schema.ts';
+import type { AdmittedRun, EndedRun } from '../../runs/submission.ts';
 import {
   type LimitHolder,
   type LimitNote,

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import { counted } from '../../base/text.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { LimitReservation, RunReservation } from '../../runs/submission.ts';
+import type { LimitReservation, RunReservation } from '../../runs/stored/request-schema.ts';
 import type { LimitHolder, LimitNote, LimitRelease, LimitRequest, LimitResult } from '../../store/limit-store.ts';
 import { totalTokens, type UsageTotals } from '../../upstream/usage-totals.ts';
 import type { Fractions } from './fractions.ts';

@@ -11,8 +11,8 @@ import {
 import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
 import type { ToolList } from '../../protocol/requests/thread-settings.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { ApprovalRule } from '../../research/calls/approvals.ts';
 import type {
+  ApprovalRule,
   BuiltinTools,
   FileSearch,
   RequestedMcpServer,

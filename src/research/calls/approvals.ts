@@ -1,14 +1,6 @@
-/** Calls of MCP servers that wait for the client's approval (docs/api.md, "Approving calls of MCP servers"). */
+import type { ApprovalRule } from '../run/request.ts';
 
-/**
- * Which tools of a server need approval: those in `always`; if `never` is set, also all that it does not name; without
- * either, all.
- */
-export interface ApprovalRule {
-  server: string;
-  always?: string[] | undefined;
-  never?: string[] | undefined;
-}
+/** Calls of MCP servers that wait for the client's approval (docs/api.md, "Approving calls of MCP servers"). */
 
 /** Whether a call of the tool `name` needs the client's approval. */
 export function needsApproval(

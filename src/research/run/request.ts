@@ -1,132 +1,218 @@
-import type { Effort, Profile } from '../../config/schema.ts';
+import { z } from 'zod';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { storedObject } from '../../base/stored-object.ts';
+import { effortLevel, profile } from '../../config/schema/models.ts';
 import type { ContentPart } from '../../protocol/requests/content-parts.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
-import type { ReasoningSummary } from '../../protocol/response.ts';
+import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
+import { reasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { HttpMcpServer } from '../../tools/mcp/mcp-server.ts';
-import type { SourceLimits } from '../../tools/source-limits.ts';
-import type { TurnRequest, TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
+import type { TurnRequest, TurnToolChoice } from '../../upstream/turn.ts';
 import type { StructuredFormat } from '../answer/schema/structured.ts';
-import type { ApprovalRule } from '../calls/approvals.ts';
-import type { ApprovedCall, TranscriptEntry } from './transcript.ts';
+import type { OfferedFunction } from './steps.ts';
+import { approvedCall, transcriptEntry } from './transcript.ts';
+
+/**
+ * What the research loop has to do, in the form in which it is stored. Fields added after the first version are optional.
+ * `plain/request.ts` shares the parts.
+ */
 
 /** A message of the conversation that a run answers. */
 export interface ConversationMessage {
   role: 'user' | 'assistant' | 'system' | 'developer';
   content: ContentPart[];
 }
+const message: z.ZodType<ConversationMessage> = z.object({
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.array(
+    z.discriminatedUnion('type', [
+      z.object({ type: z.literal('text'), text: z.string() }),
+      z.object({ type: z.literal('image'), url: z.string() }),
+    ]),
+  ),
+});
 
 /** A source that an earlier run of the conversation found. Its old number is dropped: this run numbers its own sources. */
-export interface EarlierSource {
-  url: string;
-  title: string;
-  snippet: string;
+const earlierSource = storedObject({
+  url: z.string(),
+  title: z.string(),
+  snippet: z.string(),
   /** The key facts that the earlier run read there. */
-  facts?: string;
-}
+  facts: z.string().optional(),
+});
+export type EarlierSource = z.output<typeof earlierSource>;
 
 /** A per-request MCP server. Its credentials are encrypted in stored requests. */
 export type RequestedMcpServer = Omit<HttpMcpServer, 'timeoutMs'>;
-
-/** Server-side tools that a request names. */
-export interface BuiltinTools {
-  builtin: string[];
-  /** Searching and reading are limited to these domains and their subdomains; empty: all. */
-  allowedDomains: string[];
-  /** Where the user is, as an ISO 3166 code. */
-  country?: string | undefined;
-  searchContextSize?: 'low' | 'medium' | 'high' | undefined;
-  /** Where `file_search` searches. */
-  fileSearch?: FileSearch | undefined;
-}
+const oauth = storedObject({
+  clientId: z.string(),
+  clientSecret: z.string(),
+  tokenUrl: z.string().optional(),
+  issuer: z.string().optional(),
+  scope: z.string().optional(),
+});
+export const requestedMcpServer: z.ZodType<RequestedMcpServer> = storedObject({
+  name: z.string(),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()).optional(),
+  accessToken: z.string().optional(),
+  allowedTools: z.array(z.string()).optional(),
+  oauth: oauth.optional(),
+});
 
 /** The vector stores of a request, and which of their files. */
-export interface FileSearch {
-  stores: string[];
+const fileSearch = storedObject({
+  stores: z.array(z.string()),
   /** Files that are searched as well, by their public ids. */
-  files?: string[] | undefined;
+  files: z.array(z.string()).optional(),
   /** As the client sent it; see `vector-stores/filters.ts`. */
-  filter?: unknown;
-  limit?: number | undefined;
-  scoreThreshold?: number | undefined;
-}
+  filter: z.unknown().optional(),
+  limit: z.number().optional(),
+  scoreThreshold: z.number().optional(),
+});
+export type FileSearch = z.output<typeof fileSearch>;
 
-/** Where a run may search and read. */
-export interface RequestedSources extends SourceLimits {
+/** Server-side tools that a request names. */
+export const builtinTools = storedObject({
+  builtin: z.array(z.string()),
+  /** Searching and reading are limited to these domains and their subdomains; empty: all. */
+  allowedDomains: z.array(z.string()),
+  /** Where the user is, as an ISO 3166 code. */
+  country: z.string().optional(),
+  searchContextSize: z.enum(['low', 'medium', 'high']).optional(),
+  /** Where `file_search` searches. */
+  fileSearch: fileSearch.optional(),
+});
+export type BuiltinTools = z.output<typeof builtinTools>;
+
+/** Where a run may search and read; see `SourceLimits`. */
+export const requestedSources = storedObject({
+  allowedDomains: z.array(z.string()),
+  blockedDomains: z.array(z.string()).optional(),
+  after: z.string().optional(),
+  before: z.string().optional(),
   /** Only URLs that appeared in a search result, a page of the run or a message may be read. */
-  metOnly?: boolean | undefined;
-}
+  metOnly: z.boolean().optional(),
+});
+export type RequestedSources = z.output<typeof requestedSources>;
+
+const grammar = storedObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() });
+export const offeredFunction: z.ZodType<OfferedFunction> = storedObject({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.custom<JsonObject>(isObject),
+  strict: z.boolean().optional(),
+  deferred: z.string().optional(),
+  grammar: grammar.optional(),
+  custom: z.literal(true).optional(),
+  search: z.literal(true).optional(),
+  shell: z.enum(['local_shell', 'shell', 'apply_patch']).optional(),
+});
+export const turnToolChoice: z.ZodType<TurnToolChoice> = z.union([
+  z.enum(['auto', 'none', 'required']),
+  storedObject({ name: z.string() }),
+]);
 
 /**
- * What the research loop has to do: the same for Responses, Async and chat completions, with every reference in the
- * request resolved.
+ * Which tools of a server need approval: those in `always`; if `never` is set, also all that it does not name; without
+ * either, all.
  */
-export interface ResearchRequest {
-  kind: 'research';
+export const approvalRule = storedObject({
+  server: z.string(),
+  always: z.array(z.string()).optional(),
+  never: z.array(z.string()).optional(),
+});
+export type ApprovalRule = z.output<typeof approvalRule>;
+
+export const storedFormat: z.ZodType<TextFormat> = z.discriminatedUnion('type', [
+  storedObject({ type: z.literal('text') }),
+  storedObject({ type: z.literal('json_object') }),
+  storedObject({
+    type: z.literal('json_schema'),
+    name: z.string().optional(),
+    schema: z.custom<JsonObject>(isObject),
+    strict: z.boolean().optional(),
+    description: z.string().optional(),
+  })
+    // JSON has no undefined: make the optional fields explicit.
+    .transform(({ name, strict, description, ...rest }) => ({ ...rest, name, strict, description })),
+]);
+
+/** `ThreadSettings`: what items of the conversation set for this response and those that follow it. */
+export const storedSettings = storedObject({
+  tools: z.array(z.custom<ResponseTool>(isObject)).optional(),
+  effort: z.string().optional(),
+  format: storedFormat.optional(),
+});
+
+/** The research that a request continues, with the outputs of the functions that it called. */
+const goesOn = storedObject({
+  /** The entries that follow the transcript of `after`, or the whole transcript if that is absent. */
+  entries: z.array(transcriptEntry),
+  /** The run that started the research. */
+  from: z.string(),
+  /** The run whose transcript, including what came before it, is stored for the runs that continue it. */
+  after: z.string().optional(),
+  /** Approved calls in `entries` that have to be made now. */
+  approved: z.array(approvedCall).optional(),
+});
+
+/** The same for Responses, Async and chat completions, with every reference in the request resolved. */
+export const researchRequest = storedObject({
+  kind: z.literal('research'),
   /** Earlier turns of a followed `previous_response_id` chain, oldest first. */
-  history: ConversationMessage[];
-  earlierSources: EarlierSource[];
+  history: z.array(message),
+  earlierSources: z.array(earlierSource),
   /** The request's own input, with references resolved. */
-  conversation: ConversationMessage[];
-  instructions: string | null;
-  effort: Effort;
-  /** Server-side tools the request asks for; null: those of the model. `none`: only the answer turn. */
-  tools: BuiltinTools | null;
-  toolChoice: 'auto' | 'none';
-  mcpServers: RequestedMcpServer[];
+  conversation: z.array(message),
+  instructions: z.string().nullable(),
+  effort: effortLevel,
+  /** Server-side tools the request asks for; null: those of the model. */
+  tools: builtinTools.nullable(),
+  /** `none`: only the answer turn. */
+  toolChoice: z.enum(['auto', 'none']),
+  mcpServers: z.array(requestedMcpServer),
   /** Functions that run at the client: a turn that calls one ends the response. */
-  functions?: TurnTool[] | undefined;
+  functions: z.array(offeredFunction).optional(),
   /** The function that the first turn has to call; absent: the model decides. */
-  functionChoice?: TurnToolChoice | undefined;
+  functionChoice: turnToolChoice.optional(),
   /** Which calls of MCP servers need the client's approval; absent: none. */
-  approvals?: ApprovalRule[] | undefined;
-  /** The research that this one continues, with the outputs of the functions that it called. */
-  goesOn?:
-    | {
-        /** The entries that follow the transcript of `after`, or the whole transcript if that is absent. */
-        entries: TranscriptEntry[];
-        /** The run that started the research. */
-        from: string;
-        /** The run whose transcript, including what came before it, is stored for the runs that continue it. */
-        after?: string | undefined;
-        /** Approved calls in `entries` that have to be made now. */
-        approved?: ApprovedCall[] | undefined;
-      }
-    | undefined;
+  approvals: z.array(approvalRule).optional(),
+  goesOn: goesOn.optional(),
   /** Whether the run plans; `auto` by default. `propose`: its answer is the plan, and nothing is looked up. */
-  plan?: 'auto' | 'propose' | 'off' | undefined;
+  plan: z.enum(['auto', 'propose', 'off']).optional(),
   /** Whether the model may ask the user a question before it looks anything up. */
-  clarify?: boolean | undefined;
+  clarify: z.boolean().optional(),
   /** Whether the report has sections; depends on effort and plan by default. */
-  report?: 'short' | 'full' | undefined;
+  report: z.enum(['short', 'full']).optional(),
   /** Whether the model checks its doubtful sentences against their sources; depends on effort by default. */
-  verify?: boolean | undefined;
+  verify: z.boolean().optional(),
   /** How many parts of the plan may be researched at the same time. */
-  lanes?: number | undefined;
+  lanes: z.int().optional(),
   /** How often the whole question is researched. */
-  attempts?: number | undefined;
+  attempts: z.int().optional(),
   /** Whether the answer may have charts. */
-  charts?: boolean | undefined;
+  charts: z.boolean().optional(),
   /** Replaces the domains of `tools`. */
-  sources?: RequestedSources | undefined;
+  sources: requestedSources.optional(),
   /** Bounds the final answer, in tokens. */
-  maxOutputTokens: number | null;
-  maxToolCalls: number | null;
+  maxOutputTokens: z.number().nullable(),
+  maxToolCalls: z.number().nullable(),
   /** The cost limit of the run, in the configured currency. */
-  maxCost?: number | undefined;
-  temperature: number | null;
-  topP: number | null;
-  format: TextFormat | null;
+  maxCost: z.number().positive().optional(),
+  temperature: z.number().nullable(),
+  topP: z.number().nullable(),
+  format: storedFormat.nullable(),
   /** Whether reasoning is sent as summaries, too. */
-  reasoningSummary?: ReasoningSummary;
+  reasoningSummary: reasoningSummary.optional(),
   /** Whose items and events the log has; the gateway's own by default. Chosen at submission. */
-  profile?: Profile;
-  /** Warnings about the request, for the end of the run. */
-  warnings?: Warning[];
-  /** Settings that items of the conversation make for this response and those that follow it. */
-  settings?: ThreadSettings | undefined;
-}
+  profile: profile.optional(),
+  /** Warnings about the request, for the end of the run. A newer gateway may know more of them. */
+  warnings: z.array(z.custom<Warning>(isObject)).optional(),
+  settings: storedSettings.optional(),
+});
+export type ResearchRequest = z.output<typeof researchRequest>;
 
 /** What a follow-up request takes over from the conversation before it. */
 export interface FollowUp extends Pick<ResearchRequest, 'history' | 'earlierSources'> {

@@ -318,7 +318,6 @@ export type SectionEntry = z.output<typeof section>;
 export type AnsweredEntry = z.output<typeof answered>;
 export type PlannedCall = z.output<typeof plannedCall>;
 export type ExecutableCall = z.output<typeof executableCall>;
-export type ApprovedCall = z.output<typeof approvedCall>;
 export type OpeningEntry = z.output<typeof opening>;
 export type OutlineSection = z.output<typeof outlineSection>;
 export type AcceptedPassage = z.output<typeof acceptedPassage>;

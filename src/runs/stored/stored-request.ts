@@ -7,10 +7,16 @@ import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
 import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
-import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
+import { type RequestedMcpServer, type ResearchRequest, requestedMcpServer } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
-import type { RunRequest, RunReservation, Submission } from '../submission.ts';
-import { mcpServer, requestVersion, type StoredRequest, storedRequestSchema } from './request-schema.ts';
+import type { Submission } from '../submission.ts';
+import {
+  type RunRequest,
+  type RunReservation,
+  requestVersion,
+  type StoredRequest,
+  storedRequestSchema,
+} from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
 /** The stored form of a submission's request. `cipher` encrypts credentials. */
@@ -127,7 +133,7 @@ export function readMcpServers(run: RunRecord, cipher: CredentialCipher | undefi
   const { mcpServers } = readRequest(run);
   if (mcpServers === undefined) return [];
   if (!cipher) throw new Error(`the key ${run.keyId} that encrypted the run's MCP credentials is gone`);
-  return parseStored(z.array(mcpServer), cipher.decrypt(mcpServers), 'list of MCP servers');
+  return parseStored(z.array(requestedMcpServer), cipher.decrypt(mcpServers), 'list of MCP servers');
 }
 
 /** Parsed requests, for as long as their records are in use: a run reads its own several times. */

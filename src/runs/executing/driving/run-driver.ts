@@ -5,7 +5,7 @@ import type { ResearchState } from '../../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../../research/run/steps.ts';
 import type { RunRecord, TerminalStatus } from '../../../store/run-store.ts';
 import type { UsageTotals } from '../../../upstream/usage-totals.ts';
-import type { ProxyRequest } from '../../submission.ts';
+import type { ProxyRequest } from '../../stored/request-schema.ts';
 
 /** Where a loop starts from, and where its live steps go. */
 export interface LoopOptions {
