@@ -13,7 +13,12 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
   return response;
 }
 
-function foldInto(response: ResponseObject, event: UnnumberedEvent): void {
+/** Types of events that repeat what is folded already, or what the item will say when it is done. */
+type Repeating =
+  | `response.${string}.${'in_progress' | 'searching' | 'interpreting' | 'completed' | 'failed' | 'done'}`
+  | `response.${string}_call${string}.${'added' | 'delta'}`;
+
+function foldInto(response: ResponseObject, event: Exclude<UnnumberedEvent, { response: ResponseObject }>): void {
   const item = 'output_index' in event ? response.output[event.output_index] : undefined;
   switch (event.type) {
     case 'response.output_item.added':
@@ -50,8 +55,8 @@ function foldInto(response: ResponseObject, event: UnnumberedEvent): void {
     case 'response.output_text.annotation.added':
       if (item?.type === 'message') answerPart(item)?.annotations.push(event.annotation);
       return;
-    // The other events repeat what is folded already, or what the item will say when it is done.
     default:
+      event.type satisfies Repeating;
   }
 }
 
