@@ -1,5 +1,7 @@
 import {
   type Count,
+  type CounterWindow,
+  type LimitBudget,
   type LimitHolder,
   type LimitRelease,
   type LimitRequest,
@@ -13,8 +15,10 @@ import {
 type LimitParts = Pick<LimitStore, 'counter' | 'slots' | 'budget'>;
 
 /** Composes a limit store from counters, slots and budgets, one of each per name. */
-export function composeLimitStore(make: LimitParts): LimitStore {
-  const parts: LimitParts = {
+export function composeLimitStore<Budget extends LimitBudget>(
+  make: Omit<LimitParts, 'budget'> & { budget(window: CounterWindow): Budget },
+): Omit<LimitStore, 'budget'> & { budget(window: CounterWindow): Budget } {
+  const parts = {
     counter: memoizeByName(make.counter),
     slots: memoizeByName(make.slots),
     budget: memoizeByName(make.budget),

@@ -1,9 +1,9 @@
 import { composeLimitStore } from './compose-limit-store.ts';
 import { Holds } from './holds.ts';
-import type { Count, Counter, HoldTime, LimitBudget, LimitStore, ReservationResult, Slots } from './limit-store.ts';
+import type { Count, Counter, HoldTime, LimitBudget, ReservationResult, Slots } from './limit-store.ts';
 
 /** Limits that this process counts by itself. */
-export function memoryLimits(now: () => number): LimitStore {
+export function memoryLimits(now: () => number) {
   return composeLimitStore({
     counter: ({ windowSeconds }) => new MemoryCounter(windowSeconds, now),
     slots: () => new MemorySlots(new Holds(now)),
@@ -93,6 +93,7 @@ export class MemorySlots implements Slots {
 
 /** Points in fixed windows, and reservations in addition to them. */
 export class MemoryBudget implements LimitBudget {
+  readonly #now: () => number;
   readonly #counter: MemoryCounter;
   readonly #holds: Holds;
   readonly #onChange: (key: string) => void;
@@ -102,6 +103,7 @@ export class MemoryBudget implements LimitBudget {
     windowSeconds: number,
     { now, holds, onChange = () => {} }: { now: () => number; holds: Holds; onChange?: (key: string) => void },
   ) {
+    this.#now = now;
     this.#counter = new MemoryCounter(windowSeconds, now);
     this.#holds = holds;
     this.#onChange = onChange;
@@ -150,6 +152,12 @@ export class MemoryBudget implements LimitBudget {
 
   restore(key: string, window: Window): void {
     this.#counter.restore(key, window);
+  }
+
+  /** Goes on from what a shared store has counted, which includes the reservations that are known here. */
+  follow(key: string, { used, resetMs }: Count): void {
+    const settled = Math.max(0, used - this.#holds.points(key));
+    this.#counter.restore(key, { used: settled, endsAt: this.#now() + resetMs });
   }
 
   #charge(key: string, spent: number): void {

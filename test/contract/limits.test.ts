@@ -11,6 +11,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { until } from '../support/http-gateway.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 import { storageOf } from '../support/storage-of.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 /** Limits as two instances see them; the same object twice if a process has its own. */
 interface LimitFixture extends AsyncDisposable {
@@ -302,6 +303,48 @@ describe('limits on Redis', () => {
     assert.equal(await places.count('ann'), 0);
     await server.start();
     await until(async () => ((await counter.take('ann', 0, { limit: 2 })).used === 1 ? true : undefined));
+  });
+
+  it('wait for a Redis that is slow, instead of counting from zero', async () => {
+    await using proxy = await startTcpProxy(server.port);
+    const options = { log: silentLogger, prefix: randomUUID() };
+    const { limits, runs } = await openRedisStore({ ...options, url: `redis://127.0.0.1:${proxy.port}/0` });
+    const there = await openRedisStore({ ...options, url: server.url });
+    const day = { name: 'slow', windowSeconds: 600 };
+    await there.limits.budget(day).reserve('ann', 'a', { points: 90, limit: 100, ttlMs: 60_000 });
+    await there.limits.release({ key: 'ann', id: 'a' }, [{ kind: 'budget', ...day, points: 90, spent: 100 }]);
+    // Each way.
+    proxy.latencyMs = 400;
+    const budget = limits.budget(day);
+    assert.equal((await budget.used('ann')).used, 100);
+    assert.equal((await budget.reserve('ann', 'b', { points: 1, limit: 100, ttlMs: 60_000 })).granted, false);
+    await Promise.all([runs.close(), there.runs.close()]);
+  });
+
+  it('go on from what Redis said last while it is away, and it gets what was used meanwhile, once', async () => {
+    await using fixture = await open();
+    const { here, there } = fixture;
+    const day = { name: 'kept', windowSeconds: 600 };
+    const [budget, ofPeer] = [here.budget(day), there.budget(day)];
+    const reserve = (id: string, points: number) => budget.reserve('ann', id, { points, limit: 100, ttlMs: 60_000 });
+    const end = (id: string, spent: number) =>
+      here.release({ key: 'ann', id }, [{ kind: 'budget', ...day, points: 50, spent }]);
+    await ofPeer.reserve('ann', 'peer', { points: 40, limit: 100, ttlMs: 60_000 });
+    await ofPeer.settle('ann', 'peer', { points: 40, spent: 40 });
+    await reserve('before', 50);
+    await server.kill();
+    assert.equal((await budget.used('ann')).used, 90);
+    assert.equal((await reserve('too much', 20)).granted, false);
+    await end('before', 10);
+    assert.equal((await reserve('meanwhile', 45)).used, 95);
+    await end('meanwhile', 30);
+    assert.equal((await budget.used('ann')).used, 80);
+    assert.equal((await reserve('longer', 20)).granted, true);
+    await server.start();
+    await until(async () => ((await ofPeer.used('ann')).used === 80 ? true : undefined));
+    await end('longer', 7);
+    assert.equal((await ofPeer.used('ann')).used, 87);
+    assert.equal((await budget.used('ann')).used, 87);
   });
 
   it('release in Redis what ended while it was away, and nothing that was only counted locally', async () => {

@@ -1,10 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { composeLimitStore } from '../compose-limit-store.ts';
 import type {
   Awaitable,
+  Count,
   Counter,
   CounterWindow,
   LimitBudget,
@@ -20,8 +21,10 @@ import type { RedisParts } from './part.ts';
 import { numberReply, textList } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
-/** Longest wait for a limit, in milliseconds. */
-const WAIT_MS = 500;
+/** Reservations that are remembered because only this instance granted them; further ones are never counted in Redis. */
+const MAX_ONLY_HERE = 10_000;
+/** How long a reservation is entered in Redis before it is settled there, in milliseconds. */
+const ENTERED_MS = 60_000;
 
 /** KEYS counter. ARGV points, limit, milliseconds of the window. A refusal takes nothing. */
 const TAKE_POINTS = loadScript(`
@@ -60,15 +63,16 @@ type Parts = Pick<RedisParts, 'redis' | 'keys'>;
 
 /**
  * Limits that instances share, so more instances do not multiply them. While Redis is unavailable each instance counts
- * for itself, from zero: limits that are too generous for a while are better than a gateway that refuses everything.
- * What Redis had counted and has ended meanwhile is released when Redis is back.
+ * for itself, budgets from what Redis said last, the rest from zero: limits that are too generous for a while are better
+ * than a gateway that refuses everything. When Redis is back, it gets what was used of budgets meanwhile, and what it had
+ * counted and has ended is released.
  */
 export function redisLimits(parts: Parts & { log: Logger; now(): number }): LimitStore {
   const { redis, log, now } = parts;
   const localLimits = memoryLimits(now);
   const orLocally = async <T>(inRedis: () => Awaitable<T>, locally: () => Awaitable<T>): Promise<T> => {
     try {
-      return await withTimeout('counting', WAIT_MS, async () => await inRedis());
+      return await inRedis();
     } catch (thrown) {
       log.debug({ reason: messageOf(thrown) }, 'limits are counted by this instance alone');
       return await locally();
@@ -92,6 +96,8 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
         () => {},
       );
     };
+  /** Reservations that may be missing in Redis. */
+  const onlyHere = new LRUCache<string, true>({ max: MAX_ONLY_HERE });
   const owed = new OwedReleases((entry) => releaseInRedis(parts, entry, { repeated: true }));
   redis.onReady(() => void owed.repeatAll());
   const store = composeLimitStore({
@@ -109,12 +115,31 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
       };
     },
     budget(window): LimitBudget {
-      const [shared, local] = [redisBudget(parts, window), localLimits.budget(window)];
+      const shared: LimitBudget = redisBudget(parts, window);
+      const local = localLimits.budget(window);
+      const used = either<LimitBudget, [string], Count>(shared, local, (part) => part.used);
+      const followed = <T extends Count>(key: string, count: T) => {
+        local.follow(key, count);
+        return count;
+      };
       return {
-        reserve: either(shared, local, (part) => part.reserve),
+        reserve: (key, id, options) =>
+          orLocally(
+            async () => {
+              const result = await shared.reserve(key, id, options);
+              // A run may end on another instance, which would not release it here.
+              if (result.granted && !options.lasting)
+                void local.reserve(key, id, { ...options, limit: Number.POSITIVE_INFINITY });
+              return followed(key, result);
+            },
+            () => {
+              onlyHere.set(holdName({ key, id }, window), true);
+              return local.reserve(key, id, options);
+            },
+          ),
         note: both(shared, local, (part) => part.note),
         settle: both(shared, local, (part) => part.settle),
-        used: either(shared, local, (part) => part.used),
+        used: async (key) => followed(key, await used(key)),
       };
     },
   });
@@ -123,15 +148,17 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
     async release(holder, releases) {
       // Either of them may have granted it.
       await localLimits.release(holder, releases);
+      const missing = releases.filter((release) => onlyHere.delete(holdName(holder, release)));
+      const entry = { holder, releases, missing: new Set(missing) };
       return await orLocally(
         async () => {
-          await releaseInRedis(parts, { holder, releases }, { repeated: false });
+          await releaseInRedis(parts, entry, { repeated: false });
           // A connection that was never lost does not report that Redis answers again.
           void owed.repeatAll();
           return true;
         },
         () => {
-          owed.add({ holder, releases });
+          owed.add(entry);
           return false;
         },
       );
@@ -171,19 +198,31 @@ function redisSlots({ redis, keys }: Parts, { name, now }: { name: string; now()
   };
 }
 
+function holdName(
+  { key, id }: LimitHolder,
+  { name, owner = key }: { name: string; owner?: string | undefined },
+): string {
+  return `${name} ${owner} ${id}`;
+}
+
 /**
  * Releases limits in Redis. Only what is still held is released: a release that Redis carried out without an answer is
- * not repeated, and what this instance granted alone is not released here. Points are not repeated either, because
- * their windows are short.
+ * not repeated. So what only this instance has granted is entered first. Points are not repeated either, because their
+ * windows are short.
  */
 async function releaseInRedis(
   parts: Parts,
-  { holder, releases }: OwedRelease,
+  { holder, releases, missing }: OwedRelease,
   { repeated }: { repeated: boolean },
 ): Promise<void> {
   const { id } = holder;
   for (const release of releases) {
     const { owner: key = holder.key } = release;
+    if (missing?.has(release)) {
+      const entered = { points: 1, limit: Number.POSITIVE_INFINITY, ttlMs: ENTERED_MS };
+      if (release.kind === 'budget') await redisBudget(parts, release).reserve(key, id, entered);
+      missing.delete(release);
+    }
     if (release.kind === 'budget') await settle(parts, { key, id }, release);
     else if (release.kind === 'place') await parts.redis.command(['ZREM', parts.keys.limit(release.name, key), id]);
     else if (!repeated) await redisCounter(parts, release).refund(key, release.points);

@@ -4,6 +4,8 @@ import type { LimitHolder, LimitRelease } from '../limit-store.ts';
 export interface OwedRelease {
   holder: LimitHolder;
   releases: readonly LimitRelease[];
+  /** Releases of what only this instance granted, until Redis knows of it. */
+  missing?: Set<LimitRelease>;
 }
 
 /** Most releases that are remembered. The keys of older ones get their points back only when the window ends. */
