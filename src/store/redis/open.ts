@@ -4,7 +4,7 @@ import { type Caches, keyvCache } from '../cache.ts';
 import type { SharedStorage } from '../side-stores/side-stores.ts';
 import { Connection, type RedisConnection } from './connection/connection.ts';
 import { openQueueClient, type QueueConnection } from './connection/queue-client.ts';
-import { checkQueueKeys, checkRedis, explainStart } from './connection/startup-checks.ts';
+import { checkRedis, checkRights, explainStart } from './connection/startup-checks.ts';
 import { parseTarget, type TlsFiles } from './connection/target.ts';
 import { Topology } from './connection/topology.ts';
 import { enterFormat } from './format.ts';
@@ -77,7 +77,7 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   const redis = await connect();
   await checkRedis(redis, { log, cluster: isCluster });
   await enterFormat(redis, keys);
-  await checkQueueKeys(redis, prefix);
+  await checkRights(redis, prefix);
   const clock = options.clock ?? opening.use(await RedisClock.open({ redis, keys }));
   const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: isCluster });
   const replicaWaits =

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream';
 import { Queue } from 'bullmq';
 import slotOf from 'cluster-key-slot';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { COMMANDS } from '../../../src/store/redis/connection/startup-checks.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
@@ -127,19 +128,34 @@ describe('the Redis user', function () {
     await storage.runs.close();
   });
 
-  for (const [what, rights] of Object.entries({
-    'the keys of the queue': DOCUMENTED.toSpliced(1, 1),
-    'the keys of runs': DOCUMENTED.toSpliced(0, 1),
-    'the channels': DOCUMENTED.toSpliced(2, 1),
-    scripts: [...DOCUMENTED, '-@scripting'],
+  for (const [what, { rights, named }] of Object.entries({
+    'the keys of the queue': { rights: DOCUMENTED.toSpliced(1, 1), named: 'NOPERM' },
+    'the keys of runs': { rights: DOCUMENTED.toSpliced(0, 1), named: 'NOPERM' },
+    'the channels': { rights: DOCUMENTED.toSpliced(2, 1), named: 'PUBLISH' },
+    scripts: { rights: [...DOCUMENTED, '-@scripting'], named: 'NOPERM' },
+    'some commands': { rights: [...DOCUMENTED, '-xadd', '-hset', '-lpush'], named: 'LPUSH, HSET, XADD' },
   })) {
     it(`without ${what} is refused at the start, with the rights that it needs`, async () => {
-      await assert.rejects(
-        openAs(rights),
-        /^Error: store\.url: .*NOPERM.* ~gateway:\* and ~\{gateway:queue\}:\*.*@dangerous/,
+      const says = new RegExp(
+        `^Error: store\\.url: .*${named}.* ~gateway:\\* and ~\\{gateway:queue\\}:\\*.*@dangerous`,
       );
+      await assert.rejects(openAs(rights), says);
     });
   }
+
+  it('is checked for every command of the store', async () => {
+    const folder = new URL('../../../src/store/redis/', import.meta.url);
+    const called = new Set<string>();
+    for (const name of await readdir(folder, { recursive: true })) {
+      if (!name.endsWith('.ts')) continue;
+      const text = await readFile(new URL(name, folder), 'utf8');
+      for (const [, command = ''] of text.matchAll(/(?:call\(|ommand\(\[?|= \[)'([A-Z]{3,})',/g)) called.add(command);
+    }
+    // Scripts have run by then, and the rest may be missing.
+    const others = ['ASKING', 'CLIENT', 'CONFIG', 'EVAL', 'EVALSHA', 'INFO'];
+    assert.ok(called.size > 40, `${called.size} commands`);
+    assert.deepEqual([...called.difference(new Set([...COMMANDS.join(' ').split(' '), ...others]))], []);
+  });
 });
 
 describe('Redis with sentinels', function () {

@@ -2,6 +2,7 @@ import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { isStoreUnavailable, storeReason } from '../../failure.ts';
 import { textList } from '../replies.ts';
+import { loadScript } from '../scripts.ts';
 import type { RedisConnection } from './connection.ts';
 import { isPermissionDenied, redisReason } from './failure.ts';
 import { queuePrefix } from './queue-client.ts';
@@ -15,6 +16,39 @@ const SETTINGS = [
   { name: 'maxmemory-policy', wanted: 'noeviction', risk: 'Redis may throw runs away when its memory is full' },
   { name: 'appendonly', wanted: 'yes', risk: 'Redis loses runs when it restarts' },
 ] as const;
+
+/**
+ * The commands of the store and of its queue, with the number of arguments that follow their key. `DEL` and `UNLINK` are
+ * last, because the others need the key.
+ */
+export const COMMANDS = [
+  '0 EXISTS GET HGETALL HKEYS HLEN INCR LLEN PERSIST PTTL SCARD SMEMBERS STRLEN ZCARD ZPOPMIN',
+  '1 DECRBY HDEL HEXISTS HGET HMGET INCRBY LPOS LPUSH PEXPIRE PUBLISH RPOPLPUSH RPUSH SADD SET SREM ZREM ZSCORE',
+  '2 GETRANGE HINCRBY HMSET HSET HSETNX LRANGE LREM LTRIM XRANGE XREVRANGE XTRIM',
+  '2 ZADD ZCOUNT ZLEXCOUNT ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANGEBYSCORE',
+  '3 XADD',
+  '0 DEL UNLINK',
+] as const;
+
+/**
+ * KEYS a text that nobody else uses. ARGV as `COMMANDS`. Returns the commands that the user may not call. Their other
+ * errors do not matter: with a text as key and in place of numbers, most of them do nothing.
+ */
+const REFUSED = loadScript(`
+redis.pcall('SET', KEYS[1], '', 'PX', '1000')
+local refused = {}
+for _, line in ipairs(ARGV) do
+  local args = {KEYS[1]}
+  for _ = 1, tonumber(string.sub(line, 1, 1)) do table.insert(args, KEYS[1]) end
+  for name in string.gmatch(line, '%u+') do
+    local reply = redis.pcall(name, unpack(args))
+    local failure = type(reply) == 'table' and reply.err or ''
+    if string.find(failure, 'NOPERM') or string.find(failure, 'The user executing') or string.find(failure, 'ACL failure') then
+      table.insert(refused, name)
+    end
+  end
+end
+return refused`);
 
 /**
  * Checks that this Redis keeps what it stores. Settings that put runs at risk are only a warning: a managed Redis may
@@ -45,18 +79,24 @@ export async function explainStart<T>(prefix: string, work: () => Promise<T>): P
       const message = `store.url: ${storeReason(thrown)}. docs/operations/redis.md says what to do.`;
       throw new Error(message, { cause: thrown });
     }
-    throw new Error(
-      `store.url: Redis refuses what the gateway needs: ${messageOf(refusal)}. ` +
-        `Give its user the keys ~${prefix}:* and ~${queuePrefix(prefix)}:*, the channels &${prefix}:*, ` +
-        'and all commands but those of @dangerous and @admin.',
-      { cause: thrown },
-    );
+    throw missingRights(prefix, messageOf(refusal), thrown);
   }
 }
 
-/** @throws Error if the user may not access the keys of the queue. */
-export async function checkQueueKeys(redis: RedisConnection, prefix: string): Promise<void> {
+/** @throws Error if the user may not access the keys of the queue, or call one of the commands. */
+export async function checkRights(redis: RedisConnection, prefix: string): Promise<void> {
   await redis.command(['EXISTS', `${queuePrefix(prefix)}:runs:meta`]);
+  const refused = textList.parse(await redis.script(REFUSED, [`${prefix}:probe:rights`], COMMANDS));
+  if (refused.length > 0) throw missingRights(prefix, refused.join(', '));
+}
+
+function missingRights(prefix: string, refused: string, cause?: unknown): Error {
+  return new Error(
+    `store.url: Redis refuses what the gateway needs: ${refused}. ` +
+      `Give its user the keys ~${prefix}:* and ~${queuePrefix(prefix)}:*, the channels &${prefix}:*, ` +
+      'and all commands but those of @dangerous and @admin.',
+    { cause },
+  );
 }
 
 async function checkVersion(
