@@ -21,7 +21,7 @@ export interface RequestContext {
   key: string;
   /** Id of the run that this request, or an earlier copy of it, submitted. */
   run: string;
-  /** Code of the error that the client got. */
+  /** Code of the error that the client got, or with which the gateway cut its stream. */
   error: string;
   /** Whether the client disconnected before its answer was complete. */
   disconnected: boolean;
@@ -67,9 +67,13 @@ export function newContext(
   known: Pick<RequestContext, 'id' | 'path' | 'route'>,
 ): RequestContext {
   const { signal } = controller;
-  const end = (reason: GatewayError) => controller.abort(reason);
   const startedAt = performance.now();
-  return { ...known, startedAt, signal, end, model: '', key: '', run: '', error: '', disconnected: false };
+  const end = (reason: GatewayError) => {
+    context.error = reason.code;
+    controller.abort(reason);
+  };
+  const context = { ...known, startedAt, signal, end, model: '', key: '', run: '', error: '', disconnected: false };
+  return context;
 }
 
 function pathOf(url: string): string {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { assertRefused, open, responseIn, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { send as askGateway, chat, startProxyGateway } from '../support/proxy-gateway.ts';
+import { stallAfter, startScriptedProvider } from '../support/scripted-provider.ts';
 
 /** Reads an answer until `enough` returns true; `rest` reads to its end. */
 async function readUntil(answer: Response, enough: (text: string) => boolean) {
@@ -89,6 +91,31 @@ describe('a gateway that stops', () => {
     assert.doesNotMatch(text, /response\.(completed|failed)/);
     assert.ok(text.endsWith('\n\n'));
     await until(async () => ((await connectionsOf(gateway)) === 0 ? true : undefined));
+  });
+
+  it('logs which streams it cut', async () => {
+    await using provider = await startScriptedProvider();
+    provider.respond = () => stallAfter(3, { text: 'one two three four five' });
+    const gateway = await startProxyGateway({ providers: { one: { url: provider.url } } });
+    const streams = [
+      { path: '/responses', body: { model: 'deep', input: 'Why?', stream: true } },
+      { path: '/chat/completions', body: chat({ model: 'deep', stream: true }) },
+      { path: '/chat/completions', body: chat({ model: 'fast', stream: true }) },
+    ];
+    const begun = await Promise.all(
+      streams.map(async ({ path, body }) => {
+        const answer = await askGateway(gateway, path, { body });
+        return await readUntil(answer, (text) => text.includes('one'));
+      }),
+    );
+    const ended = begun.map((reading) => reading.rest().catch(() => ''));
+    await gateway[Symbol.asyncDispose]();
+    await Promise.all(ended);
+    const lines = gateway.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
+    assert.deepEqual(
+      lines.map(({ path, status, error }) => `${path} ${status} ${error}`).sort(),
+      ['/v1/chat/completions', '/v1/chat/completions', '/v1/responses'].map((path) => `${path} 200 shutting_down`),
+    );
   });
 
   it('ends waiting requests with a 503 before the headers, or a broken connection after them', async () => {

@@ -8,30 +8,37 @@ import type { ApiError } from '../../protocol/errors.ts';
  * chunk and in one more frame (docs/api.md, "Chat completions"). If the chunks stop without a last one because this instance
  * shuts down, one with an error is added: to clients a stream that just ends looks like a complete answer. The first chunk
  * has no content, so it is held back until the second one arrives, and a run that fails before that is an HTTP error. It is
- * held for `holdMs` at most, because silence breaks connections.
+ * held for `holdMs` at most, because silence breaks connections. `onError` is called with an error that the stream ends with.
  * @throws GatewayError if the run fails before the second chunk; whatever the source throws before then.
  */
 export async function beginChatStream(
   chunks: AsyncGenerator<ChatChunk, void>,
-  { holdMs }: { holdMs: number },
+  { holdMs, onError = () => {} }: { holdMs: number; onError?: (error: ApiError) => void },
 ): Promise<AsyncIterable<string>> {
   const first = await chunks.next();
-  if (first.done) return framesOf([], chunks);
+  if (first.done) return framesOf([], { chunks, onError });
   const pending = chunks.next();
-  if (await isPendingAfter(pending, holdMs)) return framesOf([first.value], chunks, pending);
+  if (await isPendingAfter(pending, holdMs)) return framesOf([first.value], { chunks, pending, onError });
   const second = await pending;
   if (second.done) throw shutdownError();
   if (second.value.error) {
     await chunks.return();
     throw runError(second.value.error);
   }
-  return framesOf([first.value, second.value], chunks);
+  return framesOf([first.value, second.value], { chunks, onError });
 }
 
 async function* framesOf(
   first: readonly ChatChunk[],
-  chunks: AsyncGenerator<ChatChunk, void>,
-  pending?: Promise<IteratorResult<ChatChunk, void>>,
+  {
+    chunks,
+    pending,
+    onError,
+  }: {
+    chunks: AsyncGenerator<ChatChunk, void>;
+    pending?: Promise<IteratorResult<ChatChunk, void>>;
+    onError: (error: ApiError) => void;
+  },
 ): AsyncGenerator<string, void> {
   let last: ChatChunk | undefined;
   let finished: ChatChunk | undefined;
@@ -49,12 +56,11 @@ async function* framesOf(
     await chunks.return();
   }
   if (!last) return;
-  if (!finished) {
-    const error = shutdownError().toObject();
-    yield frame(errorChunk(last, error));
-    yield frame({ error });
-  } else if (finished.error) yield frame({ error: finished.error });
-  else yield 'data: [DONE]\n\n';
+  const error = finished ? finished.error : shutdownError().toObject();
+  if (!error) return void (yield 'data: [DONE]\n\n');
+  onError(error);
+  if (!finished) yield frame(errorChunk(last, error));
+  yield frame({ error });
 }
 
 function frame(payload: ChatChunk | { error: ApiError }): string {

@@ -1,5 +1,6 @@
 import { toSeconds } from '../../base/clock.ts';
 import type { ModelConfig } from '../../config/schema.ts';
+import type { ApiError } from '../../protocol/errors.ts';
 import { plainChatBody } from '../../protocol/requests/plain-chat.ts';
 import { createChatCompletionBody } from '../../protocol/requests/requests.ts';
 import { toChatCompletion } from '../../runs/projections/chat.ts';
@@ -61,7 +62,10 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
     created: toSeconds(run.createdAt),
     includeUsage: value.stream_options?.include_usage === true,
   });
-  const chunks = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
+  const onError = ({ code }: ApiError) => {
+    context.error = code;
+  };
+  const chunks = await beginChatStream(stream, { holdMs: config.server.heartbeatMs, onError });
   return { kind: 'stream', headers, chunks };
 }
 
