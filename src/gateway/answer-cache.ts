@@ -5,7 +5,7 @@ import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Cache, Caches } from '../store/cache.ts';
 import { AnswerCopy, type CachedAnswer, cachedAnswer } from './answers/answer-copy.ts';
 import { endAnswer } from './client-writer.ts';
-import type { ProxiedRequest } from './replace-spans.ts';
+import type { ProxiedRequest } from './proxied-request.ts';
 
 type CacheConfig = NonNullable<ProxyModelConfig['cache']>;
 

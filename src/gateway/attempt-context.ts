@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import type { Permit } from '../base/fair-semaphore.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
+import type { AnswerKind } from './answer-kind.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 import type { ContinuedAnswer } from './answers/continued-answer.ts';
 import type { AttemptMeter, CallAccount } from './call-account.ts';
-import type { ProxiedRequest } from './replace-spans.ts';
-import type { StreamKind } from './streams/stream-kind.ts';
+import type { ProxiedRequest } from './proxied-request.ts';
 
 /** The client that an answer is written to as it arrives. */
 export interface Client {
@@ -21,11 +21,11 @@ export interface Client {
   continued?: ContinuedAnswer | undefined;
 }
 
-/** A call before a route is chosen. */
-export interface RoutedCall {
+/** A proxied call: what all its attempts share. */
+export interface CallContext {
   request: ProxiedRequest;
   modelName: string;
-  kind: StreamKind;
+  kind: AnswerKind;
   account: CallAccount;
   /** Memory for answers that are buffered until they are complete. */
   memory: Permit;
@@ -34,7 +34,7 @@ export interface RoutedCall {
 }
 
 /** A call during one attempt: what the receivers of the answer know. */
-export interface AttemptContext extends Omit<RoutedCall, 'request' | 'account'> {
+export interface AttemptContext extends Omit<CallContext, 'request' | 'account'> {
   /** See `ProxiedRequest`. */
   api: string;
   route: Route;

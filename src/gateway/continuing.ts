@@ -1,10 +1,10 @@
 import type { Racer } from '../base/hedge.ts';
 import type { Attempt, Route } from '../upstream/upstream.ts';
 import type { ContinuedAnswer } from './answers/continued-answer.ts';
-import type { RoutedCall } from './attempt-context.ts';
+import type { CallContext } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
-type TryRoute = (call: RoutedCall, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
+type TryRoute = (call: CallContext, attempt: Attempt, racer: Racer) => Promise<AttemptResult>;
 
 /** Lets a route continue another's unfinished answer. If it refuses a final assistant message, a user message is added. */
 export function withContinuation(tryRoute: TryRoute, continued: ContinuedAnswer): TryRoute {
@@ -17,7 +17,7 @@ export function withContinuation(tryRoute: TryRoute, continued: ContinuedAnswer)
   };
 }
 
-function continuationOf(call: RoutedCall, { provider, model }: Route, continued: ContinuedAnswer): RoutedCall {
+function continuationOf(call: CallContext, { provider, model }: Route, continued: ContinuedAnswer): CallContext {
   const { request } = call;
   const { endsWithUser } = provider.traits(model);
   return { ...call, request: { ...request, changes: continued.changes(request.body, { endsWithUser }) } };

@@ -4,7 +4,7 @@ import { errorType } from '../base/telemetry/spans.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { BufferedAnswer } from '../upstream/provider-target.ts';
 import type { Attempt, Attempts, Route } from '../upstream/upstream.ts';
-import type { RoutedCall } from './attempt-context.ts';
+import type { CallContext } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
 export interface FailoverOptions {
@@ -35,7 +35,7 @@ const CHATS = /^(?:chat_completions|responses|messages)(?:\/|$)/;
  * @throws GatewayError when there is no answer at all; the signal's reason.
  */
 export async function withFailover(
-  { request, modelName, account }: Pick<RoutedCall, 'request' | 'modelName' | 'account'>,
+  { request, modelName, account }: Pick<CallContext, 'request' | 'modelName' | 'account'>,
   options: FailoverOptions,
 ): Promise<RoutedResult> {
   const name = OTHER_OPERATIONS[request.api] ?? (CHATS.test(request.api) ? 'chat' : 'generate_content');
@@ -80,15 +80,15 @@ async function firstAnswer(options: FailoverOptions): Promise<RoutedResult | und
 
 /** Starts a second walk over the routes when the first one has been silent for `afterMs`; the first answer wins. */
 async function runHedged(
-  inTurn: (racer: Racer) => Promise<RoutedResult | undefined>,
+  walk: (racer: Racer) => Promise<RoutedResult | undefined>,
   afterMs: number,
   { attempts, signal }: Pick<FailoverOptions, 'attempts' | 'signal'>,
 ): Promise<RoutedResult | undefined> {
-  using hedge = new Hedge(inTurn, { afterMs, hasAnother: () => attempts.hasAnother, signal });
+  using hedge = new Hedge(walk, { afterMs, hasAnother: () => attempts.hasAnother, signal });
   return await hedge.run();
 }
 
-/** Reports to limiter and breaker how an attempt ended; this also decides whether the walk goes on. */
+/** Reports how an attempt ended, which also decides whether the walk goes on: a refusal of the request itself ends it. */
 function reportOutcome(attempt: Attempt, result: AttemptResult): void {
   if (result.is !== 'failed') {
     if (result.is === 'delivered' && result.failure) attempt.failed(result.failure, { delivered: true });

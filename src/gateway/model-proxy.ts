@@ -9,18 +9,18 @@ import { conversationKey } from '../protocol/requests/conversation-key.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { BufferedAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type Attempt, type BackoffPolicy, targetOf, type Upstream } from '../upstream/upstream.ts';
+import { answerKindOf } from './answer-kind.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
-import type { Client, RoutedCall } from './attempt-context.ts';
+import type { CallContext, Client } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { CallAccount } from './call-account.ts';
 import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { withContinuation } from './continuing.ts';
 import { type RoutedResult, withFailover } from './failover.ts';
-import { type ProxiedRequest, readUnstreamed, requestFor } from './replace-spans.ts';
+import { type ProxiedRequest, readUnstreamed, requestFor } from './proxied-request.ts';
 import { framesOf } from './streams/frames.ts';
-import { streamKindOf } from './streams/stream-kind.ts';
 
 /** How long keep-alive comments are held back before the first content of a stream, in milliseconds. */
 const HOLD_MS = 5000;
@@ -91,13 +91,13 @@ export class ModelProxy {
     const { api, body } = request;
     const isContinued = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
     const continued = isContinued ? new ContinuedAnswer() : undefined;
-    const kind = streamKindOf(api, modelName, body);
+    const kind = answerKindOf(api, modelName, body);
     const memory = this.#memory.open(key.id);
     const client = { res, copy, stream, holdMs: this.#holdMs, continued };
-    const routed = { request, modelName, kind, account, memory, client };
+    const context = { request, modelName, kind, account, memory, client };
     const tryOnce = continued ? withContinuation(tryRoute, continued) : tryRoute;
     try {
-      const result = await withFailover(routed, {
+      const result = await withFailover(context, {
         attempts: this.#upstream.attempts({
           modelName,
           model,
@@ -106,7 +106,7 @@ export class ModelProxy {
           backoff: BACKOFF,
           clientCanRetry: true,
         }),
-        tryRoute: (attempt, racer) => tryOnce(routed, attempt, racer),
+        tryRoute: (attempt, racer) => tryOnce(context, attempt, racer),
         hedgeMs: model.hedge_after,
         signal,
       });
@@ -132,11 +132,11 @@ export class ModelProxy {
     const { modelName, model, key, account, signal } = task;
     const request = requestOfTask(task);
     using memory = this.#memory.open(workOwner());
-    const kind = streamKindOf(request.api, modelName, request.body);
-    const routed = { request, modelName, kind, account, memory };
-    const result = await withFailover(routed, {
+    const kind = answerKindOf(request.api, modelName, request.body);
+    const context = { request, modelName, kind, account, memory };
+    const result = await withFailover(context, {
       attempts: this.#upstream.attempts({ modelName, model, key, conversation: () => conversationOf(task.body) }),
-      tryRoute: (attempt, racer) => tryRoute(routed, attempt, racer),
+      tryRoute: (attempt, racer) => tryRoute(context, attempt, racer),
       hedgeMs: model.hedge_after,
       signal,
     });
@@ -148,7 +148,7 @@ export class ModelProxy {
 }
 
 /** One attempt: sends the request to the route, and the answer to the receiver that its head chooses. */
-function tryRoute(call: RoutedCall, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
+function tryRoute(call: CallContext, { route, hasAlternative, span }: Attempt, racer: Racer): Promise<AttemptResult> {
   const { request, modelName, kind, account, memory, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);

@@ -2,6 +2,7 @@ import { fieldError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { sendCachedAnswer } from '../gateway/answer-cache.ts';
 import { CallAccount } from '../gateway/call-account.ts';
+import type { ProxiedRequest } from '../gateway/proxied-request.ts';
 import { conversationKey } from '../protocol/requests/conversation-key.ts';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { costOf, highestKnownPrice } from '../upstream/price.ts';
@@ -20,19 +21,18 @@ export interface ForwardRequest {
   api: string;
   body: Buffer;
   modelAt: Span;
-  encoding: 'json' | 'multipart';
-  stream: boolean;
   /** The parsed body; absent for a form. */
   fields?: Readonly<Record<string, unknown>>;
 }
 
-/** The request that forwards a JSON body to a model. @throws GatewayError if the body names two models. */
+/** As `forward`, for a JSON body. @throws GatewayError also if the body names two models. */
 export function forwardJson(
-  { raw, json }: JsonBody,
-  { modelName, model, api }: Pick<ForwardRequest, 'modelName' | 'model' | 'api'>,
-): ForwardRequest {
-  const modelAt = findModelSpan(raw);
-  return { modelName, model, api, body: raw, modelAt, encoding: 'json', stream: json.stream === true, fields: json };
+  deps: AppDeps,
+  call: Call,
+  { body, ...rest }: { body: JsonBody } & Pick<ForwardRequest, 'modelName' | 'model' | 'api'>,
+): Promise<Answer> {
+  const { raw, json } = body;
+  return forward(deps, call, { ...rest, body: raw, modelAt: findModelSpan(raw), fields: json });
 }
 
 /** Where a JSON body names its model. @throws GatewayError if it names two, such as `Model` and `model`. */
@@ -49,11 +49,12 @@ export function findModelSpan(raw: Buffer): Span {
 export async function forward(deps: AppDeps, { req, res, identity }: Call, options: ForwardRequest): Promise<Answer> {
   refuseNewWork(deps);
   const { key, config, context } = identity;
-  const { modelName, model, api, body, modelAt, encoding, stream, fields } = options;
+  const { modelName, model, api, body, modelAt, fields } = options;
   const routes = key.routes[modelName] ?? model.routes;
   const tag = tagOf(req.headers, fields?.metadata);
   const path = providerPath(req.url, key);
-  const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
+  const encoding = fields ? 'json' : 'multipart';
+  const request: ProxiedRequest = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
   const cacheEntry = deps.answerCache.entryOf({ request, fields, modelName, model, key });
   const cached = await cacheEntry?.find();
   const worst = cached ? undefined : worstCase({ api, body, fields }, { ...model, routes });
@@ -80,6 +81,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, optio
     } else {
       const conversation = () => fields && conversationKey(api, fields);
       const { signal } = context;
+      const stream = fields?.stream === true;
       const call = { request, res, modelName, model, key, stream, conversation, copy, account, signal };
       isComplete = await deps.proxy.forward(call);
     }

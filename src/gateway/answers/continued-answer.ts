@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import { Continuation } from '../../research/answer/continuation.ts';
-import type { Replacement } from '../replace-spans.ts';
+import type { Replacement } from '../proxied-request.ts';
 
 /** The longest text that can be continued, in characters; a longer answer that breaks off ends with an error. */
 const MAX_TEXT = 1024 * 1024;

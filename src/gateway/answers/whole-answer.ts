@@ -8,9 +8,9 @@ import {
   type ProviderTarget,
   withoutByteOrderMark,
 } from '../../upstream/provider-target.ts';
+import { type AnswerKind, judgePayload } from '../answer-kind.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import type { AttemptMeter } from '../call-account.ts';
-import { judgePayload, type StreamKind } from '../streams/stream-kind.ts';
 import { BufferedBytes } from './buffered-bytes.ts';
 import { lastReportedUsage, usageOfPayload } from './reported-usage.ts';
 
@@ -135,7 +135,7 @@ export function judgeError(answer: BufferedAnswer, target: ProviderTarget): Atte
 /** Judges an answer with status 2xx: some providers send errors, HTML pages or nothing with status 200. */
 export function judgeWhole(
   received: BufferedAnswer,
-  { target, kind, api }: { target: ProviderTarget; kind: StreamKind; api: string },
+  { target, kind, api }: { target: ProviderTarget; kind: AnswerKind; api: string },
 ): AttemptResult {
   const judged = judgeJson(received, api);
   if (judged.is !== 'answered' || judged.parsed === undefined) return judged;

@@ -8,13 +8,13 @@ import {
   type TurnUsage,
 } from '../../upstream/provider-answer.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
+import { type AnswerKind, judgePayload } from '../answer-kind.ts';
 import { streamHeaders } from '../answers/answer-headers.ts';
 import type { ContinuedAnswer } from '../answers/continued-answer.ts';
 import type { RelayContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
 import { framesOf } from './frames.ts';
-import { judgePayload, type StreamKind } from './stream-kind.ts';
 
 /** The longest stream, in bytes. */
 const MAX_STREAM = 256 * 1024 * 1024;
@@ -116,7 +116,7 @@ export class ContinuedStream implements ResultReceiver {
   }
 
   /** A continuation may be empty, because the answer may have been complete already. */
-  get #kind(): StreamKind {
+  get #kind(): AnswerKind {
     const { kind } = this.#context;
     return this.#answer.hasStarted ? { ...kind, mayBeEmpty: () => true } : kind;
   }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream, gatewayErrorOf } from '../../upstream/provider-answer.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
+import { ChoiceTracker } from '../answer-kind.ts';
 import { streamHeaders } from '../answers/answer-headers.ts';
 import { BufferedBytes } from '../answers/buffered-bytes.ts';
 import { lastReportedUsage } from '../answers/reported-usage.ts';
@@ -26,7 +27,6 @@ import {
   TOO_MANY_VALUES,
 } from './frames.ts';
 import { unsentFailurePayloads, usageAtEnd, weightAtEnd } from './stream-end.ts';
-import { ChoiceTracker } from './stream-kind.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */

@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import { type AnswerKind, judgePayload } from '../answer-kind.ts';
 import type { AttemptContext } from '../attempt-context.ts';
 import { type Frame, frameAt, MAX_MULTILINE_FRAME, TOO_MANY_VALUES } from './frames.ts';
-import { judgePayload, type StreamKind } from './stream-kind.ts';
 
 /** How a stream begins. */
 export type Opening =
@@ -26,7 +26,7 @@ const BAD_OPENING: Readonly<Partial<Record<Frame['is'], string>>> = {
 
 /** Reads the frames at the beginning of a stream as they arrive, each of them once. */
 export class StreamOpening {
-  readonly #kind: StreamKind;
+  readonly #kind: AnswerKind;
   readonly #target: ProviderTarget;
   #first: JsonObject | undefined;
   #lines = 0;

@@ -12,7 +12,7 @@ import { beginChatStream, runError } from '../answers/chat-stream.ts';
 import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, forwardJson } from '../forward.ts';
+import { forwardJson } from '../forward.ts';
 import { waitForTurn } from '../limits/bounds.ts';
 import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
@@ -31,7 +31,7 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
   if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
-    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'chat_completions' }));
+    return await forwardJson(deps, call, { body, modelName: name, model, api: 'chat_completions' });
   }
   await waitForTurn(deps.submissions, key.id, context.signal);
   const { value, headers, request } = await readRequest(deps, call, { body, name, model });

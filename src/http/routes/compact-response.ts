@@ -11,7 +11,7 @@ import { tagOf } from '../../usage/tag.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
-import { forward, forwardJson } from '../forward.ts';
+import { forwardJson } from '../forward.ts';
 import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { chooseModel, gatewayMakesResponses } from '../models.ts';
@@ -28,7 +28,7 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
   if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
-    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses/compact' }));
+    return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses/compact' });
   }
   const { store } = deps.config.current();
   const keepOptions = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;

@@ -7,7 +7,7 @@ import { estimateInput, promptTokens } from '../../upstream/decoding/estimate.ts
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, forwardJson } from '../forward.ts';
+import { forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { functionsIn } from '../submission/client-tools.ts';
@@ -25,7 +25,7 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
   if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
     const api = 'responses/input_tokens';
-    return await forward(deps, call, forwardJson(body, { modelName: name, model, api }));
+    return await forwardJson(deps, call, { body, modelName: name, model, api });
   }
   const { runs } = deps.config.current();
   const keepOptions = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;

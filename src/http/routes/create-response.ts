@@ -5,7 +5,7 @@ import { type Answer, json } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
-import { forward, forwardJson } from '../forward.ts';
+import { forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel, gatewayMakesResponses } from '../models.ts';
 import { profileOf } from '../submission/research-request.ts';
@@ -18,7 +18,7 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
   if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
-    return await forward(deps, call, forwardJson(body, { modelName: name, model, api: 'responses' }));
+    return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses' });
   }
   const request = await readResponse(deps, identity, { body, name, model });
   const { value, headers } = request;

@@ -54,8 +54,7 @@ async function readNamedModel(call: Call): Promise<PassthroughBody> {
   if (type === 'application/json') {
     const { raw, json } = await readJson(call);
     if (!Object.hasOwn(json, 'model')) throw notFoundAt(call.req.path);
-    const stream = json.stream === true;
-    return { body: raw, modelAt: findModelSpan(raw), encoding: 'json', stream, fields: json, model: json.model };
+    return { body: raw, modelAt: findModelSpan(raw), fields: json, model: json.model };
   }
   const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
   if (boundary === undefined) throw notFoundAt(call.req.path);
@@ -64,7 +63,7 @@ async function readNamedModel(call: Call): Promise<PassthroughBody> {
   const [field, second] = formFields(body, boundary, 'model');
   if (!field) throw notFoundAt(call.req.path);
   if (second) throw fieldError('invalid_parameter', 'model', 'give this field once.');
-  return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
+  return { body, modelAt: field, model: field.value };
 }
 
 /** `/v1/audio/speech` is the API `audio/speech`. @throws GatewayError `not_found` for a path that is not plain. */

@@ -9,15 +9,19 @@ import { type BackoffPolicy, backoffMs } from './backoff.ts';
 import type { RateLimiter, SlotPatience } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
 
-/** One attempt at one route, under its limiter and circuit breaker. The caller reports one outcome. */
+/** One attempt at one route, under its limiter and circuit breaker. The caller reports one outcome, which steers the walk. */
 export interface Attempt {
   readonly route: Route;
   /** Whether another route could be tried at once: then a silent one is abandoned sooner. */
   readonly hasAlternative: boolean;
   /** Its span; requests sent inside it carry its trace. */
   readonly span: OpenSpan;
+  /** The route is healthy, and the walk is over. */
   succeeded(): void;
-  /** `delivered`: output reached the client before the failure, so later turns avoid the route. */
+  /**
+   * The walk goes on, unless no other route can help. `delivered`: output reached the client before the failure, so the
+   * walk is over, and later turns avoid the route.
+   */
   failed(failure: AttemptFailure, details: { delivered: boolean }): void;
 }
 

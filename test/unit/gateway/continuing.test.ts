@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { startSpan } from '../../../src/base/telemetry/spans.ts';
 import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.ts';
-import type { RoutedCall } from '../../../src/gateway/attempt-context.ts';
+import type { CallContext } from '../../../src/gateway/attempt-context.ts';
 import type { AttemptResult } from '../../../src/gateway/attempt-result.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { withContinuation } from '../../../src/gateway/continuing.ts';
@@ -19,7 +19,7 @@ const REFUSED: AttemptResult = {
   answer: { status: 400, headers: {}, body: Buffer.from('the last message must be of the user') },
 };
 
-function callOf(): RoutedCall {
+function callOf(): CallContext {
   const request = {
     method: 'POST',
     path: '/chat/completions',
@@ -38,7 +38,7 @@ describe('withContinuation', () => {
   const lane = { signal: new AbortController().signal, win() {} };
 
   it('asks a route as usual if no answer has started', async () => {
-    const asked: RoutedCall[] = [];
+    const asked: CallContext[] = [];
     const ask = withContinuation(async (call) => {
       asked.push(call);
       return REFUSED;

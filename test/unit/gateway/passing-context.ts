@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { systemClock } from '../../../src/base/clock.ts';
 import { FairSemaphore } from '../../../src/base/fair-semaphore.ts';
 import { configSchema } from '../../../src/config/schema.ts';
+import { chatKind } from '../../../src/gateway/answer-kind.ts';
 import type { RelayContext } from '../../../src/gateway/attempt-context.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
-import { chatStreamKind } from '../../../src/gateway/streams/stream-kind.ts';
 import { Provider } from '../../../src/upstream/routing/provider.ts';
 
 /** The context of an attempt at a provider that is never called, for a streamed chat. */
@@ -27,7 +27,7 @@ export function passingContext(
     target: provider.target(credential),
     meter: new CallAccount().attempt({}, { api: 'chat_completions', body: null }),
     memory: memory.open(''),
-    kind: chatStreamKind('fast', () => (several ? 2 : 1)),
+    kind: chatKind('fast', () => (several ? 2 : 1)),
     modelName: 'fast',
     api: 'chat_completions',
     client: { res, stream: true, holdMs: 60_000 },

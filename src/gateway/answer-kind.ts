@@ -1,6 +1,6 @@
-import type { ErrorObject } from '../../base/errors.ts';
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
-import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
+import type { ErrorObject } from '../base/errors.ts';
+import { isObject, type JsonObject, parseJson } from '../base/json.ts';
+import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import {
   brokenChoice,
   chatSigns,
@@ -16,7 +16,7 @@ import {
   readFinishReason,
   requestedNumber,
   responseSigns,
-} from '../../upstream/provider-answer.ts';
+} from '../upstream/provider-answer.ts';
 
 /** The most choices that are tracked: a provider may number them as it likes. */
 const MAX_CHOICES = 1024;
@@ -63,7 +63,7 @@ export interface StreamEnding {
 }
 
 /** What differs between the answers of the APIs, streamed or whole. */
-export interface StreamKind {
+export interface AnswerKind {
   isError(payload: JsonObject): boolean;
   signs: ReadSigns;
   /** Whether an empty answer to the request is valid. */
@@ -89,7 +89,7 @@ export interface StreamKind {
  * Judges a payload, streamed or whole: the answer has `started` with its first content, or with an end that needs no
  * content. An answer that is still `waiting` when it ends is empty, which is a failure.
  */
-export function judgePayload(kind: StreamKind, payload: JsonObject): 'waiting' | 'started' | 'failed' {
+export function judgePayload(kind: AnswerKind, payload: JsonObject): 'waiting' | 'started' | 'failed' {
   if (kind.isError(payload)) return 'failed';
   const { content, end } = kind.signs(payload);
   if (end === 'failed') return 'failed';
@@ -97,11 +97,7 @@ export function judgePayload(kind: StreamKind, payload: JsonObject): 'waiting' |
 }
 
 /** Streams of chat completions. */
-export function chatStreamKind(
-  model: string,
-  choices: () => number,
-  mayBeEmpty: () => boolean = () => false,
-): StreamKind {
+export function chatKind(model: string, choices: () => number, mayBeEmpty: () => boolean = () => false): AnswerKind {
   return {
     isError: isStreamError,
     signs: chatSigns,
@@ -127,9 +123,9 @@ export function chatStreamKind(
 }
 
 /** Streams of the older completions. */
-function completionsKind(model: string, choices: () => number, mayBeEmpty: () => boolean): StreamKind {
+function completionsKind(model: string, choices: () => number, mayBeEmpty: () => boolean): AnswerKind {
   return {
-    ...chatStreamKind(model, choices, mayBeEmpty),
+    ...chatKind(model, choices, mayBeEmpty),
     failure: (error, first) => [
       {
         ...envelope(first, { object: 'text_completion', model }),
@@ -143,7 +139,7 @@ function completionsKind(model: string, choices: () => number, mayBeEmpty: () =>
 const TERMINAL_EVENTS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
 
 /** Streams of the Responses API; a provider's, not the gateway's own. */
-const RESPONSE_STREAM: StreamKind = {
+const RESPONSE_STREAM: AnswerKind = {
   isError: isResponseError,
   signs: responseSigns,
   mayBeEmpty: () => false,
@@ -153,7 +149,7 @@ const RESPONSE_STREAM: StreamKind = {
 };
 
 /** Streams of Anthropic's Messages. */
-const MESSAGE_STREAM: StreamKind = {
+const MESSAGE_STREAM: AnswerKind = {
   isError: isMessageError,
   signs: messageSigns,
   mayBeEmpty: () => false,
@@ -162,7 +158,7 @@ const MESSAGE_STREAM: StreamKind = {
 };
 
 /** Streams of other APIs (audio, images), whose last event only their provider can tell. */
-const OTHER_STREAM: StreamKind = {
+const OTHER_STREAM: AnswerKind = {
   isError: isPlainError,
   signs: () => ({ content: true }),
   mayBeEmpty: () => false,
@@ -170,14 +166,14 @@ const OTHER_STREAM: StreamKind = {
   failure: errorEvent,
 };
 
-const EMBEDDINGS: StreamKind = {
+const EMBEDDINGS: AnswerKind = {
   ...OTHER_STREAM,
   isError: isErrorOf(['data', 'embedding', 'embeddings', 'vectors']),
   signs: embeddingSigns,
 };
 
 /** The kind of answer that an API gives to a request. */
-export function streamKindOf(api: string, model: string, body: Buffer): StreamKind {
+export function answerKindOf(api: string, model: string, body: Buffer): AnswerKind {
   const parsed = (name: string) => (body.includes(`"${name}"`) ? valuesOf(body, name).map(parseJson) : []);
   const numbers = () => parsed('n').flatMap((n) => requestedNumber(n) ?? []);
   const choices = () => Math.max(1, ...numbers().filter(Number.isFinite));
@@ -186,7 +182,7 @@ export function streamKindOf(api: string, model: string, body: Buffer): StreamKi
     ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !EMPTY_VALUE.test(value)));
   switch (api) {
     case 'chat_completions':
-      return chatStreamKind(model, choices, mayBeEmpty);
+      return chatKind(model, choices, mayBeEmpty);
     case 'completions':
       return completionsKind(model, () => choices() * Math.max(1, ...parsed('prompt').map(promptsIn)), mayBeEmpty);
     case 'embeddings':

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readUnstreamed, replaceSpans } from '../../../src/gateway/replace-spans.ts';
+import { readUnstreamed, replaceSpans } from '../../../src/gateway/proxied-request.ts';
 
 describe('readUnstreamed', () => {
   const change = (text: string) => {
