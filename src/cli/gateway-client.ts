@@ -36,6 +36,12 @@ export function lossOf(error: unknown): string {
   return error instanceof APIConnectionError ? `the gateway cannot be reached: ${reason}` : reason;
 }
 
+/** What happened to the connection of `follow`, which takes a long silence for a loss: a model that thinks is silent, too. */
+export function lossNote(error: unknown): string {
+  const isSilent = error instanceof Error && error.name === 'SilenceError';
+  return `${isSilent ? 'still waiting' : 'connection lost'}, trying again: ${lossOf(error)}`;
+}
+
 /** The innermost cause: the SDK and `fetch` wrap the system's error. */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? rootCause(error.cause) : error;

@@ -10,7 +10,7 @@ import type { Effort } from '../../config/schema.ts';
 import { runEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { lossOf, openGateway, refusalOf } from '../gateway-client.ts';
+import { lossNote, lossOf, openGateway, refusalOf } from '../gateway-client.ts';
 import { duration } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { Progress } from './progress.ts';
@@ -55,7 +55,7 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
     const id = await runOf(options, { client, terminal, signal });
     if (id === undefined) return misuse(terminal);
     progress.view.id = id;
-    const onLost = (reason: unknown) => progress.note(`connection lost, trying again: ${lossOf(reason)}`);
+    const onLost = (reason: unknown) => progress.note(lossNote(reason));
     for await (const event of follow(client, id, { signal, onLost })) {
       // A gateway of another version may have other events.
       const { data } = runEvent.safeParse(event);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type AskOptions, ask } from '../../../src/cli/ask/ask.ts';
+import { lossNote } from '../../../src/cli/gateway-client.ts';
 import { type FakeScript, startFakeGateway } from './fake-gateway.ts';
 import { RecordedTerminal } from './recorded-terminal.ts';
 
@@ -117,6 +118,11 @@ describe('research-gateway ask over a bad connection', () => {
     assert.equal(err.match(/thought:/g)?.length, 1);
     assert.match(err, /connection lost, trying again/);
     assert.match(out, /An answer/);
+  });
+
+  it('says of a silence that it waits, as models may think for long', () => {
+    const silence = Object.assign(new Error('nothing came for 60 s'), { name: 'SilenceError' });
+    assert.equal(lossNote(silence), 'still waiting, trying again: nothing came for 60 s');
   });
 
   it('submits again with the same idempotency key if the connection breaks before the answer', async () => {

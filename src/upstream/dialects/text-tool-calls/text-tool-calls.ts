@@ -43,8 +43,9 @@ const TAGS = [
   ...['', 'minimax:', 'seed:', ...BARS].flatMap((prefix) => [`${prefix}tool_call`, `${prefix}tool_calls`]),
   ...['', 'antml:', ...BARS].flatMap((prefix) => [`${prefix}function_call`, `${prefix}function_calls`]),
   'toolcall',
+  'longcat_tool_call',
 ];
-const INVOKES = ['', 'antml:', ...BARS].map((prefix) => `${prefix}invoke`);
+const INVOKES = ['', 'antml:', 'steptml:', ...BARS].map((prefix) => `${prefix}invoke`);
 
 const FORMATS: Readonly<Record<string, BlockFormat>> = {
   ...Object.fromEntries(TAGS.map((tag) => [`<${tag}>`, { closings: [`</${tag}>`], read: anyBlock }])),
@@ -53,13 +54,16 @@ const FORMATS: Readonly<Record<string, BlockFormat>> = {
   ),
   '<use_mcp_tool>': { closings: ['</use_mcp_tool>'], read: xmlCalls },
   '<function=': { closings: ['</function>'], keepsOpening: true, read: openCall },
-  // Gemma, Granite and Phi, LFM, Llama 4, Command A.
+  // Gemma, Granite and Phi, LFM, Llama 4, Command A, InternLM.
   '<|tool_call>': { closings: ['<tool_call|>'], read: anyBlock },
   '<|tool_call|>': { closings: ['<|/tool_call|>'], read: anyBlock },
   '<|tool_call_start|>': { closings: ['<|tool_call_end|>'], read: anyBlock },
   '<|python_start|>': { closings: ['<|python_end|>'], read: anyBlock },
   '<|start_action|>': { closings: ['<|end_action|>'], read: anyBlock },
+  '<|action_start|><|plugin|>': { closings: ['<|action_end|>'], read: anyBlock },
   '<|tool_calls_section_begin|>': { closings: ['<|tool_calls_section_end|>'], read: kimiCalls },
+  // Step 3, DeepSeek.
+  '<｜tool_calls_begin｜>': { closings: ['<｜tool_calls_end｜>'], read: xmlCalls },
   '<｜tool▁calls▁begin｜>': { closings: ['<｜tool▁calls▁end｜>'], read: deepseekCalls },
   '[tool_calls]': { closings: [], read: anyBlock },
   '<|python_tag|>': { closings: ['<|eom_id|>', '<|eot_id|>'], read: anyBlock },
@@ -71,8 +75,10 @@ const FORMATS: Readonly<Record<string, BlockFormat>> = {
 
 /** Qwen3 Coder often omits the opening tag around `<function=...>`, but not the closing one. */
 const ORPHAN = '</tool_call>';
-/** Text that is nothing but a call: JSON (Llama), or Python in brackets. */
-const BARE: BlockFormat = { closings: [], read: bareCalls };
+/** Text that is nothing but a call: JSON (Llama), which may follow a word (Phi-4, GigaChat), or Python in brackets. */
+const BARE: BlockFormat = { closings: [], read: (text, offered) => bareCalls(text.replace(LEAD, ''), offered) };
+const LEADS = ['functools[', 'function call{', 'function call<|role_sep|>'];
+const LEAD = /^\s*(?:functools|function call(?:<\|role_sep\|>)?)/;
 /** A call in bare JSON or Python has named its tool by then, in UTF-16 code units. */
 const BARE_HEAD = 160;
 
@@ -113,7 +119,7 @@ export class TextToolCalls {
     this.#openings = [...Object.keys(this.#formats), ORPHAN];
     const names = this.#offered.names.map((name) => RegExp.escape(name)).join('|');
     this.#bareHead = new RegExp(
-      `^(?:\\[?\\s*\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:${names})"|\\[\\s*(?:${names})\\()`,
+      `^(?:(?:\\[|functools\\[|function call(?:<\\|role_sep\\|>)?)?\\s*\\{[^{}]{0,60}"(?:name|function)"\\s*:\\s*"(?:${names})"|\\[\\s*(?:${names})\\()`,
     );
   }
 
@@ -125,7 +131,7 @@ export class TextToolCalls {
     this.#start += text;
     const head = this.#start.trimStart().slice(0, BARE_HEAD);
     const isBare = this.#bareHead.test(head);
-    if (!isBare && (head === '' || (/^[[{]/.test(head) && head.length < BARE_HEAD))) return;
+    if (!isBare && head.length < BARE_HEAD && mayBeBare(head)) return;
     this.#endStart(isBare);
   }
 
@@ -197,6 +203,11 @@ export class TextToolCalls {
   #uniqueId(id: string | undefined): string {
     return id !== undefined && !this.calls.some((call) => call.id === id) ? id : newCallId();
   }
+}
+
+/** Whether a text, so far, may be a bare call. */
+function mayBeBare(head: string): boolean {
+  return head === '' || /^[[{]/.test(head) || LEADS.some((lead) => lead.startsWith(head) || head.startsWith(lead));
 }
 
 /** Tags named after the tools themselves. */
