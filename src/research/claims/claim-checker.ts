@@ -48,14 +48,6 @@ export class ClaimChecker {
     this.#places = places;
   }
 
-  /** A check that reports every paraphrase as `partial`: these are the claims that a model should look at. */
-  strict(): CitationCheck {
-    return {
-      openInSteps: (sources) => this.openInSteps(sources),
-      check: (text, source) => this.#check(text, source, { isStrict: true }),
-    };
-  }
-
   /** Finds the texts of sources in all results, with pauses for the event loop. */
   static async of({ results }: Pick<ResearchState, 'results'>): Promise<ClaimChecker> {
     const pages = new Map<number, Place[]>();
@@ -95,10 +87,6 @@ export class ClaimChecker {
    * its text is known, or if the claim states nothing, such as `See [1]`.
    */
   check(text: string, source: Source): Support {
-    return this.#check(text, source, { isStrict: false });
-  }
-
-  #check(text: string, source: Source, { isStrict }: { isStrict: boolean }): Support {
     const claim = this.#parse(claimBefore(text));
     const own = this.#textOf(source);
     const isRead = source.kind === 'read';
@@ -107,13 +95,18 @@ export class ClaimChecker {
     if (!own || own.sentences === 0 || !statesSomething) return UNCHECKED;
     const result = this.#supportFor(claim, own, source.id);
     const { passage } = result;
-    const isDoubted = isStrict && result.support === 'quoted' && !result.isCopied;
-    const support = isDoubted ? 'partial' : result.support;
-    const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claim.text));
-    if (accepted !== undefined)
-      return { cited_text: accepted, support: isRead ? supportOfQuote(claim, accepted, own) : 'unchecked' };
+    const named = this.#accepted.get(keyOf(source.id, claim.text));
+    const support = result.support === 'quoted' && named === NO_WORDS ? 'partial' : result.support;
+    if (named && support !== 'quoted')
+      return { cited_text: named, support: isRead ? supportOfQuote(claim, named, own) : 'unchecked' };
     const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
     return { cited_text, support: isRead ? support : 'unchecked' };
+  }
+
+  /** Whether a source has the whole claim as one or more of its sentences; about any other the rules may be wrong. */
+  isCopy(claim: string, source: Source): boolean {
+    const own = this.#textOf(source);
+    return own !== undefined && this.#supportFor(this.#parse(claim), own, source.id).isCopied;
   }
 
   /** Accepts passages that the model named as support for claims. */
@@ -157,6 +150,9 @@ export class ClaimChecker {
     });
   }
 }
+
+/** The text of a passage by which the model says that it found none. */
+export const NO_WORDS = '';
 
 /** How many results, and how many parsed claims, are cached. */
 const MAX_JUDGED = 1000;

@@ -85,17 +85,24 @@ function bestPassages(claim: Sentence, source: SourceText): Passage[] {
     .slice(0, MAX_PASSAGES);
 }
 
-/** A short text as one passage; undefined if it has no sentence. */
-export function wholeOf(claim: Sentence, source: SourceText): Passage | undefined {
-  return source.sentences === 0 ? undefined : new SharedSentences(claim, source).passage(0, source.sentences - 1);
+/** Some sentences of a source as a passage. */
+export function passageOf(
+  claim: Sentence,
+  source: SourceText,
+  { first, last }: Pick<Passage, 'first' | 'last'>,
+): Passage {
+  return new SharedSentences(claim, source).passage(first, last);
 }
 
 /** The lengths of the excerpts that a model gets for one claim, in UTF-16 code units: of the best place and another one. */
 const EXCERPT_SIZES = [600, 300] as const;
 
 /** The places of a source that share most with a claim, with enough context to be understood. */
-export function shownPassages(claim: Sentence, source: SourceText): { start: number; end: number }[] {
-  const places: { start: number; end: number; first: number; last: number }[] = [];
+export function shownPassages(
+  claim: Sentence,
+  source: SourceText,
+): Pick<Passage, 'start' | 'end' | 'first' | 'last'>[] {
+  const places: ReturnType<typeof shownPassages> = [];
   for (const { first, last } of passagesFor(claim, source)) {
     const maxLength = EXCERPT_SIZES[places.length];
     if (maxLength === undefined) break;

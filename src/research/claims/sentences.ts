@@ -1,5 +1,6 @@
 import { CodeBlocks } from '../answer/code-marks.ts';
 import { NO_STOP } from './text/abbreviations.ts';
+import { CJK } from './text/fold.ts';
 
 /** Splits an answer into sentences, and finds the claim that a marker belongs to. */
 
@@ -57,7 +58,7 @@ export function claimBefore(text: string): string {
   const sentence = tail.slice(last.start, last.end);
   const parts = sentence.split(new RegExp(MARKER, 'u'));
   const own = parts.at(-1) ?? '';
-  const hasOwn = parts.length > 1 && (own.match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= MIN_WORDS;
+  const hasOwn = parts.length > 1 && isStatement(own);
   return plainText(itemOf(parts) ?? (hasOwn ? own : parts.join(' ')));
 }
 
@@ -84,8 +85,14 @@ export function markersIn(text: string): string {
   return [...new Set(text.match(new RegExp(MARKER, 'gu')))].join('');
 }
 
-/** How many words make a part of a sentence a statement of its own. */
+/** Whether a part of a sentence, or a quote, has enough words to state something of its own. */
+export function isStatement(text: string): boolean {
+  const isCjk = CJK.test(text);
+  const parts = text.match(isCjk ? /[\p{L}\p{N}]/gu : /[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return parts.length >= (isCjk ? MIN_SIGNS : MIN_WORDS);
+}
 const MIN_WORDS = 3;
+const MIN_SIGNS = 6;
 
 /** The bullet or number of a list item. */
 export const LIST_MARK = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/;

@@ -1,15 +1,16 @@
 import { clausePairs, mainOf } from './likeness.ts';
-import { type Passage, passagesFor, scoreOf, wholeOf } from './passages.ts';
+import { type Passage, passageOf, passagesFor, scoreOf, shownPassages } from './passages.ts';
 import { copiedFrom, isFalsified, isFromBeside } from './rules/copies.ts';
 import { affirmsDenied, isDenied } from './rules/denials.ts';
 import { isOpposed, isRuledOut } from './rules/directions.ts';
 import { isGeneralized, isOnlyPlanned, isRanked } from './rules/extent.ts';
+import { RELATIVE } from './rules/lexicon.ts';
 import { missingNames } from './rules/names.ts';
 import { misquotes } from './rules/quotes.ts';
 import { isSwapped } from './rules/swaps.ts';
 import { isOfAnotherCell } from './rules/table-cells.ts';
 import type { Figure } from './text/figures.ts';
-import { CJK } from './text/fold.ts';
+import { CJK, foldText } from './text/fold.ts';
 import type { Sentence } from './text/parse-sentence.ts';
 import { mayBeComputed } from './text/same-figure.ts';
 import { SourceText } from './text/source-text.ts';
@@ -31,7 +32,7 @@ export interface SupportResult {
   support: 'quoted' | 'partial' | 'none';
   /** The range of the passage in the text of the source; undefined if the source does not mention the subject. */
   passage: { start: number; end: number } | undefined;
-  /** Whether the passage contains the words of the claim in sequence. */
+  /** Whether the claim is one or more whole sentences of the passage, so that nobody has to look at it again. */
   isCopied: boolean;
 }
 
@@ -55,9 +56,10 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
   if (!best) return NOTHING;
   const { passage, anchors } = best;
   const copy = passage.coverage >= MOSTLY_COPIED ? copiedFrom(claim, passage) : undefined;
-  const isCopied = copy !== undefined;
+  const isCopied = copy === 'whole';
   const isDoubted =
-    copy !== 'whole' && (best.lacks || contradicts(claim, passage) || (!isCopied && confuses(claim, passage, source)));
+    !isCopied &&
+    (best.lacks || contradicts(claim, passage) || (copy === undefined && confuses(claim, passage, source)));
   if (isDoubted && passage.coverage < RELATED_COVERAGE && anchors === 0) return NOTHING;
   const support = isDoubted ? 'partial' : 'quoted';
   return { support, passage: { start: passage.start, end: passage.end }, isCopied };
@@ -137,9 +139,10 @@ function confuses(claim: Sentence, passage: Passage, source: SourceText): boolea
  * figure, but not to contradict a figure, or a sentence that the claim copies with a few words replaced.
  */
 export function supportOfQuote(claim: Sentence, words: string, source: SourceText): SupportResult['support'] {
-  const quoted = wholeOf(claim, SourceText.open({ title: source.title, text: words }));
-  if (!quoted) return 'quoted';
-  const passages = passagesFor(claim, source);
+  const quote = SourceText.open({ title: source.title, text: words });
+  if (quote.sentences === 0) return 'quoted';
+  const quoted = passageOf(claim, quote, { first: 0, last: quote.sentences - 1 });
+  const passages = shownPassages(claim, source).map(({ first, last }) => passageOf(claim, source, { first, last }));
   const isFound = (kind: 'figures' | 'dates', at: number) => [quoted, ...passages].some((passage) => passage[kind][at]);
   const sentences = [...quoted.sentences, ...passages.flatMap((passage) => passage.sentences)];
   const figures = sentences.flatMap((sentence) => sentence.figures);
@@ -147,10 +150,12 @@ export function supportOfQuote(claim: Sentence, words: string, source: SourceTex
   const years = dates.flatMap(({ year }) => year ?? []);
   const hasRival = ({ unit }: Figure) =>
     quoted.sentences.some((each) => each.figures.some((other) => other.unit?.dimension === unit?.dimension));
+  // `Three days later` and `last year` are dates that only a reader can tell.
+  const isRelative = RELATIVE.isIn(foldText(words));
   const lacks =
     claim.figures.some(
       (figure, at) => !isFound('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
-    ) || claim.dates.some((_, at) => !isFound('dates', at) && dates.length > 0);
+    ) || claim.dates.some((_, at) => !isFound('dates', at) && dates.length > 0 && !isRelative);
   const isFalse =
     copiedFrom(claim, quoted) === undefined &&
     (isFalsified(claim, mainOf(claim, quoted.sentences)) ||

@@ -8,9 +8,9 @@ import { type AnswerRequest, textRequest } from '../answer/answer-request.ts';
 import type { AnswerOptions } from '../answer/answer-steps.ts';
 import { collectText } from '../answer/buffered-text.ts';
 import { CitedAnswer } from '../answer/cited-answer.ts';
-import type { CitationCheck, ClaimChecker } from '../claims/claim-checker.ts';
+import { type ClaimChecker, NO_WORDS } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
-import { type AnswerSentence, claimBefore, LIST_MARK, markersIn } from '../claims/sentences.ts';
+import { type AnswerSentence, claimBefore, isStatement, LIST_MARK, markersIn, plainText } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -24,12 +24,12 @@ const MAX_CHECKED = 60_000;
 /** The tokens of nearly every verdict. */
 const VERDICT_TOKENS = 80;
 
-/** A sentence with a claim that its sources do not seem to support; a range without spaces around it. */
+/** A sentence with a claim that the lexical check is not sure of; a range without spaces around it. */
 interface Doubtful {
   start: number;
   end: number;
   citations: readonly UrlCitation[];
-  /** The doubtful claims, with the sources that they cite. */
+  /** These claims, with the sources that they cite. */
   claims: readonly { claim: string; sources: readonly number[] }[];
 }
 
@@ -89,38 +89,41 @@ async function withModelNumbers({ state }: ResearchRun, text: string): Promise<s
   return (await cited.whole(text)).text;
 }
 
-/** The doubtful sentences, followed by those that paraphrase their sources. */
-async function sentencesToVerify(text: string, run: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
-  const doubted = await doubtfulIn(text, run, claims);
-  const starts = new Set(doubted.map(({ start }) => start));
-  const others = (await doubtfulIn(text, run, claims.strict())).filter(({ start }) => !starts.has(start));
-  return [...doubted, ...others];
-}
-
-async function doubtfulIn(text: string, { state }: ResearchRun, claims: CitationCheck): Promise<Doubtful[]> {
+/** The sentences that the lexical check doubts, followed by those that it is not sure of: all that copy no sentence of a source. */
+async function sentencesToVerify(text: string, { state }: ResearchRun, claims: ClaimChecker): Promise<Doubtful[]> {
   const cited = new CitedAnswer(state.sources, undefined, { keepNumbers: 'in_brackets', claims });
   const { annotations } = await cited.whole(text);
-  const doubtful: Doubtful[] = [];
+  const doubted: Doubtful[] = [];
+  const unsure: Doubtful[] = [];
+  const isCopy = (claim: string, { source_id }: UrlCitation) => {
+    const source = source_id === null ? undefined : state.sources.byId(source_id);
+    return source !== undefined && claims.isCopy(claim, source);
+  };
   const inspect = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
     const citations = all.slice(0, MAX_CITATIONS);
-    // A sentence may make several claims, each with its own markers; one doubtful claim is enough.
+    // A sentence may make several claims, each with its own markers; one that is not sure is enough.
     const byClaim = Map.groupBy(citations, ({ start_index }) => claimBefore(text.slice(0, start_index)));
-    const doubted = [...byClaim].filter(
-      ([, own]) =>
-        own.every(({ support }) => support !== 'quoted') &&
-        own.some(({ support }) => support === 'partial' || support === 'none'),
+    const asked = [...byClaim].filter(
+      ([claim, own]) =>
+        own.some(({ support }) => support !== 'unchecked') &&
+        !own.some((each) => each.support === 'quoted' && isCopy(claim, each)),
     );
-    if (doubted.length === 0) return;
+    const isDoubted = asked.some(([, own]) => own.every(({ support }) => support !== 'quoted'));
+    // What stands behind the last marker belongs to none.
+    const last = citations.at(-1);
+    const ending = last ? plainText(text.slice(last.end_index, end)) : '';
+    if (last && isStatement(ending)) asked.push([ending, [last]]);
+    if (asked.length === 0) return;
     const sentence = text.slice(start, end);
     const from = start + sentence.length - sentence.trimStart().length;
-    const own = doubted.map(([claim, cites]) => ({
+    const own = asked.map(([claim, cites]) => ({
       claim,
       sources: [...new Set(cites.flatMap(({ source_id }) => source_id ?? []))],
     }));
-    doubtful.push({ start: from, end: from + sentence.trim().length, citations, claims: own });
+    (isDoubted ? doubted : unsure).push({ start: from, end: from + sentence.trim().length, citations, claims: own });
   };
   await inSlices(citedSentences(text, annotations), inspect, { stepsPerClockRead: 1 });
-  return doubtful;
+  return [...doubted, ...unsure];
 }
 /** How many citations of one sentence are considered. */
 const MAX_CITATIONS = 100;
@@ -178,7 +181,7 @@ async function applyVerdicts(
     const verdict = verdicts.get(index + 1);
     return verdict ? [{ ...each, verdict }] : [];
   });
-  for (const { start, end, citations, verdict } of judged.toSorted((a, b) => b.start - a.start)) {
+  for (const { start, end, citations, claims: doubted, verdict } of judged.toSorted((a, b) => b.start - a.start)) {
     if ('passage' in verdict) {
       const accept = ({ source_id, start_index }: UrlCitation) => {
         const source = source_id === null ? undefined : run.state.sources.byId(source_id);
@@ -189,6 +192,9 @@ async function applyVerdicts(
       await inSlices(citations, accept, { stepsPerClockRead: 1 });
       continue;
     }
+    // If no correction can take its place, or nothing else is left of the text, the sentence stays.
+    for (const { claim, sources } of doubted)
+      accepted.push(...sources.map((source) => ({ claim, source, text: NO_WORDS })));
     const [head, rest] = [result.slice(0, start), result.slice(end)];
     if (verdict.instead === '') {
       result = /(?:^|\n)$/.test(head) ? head + rest.trimStart() : head.trimEnd() + rest;
@@ -224,7 +230,7 @@ async function vouchedPassages(
   const { annotations } = await cited.whole(sentence);
   if (annotations.every(({ support }) => support === 'none' || support === 'unchecked')) return undefined;
   return annotations.flatMap(({ support, source_id, cited_text, start_index }) =>
-    support === 'partial' && source_id !== null && cited_text !== null
+    (support === 'quoted' || support === 'partial') && source_id !== null && cited_text !== null
       ? [{ claim: claimBefore(sentence.slice(0, start_index)), source: source_id, text: cited_text }]
       : [],
   );

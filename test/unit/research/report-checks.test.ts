@@ -72,7 +72,7 @@ describe('verdictsIn', () => {
 describe('doubtful sentences', () => {
   it('are corrected or dropped before they are shown', async () => {
     const { response, annotations, checks, events } = await checked(
-      'It is 212 metres tall [1]. It had 1.9 million visitors in 2019 [1]. It stands in Lund [1].\n\n- The lift is open to all [1].',
+      'The Halden Tower was finished in 1911 [1]. It had 1.9 million visitors in 2019 [1]. It stands in Lund [1].\n\n- The lift is open to all [1].',
       [
         { n: 1, text: 'It had 1.2 million visitors in 2019 [1].' },
         { n: 2, drop: true },
@@ -81,7 +81,7 @@ describe('doubtful sentences', () => {
     );
     assert.equal(
       response.output_text,
-      'It is 212 metres tall [1]. It had 1.2 million visitors in 2019 [1].\n\n- The lift is not open to the public [1].',
+      'The Halden Tower was finished in 1911 [1]. It had 1.2 million visitors in 2019 [1].\n\n- The lift is not open to the public [1].',
     );
     assert.deepEqual(
       annotations.map(({ support }) => support),
@@ -89,7 +89,7 @@ describe('doubtful sentences', () => {
     );
     assert.deepEqual(response.claims, { checked: 3, quoted: 3, partial: 0, none: 0, unchecked: 0, unmarked: 0 });
     assert.equal(checks.length, 1);
-    assert.doesNotMatch(textOf(checks[0]), /212 metres tall \[1\]\.\\n/);
+    assert.doesNotMatch(textOf(checks[0]), /finished in 1911 \[1\]/);
     assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
   });
 
@@ -225,8 +225,32 @@ describe('doubtful sentences', () => {
     }
   });
 
+  it('are all but whole sentences of the source: parts of them, paraphrases, what stands behind the last marker', async () => {
+    const whole = 'The Halden Tower was finished in 1911 [1].';
+    assert.equal((await checked(whole, [])).checks.length, 0);
+    for (const answer of [
+      'It is 212 metres tall [1].',
+      'The tower was finished in 1911 [1].',
+      'The Halden Tower was finished in 1911 [1], and Ada Brand fell from it.',
+    ]) {
+      const { response, checks } = await checked(`${whole} ${answer}`, [{ n: 1, drop: true }]);
+      assert.equal(checks.length, 1, answer);
+      assert.equal(response.output_text, whole);
+    }
+  });
+
+  it('are doubted if the model drops all of a text, or corrects one with what no source says', async () => {
+    const answer = 'Ada Brand designed the tower, which is 212 metres tall [1].';
+    assert.equal((await checked(answer, [])).annotations[0]?.support, 'quoted');
+    for (const verdict of [{ drop: true }, { text: 'Nobody knows why [1].' }]) {
+      const { response, annotations } = await checked(answer, [{ n: 1, ...verdict }]);
+      assert.deepEqual([response.output_text, annotations[0]?.support], [answer, 'partial']);
+    }
+    const same = await checked(answer, [{ n: 1, text: answer }]);
+    assert.equal(same.annotations[0]?.support, 'quoted');
+  });
+
   it('are not checked if there are none, if it is off, or in structured answers', async () => {
-    assert.equal((await checked('It is 212 metres tall [1].', [])).checks.length, 0);
     const doubtful = 'It had 1.9 million visitors [1].';
     assert.equal((await checked(doubtful, [], { request: { verify: false, effort: 'high' } })).checks.length, 0);
     assert.equal((await checked(doubtful, [], { request: { verify: undefined } })).checks.length, 0);

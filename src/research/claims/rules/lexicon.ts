@@ -44,6 +44,17 @@ can|allowed|permitted|entitled|whether|kann|konnen|darf|durfen|ob|targets?|goal|
 ~ 見通|目标|目標
 `);
 
+/** Words for a date that depends on another one. */
+export const RELATIVE = new WordList(String.raw`
+yesterday|today|tomorrow|(?:last|this|next|previous|past|following|same) (?:year|quarter|month|week|spring|summer|autumn|winter|\p{L}+day)|(?:years?|months?|weeks?|days?) (?:ago|later|earlier|before|after)
+gestern|heute|vorjahr*|(?:vergangen|vorig|letzt|dies|nachst|kommend|gleich|folgend)* (?:jahr|quartal|monat|woche|fruhjahr|sommer|herbst|winter|\p{L}+tag)*|(?:jahre|monate|wochen|tage) (?:spater|zuvor|danach|fruher|vorher)
+hier|aujourd'hui|(?:an|annee|mois|semaine|trimestre|printemps|ete|automne|hiver|\p{L}+di) (?:dernier|derniere|passee?|prochaine?|precedente?|suivante?)|cette annee|(?:ans|annees|mois|semaines|jours) (?:plus tard|plus tot|auparavant|apres|avant)|il y a
+ayer|hoy|ontem|hoje|(?:ano|mes|semana|trimestre) (?:pasad|passad|anterior|siguient|seguint|proxim)*|n?este ano|(?:anos|meses|semanas|dias) (?:despues|depois|antes|mas tarde|mais tarde)
+ieri|oggi|(?:anno|mese|settimana|trimestre) (?:scors|precedent|successiv|prossim)*|quest'anno|(?:anni|mesi|settimane|giorni) (?:dopo|prima|fa)
+вчера|сегодня|(?:прошл|предыдущ|нынешн|эт)* (?:год|квартал|месяц|недел)*|(?:лет|года|месяц|недел|дн)* (?:назад|спустя|ранее|позже)|годом (?:ранее|позже)
+~ 昨日|昨天|今天|本日|去年|昨年|今年|来年|明年|前年|上年|次年|翌|同年|同期|年前|年后|年後|天后|日后|日後|月后|か月後|أمس|الماضي|المقبل|التالي|السابق
+`);
+
 /** Pairs of opposite directions. */
 export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
   [

@@ -1,3 +1,4 @@
+import { isStatement } from '../sentences.ts';
 import { CJK } from '../text/fold.ts';
 import type { Sentence } from '../text/parse-sentence.ts';
 import type { SourceText } from '../text/source-text.ts';
@@ -5,9 +6,6 @@ import { rangeOf } from '../verbatim.ts';
 
 /** Words in quotation marks: fewer than three may be a title, or a word that somebody would not use. */
 const QUOTED = /["“„«「『](?=\S)([^"“”„«»「」『』[\]]{1,400})["”“»」』]/g;
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-const LONG = 3;
-const LONG_CJK = 6;
 /** How many quotes of a claim are looked for. */
 const MAX_QUOTED = 3;
 
@@ -15,10 +13,8 @@ const MAX_QUOTED = 3;
 export function misquotes({ text, language }: Sentence, main: Sentence, source: SourceText): boolean {
   if (language !== main.language || CJK.test(text) !== CJK.test(main.text)) return false;
   const quotes = [...text.matchAll(QUOTED)].map(([, words = '']) => words);
-  const isLong = (words: string) =>
-    CJK.test(words) ? words.length >= LONG_CJK : (words.match(WORD)?.length ?? 0) >= LONG;
   return quotes
-    .filter(isLong)
+    .filter(isStatement)
     .slice(0, MAX_QUOTED)
     .some((words) => !rangeOf(words, source));
 }

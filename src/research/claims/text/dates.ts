@@ -34,10 +34,10 @@ const OF = "(?:\\s(?:of|de|del|d[ei]l?l?'?))?";
 
 /** How quarters and halves of a year are counted. Halves are other things without their year: `in the second half`. */
 const COUNTS = [
-  '1st|first|1\\.|erstes?n?|1er|premier|primer|primo|primeiro',
-  '2nd|second|2\\.|zweite[sn]?|2e|deuxieme|secondo?|segundo',
-  '3rd|third|3\\.|dritte[sn]?|3e|troisieme|tercer|terzo|terceiro',
-  '4th|fourth|4\\.|vierte[sn]?|4e|quatrieme|cuarto|quarto',
+  '1st|first|1\\.º?|erstes?n?|1er|premier|primer|primo|primeiro',
+  '2nd|second|2\\.º?|zweite[sn]?|2e|deuxieme|secondo?|segundo',
+  '3rd|third|3\\.º?|dritte[sn]?|3e|troisieme|tercer|terzo|terceiro',
+  '4th|fourth|4\\.º?|vierte[sn]?|4e|quatrieme|cuarto|quarto',
 ].map((words, at) => `(?<count${at + 1}>${words})`);
 const OF_YEAR = `,?(?: of| del?| do| d'| des jahres)? ?${YEAR}(?!\\d)`;
 const PART = foldedPattern(

@@ -125,7 +125,9 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
   const claimed = claim.values[0] ?? 0;
   if (!claim.unit && !claim.isRounded && Number.isInteger(claimed) && claimed <= MAX_COUNTED) return true;
   const precision = claim.precision();
+  const fine = finestOf(claimed, claim.steps[0] ?? 1);
   const mayMean = (value: number) =>
+    (fine > (claim.steps[0] ?? 1) && Math.abs(value - claimed) <= Math.min(fine, claimed * ABOUT_TOLERANCE)) ||
     (precision === 'over' && value >= claimed) ||
     (precision === 'under' && value <= claimed) ||
     (precision !== 'exact' && Math.abs(value - claimed) <= claimed * VOUCHED_TOLERANCE);
