@@ -250,8 +250,10 @@ const draft = entry('draft', {
   usage,
 });
 
-/** Words of a source that support a claim according to the model. */
-/** `text` is '' if the model found none: the claim is doubted if it stays, as where nothing else is left of a section. */
+/**
+ * Words of a source that support a claim according to the model. `text` is '' if the model found none: the claim is doubted if
+ * it stays, as where nothing else is left of a section.
+ */
 const acceptedPassage = storedObject({ claim: z.string(), source: z.int().positive(), text: z.string() });
 /** The buffered text after the check, as it will be sent, with the passages that the model named. */
 const checked = entry('checked', { text: z.string(), accepted: z.array(acceptedPassage), usage });
