@@ -50,7 +50,7 @@ export class FolderBlobStore implements BlobStore {
       await pipeline(source, counted, file.createWriteStream(), { signal });
     } catch (thrown) {
       await rm(path, { force: true }).catch(() => {});
-      throw failureOf(thrown);
+      throw signal.aborted ? signal.reason : failureOf(thrown);
     }
     return {
       id,
