@@ -72,6 +72,37 @@ describe('context_management of a plain model', () => {
     await assert.rejects(stolen, (error) => error instanceof APIError && error.status === 400);
   });
 
+  it('is not repeated by the messages of the user that it stands for, sent again or in a conversation', async () => {
+    await using plain = await openPlain();
+    const { ann, provider } = plain;
+    const said = ['First', 'Second', 'Third'].flatMap(
+      (nth): Input => [
+        { role: 'user', content: `${nth} question. ${'A page of the log. '.repeat(120)}` },
+        { role: 'assistant', content: `${nth} answer.` },
+      ],
+    );
+    const { id: conversation } = await ann.conversations.create({ items: said });
+    const inConversation = await ann.responses.create({ ...asks, conversation, input: 'Fourth question.' });
+    const sentAgain = await ann.responses.create({ ...asks, input: [...said, { role: 'user', content: 'So?' }] });
+    const { length } = provider.requests;
+    const whole: Input = [...said, { role: 'user', content: 'So?' }, ...(sentAgain.output as Input)];
+    for (const next of [
+      await ann.responses.create({ ...asks, conversation, input: 'Fifth question.' }),
+      await ann.responses.create({ ...asks, input: [...whole, { role: 'user', content: 'And?' }] }),
+    ]) {
+      assert.deepEqual([next.output.map(({ type }) => type), next.output_text], [['message'], 'Read 4.']);
+    }
+    assert.equal(provider.requests.length, length + 2);
+    assert.deepEqual(
+      [inConversation, sentAgain].map(({ output }) => output[0]?.type),
+      ['compaction', 'compaction'],
+    );
+    // What `compact` returns stays as it is.
+    const { output } = await ann.responses.compact({ model: 'plain', input: said });
+    await ann.responses.create({ model: 'plain', input: [...(output as Input), { role: 'user', content: 'And?' }] });
+    assert.equal(provider.requests.at(-1)?.body.messages?.length, 5);
+  });
+
   it('leaves a short conversation alone, and sends it whole if the summary fails', async () => {
     const failing = (request: ProviderRequest) => (isCompacting(request) ? status(400) : model(request));
     await using plain = await openPlain(failing);

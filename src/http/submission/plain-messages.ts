@@ -34,7 +34,7 @@ export async function plainMessages(
 ): Promise<PlainThread> {
   const { before, field, storedCount = 0, approvals = NO_APPROVALS } = options;
   const compacted = items.findLastIndex(({ type }) => type === 'compaction');
-  const found: ResolvedItem[] = [];
+  const resolvedItems: ResolvedItem[] = [];
   const calls = new Map<string, PriorCall>();
   for (const [index, raw] of items.entries()) {
     const isStored = index < storedCount;
@@ -49,10 +49,9 @@ export async function plainMessages(
       const modalities = { vision, audio: audio === true && item.role === 'user' };
       requireSupportedParts(item.content, `${place}.content`, modalities);
     }
-    // A compaction replaces the items before it, but clients may send those again all the same.
-    const isReplaced = index < compacted && !(item.type === 'message' && item.role !== 'assistant');
-    found.push(isReplaced ? { type: 'dropped' } : item);
+    resolvedItems.push(item);
   }
+  const found = withoutReplaced(resolvedItems, compacted);
   checkApprovals(found, { approvals, field });
   const orphans = before.length > 0 ? NO_OUTPUTS : findOrphanOutputs(found);
   const matched = found.filter((item) => !orphans.has(item));
@@ -79,6 +78,23 @@ export async function plainMessages(
     }
   }
   return thread.finish({ isStored: before.length > 0 });
+}
+
+/**
+ * The items without those that the compaction at an index replaces: clients may send them again, and conversations keep them.
+ * Instructions and the last question stay, as in the response that compacted. Messages of the user alone are what
+ * `POST /v1/responses/compact` returns before its item, and stay too.
+ */
+function withoutReplaced(items: readonly ResolvedItem[], compacted: number): ResolvedItem[] {
+  const before = items.slice(0, Math.max(0, compacted));
+  const isAnswered = before.some((item) => item.type !== 'message' || item.role === 'assistant');
+  const question = before.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+  return items.map((item, index) => {
+    if (index >= compacted) return item;
+    const stays =
+      item.type === 'message' && (item.role === 'user' ? !isAnswered || index === question : item.role !== 'assistant');
+    return stays ? item : { type: 'dropped' };
+  });
 }
 
 /** Adds the `call_id` to an output that names only the item of its call. `calls`: earlier calls by their item ids. */
