@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type OpenAI from 'openai';
 import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
-import { ROUTES, startSdkGateway } from '../support/sdk-gateway.ts';
+import { PLAIN, ROUTES, startSdkGateway } from '../support/sdk-gateway.ts';
 
 const ASK_DESK = {
   type: 'function' as const,
@@ -41,7 +41,7 @@ async function openGateway(respond: (request: ProviderRequest, n: number) => Scr
   const deep = { kind: 'research', profile: 'openai', routes: ROUTES, research };
   const gateway = await startSdkGateway({
     respond,
-    models: { deep, seeing: { ...deep, vision: true } },
+    models: { deep, plain: PLAIN, seeing: { ...deep, vision: true } },
     tools: { web_search: { provider: 'searxng', url: search.origin } },
     owned: [search],
   });
@@ -154,6 +154,36 @@ describe('client functions in research', () => {
       told,
       [0, 1, 2, 3, 4, 5].map((n) => `Nothing ${n}.`),
     );
+  });
+
+  it('are answered on a model of the other kind, by id and in a conversation, as after a handoff between agents', async () => {
+    const calls = [{ id: 'call_h', name: 'ask_desk', arguments: '{"n":1}' }];
+    const isFirst = ({ body }: ProviderRequest) => !JSON.stringify(body.messages).includes('The desk agrees');
+    await using gateway = await openGateway((request) =>
+      turn(isFirst(request) && offersTools(request) ? { toolCalls: calls } : { text: 'So it is.' }),
+    );
+    const { ann, provider } = gateway;
+    const tools = [ASK_DESK];
+    for (const [from, to] of [
+      ['plain', 'deep'],
+      ['deep', 'plain'],
+    ] as const) {
+      for (const conversation of [undefined, (await ann.conversations.create({})).id]) {
+        const first = await ann.responses.create({ model: from, input: 'How old is Kyoto?', tools, conversation });
+        const [call] = callsIn(first);
+        assert.ok(call, `${from} calls`);
+        const before = conversation ? { conversation } : { previous_response_id: first.id };
+        const input = [outputFor(call, 'The desk agrees.')];
+        const second = await ann.responses.create({ model: to, input, tools, ...before });
+        assert.equal(second.output_text, 'So it is.');
+        const sent = JSON.stringify(provider.requests.at(-1)?.body.messages);
+        assert.match(sent, /How old is Kyoto\?.*ask_desk.*The desk agrees\./s);
+        if (conversation === undefined && from === 'deep') {
+          const without = ann.responses.create({ model: to, input: 'So?', ...before });
+          await assert.rejects(without, new RegExp(`there is no output for the call ${call.call_id}`));
+        }
+      }
+    }
   });
 
   it('that are not offered are context, and the thread does not end with the words of the assistant', async () => {

@@ -5,7 +5,7 @@ import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig } from '../..
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { type InputItem, inputItem, isUserText, requireQuestion } from '../../protocol/requests/request-input.ts';
 import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import { withThreadTools } from '../../protocol/requests/thread-settings.ts';
@@ -74,12 +74,18 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const goingOn = await runs.resumeResearch(caller, { previous, isStored: body.store !== false, ...answered });
   const isUnstored = body.store === false && !goingOn;
   const { before, goesOn } = (isUnstored && resumeFromThread(input, common.functions)) || { before: input };
-  if (!goingOn) requireQuestion(before);
   requireServers(approvedCalls(goingOn), common);
   const { answersQuestion = false, ...earlier } =
     previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
+  const { history = [] } = earlier;
+  const asked = goingOn ? -1 : askedBefore(before, history);
+  if (!goingOn && asked === -1) requireQuestion(before);
   const thread = goingOn ?? {
-    conversation: await readConversation(before, itemContext, options),
+    ...(asked !== -1 && { history: history.slice(0, asked) }),
+    conversation: [
+      ...(asked === -1 ? [] : history.slice(asked)),
+      ...(await readConversation(before, itemContext, options)),
+    ],
     instructions: body.instructions ?? null,
     earlierSources: earlier.earlierSources ?? [],
     ...(goesOn && { goesOn }),
@@ -98,6 +104,15 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
+}
+
+/**
+ * Where the question of an input is in what came before it, if the input only answers calls that a plain model made; -1 if
+ * it has a question of its own, or there is none.
+ */
+function askedBefore(items: readonly InputItem[], history: readonly ConversationMessage[]): number {
+  const answers = items.some(({ type }) => type === 'prior_output') && !items.some(isUserText);
+  return answers ? history.findLastIndex(({ role }) => role === 'user') : -1;
 }
 
 /**

@@ -203,7 +203,7 @@ function hasQuestion(items: readonly (InputItem | z.output<typeof chatMessage>)[
   return !Array.isArray(items) || items.length === 0 || items.some(isUserText);
 }
 
-function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
+export function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
   return (
     item.type === 'message' &&
     item.role === 'user' &&

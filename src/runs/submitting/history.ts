@@ -4,6 +4,7 @@ import { contentText } from '../../base/text.ts';
 import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 import type { ContentPart, PlainPart } from '../../protocol/requests/content-parts.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
 import { needsApproval } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, FollowUp } from '../../research/run/request.ts';
@@ -12,7 +13,7 @@ import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
-import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
+import type { TurnMessage, TurnToolCall, UserPart } from '../../upstream/turn.ts';
 import type { CarriedTranscripts } from '../stored/carried-transcripts.ts';
 import { readPlainRequest, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
@@ -38,7 +39,7 @@ export async function followUpContext(
 ): Promise<FollowUp> {
   const request = readResearchRequest(run);
   if (!request) {
-    const messages = await conversationUpTo(store, run, async () => ({ output_text: answer }));
+    const messages = await conversationUpTo(store, run, async () => ({ output_text: answer, output: [] }));
     return {
       history: latestMessages(messages.flatMap(asResearchMessages)),
       earlierSources: [],
@@ -73,7 +74,7 @@ export async function followUpContext(
 export async function conversationUpTo(
   store: RunStore,
   run: RunRecord,
-  response: () => Promise<{ output_text: string }>,
+  response: () => Promise<Pick<ResponseObject, 'output_text' | 'output'>>,
 ): Promise<TurnMessage[]> {
   const plain = readPlainRequest(run);
   const isAnswered = readRequest(run).generate !== false;
@@ -88,8 +89,15 @@ export async function conversationUpTo(
   const research = readResearchRequest(run);
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
-  const { output_text: content } = await response();
-  return isAnswered ? [...messages, { role: 'assistant', content }] : messages;
+  const { output_text: content, output } = await response();
+  // A research response has calls of functions only at its end, where it waits for their outputs.
+  const calls = output.flatMap((item): TurnToolCall[] => {
+    if (item.type !== 'function_call') return [];
+    const { call_id: id, name, namespace, arguments: args } = item;
+    return [{ id, name: namespace === undefined ? name : `${namespace}.${name}`, arguments: args }];
+  });
+  if (!isAnswered) return messages;
+  return [...messages, { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) }];
 }
 
 /** The calls in the last message that a response asks approval for, by the ids of their requests. */
