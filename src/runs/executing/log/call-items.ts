@@ -1,4 +1,4 @@
-import { itemId, type RunId } from '../../../base/ids.ts';
+import { itemId } from '../../../base/ids.ts';
 import { isJsonObject, isObject, type JsonObject, parseJson } from '../../../base/json.ts';
 import type { Profile } from '../../../config/schema.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
@@ -13,7 +13,7 @@ import type {
 } from '../../../protocol/openai-items.ts';
 import type { EndedCall, ListedServer, StartedCall } from '../../../research/run/steps.ts';
 import { fileIdIn } from '../../../tools/attached-file.ts';
-import { beginItem, itemDone, type LogItem, wholeItem } from './log-item.ts';
+import { beginItem, itemDone, type LogItem, type Place, type Position, wholeItem } from './log-item.ts';
 
 /**
  * How tool calls appear in a log: as `tool_call` items, or as OpenAI's own item types (docs/api.md, "The profile of
@@ -53,47 +53,47 @@ export function callIndexes(
   return indexes;
 }
 
-/** The items of a lane's finished calls, with output indexes from `first` on: all of them begin, then all of them end. */
+/** The items of a lane's finished calls, with output indexes from `index` on: all of them begin, then all of them end. */
 export function* laneCallItems(
   calls: readonly EndedCall[],
-  { lane, first, ...options }: { profile: Profile | undefined; run: RunId; first: number; lane: number },
-): Generator<[index: number, recorded: LogItem<CallItem>]> {
+  { lane, index: first, ...options }: Position & { profile: Profile | undefined; lane: number },
+): Generator<LogItem<CallItem>> {
   const open = calls.map((call, at) => beginCall(call, { ...options, index: first + at }));
-  for (const [at, { item, events }] of open.entries()) {
+  for (const { index, item, events } of open) {
     const laneEvents = events.map((event) =>
       event.type === 'response.output_item.added' ? { ...event, item: { ...event.item, lane } } : event,
     );
-    yield [first + at, { item, events: laneEvents }];
+    yield { index, item, events: laneEvents };
   }
   for (const [at, call] of calls.entries()) {
     const item = open[at]?.item;
-    if (item) yield [first + at, endCall({ ...item, lane }, { index: first + at, ...call })];
+    if (item) yield endCall({ ...item, lane }, { index: first + at, ...call });
   }
 }
 
 /** A call that begins at `index` of the output. */
 export function beginCall(
   call: StartedCall,
-  { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
+  { profile, ...at }: Position & { profile: Profile | undefined },
 ): LogItem<CallItem> {
-  const id = (prefix: 'tc' | 'ws' | 'fs' | 'ci' | 'mcp') => itemId(prefix, run, { output: index });
   if (profile === undefined) {
+    const id = itemId('tc', at.run, { output: at.index });
     const { name, arguments: args } = call;
-    const item: ToolCallItem = { id: id('tc'), type: 'tool_call', name, arguments: args, status: 'in_progress' };
-    return beginItem(index, item);
+    const item: ToolCallItem = { id, type: 'tool_call', name, arguments: args, status: 'in_progress' };
+    return beginItem(at.index, item);
   }
   const args = objectIn(call.arguments);
   switch (call.name) {
     case 'web_search':
-      return beginSearch({ type: 'search', ...searchQueries(args), sources: [] }, { id: id('ws'), index });
+      return beginSearch({ type: 'search', ...searchQueries(args), sources: [] }, at);
     case 'fetch_url_content':
-      return beginSearch({ type: 'open_page', url: textIn(args.url) }, { id: id('ws'), index });
+      return beginSearch({ type: 'open_page', url: textIn(args.url) }, at);
     case 'file_search':
-      return beginFileSearch(searchQueries(args).queries, { id: id('fs'), index });
+      return beginFileSearch(searchQueries(args).queries, at);
     case 'execute_python':
-      return beginCode(textIn(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
+      return beginCode(textIn(args.code), at);
     default:
-      return beginMcp(call, { id: id('mcp'), index });
+      return beginMcp(call, at);
   }
 }
 
@@ -110,7 +110,7 @@ export function endCall(
   else if (item.type !== 'tool_call' && item.status === 'completed')
     events.push({ type: `response.${item.type}.completed`, ...place });
   events.push(itemDone(index, item));
-  return { item, events };
+  return { index, item, events };
 }
 
 /** Splits the name under which a tool of an MCP server is offered, `<server>.<tool>`. */
@@ -120,10 +120,7 @@ export function serverNames(offered: string): { server_label: string; name: stri
 }
 
 /** The item that lists an MCP server's tools, at the start of a run of OpenAI's profile. */
-export function listedTools(
-  { label, tools, error }: ListedServer,
-  { run, index }: { run: RunId; index: number },
-): LogItem<McpListTools> {
+export function listedTools({ label, tools, error }: ListedServer, { run, index }: Position): LogItem<McpListTools> {
   const item: McpListTools = {
     id: itemId('mcpl', run, { output: index }),
     type: 'mcp_list_tools',
@@ -142,30 +139,28 @@ export function listedTools(
   });
 }
 
-function beginSearch(
-  action: WebSearchCall['action'],
-  { id, index }: { id: string; index: number },
-): LogItem<WebSearchCall> {
+function beginSearch(action: WebSearchCall['action'], { run, index }: Position): LogItem<WebSearchCall> {
+  const id = itemId('ws', run, { output: index });
   return searchItem(index, { id, type: 'web_search_call', status: 'in_progress', action });
 }
 
-function beginFileSearch(queries: string[], { id, index }: { id: string; index: number }): LogItem<FileSearchCall> {
+function beginFileSearch(queries: string[], { run, index }: Position): LogItem<FileSearchCall> {
+  const id = itemId('fs', run, { output: index });
   return searchItem(index, { id, type: 'file_search_call', status: 'in_progress', queries, results: null });
 }
 
 function searchItem<T extends WebSearchCall | FileSearchCall>(index: number, item: T): LogItem<T> {
-  const events = (place: { output_index: number; item_id: string }): UnnumberedEvent[] => [
+  const events = (place: Place): UnnumberedEvent[] => [
     { type: `response.${item.type}.in_progress`, ...place },
     { type: `response.${item.type}.searching`, ...place },
   ];
   return beginItem(index, item, { events });
 }
 
-function beginCode(
-  code: string,
-  { id, container, index }: { id: string; container: string; index: number },
-): LogItem<CodeInterpreterCall> {
-  const base = { id, type: 'code_interpreter_call', status: 'in_progress', container_id: container } as const;
+function beginCode(code: string, { run, index }: Position): LogItem<CodeInterpreterCall> {
+  const id = itemId('ci', run, { output: index });
+  const container_id = `cntr_${run.replaceAll('-', '')}`;
+  const base = { id, type: 'code_interpreter_call', status: 'in_progress', container_id } as const;
   const item: CodeInterpreterCall = { ...base, code, outputs: [] };
   return beginItem(index, item, {
     initial: { ...item, code: '' },
@@ -178,9 +173,9 @@ function beginCode(
   });
 }
 
-function beginMcp(call: StartedCall, { id, index }: { id: string; index: number }): LogItem<McpCall> {
+function beginMcp(call: StartedCall, { run, index }: Position): LogItem<McpCall> {
   const item: McpCall = {
-    id,
+    id: itemId('mcp', run, { output: index }),
     type: 'mcp_call',
     status: 'in_progress',
     ...serverNames(call.name),

@@ -1,4 +1,4 @@
-import { itemId, type RunId } from '../../../base/ids.ts';
+import { itemId } from '../../../base/ids.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CustomToolCallItem, FunctionCallItem } from '../../../protocol/items.ts';
@@ -14,7 +14,7 @@ import {
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
 import { objectIn, serverNames } from './call-items.ts';
-import { type LogItem, wholeItem } from './log-item.ts';
+import { type LogItem, type Position, wholeItem } from './log-item.ts';
 
 /** How calls that the client makes or approves appear in a log: each is complete from the start. */
 
@@ -26,7 +26,7 @@ type ClientItem = FunctionCallItem | CustomToolCallItem | McpApprovalRequest | C
  */
 export function* clientCallItems(
   calls: readonly FunctionCall[],
-  { run, index }: { run: RunId; index: number },
+  { run, index }: Position,
 ): Generator<LogItem<ClientItem | ToolSearchItem>> {
   const known = new Set<string>();
   let next = index;
@@ -51,7 +51,7 @@ function newlyFound(found: JsonObject, name: string, known: Set<string>): JsonOb
   return isKnown ? { ...found, description: '' } : found;
 }
 
-function searchItems(found: JsonObject, { run, index }: { run: RunId; index: number }): LogItem<ToolSearchItem>[] {
+function searchItems(found: JsonObject, { run, index }: Position): LogItem<ToolSearchItem>[] {
   const search = { call_id: null, execution: 'server', status: 'completed' } as const;
   const paths = [String(found.name)];
   const items: ToolSearchItem[] = [
@@ -61,7 +61,7 @@ function searchItems(found: JsonObject, { run, index }: { run: RunId; index: num
   return items.map((item, n) => wholeItem(index + n, item, { initial: { ...item, status: 'in_progress' } }));
 }
 
-function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index: number }): LogItem<ClientItem> {
+function clientCallItem(call: FunctionCall, { run, index }: Position): LogItem<ClientItem> {
   if (call.as === 'custom') return customCall(call, { run, index });
   if (call.as === 'search') return searchCall(call, { run, index });
   if (call.as === 'approval') return approvalRequest(call, { run, index });
@@ -83,7 +83,7 @@ function clientCallItem(call: FunctionCall, { run, index }: { run: RunId; index:
 /** A call that the client approves or denies; OpenAI has no events of its own for it. */
 function approvalRequest(
   { name, arguments: args }: FunctionCall,
-  { run, index }: { run: RunId; index: number },
+  { run, index }: Position,
 ): LogItem<McpApprovalRequest> {
   const id = itemId('mcpr', run, { output: index });
   const item: McpApprovalRequest = { id, type: 'mcp_approval_request', ...serverNames(name), arguments: args };
@@ -93,7 +93,7 @@ function approvalRequest(
 /** A search for more tools, which the client makes. */
 function searchCall(
   { callId: call_id, arguments: args }: FunctionCall,
-  { run, index }: { run: RunId; index: number },
+  { run, index }: Position,
 ): LogItem<ClientSearchCall> {
   const id = itemId('tsc', run, { output: index });
   const call = {
@@ -114,7 +114,7 @@ function searchCall(
 /** A call of a client's custom tool, whose input is plain text. */
 function customCall(
   { callId, name, namespace, arguments: input }: FunctionCall,
-  { run, index }: { run: RunId; index: number },
+  { run, index }: Position,
 ): LogItem<CustomToolCallItem> {
   const id = itemId('ctc', run, { output: index });
   const common = { call_id: callId, name, ...(namespace !== undefined && { namespace }) };
@@ -130,10 +130,7 @@ function customCall(
 }
 
 /** A call of a shell or of `apply_patch`. OpenAI has events of its own only for shell commands. */
-function shellCall(
-  call: FunctionCall & { as: ShellTool },
-  { run, index }: { run: RunId; index: number },
-): LogItem<ShellItem> {
+function shellCall(call: FunctionCall & { as: ShellTool }, { run, index }: Position): LogItem<ShellItem> {
   const { initial, item } = shellItem(call, { run, index });
   const commands = item.type === 'shell_call' ? item.action.commands : [];
   const events = commands.flatMap((command, n): UnnumberedEvent[] => {
@@ -149,7 +146,7 @@ function shellCall(
 
 function shellItem(
   { callId: call_id, arguments: args, as }: FunctionCall & { as: ShellTool },
-  { run, index }: { run: RunId; index: number },
+  { run, index }: Position,
 ): { initial: ShellItem; item: ShellItem } {
   const id = (prefix: 'lsh' | 'sh' | 'apc') => itemId(prefix, run, { output: index });
   const input = objectIn(args);

@@ -1,14 +1,22 @@
+import type { RunId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { OutputItem } from '../../../protocol/items.ts';
 
-/** An output item and the events that announce it or its change. */
-export interface LogItem<T extends OutputItem> {
+/** Where a new item goes: its run, and its index in the output. */
+export interface Position {
+  run: RunId;
+  index: number;
+}
+
+/** An output item, its index in the output, and the events that announce it or its change. */
+export interface LogItem<T extends OutputItem = OutputItem> {
+  index: number;
   item: T;
   events: UnnumberedEvent[];
 }
 
 /** How an event refers to its item. */
-interface Place {
+export interface Place {
   output_index: number;
   item_id: string;
 }
@@ -20,7 +28,7 @@ export function beginItem<T extends OutputItem>(
   { initial = item, events = () => [] }: { initial?: OutputItem; events?(place: Place): UnnumberedEvent[] } = {},
 ): LogItem<T> {
   const added: UnnumberedEvent = { type: 'response.output_item.added', output_index: index, item: initial };
-  return { item, events: [added, ...events({ output_index: index, item_id: item.id })] };
+  return { index, item, events: [added, ...events({ output_index: index, item_id: item.id })] };
 }
 
 /** An item that is complete from the start: announced as `initial`, then the given events, then done. */
@@ -30,7 +38,7 @@ export function wholeItem<T extends OutputItem>(
   options?: Parameters<typeof beginItem<T>>[2],
 ): LogItem<T> {
   const { events } = beginItem(index, item, options);
-  return { item, events: [...events, itemDone(index, item)] };
+  return { index, item, events: [...events, itemDone(index, item)] };
 }
 
 export function itemDone(index: number, item: OutputItem): UnnumberedEvent {

@@ -1,4 +1,4 @@
-import { itemId, type RunId } from '../../../base/ids.ts';
+import { itemId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import {
   answerPart,
@@ -10,7 +10,7 @@ import {
   type TokenLogprob,
   type UrlCitation,
 } from '../../../protocol/items.ts';
-import { beginItem, itemDone, type LogItem } from './log-item.ts';
+import { beginItem, itemDone, type LogItem, type Position } from './log-item.ts';
 
 /** How the message of an answer appears in a log. */
 
@@ -31,8 +31,8 @@ function partOf({ refuses, text, annotations, logprobs }: Omit<OpenMessage, 'ind
 
 /** A message without text, and the events that open it and its part. */
 export function openMessage(
-  run: RunId,
-  { index, refuses, phase }: { index: number; refuses: boolean; phase?: MessagePhase | undefined },
+  { refuses, phase }: { refuses: boolean; phase?: MessagePhase | undefined },
+  { run, index }: Position,
 ): { open: OpenMessage; events: UnnumberedEvent[] } {
   const id = itemId('msg', run, { output: index });
   const base = { id, type: 'message', role: 'assistant', ...(phase && { phase }) } as const;
@@ -59,6 +59,7 @@ export function closeMessage(open: OpenMessage, status: 'completed' | 'incomplet
   const item: MessageItem = { ...open.item, status, content: [part] };
   const place = { item_id: item.id, output_index: index, content_index: 0 };
   return {
+    index,
     item,
     events: [
       refuses

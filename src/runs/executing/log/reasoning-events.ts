@@ -1,18 +1,13 @@
-import { itemId, type RunId } from '../../../base/ids.ts';
+import { itemId } from '../../../base/ids.ts';
 import type { UnnumberedEvent } from '../../../protocol/events.ts';
 import type { CompactionItem, ReasoningItem } from '../../../protocol/items.ts';
-import { itemDone, type LogItem, wholeItem } from './log-item.ts';
+import { itemDone, type LogItem, type Place, type Position, wholeItem } from './log-item.ts';
 
 /**
  * How reasoning appears in a log: as text, as text with the same text as a summary if the request asked for one
  * (`reasoning.summary`), or only as a summary, as in OpenAI's API (`profile: openai`).
  */
 export type ReasoningStyle = 'text' | 'text and summary' | 'summary';
-
-interface Place {
-  item_id: string;
-  output_index: number;
-}
 
 /** The delta events of each style. */
 export const REASONING_DELTAS = {
@@ -68,23 +63,18 @@ export function closeReasoning(
     events.push({ type: 'response.reasoning_summary_part.done', ...summary, part: summaryPart });
   }
   events.push(itemDone(index, item));
-  return { item, events };
+  return { index, item, events };
 }
 
 /** A reasoning item whose text the provider does not reveal. */
-export function hiddenReasoningLogItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<ReasoningItem> {
+export function hiddenReasoningLogItem(encrypted: string, { run, index }: Position): LogItem<ReasoningItem> {
   const id = itemId('rs', run, { output: index });
   const initial: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
   return wholeItem(index, { ...initial, encrypted_content: encrypted, status: 'completed' }, { initial });
 }
 
 /** The item that replaces the part of a thread that was summarised. */
-export function compactionLogItem(run: RunId, { index, encrypted }: EncryptedItem): LogItem<CompactionItem> {
+export function compactionLogItem(encrypted: string, { run, index }: Position): LogItem<CompactionItem> {
   const id = itemId('cmp', run, { output: index });
   return wholeItem(index, { id, type: 'compaction', encrypted_content: encrypted });
-}
-
-interface EncryptedItem {
-  index: number;
-  encrypted: string;
 }

@@ -24,7 +24,7 @@ import {
   listedTools,
 } from './call-items.ts';
 import { clientCallItems } from './client-calls.ts';
-import type { LogItem } from './log-item.ts';
+import type { LogItem, Position } from './log-item.ts';
 import type { LogWriter } from './log-writer.ts';
 import { closeMessage, fittingLogprobs, type OpenMessage, openMessage, reopenMessage } from './message-events.ts';
 import {
@@ -145,9 +145,7 @@ export class Recorder {
       case 'function_calls':
         this.#endThought({ status: 'completed', encrypted: step.encrypted });
         this.endMessage('completed');
-        for (const recorded of clientCallItems(step.calls, { run: this.#options.runId, index: this.#output.length })) {
-          this.#emit(recorded, this.#output.length);
-        }
+        for (const recorded of clientCallItems(step.calls, this.#next)) this.#emit(recorded);
         break;
       case 'lane_turn':
         this.#emitLaneTurn(step);
@@ -162,10 +160,12 @@ export class Recorder {
         this.#listServers(step.servers);
         break;
       case 'compaction':
-        this.#emitWhole(compactionLogItem, step.encrypted);
+        this.#emit(compactionLogItem(step.encrypted, this.#next));
         break;
       case 'note':
         break;
+      default:
+        step satisfies never;
     }
     if ('entry' in step && step.entry) this.#writer.pushTranscript(step.entry, { progress: isProgress(step) });
   }
@@ -173,15 +173,14 @@ export class Recorder {
   /** Closes the open reasoning item, if any. */
   endReasoning(status: 'completed' | 'incomplete', encrypted?: string): void {
     if (!this.#reasoning) return;
-    const { index } = this.#reasoning;
-    this.#emit(closeReasoning(this.#options.reasoningStyle, { ...this.#reasoning, status, encrypted }), index);
+    this.#emit(closeReasoning(this.#options.reasoningStyle, { ...this.#reasoning, status, encrypted }));
     this.#reasoning = undefined;
   }
 
   /** Closes the open message, if any. */
   endMessage(status: 'completed' | 'incomplete'): void {
     if (!this.#message) return;
-    this.#emit(closeMessage(this.#message, status), this.#message.index);
+    this.#emit(closeMessage(this.#message, status));
     this.#message = undefined;
   }
 
@@ -204,8 +203,8 @@ export class Recorder {
     const delta = this.#capReasoning(text);
     if (delta === '') return;
     if (!this.#reasoning) {
-      const index = this.#output.length;
-      const id = itemId('rs', this.#options.runId, { output: index });
+      const { run, index } = this.#next;
+      const id = itemId('rs', run, { output: index });
       const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], ...ofLane, status: 'in_progress' };
       this.#output.push(item);
       this.#reasoning = { index, item, text: '' };
@@ -222,7 +221,7 @@ export class Recorder {
   #endThought({ status, encrypted }: { status: 'completed' | 'incomplete'; encrypted?: string | undefined }): void {
     if (encrypted !== undefined && !this.#reasoning) {
       this.endMessage('completed');
-      this.#emitWhole(hiddenReasoningLogItem, encrypted);
+      this.#emit(hiddenReasoningLogItem(encrypted, this.#next));
     } else this.endReasoning(status, encrypted);
   }
 
@@ -239,12 +238,8 @@ export class Recorder {
     if (!this.#options.encryptsReasoning) this.endReasoning('completed');
     if (phase !== undefined && phase !== this.#message?.item.phase) this.endMessage('completed');
     if (!this.#message) {
-      const { open, events } = openMessage(this.#options.runId, {
-        index: this.#output.length,
-        refuses: refuses ?? false,
-        phase,
-      });
-      this.#emit({ item: open.item, events }, open.index);
+      const { open, events } = openMessage({ refuses: refuses ?? false, phase }, this.#next);
+      this.#emit({ index: open.index, item: open.item, events });
       this.#message = open;
     }
     const open = this.#message;
@@ -283,24 +278,17 @@ export class Recorder {
     if (this.#isHidden(started)) return void this.#hidden.add(started.call);
     // A call that waited for its approval was hidden until now.
     this.#hidden.delete(started.call);
-    const index = this.#output.length;
-    this.#callIndexes[started.call] = index;
-    this.#emit(beginCall(started, { profile: this.#options.profile, run: this.#options.runId, index }), index);
+    this.#callIndexes[started.call] = this.#output.length;
+    this.#emit(beginCall(started, { profile: this.#options.profile, ...this.#next }));
   }
 
   #emitLaneTurn({ lane, thought, calls }: Extract<Step, { type: 'lane_turn' }>): void {
     this.endReasoning('completed');
     this.#addReasoning(thought, { lane });
     this.endReasoning('completed');
-    const first = this.#output.length;
     const visible = calls.filter((call) => !this.#isHidden(call));
-    for (const [index, recorded] of laneCallItems(visible, {
-      profile: this.#options.profile,
-      run: this.#options.runId,
-      first,
-      lane,
-    }))
-      this.#emit(recorded, index);
+    const { profile } = this.#options;
+    for (const recorded of laneCallItems(visible, { profile, lane, ...this.#next })) this.#emit(recorded);
   }
 
   #endCall(ended: { call: number; status: 'completed' | 'failed'; result: string }): void {
@@ -312,24 +300,21 @@ export class Recorder {
   }
 
   #closeCall(index: number, item: CallItem, ended: { status: 'completed' | 'failed'; result: string }): void {
-    this.#emit(endCall(item, { index, status: ended.status, result: ended.result }), index);
-  }
-
-  #emitWhole(itemOf: typeof compactionLogItem | typeof hiddenReasoningLogItem, encrypted: string): void {
-    const index = this.#output.length;
-    this.#emit(itemOf(this.#options.runId, { index, encrypted }), index);
+    this.#emit(endCall(item, { index, status: ended.status, result: ended.result }));
   }
 
   /** Lists MCP servers, once and before everything else. */
   #listServers(servers: readonly ListedServer[]): void {
     if (this.#options.profile === undefined || this.#output.length > 0) return;
-    for (const server of servers) {
-      const index = this.#output.length;
-      this.#emit(listedTools(server, { run: this.#options.runId, index }), index);
-    }
+    for (const server of servers) this.#emit(listedTools(server, this.#next));
   }
 
-  #emit({ item, events }: LogItem<OutputItem>, index: number): void {
+  /** Where the next item goes. */
+  get #next(): Position {
+    return { run: this.#options.runId, index: this.#output.length };
+  }
+
+  #emit({ index, item, events }: LogItem): void {
     this.#output[index] = item;
     for (const event of events) this.#writer.push(event);
   }
