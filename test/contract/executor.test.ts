@@ -6,7 +6,7 @@ import { createClient } from '@redis/client';
 import { Queue } from 'bullmq';
 import { newRunId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
+import type { ExecutorOptions } from '../../src/runs/executing/executor-options.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
 import { storeUnavailable } from '../../src/store/failure.ts';

@@ -13,7 +13,7 @@ import { LiveConfig } from '../../src/config/live-config.ts';
 import { publicFileId } from '../../src/files/files.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { Conversations, toConversationObject } from '../../src/runs/conversations.ts';
-import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
+import type { ExecutorOptions } from '../../src/runs/executing/executor-options.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import type { Storage } from '../../src/store/open.ts';

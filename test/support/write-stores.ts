@@ -13,7 +13,7 @@ import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { publicFileId } from '../../src/files/files.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
-import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
+import type { ExecutorOptions } from '../../src/runs/executing/executor-options.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import type { RunRecord } from '../../src/runs/runs.ts';
 import type { Submission } from '../../src/runs/submission.ts';

@@ -15,7 +15,7 @@ import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.t
 import type { ProxyAnswer } from '../submission.ts';
 import { closingStep } from './driving/interrupted-item.ts';
 import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
-import type { ExecutorOptions } from './executor.ts';
+import type { ExecutorOptions } from './executor-options.ts';
 import type { AppendTick } from './log/append-tick.ts';
 import { type Beginning, LogAtClaim } from './log/log-at-claim.ts';
 import { LogWriter } from './log/log-writer.ts';

@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { ActiveRuns } from './active-runs.ts';
+import { Executor } from './executor.ts';
 
 /** How often the store is asked for free runs without a notification, in milliseconds. */
 const POLL_MS = 1000;
@@ -9,7 +9,7 @@ const POLL_MS = 1000;
  * The executor for an embedded store: it asks the store for free runs and claims them, up to `maxConcurrent`:
  * idle -> (woken, or a second passed) -> waiting for room and claiming until nothing is free -> idle.
  */
-export class LocalExecutor extends ActiveRuns {
+export class LocalExecutor extends Executor {
   #wake = Promise.withResolvers<void>();
   #claiming: Promise<void> | undefined;
   #changes: Disposable | undefined;

@@ -1,7 +1,8 @@
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { Storage } from '../../store/open.ts';
 import type { LoadMeter } from '../load-meter.ts';
-import type { Executor, ExecutorOptions } from './executor.ts';
+import type { Executor } from './executor.ts';
+import type { ExecutorOptions } from './executor-options.ts';
 import { LocalExecutor } from './local-executor.ts';
 
 /** Opens the executor for the store: with an embedded store each process asks for runs; over Redis a queue assigns them. */

@@ -4,9 +4,9 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
-import { ActiveRuns } from './active-runs.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
-import type { ExecutorOptions } from './executor.ts';
+import { Executor } from './executor.ts';
+import type { ExecutorOptions } from './executor-options.ts';
 
 const QUEUE = 'runs';
 /** See `QueueExecutorOptions.lockMs`. */
@@ -76,7 +76,7 @@ export interface QueueExecutorOptions extends ExecutorOptions {
  * keys take turns. The queue says who should run; only the store's claim says who can write. Free runs without a job, left
  * by a dead instance or forgotten by the queue, are looked for in the store; a surplus job finds no run and is done.
  */
-export class QueueExecutor extends ActiveRuns {
+export class QueueExecutor extends Executor {
   readonly #queueOptions: QueueExecutorOptions;
   readonly #queue: Queue<JobData>;
   readonly #worker: Worker<JobData>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
-import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
+import { Executor } from '../../../src/runs/executing/executor.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
 import type { Submission } from '../../../src/runs/submission.ts';
 import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
@@ -188,7 +188,7 @@ describe('a claim that may have been lost', () => {
     });
     const driving: Promise<unknown>[] = [];
     /** Drives what it is woken for, room or not. */
-    class EagerExecutor extends ActiveRuns {
+    class EagerExecutor extends Executor {
       async start() {}
       override takeRoom() {
         return undefined;

@@ -5,7 +5,7 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { RunDriver } from '../../../src/runs/executing/driving/run-driver.ts';
-import type { ExecutorOptions } from '../../../src/runs/executing/executor.ts';
+import type { ExecutorOptions } from '../../../src/runs/executing/executor-options.ts';
 import { LocalExecutor } from '../../../src/runs/executing/local-executor.ts';
 import { HandOver, LEASE_MS, RunLease } from '../../../src/runs/executing/run-lease.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { newRunId } from '../../../src/base/ids.ts';
-import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
-import type { Executor, ExecutorOptions } from '../../../src/runs/executing/executor.ts';
+import { Executor } from '../../../src/runs/executing/executor.ts';
+import type { ExecutorOptions } from '../../../src/runs/executing/executor-options.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { type Harness, openHarness, question, testTool } from '../../support/run-harness.ts';
@@ -18,7 +18,7 @@ const ABANDONED_MS = 3000;
 const MAX_CANCELS = 10_000;
 
 /** An executor that claims no run by itself. */
-class IdleExecutor extends ActiveRuns {
+class IdleExecutor extends Executor {
   async start() {}
   wake() {}
   override takeRoom() {
@@ -37,7 +37,7 @@ class Driven implements AsyncDisposable {
   now = Date.now();
   readonly #gate = Promise.withResolvers<void>();
   readonly #refused = new Set<string>();
-  #active: ActiveRuns | undefined;
+  #active: Executor | undefined;
   #harness: Harness | undefined;
 
   private constructor(inner: RunStore) {
@@ -70,7 +70,7 @@ class Driven implements AsyncDisposable {
     return this.#active;
   }
 
-  get active(): ActiveRuns {
+  get active(): Executor {
     return this.#active ?? assert.fail();
   }
 
@@ -109,7 +109,7 @@ class Driven implements AsyncDisposable {
   }
 }
 
-describe('ActiveRuns', () => {
+describe('Executor', () => {
   it('renews each of its runs once a second, and stops with the last one', async () => {
     await using driven = await Driven.open();
     mock.timers.enable({ apis: ['setInterval'] });
