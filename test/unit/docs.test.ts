@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { BUILTIN_TOOLS } from '../../src/config/builtin-tools.ts';
+import { DIALECT_NAMES } from '../../src/config/dialect-names.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { parseConfig } from '../../src/config/load.ts';
 
@@ -114,6 +116,12 @@ describe('the documentation', () => {
       }
     }
     assert.ok(named > 100);
+  });
+
+  it('has a row for each dialect and each built-in tool', () => {
+    const hasRow = (page: string) => (name: string) => read(page).includes(`\n| \`${name}\` `);
+    assert.deepEqual(DIALECT_NAMES.filter(hasRow('docs/providers.md')), DIALECT_NAMES);
+    assert.deepEqual(BUILTIN_TOOLS.filter(hasRow('docs/research.md')), BUILTIN_TOOLS);
   });
 
   it('cites more than 20 tests in docs/security.md', () => {

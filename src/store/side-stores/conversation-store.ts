@@ -2,7 +2,7 @@ import type { RunId } from '../../base/ids.ts';
 
 /**
  * Conversations: ordered items of one user that responses read and append to (docs/api.md, "Conversations"). One
- * contract, several backends, one suite (`test/contract/conversations.test.ts`). The caller checks who owns a
+ * contract, several backends, one suite (`test/contract/side-stores.test.ts`). The caller checks who owns a
  * conversation. Times are Unix milliseconds, by the store's clock.
  *
  * Every method may throw `GatewayError('store_unavailable')`.
