@@ -185,6 +185,9 @@ describe('research-gateway doctor', () => {
     await writeFile(join(folder, 'taken'), '');
     const files = await run({ store: { url: 'memory:' }, files: { url: `file:${join(folder, 'taken', 'files')}` } });
     assert.deepEqual([files.code, files.line('files').length], [1, 1]);
+    const bucket = { url: 's3://files', access_key_id: 'id', secret_access_key: 'canary-secret' };
+    const stored = await run({ store: { url: 'memory:' }, files: bucket });
+    assert.deepEqual([stored.code, stored.line('files'), stored.line('disk')], [0, [], []]);
   });
 
   it('reports who uses a port', async () => {

@@ -1,4 +1,3 @@
-import project from '../../../package.json' with { type: 'json' };
 import { Redactor } from '../../base/logger.ts';
 import { counted } from '../../base/text.ts';
 import { ConfigError } from '../../config/config-error.ts';
@@ -11,7 +10,7 @@ import type { Terminal } from '../terminal.ts';
 import { type Finding, findingLine } from './finding.ts';
 import { providerFindings } from './providers.ts';
 import { storeFindings } from './store.ts';
-import { nodeFinding, portFindings } from './system.ts';
+import { portFindings } from './system.ts';
 
 /**
  * `doctor`: says what is set up here and what is missing, one line each, with the fix. It changes nothing, and sends
@@ -29,7 +28,8 @@ export async function doctor(
       terminal.out(`${findingLine(finding, redactor)}\n`);
     }
   };
-  show([nodeFinding(process.versions.node, project.engines.node)]);
+  // The launcher has refused a Node that is too old.
+  show([{ state: 'ok', about: 'Node', detail: process.versions.node }]);
   const loaded = await load({ environment, file: options.config }, show);
   if (loaded) {
     const { config } = loaded;

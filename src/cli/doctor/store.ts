@@ -20,7 +20,7 @@ export async function storeFindings({ store, files }: Stores): Promise<Finding[]
     findings.push(await folderFinding(folder));
     folders.add(nearestExisting(folder));
   } else findings.push(await redisFinding(store));
-  if (files.url !== undefined) {
+  if (files.url?.startsWith('file:')) {
     const folder = folderOf(files.url);
     folders.add(nearestExisting(folder));
     const problem = whyNotWritable(nearestExisting(folder));

@@ -12,16 +12,6 @@ const LOW_SPACE = GB;
 /** How long to wait for an answer from whatever uses a port, in milliseconds. */
 const PROBE_MS = 2000;
 
-/** Whether Node is new enough. `needed`: as in `engines` of package.json, such as `>=26` or `>=22.12`. */
-export function nodeFinding(version: string, needed: string): Finding {
-  const numbers = (text: string) => text.replace(/^\D+/, '').split('.').map(Number);
-  const [have, need] = [numbers(version), numbers(needed)];
-  const place = need.findIndex((number, n) => number !== (have[n] ?? 0));
-  if (place === -1 || (have[place] ?? 0) > (need[place] ?? 0)) return { state: 'ok', about: 'Node', detail: version };
-  const fix = `install Node ${needed.replace(/^\D+/, '')} or newer, or start through npm, which brings one along`;
-  return { state: 'wrong', about: 'Node', detail: `${version} is too old`, fix };
-}
-
 /** Whether the ports are free, or a gateway listens on them already. */
 export async function portFindings({ host, port, admin_port: admin }: GatewayConfig['server']): Promise<Finding[]> {
   const ports = [
