@@ -2,23 +2,14 @@ import { inSlices } from '../base/load/event-loop.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { DEFAULT_SECRET, secretHash } from './secrets.ts';
 
-/** Looks up the API keys of a configuration by id and by the hash of their secret. */
-export class Keyring {
-  readonly #byId = new Map<string, KeyConfig>();
-  readonly #byHash = new Map<string, KeyConfig>();
+/** The API keys of a configuration by id, and by the SHA-256 of their secret in hex. */
+class Keyring {
+  readonly byId = new Map<string, KeyConfig>();
+  readonly byHash = new Map<string, KeyConfig>();
 
   add(key: KeyConfig): void {
-    this.#byId.set(key.id, key);
-    this.#byHash.set(secretHash(key), key);
-  }
-
-  byId(id: string): KeyConfig | undefined {
-    return this.#byId.get(id);
-  }
-
-  /** The key whose secret has this SHA-256, in hex. */
-  byHash(hash: string): KeyConfig | undefined {
-    return this.#byHash.get(hash);
+    this.byId.set(key.id, key);
+    this.byHash.set(secretHash(key), key);
   }
 }
 
@@ -49,5 +40,5 @@ const DEFAULT_HASH = secretHash({ secret: DEFAULT_SECRET });
  * everything else in `keys`.
  */
 export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
-  return keyringOf(config).byHash(DEFAULT_HASH) ? DEFAULT_SECRET : undefined;
+  return keyringOf(config).byHash.has(DEFAULT_HASH) ? DEFAULT_SECRET : undefined;
 }

@@ -25,7 +25,7 @@ export class LiveConfig {
 
   /** The key with this id, or undefined if it is not, or no longer, configured. */
   keyById(id: string): KeyConfig | undefined {
-    return keyringOf(this.#current).byId(id);
+    return keyringOf(this.#current).byId.get(id);
   }
 
   /** The cipher for credentials of stored runs of a key; undefined once the key is removed. */

@@ -81,7 +81,7 @@ export class StoredKeys implements AsyncDisposable {
 
   /** Whether the file has a key of this id, which takes precedence. */
   isInFile(id: string): boolean {
-    return keyringOf(this.#fileConfig).byId(id) !== undefined;
+    return keyringOf(this.#fileConfig).byId.has(id);
   }
 
   /** @throws GatewayError `not_found`, `store_unavailable`. */

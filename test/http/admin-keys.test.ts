@@ -31,7 +31,7 @@ async function createKey(gateway: TestGateway, body: object) {
   return json as { id: string; secret: string; [name: string]: unknown };
 }
 
-const activeKey = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId('eve');
+const activeKey = ({ parts }: TestGateway) => keyringOf(parts.config.current()).byId.get('eve');
 
 /** Audit records of the same millisecond have no order. */
 async function nextMillisecond(): Promise<void> {

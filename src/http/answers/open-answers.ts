@@ -48,7 +48,7 @@ export class OpenAnswers {
     const reason = new GatewayError('invalid_api_key', 'The API key was removed.');
     config.onChange((next) => {
       const keyring = keyringOf(next);
-      this.endAll(reason, ({ key }) => !keyring.byHash(secretHash(key)));
+      this.endAll(reason, ({ key }) => !keyring.byHash.has(secretHash(key)));
     });
   }
 

@@ -50,7 +50,7 @@ function findKey(req: KeySource, config: GatewayConfig): KeyConfig {
   }
   const secret = BEARER.exec(header)?.[1];
   // Comparing hashes keeps the time it takes from revealing anything about a secret.
-  const key = secret === undefined ? undefined : keyringOf(config).byHash(secretHash({ secret }));
+  const key = secret === undefined ? undefined : keyringOf(config).byHash.get(secretHash({ secret }));
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
   return key;
 }

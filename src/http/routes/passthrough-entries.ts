@@ -37,11 +37,7 @@ export function passthroughCall(url: string, entry: PassthroughEntry, key: KeyCo
 }
 
 /** Streams a call to its provider, and counts it as one request of its key. */
-export async function passThrough(
-  deps: AppDeps,
-  { req, res, identity }: Call,
-  entry: PassthroughEntry,
-): Promise<Answer> {
+export async function passOn(deps: AppDeps, { req, res, identity }: Call, entry: PassthroughEntry): Promise<Answer> {
   refuseNewWork(deps);
   const { key, context } = identity;
   const call = passthroughCall(req.url, entry, key);

@@ -9,7 +9,7 @@ import { mediaType, readJson, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { notFoundAt } from '../unknown-path.ts';
-import { entryFor, passThrough } from './passthrough-entries.ts';
+import { entryFor, passOn } from './passthrough-entries.ts';
 
 /** Methods that are proxied. */
 const PROXIED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -28,7 +28,7 @@ export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   // Other methods are no API calls, and a provider may answer TRACE with the credential that it got.
   if (!PROXIED_METHODS.includes(req.method)) throw methodNotAllowed(req.method, PROXIED_METHODS, res);
   const entry = entryFor(call.req.path, identity.config);
-  if (entry) return await passThrough(deps, call, entry);
+  if (entry) return await passOn(deps, call, entry);
   const api = apiOf(call.req.path);
   if (api.startsWith('v1/')) throw notFoundAt(call.req.path);
   const body = await readNamedModel(call);

@@ -181,8 +181,8 @@ describe('a configuration with many keys', function () {
     const { config } = outcome;
     assert.equal(config.keys.length, COUNT);
     assert.ok(Object.isFrozen(config.keys) && Object.isFrozen(config.keys[9]?.limits));
-    assert.equal(keyringOf(config).byHash(secretHash({ secret: 'sk-seven' }))?.id, 'key-7');
-    assert.equal(keyringOf(config).byHash(secretHash({ secret: 'sk-of-7-many' })), undefined);
+    assert.equal(keyringOf(config).byHash.get(secretHash({ secret: 'sk-seven' }))?.id, 'key-7');
+    assert.equal(keyringOf(config).byHash.get(secretHash({ secret: 'sk-of-7-many' })), undefined);
     assert.ok(turns >= COUNT / 200, `${turns} turns of the event loop`);
   });
 

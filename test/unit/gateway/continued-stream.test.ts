@@ -5,7 +5,7 @@ import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.t
 import type { AttemptResult } from '../../../src/gateway/attempt-result.ts';
 import { ContinuedStream } from '../../../src/gateway/streams/continued-stream.ts';
 import { chunk } from '../../support/provider-scripts.ts';
-import { passingContext } from './passing-context.ts';
+import { relayContext } from './relay-context.ts';
 
 const MB = 1024 * 1024;
 
@@ -21,7 +21,7 @@ function endAfter(megabytes: number): AttemptResult | undefined {
     },
     soon() {},
   };
-  const context = passingContext(new ServerResponse(new IncomingMessage(new Socket())));
+  const context = relayContext(new ServerResponse(new IncomingMessage(new Socket())));
   const stream = new ContinuedStream({ status: 200, headers: {} }, control, context, new ContinuedAnswer());
   stream.data(Buffer.from(`data: ${JSON.stringify(chunk({ content: 'x' }))}\n\n`));
   const comment = Buffer.from(`: ${'x'.repeat(4 * MB - 4)}\n\n`);

@@ -9,10 +9,10 @@ import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { withContinuation } from '../../../src/gateway/continuing.ts';
 import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
 import { chunk } from '../../support/provider-scripts.ts';
-import { passingContext } from './passing-context.ts';
+import { relayContext } from './relay-context.ts';
 
 const BODY = Buffer.from('{"model":"fast","messages":[{"role":"user","content":"hi"}]}');
-const { route, kind, memory } = passingContext(new ServerResponse(new IncomingMessage(new Socket())));
+const { route, kind, memory } = relayContext(new ServerResponse(new IncomingMessage(new Socket())));
 const REFUSED: AttemptResult = {
   is: 'failed',
   failure: new AttemptFailure('no prefill', { kind: 'refused', advice: 'elsewhere' }),

@@ -6,7 +6,7 @@ import { RelayedStream } from '../../../src/gateway/streams/relayed-stream.ts';
 import { brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
 import { isSlow } from '../../support/fair-time.ts';
 import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
-import { passingContext } from './passing-context.ts';
+import { relayContext } from './relay-context.ts';
 
 const REQUEST = new IncomingMessage(new Socket());
 
@@ -40,8 +40,8 @@ interface Relayed {
 }
 
 const SECRET = 'sk-secret-of-the-provider';
-const ONE = passingContext(new KeptResponse(), { credential: SECRET });
-const SEVERAL = passingContext(new KeptResponse(), { credential: SECRET, several: true });
+const ONE = relayContext(new KeptResponse(), { credential: SECRET });
+const SEVERAL = relayContext(new KeptResponse(), { credential: SECRET, several: true });
 
 /** Relays pieces of a stream; `end`: how it ends. `keep`: long pieces are kept. */
 function relay(

@@ -52,7 +52,7 @@ export async function createKey(deps: AppDeps, call: Call): Promise<Answer> {
 /** `GET /admin/keys/:id`: a key of the store or of the configuration file. */
 export async function getKey({ keys, admission, config }: AppDeps, { req }: Call): Promise<Answer> {
   const id = idIn(req);
-  const known = keyringOf(config.current()).byId(id);
+  const known = keyringOf(config.current()).byId.get(id);
   const shown = known && keys.isInFile(id) ? adminKeyOfFile(known) : adminKeyOf(await keys.get(id));
   return json({ ...shown, used: known ? await admission.usage(known) : [] });
 }
@@ -65,7 +65,7 @@ export async function explainKey({ keys, config }: AppDeps, { req }: Call): Prom
   const current = config.current();
   const model = Object.hasOwn(current.models, name) ? current.models[name] : undefined;
   if (!model) throw fieldError('invalid_parameter', 'model', `there is no model ${name}.`);
-  const key = keyringOf(current).byId(id);
+  const key = keyringOf(current).byId.get(id);
   if (key) return json(explainKeyModel(current, { key, name, model }));
   await keys.get(id);
   throw new GatewayError('not_found', `The key ${id} is not in use at this moment.`);

@@ -9,7 +9,7 @@ import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { Provider } from '../../../src/upstream/routing/provider.ts';
 
 /** The context of an attempt at a provider that is never called, for a streamed chat. */
-export function passingContext(
+export function relayContext(
   res: ServerResponse,
   { credential, several = false }: { credential?: string; several?: boolean } = {},
 ): RelayContext {
