@@ -40,6 +40,83 @@ describe('the main text of a page', () => {
     assert.match(content, /all three of them/);
   });
 
+  it('is what the page is about, however short its lines are and however long its notices', () => {
+    const notice = `<div class="consent"><p>${SENTENCE} We use cookies to make this site work.</p><button>Accept</button></div>`;
+    const aside =
+      '<div class="side"><h3>Most read</h3><ul><li><a href="/1">The mayor opens a bridge</a></li></ul></div>';
+    const footer = `<footer><p>Example is an independent publisher. ${SENTENCE}</p></footer>`;
+    const lines = Array.from({ length: 9 }, (_, at) => `<div class="post"><b>Anna</b><p>Short answer ${at}.</p></div>`);
+    for (const tag of ['div', 'main', 'section']) {
+      const main = `<${tag} class="thread"><h1>Dredging of the harbour</h1>${lines.join('')}</${tag}>`;
+      for (const body of [notice + main + aside + footer, aside + main + footer + notice]) {
+        const content = read(page(`<div class="layout">${body}</div>`));
+        for (const at of lines.keys()) assert.match(content, new RegExp(`Short answer ${at}\\.`));
+        assert.doesNotMatch(content, /independent publisher|cookies|Most read/);
+      }
+    }
+  });
+
+  it('is not in a dialog, nor in a main element that holds its title alone', () => {
+    const dialog = `<div role="dialog"><p>${SENTENCE} ${SENTENCE}</p></div>`;
+    const content = read(
+      page(`${dialog}<main><h1>Dredging of the harbour</h1></main><div class="text">${article(1, 4)}</div>`),
+    );
+    assert.match(content, /Paragraph 3\./);
+    assert.doesNotMatch(content, new RegExp(`^${SENTENCE}`));
+  });
+
+  it('has the ingredients, steps, answers and entries that structured data repeats', () => {
+    const data = {
+      '@graph': [
+        {
+          '@type': 'Recipe',
+          recipeIngredient: ['2 tbsp olive oil', 'Salt', '1 onion, chopped'],
+          recipeInstructions: [
+            {
+              '@type': 'HowToSection',
+              name: 'For the soup',
+              itemListElement: [{ '@type': 'HowToStep', text: 'Fry it.' }],
+            },
+            `<p>Let it cool. ${SENTENCE} Then serve it with the bread that you like most.</p>`,
+          ],
+        },
+        {
+          '@type': 'FAQPage',
+          mainEntity: [
+            { '@type': 'Question', name: 'Can I freeze it?', acceptedAnswer: { '@type': 'Answer', text: 'Never.' } },
+          ],
+        },
+        {
+          '@type': 'LiveBlogPosting',
+          liveBlogUpdate: [{ '@type': 'BlogPosting', headline: 'Doors open', articleBody: 'At nine.' }],
+        },
+      ],
+    };
+    const card = `<div class="card"><h4>Ingredients</h4><div><span>2 tbsp</span><p><a href="/oil">olive oil</a></p></div><p>Salt</p>
+      <p>1 onion, chopped</p><h4>For the soup</h4><p>1. Fry it.</p><p>Step 2 Then serve it with the bread that you like most.</p></div>
+      <div class="faq"><p>Can I freeze it?</p><p>Never.</p></div><div class="live"><h5>Doors open</h5><p>At nine.</p></div>`;
+    const buttons = '<div class="bar"><p>Print</p><p><a href="/salt">Salt</a></p></div>';
+    const html = page(
+      `<div><h1>Dredging of the harbour</h1><div class="story">${article(1, 9)}</div></div><div class="boxes">${card}</div>${buttons}`,
+      `<script type="application/ld+json">${JSON.stringify(data)}</script>`,
+    );
+    const content = read(html);
+    for (const line of [
+      '2 tbsp',
+      'olive oil',
+      'Salt',
+      '1 onion, chopped',
+      'Fry it.',
+      'Then serve it',
+      'Can I freeze it?',
+      'Never.',
+      'Doors open',
+      'At nine.',
+    ])
+      assert.ok(content.includes(line), line);
+    assert.doesNotMatch(content, /Print|\/salt/);
+  });
+
   it('is taken from structured data if the page has none', () => {
     const text = [SENTENCE, SENTENCE, SENTENCE, SENTENCE, SENTENCE, 'The last paragraph is here.'].map(
       (each, at) => `Note ${at}: ${each}`,

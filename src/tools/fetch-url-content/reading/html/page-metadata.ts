@@ -24,6 +24,8 @@ export interface PageDescription {
   articleBody: string;
   /** What its meta tags say it is about; may be empty. */
   summary: string;
+  /** Other texts in structured data that the page shows: ingredients, steps, answers, entries of a live blog. */
+  texts: readonly string[];
 }
 
 /** Types of nodes in structured data that describe the page itself. */
@@ -74,6 +76,7 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[], url: stri
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
     articleBody: body.slice(0, MAX_BODY_LENGTH),
     summary: metaContents(page, META.summary).join(' '),
+    texts: textsIn(page.structuredData),
   };
 }
 
@@ -182,6 +185,31 @@ function languageOf(page: HtmlPage, data: Record<string, unknown> | undefined): 
     page.root.lang || page.root['xml:lang'] || text(data?.inLanguage) || metaContents(page, META.language)[0] || '';
   const tag = language.trim().replaceAll('_', '-');
   return /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i.test(tag) ? tag : '';
+}
+
+/** Names of the texts in structured data that stand on the page, by the type of their node. */
+const TEXTS: readonly [type: RegExp, name: RegExp][] = [
+  [/^Recipe$/, /^(?:recipeIngredient|ingredients|recipeInstructions)$/],
+  [/^(?:Question|HowToStep|HowToSection|HowToDirection|HowToTip)$/, /^(?:name|text)$/],
+  [/^Answer$/, /^text$/],
+  [/^BlogPosting$/, /^(?:headline|articleBody)$/],
+];
+const MAX_TEXTS = 2000;
+
+function textsIn(structuredData: readonly string[]): string[] {
+  const texts: string[] = [];
+  const add = (value: unknown, isText: boolean, depth: number): void => {
+    if (texts.length >= MAX_TEXTS || depth > 10) return;
+    if (typeof value === 'string') {
+      if (isText) texts.push(value.slice(0, MAX_BODY_LENGTH));
+    } else if (Array.isArray(value)) for (const item of value) add(item, isText, depth + 1);
+    else if (isObject(value)) {
+      const names = TEXTS.find(([type]) => type.test(typeOf(value)))?.[1];
+      for (const [name, inner] of Object.entries(value)) add(inner, names?.test(name) === true, depth + 1);
+    }
+  };
+  for (const data of structuredData) add(parseJson(data.trim()), false, 0);
+  return texts;
 }
 
 function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {

@@ -2,16 +2,14 @@ import { type Block, lettersOf } from '../html/blocks.ts';
 import type { PageDescription } from '../html/page-metadata.ts';
 import { closest, type HtmlElement } from '../html/tree.ts';
 import { featuresOf } from './features.ts';
+import { contentOf, isInPageLink } from './page-frame.ts';
 import { HEADING, type PageShape, pageShape } from './page-shape.ts';
 import {
   ASIDE,
   isExcluded,
-  isFrame,
   isInFacts,
-  isInPageLink,
   isInPanel,
   isLead,
-  isMarkedAsFrame,
   isMarkedAsText,
   isOtherPost,
   isScriptNotice,
@@ -49,6 +47,7 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
     else if (at < shape.first && at !== shape.title && isInPageLink(block)) kept[at] = false;
     else if (!kept[at]) {
       kept[at] =
+        (at > shape.title && shape.told.has(at)) ||
         isInPanel(element, shape) ||
         isInFacts(element, shape) ||
         isLead(at, shape) ||
@@ -87,15 +86,13 @@ function isReference({ main, isArticle }: PageShape): boolean {
   return main.size.prose < main.size.text * REFERENCE_PROSE;
 }
 
-/** For a page with few sentences or none: drops its frame, and links above its title. */
+/** For a page with few sentences or none: drops its frame, what stands beside its content, and links above its title. */
 function withoutFrame(blocks: readonly Block[]): boolean[] {
   const title = blocks.findIndex(({ element }) => element.name === 'h1');
-  const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';
-  const hasMain = blocks.some(({ element }) => closest(element, isMain));
-  const kept = blocks.map(({ element, text, linked }, at) => {
-    if ((hasMain && !closest(element, isMain)) || closest(element, isFrame) || isMarkedAsFrame(element)) return false;
-    return at >= title || linked < text.length * MOSTLY_LINKS;
-  });
+  const content = contentOf(blocks, title);
+  const kept = blocks.map(
+    (block, at) => content.has(block) && (at >= title || block.linked < block.text.length * MOSTLY_LINKS),
+  );
   return kept.includes(true) ? kept : blocks.map(() => true);
 }
 

@@ -102,8 +102,9 @@ function isDataForMachines(element: HtmlElement): boolean {
   return isHidden(element) && element.elements.every(({ attributes }) => attributes.itemprop !== undefined);
 }
 
-/** Whether an element is the text of a question, an answer or a forum post by schema.org. */
+/** Whether an element is the text of a question, an answer or a forum post, or a part of a recipe, by schema.org. */
 function isPostText({ attributes, parent }: HtmlElement): boolean {
+  if (/^(?:recipeIngredient|ingredients|recipeInstructions)$/.test(attributes.itemprop ?? '')) return true;
   if (attributes.itemprop !== 'text') return false;
   for (let node = parent; node; node = node.parent) {
     const type = node.attributes.itemtype;

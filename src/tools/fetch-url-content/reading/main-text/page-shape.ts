@@ -2,6 +2,8 @@ import { type Block, isProse, lettersOf } from '../html/blocks.ts';
 import type { PageDescription } from '../html/page-metadata.ts';
 import { closest, type HtmlElement } from '../html/tree.ts';
 import { isLayout } from '../markdown/tables.ts';
+import { contentOf, isMain } from './page-frame.ts';
+import { toldBlocks } from './told-blocks.ts';
 
 /** What is known of a page from all of its blocks together. */
 export interface PageShape {
@@ -38,6 +40,8 @@ export interface PageShape {
   articleLetters: string;
   /** The letters of the page's summary of itself; may be empty. */
   summaryLetters: string;
+  /** Indexes of blocks that structured data repeats. */
+  told: ReadonlySet<number>;
 }
 
 interface TemplateTotals {
@@ -82,6 +86,7 @@ export function pageShape(blocks: readonly Block[], description: PageDescription
     echoes: findEchoes(blocks),
     articleLetters: lettersOf(articleBody, articleBody.length),
     summaryLetters: lettersOf(summary, summary.length),
+    told: toldBlocks(blocks, description.texts),
   };
 }
 
@@ -95,8 +100,10 @@ function findHolder(blocks: readonly Block[], prose: readonly boolean[], title: 
     candidates.set(element, { length: before.length + length, own: before.own + own });
   };
   const behindTitle = new Set<HtmlElement | undefined>();
-  for (const [at, { element, text }] of blocks.entries()) {
-    if (!prose[at]) continue;
+  const content = contentOf(blocks, title);
+  for (const [at, block] of blocks.entries()) {
+    const { element, text } = block;
+    if (!prose[at] || !content.has(block)) continue;
     add(element, text.length, 1);
     if (element.parent) add(element.parent, text.length, 0);
     if (title >= 0 && at > title && at < title + 60 && behindTitle.size < 4) behindTitle.add(element.parent);
@@ -112,7 +119,6 @@ function findHolder(blocks: readonly Block[], prose: readonly boolean[], title: 
 }
 
 function findMain(holder: HtmlElement): HtmlElement | undefined {
-  const isMain = ({ name, attributes }: HtmlElement) => name === 'main' || attributes.role === 'main';
   return closest(holder, isMain) ?? closest(holder, ({ name }) => name === 'article');
 }
 

@@ -1,5 +1,6 @@
 import { type Block, lettersOf } from '../html/blocks.ts';
 import { closest, findElement, type HtmlElement, lineOf } from '../html/tree.ts';
+import { isMarkedAsFrame } from './page-frame.ts';
 import type { PageShape } from './page-shape.ts';
 
 /** Rules by which the structure of a page alone puts a block into the main text or out of it. They overrule the weights. */
@@ -90,30 +91,6 @@ function isInForm(element: HtmlElement, { holderDepths, holder }: PageShape): bo
   return box !== undefined && box.size.fields > 0;
 }
 
-/** ARIA roles of what surrounds the main part of a page. */
-const FRAME_ROLES = /^(?:navigation|contentinfo|search)$/;
-
-/** Whether an element is in the frame by its ARIA role, or in a table of contents. */
-export function isMarkedAsFrame(element: HtmlElement): boolean {
-  if (closest(element, ({ attributes }) => FRAME_ROLES.test(attributes.role ?? ''))) return true;
-  const aside = closest(element, ({ attributes }) => attributes.role === 'complementary');
-  if (aside && aside.size.text < MAX_FORM_LENGTH && aside.size.links > 0 && aside.size.linked > aside.size.text / 2)
-    return true;
-  return closest(element, isTableOfContents) !== undefined;
-}
-
-/** Results of `isTableOfContents`, which is called for each link of a list. */
-const tablesOfContents = new WeakMap<HtmlElement, boolean>();
-
-/** Whether an element is a list of nothing but links into the page itself. */
-function isTableOfContents(element: HtmlElement): boolean {
-  const { name, size } = element;
-  if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
-  const known = tablesOfContents.get(element) ?? element.elements.every(hasOnlyInPageLinks);
-  tablesOfContents.set(element, known);
-  return known;
-}
-
 /** Whether a block is a notice for readers without scripts, outside of the elements around the text. */
 export function isScriptNotice({ element, inline }: Block, { holderDepths }: PageShape): boolean {
   const isNote = (node: HtmlElement) => node.name === 'noscript' && !holderDepths.has(node);
@@ -121,16 +98,6 @@ export function isScriptNotice({ element, inline }: Block, { holderDepths }: Pag
     closest(element, isNote) !== undefined ||
     (inline.some(isNote) && inline.every((node) => isNote(node) || lineOf(node) === ''))
   );
-}
-
-/** Whether a block is nothing but a link into the page, such as one that skips its frame. */
-export function isInPageLink({ text, linked, inline, element }: Block): boolean {
-  return linked === text.length && (element.name === 'a' ? [element] : inline).every(hasOnlyInPageLinks);
-}
-
-function hasOnlyInPageLinks(element: HtmlElement): boolean {
-  if (element.name === 'a') return element.attribute('href').startsWith('#') && element.attributes.role !== 'tab';
-  return element.elements.every(hasOnlyInPageLinks);
 }
 
 /** Whether an element is in a later article than the one of the title, with a title of its own. */
@@ -143,12 +110,4 @@ function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): bool
   return blocks.some(
     (other, at) => at > title && other.element.name === heading.name && closest(other.element, isArticle) === article,
   );
-}
-
-/** Whether an element is part of the page's frame by its name. */
-export function isFrame({ name, size, parent }: HtmlElement): boolean {
-  if (name === 'nav') return true;
-  // Ancestors are searched last, because a page may be hundreds of elements deep.
-  if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
-  return !closest(parent, (node) => /^(?:article|section|main|blockquote)$/.test(node.name));
 }

@@ -1,0 +1,68 @@
+import type { Block } from '../html/blocks.ts';
+import { closest, type HtmlElement } from '../html/tree.ts';
+
+/** The frame of a page, and the content within it. */
+
+/** The share of the text outside of links that the main part of a page holds, and the element around its title. */
+const MAIN_SHARE = 0.1;
+const TITLE_SHARE = 0.5;
+
+/** The blocks of a page without its frame: those in its main part, else those in the element around its title. */
+export function contentOf(blocks: readonly Block[], title: number): Set<Block> {
+  const content = blocks.filter(({ element }) => !closest(element, isFrame) && !isMarkedAsFrame(element));
+  const lengthOf = (some: readonly Block[]) => some.reduce((sum, { text, linked }) => sum + text.length - linked, 0);
+  const length = lengthOf(content);
+  const inMain = content.filter(({ element }) => closest(element, isMain));
+  if (inMain.length > 0 && lengthOf(inMain) >= length * MAIN_SHARE) return new Set(inMain);
+  const box = closest(blocks[title]?.element, ({ size }) => size.text - size.linked >= length * TITLE_SHARE);
+  return new Set(box ? content.filter(({ element }) => closest(element, (node) => node === box)) : content);
+}
+
+export function isMain({ name, attributes }: HtmlElement): boolean {
+  return name === 'main' || attributes.role === 'main';
+}
+
+/** ARIA roles of what surrounds the main part of a page. */
+const FRAME_ROLES = /^(?:navigation|contentinfo|search|dialog|alertdialog)$/;
+
+/** The longest aside of links, in characters. */
+const MAX_ASIDE_LENGTH = 400;
+
+/** Whether an element is in the frame by its ARIA role, or in a table of contents. */
+export function isMarkedAsFrame(element: HtmlElement): boolean {
+  if (closest(element, ({ attributes }) => FRAME_ROLES.test(attributes.role ?? ''))) return true;
+  const aside = closest(element, ({ attributes }) => attributes.role === 'complementary');
+  if (aside && aside.size.text < MAX_ASIDE_LENGTH && aside.size.links > 0 && aside.size.linked > aside.size.text / 2)
+    return true;
+  return closest(element, isTableOfContents) !== undefined;
+}
+
+/** Results of `isTableOfContents`, which is called for each link of a list. */
+const tablesOfContents = new WeakMap<HtmlElement, boolean>();
+
+/** Whether an element is a list of nothing but links into the page itself. */
+function isTableOfContents(element: HtmlElement): boolean {
+  const { name, size } = element;
+  if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
+  const known = tablesOfContents.get(element) ?? element.elements.every(hasOnlyInPageLinks);
+  tablesOfContents.set(element, known);
+  return known;
+}
+
+/** Whether a block is nothing but a link into the page, such as one that skips its frame. */
+export function isInPageLink({ text, linked, inline, element }: Block): boolean {
+  return linked === text.length && (element.name === 'a' ? [element] : inline).every(hasOnlyInPageLinks);
+}
+
+function hasOnlyInPageLinks(element: HtmlElement): boolean {
+  if (element.name === 'a') return element.attribute('href').startsWith('#') && element.attributes.role !== 'tab';
+  return element.elements.every(hasOnlyInPageLinks);
+}
+
+/** Whether an element is part of the page's frame by its name. */
+export function isFrame({ name, size, parent }: HtmlElement): boolean {
+  if (name === 'nav') return true;
+  // Ancestors are searched last, because a page may be hundreds of elements deep.
+  if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
+  return !closest(parent, (node) => /^(?:article|section|main|blockquote)$/.test(node.name));
+}
