@@ -8,7 +8,7 @@ import { IndexWriter } from './index-writer.ts';
 import { FALLBACK, hasCompounds, type IndexLanguage, isLanguage, LANGUAGES, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
 import { PassageSearch } from './passage-search.ts';
-import { documentsOf, fuseByRank, passageOf, type RankedPassage, withoutCopies } from './ranking.ts';
+import { documentsOf, fuseByRank, type RankedPassage, rankedPassage, withoutCopies } from './ranking.ts';
 import { indexWords, phrasesOf, queryTerms, quote } from './terms.ts';
 
 /** A document that matches, with its best passage. */
@@ -269,7 +269,7 @@ export class DocumentIndex implements Disposable {
     const rows = this.#passages.search(expressions, terms, within);
     // Lower scores of FTS5 are better.
     const found = rows.map((row) => ({
-      passage: passageOf(row, -Number(row.score)),
+      passage: rankedPassage(row, -Number(row.score)),
       language: knownLanguage(row.language),
     }));
     const reranked = Math.max(RERANKED, limit);

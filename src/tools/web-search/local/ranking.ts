@@ -12,7 +12,7 @@ export interface RankedPassage {
 }
 
 /** A row of the database as a passage. */
-export function passageOf(row: Record<string, unknown>, score: number): RankedPassage {
+export function rankedPassage(row: Record<string, unknown>, score: number): RankedPassage {
   const { path, title, text, published, page, section } = row;
   return {
     path: String(path),

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { DocumentIndex } from './document-index.ts';
 import { prepareWrite } from './index-database.ts';
-import { passageOf, type RankedPassage } from './ranking.ts';
+import { type RankedPassage, rankedPassage } from './ranking.ts';
 
 /** How many passages may have vectors; further ones are found by their words alone. */
 const MAX_VECTORS = 300_000;
@@ -110,7 +110,7 @@ export class VectorIndex {
       if (!(row?.vector instanceof Uint8Array)) continue;
       const score = cosine(query, row.vector);
       if (score < MIN_SIMILARITY) continue;
-      found.push(passageOf(row, score));
+      found.push(rankedPassage(row, score));
     }
     return found.sort((a, b) => b.score - a.score).slice(0, limit);
   }
