@@ -124,6 +124,7 @@ export class Execution {
     const { lease, log } = this.#options;
     const { run, signal } = lease;
     try {
+      this.#closeInterruptedStep();
       if (lease.cancelled) return await this.#end('cancelled');
       if (lease.attempts > MAX_ATTEMPTS) {
         throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
@@ -133,7 +134,6 @@ export class Execution {
       }
       if (run.request.length > LARGE_BYTES) await yieldToEventLoop();
       if (readRequest(run).generate === false) return await this.#end('completed');
-      this.#closeInterruptedStep();
       const loop = loopOf(run);
       const outcome = loop === 'proxy' ? await this.#driveProxy() : await this.#driveLoop(loop);
       if (outcome === 'paused') return await this.#release();

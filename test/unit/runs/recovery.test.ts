@@ -293,6 +293,31 @@ describe('a run whose instances die', function () {
     assert.equal(chat.requests.length, 0, 'nothing is paid for');
   });
 
+  for (const end of ['failed', 'cancelled'] as const) {
+    it(`is charged for what a crash cut, even if it ends ${end} at once`, async () => {
+      const run = await crashed(0, end === 'failed' ? 'chat_completions' : 'responses');
+      const { token } = await died(run.id);
+      const item = { id: 'rs_1', type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+      const part = { type: 'reasoning_text', text: '' };
+      const place = { item_id: 'rs_1', output_index: 0, content_index: 0 };
+      const events = [
+        { type: 'response.output_item.added', sequence_number: 3, output_index: 0, item },
+        { type: 'response.content_part.added', sequence_number: 4, ...place, part },
+        { type: 'response.reasoning_text.delta', sequence_number: 5, ...place, delta: 'Hm. ' },
+      ];
+      const frames = Buffer.from(
+        events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
+      );
+      const appended = await store.append(run.id, { token, first: 3, count: events.length, frames });
+      assert.equal(appended.result, 'ok');
+      if (end === 'cancelled') await store.requestCancel(run.id);
+      await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+      const response = await responseOf(await readAll(harness.runs, run));
+      assert.equal(response.status, end);
+      assert.ok(response.usage.input_tokens > 500 && response.usage.output_tokens >= 1, JSON.stringify(response.usage));
+    });
+  }
+
   it('is taken over once its claim has expired, not before', async () => {
     const run = await crashed(0);
     const now = Date.now();
