@@ -173,6 +173,13 @@ describe('client functions in research', () => {
         const [call] = callsIn(first);
         assert.ok(call, `${from} calls`);
         const before = conversation ? { conversation } : { previous_response_id: first.id };
+        const stray = ann.responses.create({
+          model: to,
+          input: [outputFor({ call_id: 'call_x' }, 'No.')],
+          tools,
+          ...before,
+        });
+        await assert.rejects(stray, { status: 400, param: 'input' });
         const input = [outputFor(call, 'The desk agrees.')];
         const second = await ann.responses.create({ model: to, input, tools, ...before });
         assert.equal(second.output_text, 'So it is.');

@@ -1,11 +1,13 @@
 import { newRunId } from '../../base/ids.ts';
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { contentText } from '../../base/text.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
-import type { InputItem } from '../../protocol/requests/request-input.ts';
+import { type InputItem, isUserText } from '../../protocol/requests/request-input.ts';
 import type { ContinuedResearch, FunctionOutputs, TextWithImages } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { TurnEntry } from '../../research/run/transcript.ts';
+import type { Caller } from '../../runs/runs.ts';
+import type { Runs } from '../../runs/service.ts';
 import { resultOf } from '../../runs/submitting/resume-research.ts';
 import { noUsage, type TurnTool } from '../../upstream/turn.ts';
 import { callsIn } from './conversation.ts';
@@ -90,6 +92,31 @@ export function resumeFromThread(
     made = [];
   }
   return { before: items.slice(0, start), goesOn: { from: newRunId(), entries: state.entries } };
+}
+
+/** What came before an input: a response, or a conversation. */
+interface EarlierThread {
+  caller: Caller;
+  runs: Pick<Runs, 'conversation'>;
+  joined?: { items: readonly JsonObject[] } | undefined;
+  previous: string | undefined;
+}
+
+/** Whether an input has no question and only answers calls that a plain model made before, so that its question stands there. */
+export async function answersEarlierCalls(
+  items: readonly InputItem[],
+  { caller, runs, joined, previous }: EarlierThread,
+): Promise<boolean> {
+  const outputs = items.flatMap((item) => (item.type === 'prior_output' ? [item.callId] : []));
+  if (outputs.length === 0 || items.some(isUserText)) return false;
+  const last = previous === undefined ? undefined : (await runs.conversation(caller, previous)).messages.at(-1);
+  const called = last?.role === 'assistant' ? (last.tool_calls ?? []).map((call) => call.id) : [];
+  const stored = joined?.items ?? [];
+  const answered = new Set(stored.flatMap(({ type, call_id: of }) => (type === 'function_call_output' ? [of] : [])));
+  const waiting = stored.flatMap(({ type, call_id: of }) =>
+    type === 'function_call' && !answered.has(of) ? [of] : [],
+  );
+  return outputs.every((of) => [...called, ...waiting].includes(of ?? ''));
 }
 
 /** Whether an item makes calls, all of them such. */

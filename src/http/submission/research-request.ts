@@ -5,7 +5,7 @@ import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig } from '../..
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import { type InputItem, inputItem, isUserText, requireQuestion } from '../../protocol/requests/request-input.ts';
+import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
 import { isClientTool } from '../../protocol/requests/request-tools.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import { withThreadTools } from '../../protocol/requests/thread-settings.ts';
@@ -16,8 +16,8 @@ import { minCost } from '../../research/run/cost-budget.ts';
 import { ASK_USER } from '../../research/run/own-tools.ts';
 import type { BuiltinTools, ConversationMessage, FollowUp, ResearchRequest } from '../../research/run/request.ts';
 import type { Conversations } from '../../runs/conversations.ts';
-import type { Runs } from '../../runs/runs.ts';
-import type { Caller } from '../../runs/submission.ts';
+import type { Caller } from '../../runs/runs.ts';
+import type { Runs } from '../../runs/service.ts';
 import { minTokens } from '../../upstream/decoding/estimate.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import { applyToolChoice } from './chosen-tools.ts';
@@ -30,7 +30,7 @@ import {
   contentReadersFor,
   resolveFiles,
 } from './conversation.ts';
-import { approvedCalls, functionOutputs, resumeFromThread } from './function-outputs.ts';
+import { answersEarlierCalls, approvedCalls, functionOutputs, resumeFromThread } from './function-outputs.ts';
 import { approvalRules, type RequestedTools, requestedTools, requireServers, type ToolFields } from './input-tools.ts';
 import { createItemLookup } from './references.ts';
 import { effortOf, type OptionsBody, readThreadSettings, runOptions } from './research-options.ts';
@@ -43,7 +43,7 @@ export interface SubmissionContext extends ContentSources {
   /** The model's name and configuration. */
   name: string;
   model: ResearchModelConfig;
-  runs: Pick<Runs, 'findItems' | 'history' | 'resumeResearch' | 'settings'>;
+  runs: Pick<Runs, 'conversation' | 'findItems' | 'history' | 'resumeResearch' | 'settings'>;
   schemas: SchemaChecker;
   signal: AbortSignal;
   /** The tools that the request names, if any. */
@@ -78,7 +78,8 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const { answersQuestion = false, ...earlier } =
     previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
   const { history = [] } = earlier;
-  const asked = goingOn ? -1 : askedBefore(before, history);
+  const isTakenOver = !goingOn && (await answersEarlierCalls(before, { ...context, previous }));
+  const asked = isTakenOver ? history.findLastIndex(({ role }) => role === 'user') : -1;
   if (!goingOn && asked === -1) requireQuestion(before);
   const thread = goingOn ?? {
     ...(asked !== -1 && { history: history.slice(0, asked) }),
@@ -104,15 +105,6 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
   };
-}
-
-/**
- * Where the question of an input is in what came before it, if the input only answers calls that a plain model made; -1 if
- * it has a question of its own, or there is none.
- */
-function askedBefore(items: readonly InputItem[], history: readonly ConversationMessage[]): number {
-  const answers = items.some(({ type }) => type === 'prior_output') && !items.some(isUserText);
-  return answers ? history.findLastIndex(({ role }) => role === 'user') : -1;
 }
 
 /**
