@@ -7,6 +7,7 @@ import { completeInputItem } from '../../protocol/openai-items.ts';
 import { getResponseQuery, listInputItemsQuery, listResponsesQuery } from '../../protocol/requests/queries.ts';
 import { listObject, type ResponseListEntry } from '../../protocol/response.ts';
 import type { Timeline } from '../../protocol/timeline.ts';
+import { isOpen } from '../../runs/reading/readable.ts';
 import type { RunRecord, RunSummary } from '../../runs/runs.ts';
 import { readListed } from '../../runs/stored/listed.ts';
 import { readInput } from '../../runs/stored/stored-request.ts';
@@ -62,8 +63,7 @@ export async function getResponse(deps: AppDeps, { req, identity }: Call): Promi
     const chunks = isAtEnd(run, after) ? [] : readFrames(deps, run, { after: after.value, context });
     return { kind: 'stream', headers: {}, chunks };
   }
-  const isOpen = run.status === 'queued' || run.status === 'in_progress';
-  return jsonText(await deps.runs.responseJson(run), isOpen ? { headers: POLL_HEADERS } : {});
+  return jsonText(await deps.runs.responseJson(run), isOpen(run) ? { headers: POLL_HEADERS } : {});
 }
 
 interface Cursor {
@@ -90,8 +90,7 @@ function cursorOf(req: Request): Cursor {
  */
 function isAtEnd(run: RunRecord, { param, value }: Cursor): boolean {
   if (value < run.last) return false;
-  const ended = run.status !== 'queued' && run.status !== 'in_progress';
-  if (ended || value === run.last) return ended;
+  if (!isOpen(run) || value === run.last) return !isOpen(run);
   throw fieldError('invalid_parameter', param, `the last event of this response so far is ${run.last}.`);
 }
 

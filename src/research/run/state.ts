@@ -19,7 +19,7 @@ import type {
   TranscriptEntry,
   TurnEntry,
 } from './transcript.ts';
-import { addWarning } from './warnings.ts';
+import { addWarning, hasWarning } from './warnings.ts';
 
 /** The state of a research run: the fold of its transcript. Each lane has a state of its own, with call numbers of the run. */
 export class ResearchState {
@@ -66,6 +66,8 @@ export class ResearchState {
   #earlier = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
   /** Warnings for the client, without repeats. */
   readonly warnings: Warning[] = [];
+  /** Those that are not in the transcript yet. */
+  readonly newWarnings: Warning[] = [];
 
   constructor(lane?: { number: number; run: ResearchState }) {
     this.lane = lane?.number;
@@ -204,6 +206,11 @@ export class ResearchState {
 
   get cost(): number {
     return this.spending.cost;
+  }
+
+  /** Notes a warning for the client, unless it is a repeat. */
+  warn(warning: Warning): void {
+    if (!hasWarning(this.warnings, warning)) addWarning(this.newWarnings, warning);
   }
 
   /** Books everything so far to earlier responses, and starts to count for this one. */

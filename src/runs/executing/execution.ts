@@ -7,6 +7,7 @@ import { countRunClaims } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
+import type { TranscriptEntry } from '../../research/run/transcript.ts';
 import { emptyTotals, totalTokens, type UsageTotals } from '../../upstream/usage-totals.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import { listedOf } from '../stored/listed.ts';
@@ -178,6 +179,7 @@ export class Execution {
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
     for (;;) {
       const next = await steps.next();
+      this.#recordWarnings();
       if (next.done) return next.value;
       recorder.record(next.value);
       // A finished step is stored before anything builds on it, and a tool is called only after the log has it: a
@@ -188,6 +190,17 @@ export class Execution {
         await lease.confirm();
       } else if (writer.congested) await writer.ready();
     }
+  }
+
+  #recordWarnings(): void {
+    const warnings = this.#state.newWarnings.splice(0);
+    if (warnings.length > 0) this.#note({ t: 'warned', warnings });
+  }
+
+  /** Adds an entry to the transcript that clients do not see. */
+  #note(entry: TranscriptEntry): void {
+    this.#state.apply(entry);
+    this.#recorder.record({ type: 'note', entry });
   }
 
   async #driveProxy(): Promise<ResearchOutcome> {
@@ -300,9 +313,7 @@ export class Execution {
   /** A turn that was cut off by a cancel or a hand-over still reached the provider, so it is charged. */
   #chargeUnreportedTurns(): void {
     const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.spending.unreported();
-    if (!entry) return;
-    this.#state.apply(entry);
-    this.#recorder.record({ type: 'note', entry });
+    if (entry) this.#note(entry);
   }
 
   #reportUsage(): void {

@@ -1,7 +1,4 @@
 import { GatewayError } from '../../../base/errors.ts';
-import type { Warning } from '../../../protocol/warnings.ts';
-import { applyEntry } from '../../../research/run/run.ts';
-import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readPlainRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
@@ -28,7 +25,6 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     const [route] = key?.routes[run.model] ?? model.routes;
     state.setPricing({ currency: config.server.currency, price: route?.price });
     const { hosted, toolChoice } = request;
-    const newWarnings: Warning[] = [];
     const log = parts.log.child({ run: run.id });
     await using opened = await openRunTools(parts, run, {
       builtin: toolChoice === 'none' ? [] : (hosted?.builtin ?? []),
@@ -42,7 +38,9 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
     });
     // Imported late, so that starting the gateway does not load it.
     const { plainResponse } = await import('../../../plain/loop.ts');
-    const steps = plainResponse({
+    const servers = serversOf(opened.tools.values());
+    if (servers.length > 0) yield { type: 'mcp_servers', servers };
+    return yield* plainResponse({
       id: run.id,
       request,
       chat: parts.chatModel({
@@ -52,7 +50,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         runId: run.id,
         conversation: () => conversationKeyOf(run),
         onUsage: (usage) => state.spending.observe(usage),
-        onWarning: (warning) => addWarning(newWarnings, warning),
+        onWarning: (warning) => state.warn(warning),
       }),
       tools: opened.tools,
       onToolCall: (call) => parts.metrics?.toolCall(call),
@@ -72,16 +70,5 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       signal,
       shouldPause,
     });
-    const servers = serversOf(opened.tools.values());
-    if (servers.length > 0) yield { type: 'mcp_servers', servers };
-    await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
-    const isNew = (warning: Warning) => !hasWarning(state.warnings, warning);
-    for (;;) {
-      const next = await steps.next();
-      const warnings = newWarnings.length === 0 ? newWarnings : newWarnings.splice(0).filter(isNew);
-      if (warnings.length > 0) yield { type: 'note', entry: applyEntry(state, { t: 'warned', warnings }) };
-      if (next.done) return next.value;
-      yield next.value;
-    }
   };
 }

@@ -10,9 +10,7 @@ import { undividedAllowance } from '../../../research/run/allowance.ts';
 import { budgetOf } from '../../../research/run/budget.ts';
 import { CostBudget } from '../../../research/run/cost-budget.ts';
 import type { ResearchRequest } from '../../../research/run/request.ts';
-import { applyEntry } from '../../../research/run/run.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
-import { addWarning, hasWarning } from '../../../research/run/warnings.ts';
 import { createFence } from '../../../research/text/fence.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import type { Tool } from '../../../tools/tool.ts';
@@ -43,7 +41,7 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       signal,
       log,
     });
-    const knownWarnings = [...opened.tools.values()].flatMap(warningsAbout);
+    for (const warning of [...opened.tools.values()].flatMap(warningsAbout)) state.warn(warning);
     const query = {
       modelName: run.model,
       model,
@@ -51,7 +49,7 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       runId: run.id,
       conversation: () => conversationKeyOf(run),
       onWarning(warning: Warning) {
-        if (concerns(request, warning)) addWarning(knownWarnings, warning);
+        if (concerns(request, warning)) state.warn(warning);
       },
       onUsage: (usage: TurnUsage) => state.spending.observe(usage),
     };
@@ -62,7 +60,8 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
     state.setPricing({ currency, price: routes[0]?.price });
     const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
     const maxCost = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
-    const steps = research({
+    if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
+    return yield* research({
       costBudget: new CostBudget({ max: maxCost, price: highestPrice(routes) }, state),
       readerPrice: highestPrice(readerRoutes),
       id: run.id,
@@ -86,17 +85,6 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       shouldPause,
       onToolCall: (call) => parts.metrics?.toolCall(call),
     });
-    if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
-    // Add the warnings in this loop rather than in a generator of its own, which would cost each delta some microseconds.
-    await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
-    const isNew = (warning: Warning) => !hasWarning(state.warnings, warning);
-    for (;;) {
-      const next = await steps.next();
-      const warnings = knownWarnings.length === 0 ? knownWarnings : knownWarnings.filter(isNew);
-      if (warnings.length > 0) yield { type: 'note', entry: applyEntry(state, { t: 'warned', warnings }) };
-      if (next.done) return next.value;
-      yield next.value;
-    }
   };
 }
 
