@@ -6,8 +6,8 @@ import { type InputItem, isUserText } from '../../protocol/requests/request-inpu
 import type { ContinuedResearch, FunctionOutputs, TextWithImages } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { TurnEntry } from '../../research/run/transcript.ts';
-import type { Caller } from '../../runs/runs.ts';
-import type { Runs } from '../../runs/service.ts';
+import type { Runs } from '../../runs/runs.ts';
+import type { Caller } from '../../runs/submission.ts';
 import { resultOf } from '../../runs/submitting/resume-research.ts';
 import { noUsage, type TurnTool } from '../../upstream/turn.ts';
 import { callsIn } from './conversation.ts';
