@@ -5,8 +5,10 @@ import type { LiveConfig } from './config/live-config.ts';
 import type { Admission } from './http/limits/admission.ts';
 import type { Activity } from './http/operator/activity.ts';
 import type { DriverParts } from './runs/executing/driving/driver-parts.ts';
+import type { RunDriver } from './runs/executing/driving/run-driver.ts';
 import type { RunMetrics } from './runs/metrics.ts';
-import type { AdmittedRun, EndedRun } from './runs/submission.ts';
+import type { RunRecord } from './runs/runs.ts';
+import { notifiesWebhooks, readHeld, readRequest } from './runs/stored/stored-request.ts';
 import type { UsageLog } from './usage/usage.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -21,27 +23,32 @@ export interface AccountingParts {
   log: Logger;
 }
 
-/** The driver's callbacks: metrics, usage, limits and webhooks of runs. */
+/** What a driver reports of its runs: to metrics, usage, limits and webhooks. */
 export function accounting({ live, metrics, admission, usage, webhooks, activity, storage, log }: AccountingParts) {
   const { maxRunMs: runMs } = live.current().runs;
-  const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
+  const warn = (message: string) => (run: RunRecord) => (thrown: unknown) =>
     log.warn({ run: run.id, err: messageOf(thrown) }, message);
   const onNotCounted = warn('a run that begins was not counted');
   const onNotReleased = warn('limits of an ended run were not freed');
   const onNotDelivered = warn('the end of a run is delivered a little later');
+  const admitted = (run: RunRecord) => ({ id: run.id, keyId: run.keyId, held: readHeld(run) });
   return {
-    metrics,
-    beforeResume: (run: AdmittedRun) => admission.renewRun({ ...run, runMs }).catch(onNotCounted(run)),
+    beforeResume: (run) => admission.renewRun({ ...admitted(run), runMs }).catch(onNotCounted(run)),
     // A store that is away gets the usage with the next step.
-    onUsage: (run: EndedRun) => void admission.noteRunUsage({ ...run, runMs }).catch(() => {}),
-    onRunEnded(run: Parameters<NonNullable<DriverParts['onRunEnded']>>[0]) {
-      const { error, status, model, keyId, tag, used } = run;
+    onUsage: (run, used) => void admission.noteRunUsage({ ...admitted(run), used, runMs }).catch(() => {}),
+    onToolCall: (call) => metrics.toolCall(call),
+    afterExecution({ run, result, ended }) {
+      metrics.executionEnded(run, { result, status: ended?.status, now: storage.clock.now() });
+      if (!ended) return;
+      const { error, status, used } = ended;
+      const { keyId, model } = run;
+      if (used.cost > 0) metrics.cost(model, used.cost, live.current().server.currency);
       const team = live.keyById(keyId)?.team;
-      usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });
-      admission.settleRun(run).catch(onNotReleased(run));
-      if (run.notifies) webhooks.deliverEnd(run.id).catch(onNotDelivered(run));
+      usage.add({ labels: { key: keyId, team, model, tag: readRequest(run).tag }, used, failed: status === 'failed' });
+      admission.settleRun({ ...admitted(run), used }).catch(onNotReleased(run));
+      if (notifiesWebhooks(run)) webhooks.deliverEnd(run.id).catch(onNotDelivered(run));
       if (error === undefined || error === 'cancelled') return;
       activity.recordFailure({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },
-  } satisfies Partial<DriverParts>;
+  } satisfies Partial<RunDriver> & Pick<DriverParts, 'onToolCall'>;
 }

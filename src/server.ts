@@ -172,6 +172,7 @@ async function openRuns(
   const { upstream, sealed, schemas, closing, stopped } = parts;
   const { store, runs: limits } = live.current();
   const cipherOf = (keyId: string) => live.cipherOf(keyId);
+  const { onToolCall, ...reports } = accounting({ ...foundation, ...parts });
   const driver = createDriver({
     config: live,
     prompts: loadPrompts(),
@@ -183,12 +184,12 @@ async function openRuns(
     openTools: toolsOfRuns(parts.documents),
     proxy: proxyTask(live, parts.proxy),
     cipherOf,
-    ...accounting({ ...foundation, ...parts }),
+    onToolCall,
   });
   const base = { store: storage.runs, clock: storage.clock, retentionMs: store.retentionMs };
   const stores = { conversations: storage.conversations, entries: storage.entries };
   const carried = new CarriedTranscripts({ ...base, ...stores, runMs: limits.maxRunMs });
-  const common = { ...base, carried, driver, log };
+  const common = { ...base, carried, driver: { ...driver, ...reports }, log };
   const executor = await openExecutor(foundation, common, parts.stack);
   const conversations = new Conversations({ ...common, ...stores });
   const runs = new Runs({

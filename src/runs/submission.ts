@@ -79,15 +79,3 @@ export interface SubmissionResult {
   /** The first events of a new run. */
   beginning?: LogBatch;
 }
-
-/** A run, with what it has reserved of its key's limits. */
-export interface AdmittedRun {
-  id: RunId;
-  keyId: string;
-  held: RunReservation;
-}
-
-/** A run that has ended, with its usage. */
-export interface EndedRun extends AdmittedRun {
-  used: UsageTotals;
-}

@@ -14,6 +14,7 @@ import type { ResearchRequest } from '../../src/research/run/request.ts';
 import { Conversations } from '../../src/runs/conversations.ts';
 import { createDriver } from '../../src/runs/executing/driving/driver.ts';
 import type { DriverParts } from '../../src/runs/executing/driving/driver-parts.ts';
+import type { RunDriver } from '../../src/runs/executing/driving/run-driver.ts';
 import type { Executor } from '../../src/runs/executing/executor.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor-options.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
@@ -71,8 +72,8 @@ export interface HarnessOptions {
   load?: LoadMeter;
   /** Told of what the tools of a run are opened with. */
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
-  /** See `DriverParts`. */
-  begins?: DriverParts['beforeResume'];
+  /** See `RunDriver`. */
+  begins?: RunDriver['beforeResume'];
   /** `store.encryption_keys`. */
   encryptionKeys?: readonly string[];
   /** Whether it has heard of the key of its runs; it has where absent. */
@@ -110,7 +111,6 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     cipherOf,
     sealed: new SealedContents(SEALER),
-    ...(options.begins && { beforeResume: options.begins }),
   });
   const retentionMs = config.store.retentionMs;
   const kept = { store, conversations: options.conversations ?? storage.conversations, clock, retentionMs };
@@ -121,7 +121,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const executor = openExecutor({
     store,
     carried,
-    driver,
+    driver: { ...driver, beforeResume: options.begins },
     clock,
     log: silentLogger,
     maxConcurrent: config.runs.max_concurrent,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { RunId } from '../../base/ids.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { RunReservation } from '../../runs/stored/request-schema.ts';
-import type { AdmittedRun, EndedRun } from '../../runs/submission.ts';
 import {
   type LimitHolder,
   type LimitNote,
@@ -30,6 +30,18 @@ import {
   reservedBy,
 } from './key-limits.ts';
 import type { LostPlaces } from './lost-places.ts';
+
+/** A run, with what it has reserved of its key's limits. */
+interface AdmittedRun {
+  id: RunId;
+  keyId: string;
+  held: RunReservation;
+}
+
+/** A run that has ended, with its usage. */
+interface EndedRun extends AdmittedRun {
+  used: UsageTotals;
+}
 
 /** A request that is to be counted against the limits of its key. */
 export interface AdmissionRequest {

@@ -5,6 +5,7 @@ import { NewerDataError } from '../stored/stored-data.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
 import { Execution, type ExecutionOptions } from './execution.ts';
 import { ClaimLostError, LEASE_MS } from './run-lease.ts';
+import { recordRunEnd } from './run-span.ts';
 
 /** Drives a claimed run until it ends or is handed over. Never rejects: what fails is logged. */
 export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {
@@ -29,6 +30,7 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     if (isAway) await sleep(LEASE_MS, { signal: lease.signal }).catch(() => {});
     if (isTemporary) await lease.release().catch(() => {});
   }
+  recordRunEnd(execution?.ended);
   try {
     driver.afterExecution?.({ run: lease.run, result, ended: execution?.ended });
   } catch (thrown) {

@@ -39,7 +39,7 @@ function spanDetails(run: RunRecord) {
 }
 
 /** Records how a run ended in the active span. */
-export function recordRunEnd({ ended }: ExecutionOutcome): void {
+export function recordRunEnd(ended: ExecutionOutcome['ended']): void {
   const span = activeSpan();
   if (!span || !ended) return;
   span.set({ 'research_gateway.run.status': ended.status });

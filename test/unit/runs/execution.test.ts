@@ -4,6 +4,8 @@ import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { Executor } from '../../../src/runs/executing/executor.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
+import type { RunRecord } from '../../../src/runs/runs.ts';
+import { readHeld } from '../../../src/runs/stored/stored-request.ts';
 import type { Submission } from '../../../src/runs/submission.ts';
 import type { AppendBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
@@ -26,13 +28,13 @@ describe('the limits held by a run', () => {
   it('are reported when a queued run starts, not for one that started at once', async () => {
     const gate = Promise.withResolvers<void>();
     const chat = new ScriptedModel(() => ({ gate: gate.promise, text: ['done'] }));
-    const reported: unknown[] = [];
+    const reported: RunRecord[] = [];
     const waits: boolean[] = [];
     const admit: Submission['admit'] = async (_, options) => {
       waits.push(options.waits);
       return { place: true };
     };
-    const begins = async (run: unknown) => void reported.push(run);
+    const begins = async (run: RunRecord) => void reported.push(run);
     await using harness = await openHarness({ chat, begins, config: testConfig({ runs: { max_concurrent: 1 } }) });
     const { run: first } = await harness.runs.submit(question({ admit }));
     const { run: second } = await harness.runs.submit(question({ admit }));
@@ -40,7 +42,10 @@ describe('the limits held by a run', () => {
     await readAll(harness.runs, first);
     await readAll(harness.runs, second);
     assert.deepEqual(waits, [false, true]);
-    assert.deepEqual(reported, [{ id: second.id, keyId: second.keyId, held: { place: true } }]);
+    assert.deepEqual(
+      reported.map((run) => [run.id, readHeld(run)]),
+      [[second.id, { place: true }]],
+    );
   });
 });
 

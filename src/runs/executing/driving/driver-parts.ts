@@ -1,5 +1,4 @@
 import type { Clock } from '../../../base/clock.ts';
-import type { ErrorCode } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { CredentialCipher } from '../../../base/secrets/encrypt.ts';
 import type { LiveConfig } from '../../../config/live-config.ts';
@@ -7,11 +6,9 @@ import type { SealedContents } from '../../../plain/sealed-contents.ts';
 import type { SchemaChecker } from '../../../research/answer/schema/schema-job.ts';
 import type { Prompts } from '../../../research/prompts/load-prompts.ts';
 import type { FileSearch } from '../../../research/run/request.ts';
-import type { TerminalStatus } from '../../../store/run-store.ts';
+import type { ObservedToolCall } from '../../../research/run/run.ts';
 import type { OpenedTools, ToolRequest } from '../../../tools/toolbox.ts';
 import type { Upstream } from '../../../upstream/upstream.ts';
-import type { RunMetrics } from '../../metrics.ts';
-import type { AdmittedRun, EndedRun } from '../../submission.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /** The options for opening the tools of a run. */
@@ -37,20 +34,5 @@ export interface DriverParts {
   /** Encrypts the reasoning and the summaries that clients keep and send back. */
   sealed: SealedContents;
   cipherOf(keyId: string): CredentialCipher | undefined;
-  metrics?: Pick<RunMetrics, 'executionEnded' | 'toolCall' | 'cost'>;
-  /** Awaited before this process continues a run that it did not create. */
-  beforeResume?(run: AdmittedRun): Promise<void>;
-  /** Called with a run's usage so far, before the step that caused it is stored. */
-  onUsage?(run: EndedRun): void;
-  /** Called for every run that this process ended. */
-  onRunEnded?(
-    run: EndedRun & {
-      model: string;
-      tag: string | undefined;
-      status: TerminalStatus;
-      error: ErrorCode | undefined;
-      /** Whether webhook receivers are notified. */
-      notifies: boolean;
-    },
-  ): void;
+  onToolCall?(call: ObservedToolCall): void;
 }

@@ -53,7 +53,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         onWarning: (warning) => state.warn(warning),
       }),
       tools: opened.tools,
-      onToolCall: (call) => parts.metrics?.toolCall(call),
+      onToolCall: (call) => parts.onToolCall?.(call),
       continuePrompt: parts.prompts.continueAnswer(),
       state,
       answerSoFar,

@@ -83,7 +83,7 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       live,
       signal,
       shouldPause,
-      onToolCall: (call) => parts.metrics?.toolCall(call),
+      onToolCall: (call) => parts.onToolCall?.(call),
     });
   };
 }
