@@ -1,5 +1,6 @@
 import { needsApproval } from '../research/calls/approvals.ts';
-import { clientNames, type FunctionCall, type ShellTool, searchResultOf } from '../research/run/steps.ts';
+import type { ShellTool } from '../research/run/request.ts';
+import { clientNames, type FunctionCall, searchResultOf } from '../research/run/steps.ts';
 import { customText } from '../upstream/dialects/requests/tool-arguments.ts';
 import type { TurnToolCall } from '../upstream/turn.ts';
 import type { PlainRequest } from './request.ts';

@@ -12,41 +12,13 @@ import {
   requestedSources,
   storedFormat,
   storedSettings,
-  turnToolChoice,
 } from '../research/run/request.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { ResearchState } from '../research/run/state.ts';
-import { assistantMessage } from '../research/run/transcript.ts';
 import type { Tool } from '../tools/tool.ts';
 import { estimateRequest, estimateTokens } from '../upstream/decoding/estimate.ts';
-import type { ChatModel, TurnMessage } from '../upstream/turn.ts';
+import { assistantMessage, type ChatModel, turnMessage, turnToolChoice } from '../upstream/turn.ts';
 import type { Thought } from './sealed-contents.ts';
-
-const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
-  storedObject({ role: z.literal('system'), content: z.string() }),
-  storedObject({
-    role: z.literal('user'),
-    content: z.union([
-      z.string(),
-      z.array(
-        z.discriminatedUnion('type', [
-          storedObject({ type: z.literal('text'), text: z.string() }),
-          storedObject({ type: z.literal('image_url'), image_url: storedObject({ url: z.string() }) }),
-          storedObject({
-            type: z.literal('file'),
-            file: storedObject({ filename: z.string(), file_data: z.string() }),
-          }),
-          storedObject({
-            type: z.literal('input_audio'),
-            input_audio: storedObject({ data: z.string(), format: z.string() }),
-          }),
-        ]),
-      ),
-    ]),
-  }),
-  assistantMessage,
-  storedObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
-]);
 
 /** Calls of an earlier response that the client has approved: they are made before the first turn. */
 const approvedCalls = storedObject({

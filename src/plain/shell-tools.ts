@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { JsonObject } from '../base/json.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import { execAction, patchOperation, shellAction } from '../protocol/openai-items.ts';
-import type { OfferedFunction, ShellTool } from '../research/run/steps.ts';
+import type { OfferedFunction, ShellTool } from '../research/run/request.ts';
 
 /**
  * Offers OpenAI's tools that run at the client as functions, so that every model can call them over any wire. A function is

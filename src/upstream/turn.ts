@@ -1,67 +1,80 @@
+import { z } from 'zod';
 import type { ErrorCode } from '../base/errors.ts';
-import type { JsonObject } from '../base/json.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
+import { storedObject } from '../base/stored-object.ts';
 import type { RouteConfig } from '../config/schema.ts';
 import type { MessagePhase, TokenLogprob } from '../protocol/items.ts';
 
 /**
  * One LLM turn as the research loop sees it. No difference between providers leaves this folder: behind this contract
- * there is one kind of stream and one kind of failure.
+ * there is one kind of stream and one kind of failure. What runs store of turns are schemas.
  */
+
+const jsonObject = z.custom<JsonObject>(isObject);
 
 /** The price of a million tokens. */
 export type RoutePrice = NonNullable<RouteConfig['price']>;
 
-/** A message sent to a provider, in the form of chat completions. */
-export type TurnMessage =
-  | { role: 'system'; content: string }
-  | { role: 'user'; content: string | UserPart[] }
-  | AssistantMessage
-  | { role: 'tool'; tool_call_id: string; content: string };
-
-/** A part of a user's message. `file_data` is a data URL, `data` base64. */
-export type UserPart =
-  | { type: 'text'; text: string }
-  | { type: 'image_url'; image_url: { url: string; detail?: string | undefined } }
-  | { type: 'file'; file: { filename: string; file_data: string } }
-  | { type: 'input_audio'; input_audio: { data: string; format: string } };
+/** A complete tool call. `arguments` is the text as the model wrote it, which may be broken JSON. */
+export const turnToolCall = storedObject({ id: z.string(), name: z.string(), arguments: z.string() });
+export type TurnToolCall = z.output<typeof turnToolCall>;
 
 /** The model's message of a finished turn, stored in the transcript so that it can be sent back. */
-export interface AssistantMessage {
-  role: 'assistant';
-  content: string;
-  tool_calls?: TurnToolCall[];
+export const assistantMessage = storedObject({
+  role: z.literal('assistant'),
+  content: z.string(),
+  tool_calls: z.array(turnToolCall).optional(),
   /**
    * What the provider wants back in later turns, by its own field names (`reasoning_content`, `reasoning_details`,
    * signatures). The dialect sends it back only to the provider that produced it.
    */
-  replay?: { provider: string; fields: JsonObject };
+  replay: storedObject({ provider: z.string(), fields: jsonObject }).optional(),
   /**
-   * The history before this message has changed since the model wrote it: signed reasoning, which is bound to that
-   * history, is no longer valid and must not be sent back.
+   * Set in requests only. The history before this message has changed since the model wrote it: signed reasoning, which is
+   * bound to that history, is no longer valid and must not be sent back.
    */
-  rebased?: boolean;
-}
+  rebased: z.boolean().optional(),
+});
+export type AssistantMessage = z.output<typeof assistantMessage>;
 
-/** A complete tool call. `arguments` is the text as the model wrote it, which may be broken JSON. */
-export interface TurnToolCall {
-  id: string;
-  name: string;
-  arguments: string;
-}
+const image = storedObject({ url: z.string(), detail: z.string().optional() });
+/** A part of a user's message. `file_data` is a data URL, `data` base64. */
+const userPart = z.discriminatedUnion('type', [
+  storedObject({ type: z.literal('text'), text: z.string() }),
+  storedObject({ type: z.literal('image_url'), image_url: image }),
+  storedObject({ type: z.literal('file'), file: storedObject({ filename: z.string(), file_data: z.string() }) }),
+  storedObject({
+    type: z.literal('input_audio'),
+    input_audio: storedObject({ data: z.string(), format: z.string() }),
+  }),
+]);
+export type UserPart = z.output<typeof userPart>;
 
+/** A message sent to a provider, in the form of chat completions. */
+export const turnMessage = z.discriminatedUnion('role', [
+  storedObject({ role: z.literal('system'), content: z.string() }),
+  storedObject({ role: z.literal('user'), content: z.union([z.string(), z.array(userPart)]) }),
+  assistantMessage,
+  storedObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
+]);
+export type TurnMessage = z.output<typeof turnMessage>;
+
+/** The grammar of a custom tool's one string, `input`; only for routes of the Responses API. */
+const grammar = storedObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() });
 /** A tool as offered to the model. `ToolNames` replaces characters that providers refuse (dots) and maps names back. */
-export interface TurnTool {
-  name: string;
-  description: string;
-  parameters: JsonObject;
+export const turnTool = storedObject({
+  name: z.string(),
+  description: z.string(),
+  parameters: jsonObject,
   /** Whether arguments must match the schema; absent: as the provider does by default. */
-  strict?: boolean;
-  /** The grammar of a custom tool's one string, `input`; only for routes of the Responses API. */
-  grammar?: { type: 'grammar'; syntax: 'lark' | 'regex'; definition: string } | undefined;
-}
+  strict: z.boolean().optional(),
+  grammar: grammar.optional(),
+});
+export type TurnTool = z.output<typeof turnTool>;
 
 /** Which tools may be called: any, none, at least one, or this one. */
-export type TurnToolChoice = 'auto' | 'none' | 'required' | { name: string };
+export const turnToolChoice = z.union([z.enum(['auto', 'none', 'required']), storedObject({ name: z.string() })]);
+export type TurnToolChoice = z.output<typeof turnToolChoice>;
 
 export interface TurnRequest {
   messages: readonly TurnMessage[];
@@ -103,20 +116,23 @@ export interface TurnRequest {
   logprobs?: number;
 }
 
-/** Token counts of one turn. `estimated`: the provider reported none, or no credible ones. */
-export interface TurnUsage {
-  inputTokens: number;
-  cachedTokens: number;
-  outputTokens: number;
-  reasoningTokens: number;
-  estimated: boolean;
+const count = z.int().nonnegative();
+/** Token counts of one turn. */
+export const turnUsage = storedObject({
+  inputTokens: count,
+  cachedTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  /** The provider reported none, or no credible ones. */
+  estimated: z.boolean(),
   /** Input tokens that the provider wrote to its cache, where it reports them. */
-  cacheWriteTokens?: number;
+  cacheWriteTokens: z.number().optional(),
   /** The cost on routes with a price, in the configured currency; absent where no route has one. */
-  cost?: number;
+  cost: z.number().nonnegative().optional(),
   /** Some tokens were used on a route without a price, so `cost` is incomplete. */
-  unpriced?: true;
-}
+  unpriced: z.literal(true).optional(),
+});
+export type TurnUsage = z.output<typeof turnUsage>;
 
 /** A parameter that was left out of the request to a route or changed for it, and the warning for the client. */
 export interface Adaptation {

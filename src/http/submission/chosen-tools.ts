@@ -1,7 +1,6 @@
 import { fieldError } from '../../base/errors.ts';
 import type { NamedTool, ToolChoice } from '../../protocol/requests/tool-choice.ts';
-import type { BuiltinTools, RequestedMcpServer } from '../../research/run/request.ts';
-import type { OfferedFunction } from '../../research/run/steps.ts';
+import type { BuiltinTools, OfferedFunction, RequestedMcpServer } from '../../research/run/request.ts';
 import type { TurnToolChoice } from '../../upstream/turn.ts';
 import { BUILTIN_OF_TYPE } from './input-tools.ts';
 

@@ -7,7 +7,7 @@ import {
   type ResponseTool,
 } from '../../protocol/requests/request-tools.ts';
 import type { ToolList } from '../../protocol/requests/thread-settings.ts';
-import type { OfferedFunction } from '../../research/run/steps.ts';
+import type { OfferedFunction } from '../../research/run/request.ts';
 
 /** Tools that run at the client, and how they are offered to models. */
 

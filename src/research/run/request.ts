@@ -8,9 +8,8 @@ import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import { reasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { HttpMcpServer } from '../../tools/mcp/mcp-server.ts';
-import type { TurnRequest, TurnToolChoice } from '../../upstream/turn.ts';
+import { type TurnRequest, turnTool, turnToolChoice } from '../../upstream/turn.ts';
 import type { StructuredFormat } from '../answer/schema/structured.ts';
-import type { OfferedFunction } from './steps.ts';
 import { approvedCall, transcriptEntry } from './transcript.ts';
 
 /**
@@ -97,22 +96,20 @@ export const requestedSources = storedObject({
 });
 export type RequestedSources = z.output<typeof requestedSources>;
 
-const grammar = storedObject({ type: z.literal('grammar'), syntax: z.enum(['lark', 'regex']), definition: z.string() });
-export const offeredFunction: z.ZodType<OfferedFunction> = storedObject({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.custom<JsonObject>(isObject),
-  strict: z.boolean().optional(),
-  deferred: z.string().optional(),
-  grammar: grammar.optional(),
+/** A function of the client's own, as it is offered to models. */
+export const offeredFunction = turnTool.extend({
+  /** Represents a custom tool, whose input is a text: the one string argument is that text. */
   custom: z.literal(true).optional(),
-  search: z.literal(true).optional(),
+  /** Represents a tool of OpenAI's that runs at the client. */
   shell: z.enum(['local_shell', 'shell', 'apply_patch']).optional(),
+  /** Represents the client's tool search, which answers with more tools. */
+  search: z.literal(true).optional(),
+  /** Deferred to tool search. The first function of a namespace has the namespace's description here, others ''. */
+  deferred: z.string().optional(),
 });
-export const turnToolChoice: z.ZodType<TurnToolChoice> = z.union([
-  z.enum(['auto', 'none', 'required']),
-  storedObject({ name: z.string() }),
-]);
+export type OfferedFunction = z.output<typeof offeredFunction>;
+/** OpenAI's tools that run at the client, by their types. */
+export type ShellTool = NonNullable<OfferedFunction['shell']>;
 
 /**
  * Which tools of a server need approval: those in `always`; if `never` is set, also all that it does not name; without

@@ -1,14 +1,22 @@
+import { z } from 'zod';
+import { storedObject } from '../../base/stored-object.ts';
 import type { ToolSource } from '../../tools/tool.ts';
 
-/** A source with its number in the run (docs/research.md, "Sources and citations"). */
-export interface Source extends ToolSource {
+/** A `ToolSource` with its number in the run (docs/research.md, "Sources and citations"). */
+export const source = storedObject({
   /** 1, 2, 3 in the order in which the run saw them. */
-  id: number;
+  id: z.int().positive(),
+  url: z.string(),
+  title: z.string(),
+  snippet: z.string(),
+  published: z.string().optional(),
+  kind: z.enum(['listed', 'read']),
   /** Where redirects led: the same source under another URL. */
-  movedTo?: string;
+  movedTo: z.string().optional(),
   /** A search listed it, but reading it failed. */
-  unreadable?: true;
-}
+  unreadable: z.literal(true).optional(),
+});
+export type Source = z.output<typeof source>;
 
 /**
  * The sources of a run, numbered in the order in which it saw them. A URL keeps its number when a page that a search

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { MessagePhase, TokenLogprob, UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
-import type { TurnTool } from '../../upstream/turn.ts';
+import type { OfferedFunction, ShellTool } from './request.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
 /**
@@ -104,21 +104,6 @@ export interface FunctionCall {
   /** For a function that the client defers to tool search: the search result that goes before the call. */
   found?: JsonObject;
 }
-
-/** A function of the client's own, as it is offered to models. */
-export interface OfferedFunction extends TurnTool {
-  /** Represents a custom tool, whose input is a text: the one string argument is that text. */
-  custom?: true | undefined;
-  /** Represents a tool of OpenAI's that runs at the client. */
-  shell?: ShellTool | undefined;
-  /** Represents the client's tool search, which answers with more tools. */
-  search?: true | undefined;
-  /** Deferred to tool search. The first function of a namespace has the namespace's description here, others ''. */
-  deferred?: string | undefined;
-}
-
-/** OpenAI's tools that run at the client, by their types. */
-export type ShellTool = 'local_shell' | 'shell' | 'apply_patch';
 
 /** The client's name of a function that was offered as `name`; a function in a namespace was offered as `namespace.name`. */
 export function clientNames(

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../../base/json.ts';
 import { storedObject } from '../../base/stored-object.ts';
 import { incompleteReason } from '../../protocol/response.ts';
 import { warning } from '../../protocol/warnings.ts';
-import type { AnsweringRoute, TurnTool, TurnUsage } from '../../upstream/turn.ts';
+import { type AnsweringRoute, assistantMessage, turnTool, turnToolCall, turnUsage } from '../../upstream/turn.ts';
 import { evidenceRecord } from './evidence.ts';
-import type { Source } from './sources.ts';
+import { source } from './sources.ts';
 
 /**
  * What the loop needs to continue after a crash, as entries that are only ever appended, in the form in which they are
@@ -13,24 +12,6 @@ import type { Source } from './sources.ts';
  */
 
 const count = z.int().nonnegative();
-const usage: z.ZodType<TurnUsage> = storedObject({
-  inputTokens: count,
-  cachedTokens: count,
-  outputTokens: count,
-  reasoningTokens: count,
-  estimated: z.boolean(),
-  cost: z.number().nonnegative().optional(),
-  unpriced: z.literal(true).optional(),
-});
-
-const toolCall = storedObject({ id: z.string(), name: z.string(), arguments: z.string() });
-/** The stored part of `AssistantMessage`. */
-export const assistantMessage = storedObject({
-  role: z.literal('assistant'),
-  content: z.string(),
-  tool_calls: z.array(toolCall).optional(),
-  replay: storedObject({ provider: z.string(), fields: z.custom<JsonObject>(isObject) }).optional(),
-});
 
 const executableCall = storedObject({
   id: z.string(),
@@ -65,17 +46,6 @@ const forcedEnd = storedObject({
   why: z.string(),
 });
 
-const source: z.ZodType<Source> = storedObject({
-  id: z.int().positive(),
-  url: z.string(),
-  title: z.string(),
-  snippet: z.string(),
-  published: z.string().optional(),
-  kind: z.enum(['listed', 'read']),
-  movedTo: z.string().optional(),
-  unreadable: z.literal(true).optional(),
-});
-
 const price = storedObject({
   input: z.number().nonnegative(),
   cached_input: z.number().nonnegative().optional(),
@@ -86,13 +56,8 @@ const route: z.ZodType<Pick<AnsweringRoute, 'provider' | 'model' | 'price'>> = s
   model: z.string(),
   price: price.optional(),
 });
-const tool: z.ZodType<TurnTool> = storedObject({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.custom<JsonObject>(isObject),
-});
 /** The parts of the first request that do not come from the client. */
-const opening = storedObject({ system: z.string(), tools: z.array(tool) });
+const opening = storedObject({ system: z.string(), tools: z.array(turnTool) });
 
 /** The schema of one kind of entry. */
 function entry<T extends string, Shape extends z.core.$ZodLooseShape>(t: T, shape: Shape) {
@@ -107,11 +72,11 @@ function entry<T extends string, Shape extends z.core.$ZodLooseShape>(t: T, shap
 /** A finished research turn. */
 const turn = entry('turn', {
   message: assistantMessage,
-  usage,
+  usage: turnUsage,
   /** One per tool call of `message`, in order. */
   calls: z.array(plannedCall),
   /** Calls of the client's own functions: they end the response once the other calls are made. */
-  functions: z.array(toolCall).optional(),
+  functions: z.array(turnToolCall).optional(),
   /** The model reached its output limit before it had said or requested anything complete. */
   cut: z.boolean().default(false),
   /** The model wrote tool results of its own; they were removed from `message`. */
@@ -206,13 +171,13 @@ const compaction = entry('compaction', {
 });
 
 /** The conversation of a plain model up to here was summarised; `usage` is that of the turn that wrote the summary. */
-const compacted = entry('compacted', { summary: z.string(), usage });
+const compacted = entry('compacted', { summary: z.string(), usage: turnUsage });
 
 const force = entry('force', forcedEnd.shape);
 
 /** Tokens of a turn that has no entry of its own: a cut or failed turn, or one that wrote a part of the answer. */
 const spent = entry('spent', {
-  usage,
+  usage: turnUsage,
   /** The estimated size of the request, if the provider refused it as too long. */
   tooLarge: count.optional(),
   /** The output limit of that request, in tokens. */
@@ -235,7 +200,7 @@ const outlineSection = storedObject({
 /** The planned sections of a report. At most once in a run; empty if the answer is written in one turn. */
 const outline = entry('outline', {
   sections: z.array(outlineSection),
-  usage,
+  usage: turnUsage,
   /** The gateway's own estimate of the request's tokens. */
   estimate: z.number().nonnegative(),
 });
@@ -247,7 +212,7 @@ const draft = entry('draft', {
   whole: z.boolean(),
   /** Why the text was cut short, if it was. */
   cut: incompleteReason.optional(),
-  usage,
+  usage: turnUsage,
 });
 
 /**
@@ -256,7 +221,7 @@ const draft = entry('draft', {
  */
 const acceptedPassage = storedObject({ claim: z.string(), source: z.int().positive(), text: z.string() });
 /** The buffered text after the check, as it will be sent, with the passages that the model named. */
-const checked = entry('checked', { text: z.string(), accepted: z.array(acceptedPassage), usage });
+const checked = entry('checked', { text: z.string(), accepted: z.array(acceptedPassage), usage: turnUsage });
 
 /** A section of a report is completely sent. */
 const section = entry('section', {
@@ -264,14 +229,14 @@ const section = entry('section', {
   length: count,
   tokens: count,
   /** Usage of its last part, if no other entry has it. */
-  usage,
+  usage: turnUsage,
   /** Why the section was cut short, if it was. */
   cut: incompleteReason.nullable(),
 });
 
 /** The answer is written: nothing after this entry needs the model. */
 const answered = entry('answered', {
-  usage,
+  usage: turnUsage,
   /** Why the answer was cut short, if it was. */
   cut: incompleteReason.nullable(),
   /** For a plain model: its message, as the provider wants it sent back. */

@@ -12,7 +12,8 @@ import {
   type ToolSearchItem,
 } from '../../../protocol/openai-items.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
-import type { FunctionCall, ShellTool } from '../../../research/run/steps.ts';
+import type { ShellTool } from '../../../research/run/request.ts';
+import type { FunctionCall } from '../../../research/run/steps.ts';
 import { objectIn, serverNames } from './call-items.ts';
 import { type LogItem, type Position, wholeItem } from './log-item.ts';
 
