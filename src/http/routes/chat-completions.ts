@@ -1,5 +1,4 @@
 import { toSeconds } from '../../base/clock.ts';
-import type { ModelConfig } from '../../config/schema.ts';
 import type { ApiError } from '../../protocol/errors.ts';
 import { plainChatBody } from '../../protocol/requests/plain-chat.ts';
 import { createChatCompletionBody } from '../../protocol/requests/requests.ts';
@@ -14,15 +13,13 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { forwardJson } from '../forward.ts';
 import { waitForTurn } from '../limits/bounds.ts';
-import { worstCaseOfAnswer } from '../limits/worst-case.ts';
-import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chatAbilities, chooseModel, gatewayMakesChat } from '../models.ts';
+import { readJson } from '../middleware/body.ts';
+import { chooseModel, gatewayMakesChat } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
-import { normalizeItems } from '../submission/input-items.ts';
-import { parseSubmission } from '../submission/parse-submission.ts';
-import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
-import { fromChat } from '../submission/research-request.ts';
+import { readChatRequest } from '../submission/chat-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
+
+const schemas = { plain: plainChatBody, research: createChatCompletionBody };
 
 /** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). A disconnect cancels the run. */
 export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer> {
@@ -34,26 +31,26 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'chat_completions' });
   }
   await waitForTurn(deps.submissions, key.id, context.signal);
-  const { value, headers, request } = await readRequest(deps, call, { body, name, model });
-  const format = model.kind === 'proxy' ? PLAIN : RESEARCH;
+  // Files are kept only for as long as a run may take, because clients send the whole chat each time.
+  const keepMs = config.runs.maxRunMs;
+  const { value, headers, submission, ...read } = await readChatRequest(deps, identity, {
+    body,
+    name,
+    model,
+    schemas,
+    keepMs,
+  });
+  const common = { api: 'chat_completions', model: name, background: false, previousResponseId: null } as const;
   const { run } = await submitRun(deps, {
     req,
     res,
     identity,
     raw: body.raw,
-    tools: value.tools,
-    worst: worstCaseOfAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
-    submission: {
-      api: 'chat_completions',
-      model: name,
-      request,
-      input: normalizeItems(body.json.messages, 'text'),
-      background: false,
-      metadata: value.metadata ?? {},
-      previousResponseId: null,
-    },
+    ...read,
+    submission: { ...common, ...submission },
   });
   cancelOnDisconnect(deps, run, context);
+  const format = model.kind === 'proxy' ? PLAIN : RESEARCH;
   if (value.stream !== true) return waitForCompletion(deps, run, { headers, context, format });
   const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
   const stream = format.stream(batches, {
@@ -72,25 +69,6 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
 /** How a run is presented as a chat completion. */
 const RESEARCH = { stream: chatStream, whole: toChatCompletion };
 const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
-
-/** Turns the body into a request for the model's kind. @throws GatewayError for everything that cannot be honoured. */
-async function readRequest(
-  deps: AppDeps,
-  { identity }: Call,
-  { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
-) {
-  const { caller, key, context } = identity;
-  // Only for as long as a run may take, because clients send the whole chat each time.
-  const keepMs = deps.config.current().runs.maxRunMs;
-  await deps.attachments.saveFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
-  if (model.kind === 'proxy') {
-    const { value, headers } = parsePlainChat(plainChatBody, body, chatAbilities(identity, name, model));
-    return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
-  }
-  const { value, headers } = parseSubmission(createChatCompletionBody, body, deps.config.current().tools);
-  const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
-  return { value, headers, request };
-}
 
 /** Promise 6 of the architecture: a chat completion does not outlive its connection. */
 function cancelOnDisconnect({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {

@@ -24,7 +24,7 @@ interface OptionsContext {
 }
 
 /** A body without its tools. */
-export type OptionsBody = Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools'>;
+export type OptionsBody = Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools' | 'webhook'>;
 
 /** Whether the input, or the conversation, contains an earlier answer. */
 function hasAnswer(body: OptionsBody, { joined }: OptionsContext): boolean {

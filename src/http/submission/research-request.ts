@@ -147,7 +147,10 @@ async function readJoinedConversation({ joined, ...context }: ThreadContext): Pr
  * Turns a body of chat completions or Async into a request to the research loop (docs/api.md, "Async" and "Chat completions").
  * @throws GatewayError for everything that cannot be honoured.
  */
-export async function fromChat(body: CreateChatCompletion, context: SubmissionContext): Promise<ResearchRequest> {
+export async function fromChat(
+  body: Omit<CreateChatCompletion, 'webhook'>,
+  context: SubmissionContext,
+): Promise<ResearchRequest> {
   const { caller, model, runs } = context;
   const common = commonParts(body, { ...context, text: [textIn(body.messages)] });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });

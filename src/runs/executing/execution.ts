@@ -54,17 +54,7 @@ export class Execution {
   /** How this execution ended the run, once it did. */
   ended: ExecutionOutcome['ended'];
 
-  private constructor(
-    options: ExecutionOptions,
-    opened: {
-      response: ResponseObject;
-      fold: ResponseFold;
-      state: ResearchState;
-      proxied: ProxyAnswer | undefined;
-      entries: number;
-      logAtClaim: LogAtClaim;
-    },
-  ) {
+  private constructor(options: ExecutionOptions, opened: Awaited<ReturnType<typeof restore>>) {
     const { store, lease } = options;
     this.#options = options;
     this.#created = opened.response;
@@ -97,28 +87,7 @@ export class Execution {
   }
 
   static async open(options: ExecutionOptions): Promise<Execution> {
-    const { store, carried, lease, beginning } = options;
-    const fold = new ResponseFold();
-    const logAtClaim = new LogAtClaim();
-    if (beginning) {
-      fold.begin(beginning.response, beginning.batch);
-      logAtClaim.add(beginning.batch);
-    } else await fold.catchUp(store, lease.run.id, logAtClaim.add);
-    const { response } = fold;
-    if (!response) throw new Error('the log has no first event');
-    lease.fold = fold;
-    const stored = beginning ? [] : await store.readTranscript(lease.run.id);
-    if (logAtClaim.isComplete) logAtClaim.transcript = stored;
-    const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [await parseTranscript(stored)];
-    const research = readResearchRequest(lease.run);
-    return new Execution(options, {
-      response,
-      fold,
-      state: ResearchState.of(entries, research?.earlierSources, await carried.entriesBefore(research ?? {})),
-      proxied: last === undefined ? undefined : parseProxyResult(last),
-      entries: stored.length,
-      logAtClaim,
-    });
+    return new Execution(options, await restore(options));
   }
 
   async drive(): Promise<ExecutionResult> {
@@ -325,6 +294,31 @@ export class Execution {
     if (this.#options.lease.run.kind !== 'proxy') return researchUsage(this.#state);
     return this.#proxyAnswer?.used ?? this.#readProxyUsage?.() ?? emptyTotals();
   }
+}
+
+/** Reads log and transcript back, as they stand when the run is claimed. */
+async function restore({ store, carried, lease, beginning }: ExecutionOptions) {
+  const fold = new ResponseFold();
+  const logAtClaim = new LogAtClaim();
+  if (beginning) {
+    fold.begin(beginning.response, beginning.batch);
+    logAtClaim.add(beginning.batch);
+  } else await fold.catchUp(store, lease.run.id, logAtClaim.add);
+  const { response } = fold;
+  if (!response) throw new Error('the log has no first event');
+  lease.fold = fold;
+  const stored = beginning ? [] : await store.readTranscript(lease.run.id);
+  if (logAtClaim.isComplete) logAtClaim.transcript = stored;
+  const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [await parseTranscript(stored)];
+  const research = readResearchRequest(lease.run);
+  return {
+    response,
+    fold,
+    state: ResearchState.of(entries, research?.earlierSources, await carried.entriesBefore(research ?? {})),
+    proxied: last === undefined ? undefined : parseProxyResult(last),
+    entries: stored.length,
+    logAtClaim,
+  };
 }
 
 /** What a research run has used. If part of it has no price, the cost is that of the rest. */

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * Lists of small records: keys that operators created, the audit log, vector stores and their contents. What a record
  * means is up to its owner; the store knows only its state and its place in the list. One contract, several backends,
@@ -26,14 +28,15 @@ export interface EntryStore {
   revision(list: string): Promise<number>;
 }
 
-export interface Entry {
+export const entryRecord = z.object({
   /** Unique within a list. */
-  id: string;
-  state: string;
+  id: z.string(),
+  state: z.string(),
   /** A few kilobytes at most. */
-  value: string;
-  createdAt: number;
-}
+  value: z.string(),
+  createdAt: z.int(),
+});
+export type Entry = z.output<typeof entryRecord>;
 
 export interface EntryQuery {
   /** 1 to 10 000. */

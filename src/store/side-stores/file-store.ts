@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * Metadata of the users' files (docs/files.md); a `BlobStore` has their bytes. One contract, several backends, one
  * suite (`test/contract/files.ts`). The caller checks who owns a file. Times are Unix milliseconds.
@@ -19,18 +21,19 @@ export interface FileStore {
   expired(options: { now: number; limit: number }): Promise<FileRecord[]>;
 }
 
-export interface FileRecord {
+export const fileRecord = z.object({
   /** Without prefix. */
-  id: string;
-  user: string;
-  name: string;
-  purpose: string;
+  id: z.string(),
+  user: z.string(),
+  name: z.string(),
+  purpose: z.string(),
   /** The media type that its sender named; empty if it named none. */
-  type: string;
-  bytes: number;
-  createdAt: number;
-  expiresAt: number | null;
-}
+  type: z.string(),
+  bytes: z.int(),
+  createdAt: z.int(),
+  expiresAt: z.int().nullable(),
+});
+export type FileRecord = z.output<typeof fileRecord>;
 
 export interface FileQuery {
   user: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Entry, EntryStore } from '../../side-stores/entry-store.ts';
+import { type EntryStore, entryRecord } from '../../side-stores/entry-store.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, pairsOf } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
@@ -73,13 +73,6 @@ redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
 return 1`),
 };
 
-const record: z.ZodType<Entry> = z.object({
-  id: z.string(),
-  state: z.string(),
-  value: z.string(),
-  createdAt: z.int(),
-});
-
 /** Lists of small records, in Redis. */
 export class RedisEntries extends RedisPart implements EntryStore {
   add: EntryStore['add'] = async (list, entry, options = {}) => {
@@ -89,7 +82,7 @@ export class RedisEntries extends RedisPart implements EntryStore {
   };
 
   get: EntryStore['get'] = async (list, id) =>
-    readRecord(record, await this.command('HGET', this.keys.entries(list).names[0], id));
+    readRecord(entryRecord, await this.command('HGET', this.keys.entries(list).names[0], id));
 
   replace: EntryStore['replace'] = async (list, entry, { before }) => {
     const kept = { ...entry, createdAt: before.createdAt };
@@ -103,7 +96,7 @@ export class RedisEntries extends RedisPart implements EntryStore {
     const [records, all] = this.keys.entries(list).names;
     const ids = state === undefined ? all : `${all}:${state}`;
     const from = await rankBehind(this.redis, { ids, order }, after);
-    const { found, hasMore } = await readRecords(this.redis, { schema: record, records, ids, order, from, limit });
+    const { found, hasMore } = await readRecords(this.redis, { schema: entryRecord, records, ids, order, from, limit });
     return { entries: found, hasMore };
   };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FileRecord, FileStore } from '../../side-stores/file-store.ts';
+import { type FileRecord, type FileStore, fileRecord } from '../../side-stores/file-store.ts';
 import { EXPIRING_FILES_TAG } from '../keys.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, textList } from '../replies.ts';
@@ -29,17 +29,6 @@ redis.call('DECRBY', KEYS[3], ARGV[2])
 return 1`),
 };
 
-const record: z.ZodType<FileRecord> = z.object({
-  id: z.string(),
-  user: z.string(),
-  name: z.string(),
-  purpose: z.string(),
-  type: z.string(),
-  bytes: z.int(),
-  createdAt: z.int(),
-  expiresAt: z.int().nullable(),
-});
-
 /** Metadata of files, in Redis. */
 export class RedisFiles extends RedisPart implements FileStore {
   add: FileStore['add'] = async (file, { maxBytes }) => {
@@ -60,13 +49,13 @@ export class RedisFiles extends RedisPart implements FileStore {
   get: FileStore['get'] = async (id) => {
     const user = maybeText.parse(await this.command('GET', this.keys.file(id)));
     if (user === null) return undefined;
-    return readRecord(record, await this.command('HGET', this.keys.filesOf(user).names[0], id));
+    return readRecord(fileRecord, await this.command('HGET', this.keys.filesOf(user).names[0], id));
   };
 
   list: FileStore['list'] = async ({ user, limit, order, after, purpose }) => {
     const [records, ids] = this.keys.filesOf(user).names;
     const from = await rankBehind(this.redis, { ids, order }, after);
-    const range = { schema: record, records, ids, order, from, limit };
+    const range = { schema: fileRecord, records, ids, order, from, limit };
     const isWanted = purpose ? (file: FileRecord) => file.purpose === purpose : undefined;
     const { found, hasMore } = await readRecords(this.redis, range, isWanted);
     return { files: found, hasMore };

@@ -3,20 +3,63 @@ import { fieldError } from '../../base/errors.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import type { PlainChatBody, plainChatBody, plainTaskBody } from '../../protocol/requests/plain-chat.ts';
+import type { createChatCompletionBody, createTaskBody } from '../../protocol/requests/requests.ts';
+import type { AppDeps, Identity } from '../app-deps.ts';
+import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
+import { type ChosenModel, chatAbilities } from '../models.ts';
 import { contentReadersFor, droppedItems } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
-import type { ParsedSubmission } from './parse-submission.ts';
+import { normalizeItems } from './input-items.ts';
+import { type ParsedSubmission, parseSubmission } from './parse-submission.ts';
 import { plainMessages } from './plain-messages.ts';
 import { type PlainContext, plainTools } from './plain-request.ts';
 import { createItemLookup } from './references.ts';
+import { fromChat } from './research-request.ts';
+
+/** The schemas of a body, by the kind of its model. */
+interface ChatSchemas {
+  plain: typeof plainChatBody | typeof plainTaskBody;
+  research: typeof createChatCompletionBody | typeof createTaskBody;
+}
+
+/**
+ * Turns the body of a chat completion that the gateway makes, or of a task of one, into what is submitted. Its files are
+ * stored for `keepMs` milliseconds.
+ * @throws GatewayError for everything that cannot be honoured.
+ */
+export async function readChatRequest<S extends ChatSchemas>(
+  deps: AppDeps,
+  identity: Identity,
+  { body, name, model, schemas, keepMs }: ChosenModel & { body: JsonBody; schemas: S; keepMs: number },
+) {
+  const { caller, key, context } = identity;
+  await deps.attachments.saveFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
+  const read = async () => {
+    const from = { ...deps, caller, key, name };
+    if (model.kind === 'proxy') {
+      const { value, headers } = parsePlainChat<S['plain']>(schemas.plain, body, chatAbilities(identity, name, model));
+      return { value, headers, request: await fromPlainChat(value, { ...from, model }) };
+    }
+    const { value, headers } = parseSubmission<S['research']>(schemas.research, body, deps.config.current().tools);
+    return { value, headers, request: await fromChat(value, { ...from, model, signal: context.signal }) };
+  };
+  const { value, headers, request } = await read();
+  return {
+    value,
+    headers,
+    submission: { request, input: normalizeItems(body.json.messages, 'text'), metadata: value.metadata ?? {} },
+    tools: value.tools,
+    worst: worstCaseOfAnswer(body, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+  };
+}
 
 /**
  * Parses the body of a chat completion that the gateway makes itself. `reportsLogprobs`: a route reports the probabilities
  * of tokens; `stops`: a route honours stop sequences.
  * @throws GatewayError for everything in it that cannot be honoured.
  */
-export function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
+function parsePlainChat<T extends typeof plainChatBody | typeof plainTaskBody>(
   schema: T,
   { json }: JsonBody,
   { reportsLogprobs, stops }: { reportsLogprobs: boolean; stops: boolean },
@@ -36,7 +79,7 @@ export function parsePlainChat<T extends typeof plainChatBody | typeof plainTask
  * Turns a parsed body into a request to the plain loop (docs/api.md, "Chat completions of plain models").
  * @throws GatewayError `invalid_parameter` if calls and outputs do not match.
  */
-export async function fromPlainChat(
+async function fromPlainChat(
   body: PlainChatBody,
   { caller, model, runs, key, ...sealed }: Omit<PlainContext, 'offered' | 'joined'>,
 ): Promise<PlainRequest> {
