@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { effortName } from '../response.ts';
-import { boundedList, byType, pickSchema, unsupported } from './parse.ts';
+import { boundedList, byType, pickSchema } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
@@ -29,7 +29,7 @@ const toolChoice = pickSchema((value) => {
 
 const { model, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
   createChatCompletionBody.shape;
-const { metadata, response_format } = createChatCompletionBody.shape;
+const { metadata, response_format, functions } = createChatCompletionBody.shape;
 
 export const plainChatBody = z.object({
   model,
@@ -56,10 +56,7 @@ export const plainChatBody = z.object({
     .union([z.string(), z.array(z.string()).max(4)], 'expected a string, or an array of at most 4')
     .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
     .optional(),
-  functions: z
-    .array(z.unknown())
-    .refine((functions) => functions.length === 0, unsupported('functions are called tools: send tools'))
-    .optional(),
+  functions,
 });
 export type PlainChatBody = z.output<typeof plainChatBody>;
 
