@@ -91,9 +91,11 @@ export class Execution {
   }
 
   async drive(): Promise<ExecutionResult> {
-    const { lease, log } = this.#options;
+    const { lease, driver, log } = this.#options;
     const { run, signal } = lease;
     try {
+      const pricing = driver.pricing?.(run);
+      if (pricing) this.#state.setPricing(pricing);
       this.#closeInterruptedStep();
       if (lease.cancelled) return await this.#end('cancelled');
       if (lease.attempts > MAX_ATTEMPTS) {

@@ -10,7 +10,7 @@ import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookups } from '../../support/research-run.ts';
-import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
+import { openHarness, question, readAll, testConfig, testTool } from '../../support/run-harness.ts';
 import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 import { patience } from '../../support/time-limit.ts';
 import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
@@ -311,10 +311,14 @@ describe('a run whose instances die', function () {
       const appended = await store.append(run.id, { token, first: 3, count: events.length, frames });
       assert.equal(appended.result, 'ok');
       if (end === 'cancelled') await store.requestCancel(run.id);
-      await using harness = await openHarness({ chat: new ScriptedModel([]), store });
-      const response = await responseOf(await readAll(harness.runs, run));
-      assert.equal(response.status, end);
-      assert.ok(response.usage.input_tokens > 500 && response.usage.output_tokens >= 1, JSON.stringify(response.usage));
+      const config = testConfig({
+        model: { routes: [{ provider: 'demo', model: 'm', price: { input: 1, output: 1 } }] },
+      });
+      await using harness = await openHarness({ chat: new ScriptedModel([]), store, config });
+      const { status, usage } = await responseOf(await readAll(harness.runs, run));
+      assert.equal(status, end);
+      assert.ok(usage.input_tokens > 500 && usage.output_tokens >= 1, JSON.stringify(usage));
+      assert.ok(Math.abs((usage.cost?.total ?? 0) - usage.total_tokens / 1e6) < 1e-9, JSON.stringify(usage));
     });
   }
 

@@ -13,5 +13,10 @@ export function createDriver(parts: DriverParts): RunDriver {
     },
     plain: drivePlain(parts),
     research: driveResearch(parts),
+    pricing({ model: name, keyId }) {
+      const { models, server } = parts.config.current();
+      const [route] = parts.config.keyById(keyId)?.routes[name] ?? models[name]?.routes ?? [];
+      return { currency: server.currency, price: route?.price };
+    },
   };
 }

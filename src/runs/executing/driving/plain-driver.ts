@@ -22,8 +22,6 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
     }
     const key = parts.config.keyById(run.keyId);
-    const [route] = key?.routes[run.model] ?? model.routes;
-    state.setPricing({ currency: config.server.currency, price: route?.price });
     const { hosted, toolChoice } = request;
     const log = parts.log.child({ run: run.id });
     await using opened = await openRunTools(parts, run, {

@@ -56,8 +56,6 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
     const chat = parts.chatModel(query);
     const routes = key?.routes[run.model] ?? model.routes;
     const readerRoutes = model.research.reader ?? routes;
-    const { currency } = parts.config.current().server;
-    state.setPricing({ currency, price: routes[0]?.price });
     const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
     const maxCost = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
     if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../base/errors.ts';
 import type { MessagePhase, UrlCitation } from '../../../protocol/items.ts';
 import type { LiveSteps } from '../../../research/run/live-steps.ts';
+import type { Pricing } from '../../../research/run/spending.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../../research/run/steps.ts';
 import type { RunRecord, TerminalStatus } from '../../../store/run-store.ts';
@@ -32,6 +33,8 @@ export interface RunDriver {
     setUsageReader(readUsage: () => UsageTotals): void;
     signal: AbortSignal;
   }): Promise<string>;
+  /** In what estimated turns of a run are charged if their route is not known. */
+  pricing?(run: RunRecord): Pricing;
   /** Awaited before this process drives a run that it did not create. @throws only NewerDataError. */
   beforeResume?(run: RunRecord): Promise<void>;
   /** Called with a run's usage so far, before the step that caused it is stored. */
