@@ -7,11 +7,16 @@ export function atTurnEnd(work: () => void): void {
   setImmediate(work);
 }
 
-/** Corks a socket until the end of this turn of the event loop, so that its writes go out in one piece. */
+/**
+ * Corks a socket until the end of this turn of the event loop, so that its writes go out in one piece. A full one may be
+ * uncorked before; an answer of `node:http` that is uncorked once more than it was corked never sends again.
+ */
 export function corkUntilTurnEnd(socket: { writableCorked: number; cork(): void; uncork(): void }): void {
   if (socket.writableCorked > 0) return;
   socket.cork();
-  atTurnEnd(() => socket.uncork());
+  atTurnEnd(() => {
+    if (socket.writableCorked > 0) socket.uncork();
+  });
 }
 
 /** Does `work` after everything that this turn of the event loop has deferred to its end. */

@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { corkUntilTurnEnd } from '../../../src/base/turn-end.ts';
 import { writeStream } from '../../../src/http/answers/sse.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
 
@@ -9,6 +12,27 @@ async function* endless(): AsyncGenerator<Uint8Array, void> {
 }
 
 describe('writeStream', () => {
+  it('stays writable if its reader takes several pieces within one turn of the event loop', async () => {
+    const pieces = 20;
+    /** Each piece was corked, and uncorked because it was full, before the turn of the one before it ended. */
+    async function* quicklyTaken(res: ServerResponse): AsyncGenerator<Uint8Array, void> {
+      for (let piece = 0; piece < pieces; piece++) {
+        corkUntilTurnEnd(res);
+        res.uncork();
+        yield new Uint8Array(1024 * 1024);
+      }
+    }
+    const server = createHttpServer((_req, res) => {
+      const stream = { kind: 'stream', chunks: quicklyTaken(res), headers: {} } as const;
+      void writeStream(res, stream, { heartbeatMs: 60_000, signal: AbortSignal.timeout(60_000) });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const answer = await fetch(`http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`);
+    assert.equal((await answer.arrayBuffer()).byteLength, pieces * 1024 * 1024);
+    server.close();
+  });
+
   it('ends the connection of a reader that reads nothing, despite heartbeats', async () => {
     const ended = Promise.withResolvers<void>();
     const left = new AbortController();
