@@ -1,5 +1,5 @@
 import { CodeBlocks } from '../answer/code-marks.ts';
-import { NO_STOP } from './text/abbreviations.ts';
+import { NO_STOP } from '../text/abbreviations.ts';
 import { CJK } from './text/fold.ts';
 
 /** Splits an answer into sentences, and finds the claim that a marker belongs to. */

@@ -1,5 +1,6 @@
 import { drainSteps, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { collapseSpaces, toSingleLine } from '../../base/text.ts';
+import { NO_STOP } from './abbreviations.ts';
 import { endsOf, naturalEnd } from './prose.ts';
 
 /** Finds what matters in a text, without a model. */
@@ -108,13 +109,18 @@ export function keyFacts(text: string, options: { about: ReadonlySet<string>; ma
 /** Longer ones are cut at a space: a table or a list without full stops is no single sentence. */
 const MAX_SENTENCE = 320;
 /** Where a sentence ends: full stops of Latin scripts only before a space, so that 3.5 stays whole. */
-const SENTENCE_END = /(?<=[.!?…][)"'”’]?)\s+(?=[\p{Lu}\p{Lo}\p{N}"'“([#*-])|(?<=[。！？])|\s\|\s/u;
+const SENTENCE_END = new RegExp(
+  `(?<=[.!?…][)"'”’]?)${NO_STOP}\\s+(?=[\\p{Lu}\\p{Lo}\\p{N}"'“([#*-])|(?<=[。！？])|\\s\\|\\s`,
+  'u',
+);
+/** A row of a table, whose cells say nothing alone. */
+const IS_ROW = /^\s*\|/;
 
 /** The sentences of a text, each on one line and none longer than `MAX_SENTENCE`. */
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split('\n')) {
-    for (const sentence of collapseSpaces(line).split(SENTENCE_END)) {
+    for (const sentence of IS_ROW.test(line) ? [collapseSpaces(line)] : collapseSpaces(line).split(SENTENCE_END)) {
       let rest = sentence.trim();
       while (rest.length > MAX_SENTENCE) {
         const space = rest.lastIndexOf(' ', MAX_SENTENCE);

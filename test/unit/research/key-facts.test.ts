@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { digest } from '../../../src/research/context/tool-digest.ts';
-import { keyFacts, keywords } from '../../../src/research/text/key-facts.ts';
+import { keyFacts, keywords, splitSentences } from '../../../src/research/text/key-facts.ts';
 
 const FILLER = 'The weather was pleasant and people went about their day as they always do in this part. ';
 const FACT = 'The Vasa bridge opened on 14 May 1932 and carries 12 500 vehicles a day.';
@@ -22,6 +22,21 @@ describe('key facts of a text', () => {
     const text = `First the Vasa bridge was planned. ${FILLER.repeat(8)}Then the Vasa bridge opened in 1932. ${FILLER.repeat(8)}`;
     const facts = keyFacts(text, { about: ABOUT, maxLength: 120 });
     assert.ok(facts.indexOf('planned') !== -1 && facts.indexOf('planned') < facts.indexOf('opened'), facts);
+  });
+
+  it('are whole sentences and whole rows of tables', () => {
+    const text =
+      'Dr. Brand v. Lund\n\n1. Am 2. Mai begann es. Es war kalt.\n\n| Town | 1932 |\n|---|---|\n| Lund | 12 500 |\n\nHome | About';
+    assert.deepEqual(splitSentences(text), [
+      'Dr. Brand v. Lund',
+      '1. Am 2. Mai begann es.',
+      'Es war kalt.',
+      '| Town | 1932 |',
+      '|---|---|',
+      '| Lund | 12 500 |',
+      'Home',
+      'About',
+    ]);
   });
 
   it('are found in CJK text', () => {

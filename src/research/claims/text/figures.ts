@@ -1,4 +1,3 @@
-import type { Language } from './language.ts';
 import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
 import { Places } from './places.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
@@ -75,10 +74,7 @@ const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
 const CJK_MAGNITUDE = /^\s?[千万萬亿億兆만억조]+/;
 
 /** The figures of a folded text, in order. `taken`: the ranges of dates. */
-export function figuresIn(
-  text: string,
-  { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
-): Figure[] {
+export function figuresIn(text: string, taken: readonly { start: number; end: number }[] = []): Figure[] {
   const figures: Figure[] = [];
   const places = new Places(text, taken);
   const add = (figure: Figure) => {
@@ -98,7 +94,7 @@ export function figuresIn(
     if (isRest) figures.pop();
     add(isRest ? added(before, figure) : figure);
   }
-  for (const found of [...spelledNumbers(text, language), ...cjkNumber(text)]) {
+  for (const found of [...spelledNumbers(text), ...cjkNumber(text)]) {
     if (!places.has(found.start)) add({ ...found, ...surrounding(text, found), isRounded: false });
   }
   figures.sort((a, b) => a.start - b.start);

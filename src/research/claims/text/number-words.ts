@@ -15,6 +15,8 @@ const FRACTION = new RegExp(
   ),
   'g',
 );
+/** A cheap test before the expression. */
+const MAY_BE_FRACTION = new RegExp(`${HALF}|${PART_NAME}|${ORDINAL_TOO}`);
 /** Before a fraction these make it one of a series: `the third quarter`. */
 const OF_A_ROW =
   /^(?:first|second|third|fourth|last|erste[snmr]?|zweite[snmr]?|dritte[snmr]?|premier|primer|ultimo|primo|secondo|terzo|[a-z]{3,}ieme)$/;
@@ -47,7 +49,7 @@ const BEFORE = 32;
 
 /** `Jedes vierte Kind`, `every third house`. */
 const EACH =
-  /(?<!\p{L})(?:jede[rsnm]?|every|ogni|each) (?:(?<half>second|other|zweite[rsn]?)|(?<third>third|dritte[rsn]?)|(?<fourth>fourth|vierte[rsn]?)|(?<fifth>fifth|funfte[rsn]?)|(?<tenth>tenth|zehnte[rsn]?))(?!\p{L})/gu;
+  /(?<![a-zß-ʯ])(?:jede[rsnm]?|every|ogni|each) (?:(?<half>second|other|zweite[rsn]?)|(?<third>third|dritte[rsn]?)|(?<fourth>fourth|vierte[rsn]?)|(?<fifth>fifth|funfte[rsn]?)|(?<tenth>tenth|zehnte[rsn]?))(?![a-zß-ʯ])/g;
 const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3, fourth: 25, fifth: 20, tenth: 10 };
 
 /** Tenths, as Chinese and Japanese count them. */
@@ -74,7 +76,7 @@ export function* partsIn(text: string): Generator<FoundNumber> {
     const tenths = (DIGITS[groups?.part ?? ''] ?? Number(groups?.part)) + (groups?.half === undefined ? 0 : 0.5);
     yield { start: index, end: index + sign.length, values: [tenths * 10], steps: [1] };
   }
-  for (const { 0: words, index, groups } of text.matchAll(FRACTION)) {
+  for (const { 0: words, index, groups } of MAY_BE_FRACTION.test(text) ? text.matchAll(FRACTION) : []) {
     const whole = PARTS.find(([pattern]) => pattern.test(groups?.name ?? ''))?.[1];
     if (whole === undefined) continue;
     const count = countOf(groups?.count);

@@ -27,19 +27,22 @@ export interface Clause extends Pick<Sentence, 'text' | 'words' | 'figures' | 'd
 /** Parses a sentence; ranges refer to `text`. */
 export function parseSentence(text: string, folded = foldText(text)): Sentence {
   const dates = datesIn(folded, text).filter((date) => !isAmount(date, folded));
-  const language = languageOf(folded);
-  const figures = figuresIn(folded, { taken: dates, language });
+  const figures = figuresIn(folded, dates);
   const places = new Places(text, [...dates, ...figures]);
   const words = wordsIn(folded, text).filter(({ start }) => !places.has(start));
+  let language: { of: Language | undefined } | undefined;
   let clauses: Clause[] | undefined;
   return {
     text,
     folded,
-    language,
+    // Lazy, as clauses are, because most sentences of a source are only compared by their words.
+    get language() {
+      language ??= { of: languageOf(folded) };
+      return language.of;
+    },
     words,
     figures: figures.slice(0, MAX_FIGURES),
     dates,
-    // Lazy, because most sentences of a source are never compared by clause.
     get clauses() {
       clauses ??= clausesOf({ text, folded, words, figures, dates }, places);
       return clauses;

@@ -5,22 +5,25 @@ interface Range {
 
 /** The places of a text that ranges take up, so that many ranges can be looked up in linear time. */
 export class Places {
-  readonly #taken: Uint8Array;
+  readonly #length: number;
+  /** Most sentences have no range. */
+  #taken: Uint8Array | undefined;
 
-  constructor(text: string, ranges: Iterable<Range> = []) {
-    this.#taken = new Uint8Array(text.length);
+  constructor({ length }: string, ranges: Iterable<Range> = []) {
+    this.#length = length;
     for (const range of ranges) this.add(range);
   }
 
   add({ start, end }: Range): void {
+    this.#taken ??= new Uint8Array(this.#length);
     this.#taken.fill(1, start, end);
   }
 
   has(place: number): boolean {
-    return this.#taken[place] === 1;
+    return this.#taken?.[place] === 1;
   }
 
   touches({ start, end }: Range): boolean {
-    return this.#taken.subarray(start, end).includes(1);
+    return this.#taken?.subarray(start, end).includes(1) ?? false;
   }
 }

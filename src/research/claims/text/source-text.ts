@@ -1,6 +1,6 @@
 import { drainSteps } from '../../../base/load/event-loop.ts';
+import { NO_STOP } from '../../text/abbreviations.ts';
 import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
-import { NO_STOP } from './abbreviations.ts';
 import { foldText } from './fold.ts';
 import { parseSentence, type Sentence } from './parse-sentence.ts';
 import { containsWord } from './words.ts';

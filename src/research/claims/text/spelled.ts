@@ -1,5 +1,5 @@
 import { foldedPattern } from './fold.ts';
-import type { Language } from './language.ts';
+import { type Language, languageOf } from './language.ts';
 
 /** Finds numbers that are spelled out: `one hundred and twenty-five`, `quatre-vingt-dix-sept`, `milleduecento`. */
 
@@ -140,8 +140,9 @@ const HALF = new RegExp(
 );
 
 /** The spelled-out numbers of a folded text. */
-export function* spelledNumbers(text: string, language: Language | undefined): Generator<FoundNumber> {
+export function* spelledNumbers(text: string): Generator<FoundNumber> {
   if (!text.match(WORD)?.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
+  const language = languageOf(text);
   let run: { start: number; end: number; parts: Part[]; words: string[] } | undefined;
   for (const { 0: word, index } of text.matchAll(WORD)) {
     if (run && CONNECTIVE.test(word) && run.end === index - 1) continue;
