@@ -74,8 +74,11 @@ function outlined(document: PlantedDocument, messages: string): object {
 /** The number of a document's source, as the records of an outline or of a section tell it. */
 function sourceOf({ title, text }: PlantedDocument, messages: string): string | undefined {
   const lines = [...messages.matchAll(/^(?:\d+\. )?\[(\d+)\] (?:# )?(.+)$/gm)];
-  return lines.find(([, , said = '']) => said.startsWith(title) || text.includes(said))?.[1];
+  return lines.find(([, , said = '']) => said.startsWith(title) || (said.length > LABEL && text.includes(said)))?.[1];
 }
+
+/** Shorter records stand in many documents, in UTF-16 code units. */
+const LABEL = 24;
 
 function sectionText(document: PlantedDocument | undefined, messages: string): string {
   if (!document) return '';
@@ -86,12 +89,13 @@ function sectionText(document: PlantedDocument | undefined, messages: string): s
 /** Drops what is invented, and names the words of the source that come nearest for the rest. */
 function verdicts(messages: string, reports: readonly PlantedReport[]): string {
   const planted = reports.flatMap(({ documents }) => documents.flatMap(({ sentences }) => sentences));
+  const passages = new Map([...messages.matchAll(/^\[(\d+)\] (.+)$/gm)].map(([, id = '', said]) => [id, said]));
   const asked = messages.split(/^(?=\d+\. )/m).flatMap((block) => {
     const n = Number(/^(\d+)\. /.exec(block)?.[1]);
     const [line = ''] = block.split('\n', 1);
     const own = planted.find(({ sentence }) => line.includes(sentence));
     if (!own) return [];
-    const passage = /^ {3}\[\d+\] (.+)$/m.exec(block)?.[1];
+    const passage = passages.get(/\[(\d+)\]/.exec(line)?.[1] ?? '');
     return [own.kind === 'supported' && passage !== undefined ? { n, passage } : { n, drop: own.kind !== 'supported' }];
   });
   return JSON.stringify(asked);

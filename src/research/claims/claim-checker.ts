@@ -1,6 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { drainSteps, inSlices } from '../../base/load/event-loop.ts';
-import { toSingleLine } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
@@ -11,6 +10,7 @@ import { claimBefore } from './sentences.ts';
 import { findSupport, type SupportResult, supportOfQuote } from './support.ts';
 import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { SourceText } from './text/source-text.ts';
+import type { Range } from './verbatim.ts';
 
 /** How well a source supports a citation (docs/research.md, "Claims"). */
 export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
@@ -115,10 +115,14 @@ export class ClaimChecker {
   }
 
   /** The passages of a source that share most with a claim, with their surroundings, for a model that judges the claim. */
-  passages(claim: string, source: Source): string[] {
+  passages(claim: string, source: Source): Range[] {
     const own = this.#textOf(source);
-    if (!own || own.sentences === 0) return [];
-    return shownPassages(this.#parse(claim), own).map(({ start, end }) => toSingleLine(own.text.slice(start, end)));
+    return own ? shownPassages(this.#parse(claim), own) : [];
+  }
+
+  /** A range of the text of a source. */
+  textIn(source: Source, { start, end }: Range): string {
+    return this.#textOf(source)?.text.slice(start, end) ?? '';
   }
 
   /** The words of a source that the model meant when it quoted `named`, verbatim; undefined if there are none. */

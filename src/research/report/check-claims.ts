@@ -15,6 +15,7 @@ import { commonValues } from '../context/opening.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
+import { Excerpts } from './excerpts.ts';
 import { type SentenceVerdict, verdictsIn } from './verdicts.ts';
 
 /** Lets the model verify the sentences that the lexical check doubts (docs/research.md, "Verification"). */
@@ -137,36 +138,27 @@ async function checkRequest(
   const { prompts, fence, state } = run;
   const { date } = commonValues(run);
   const system: TurnMessage = { role: 'system', content: prompts.check({ date, mark: fence.mark }) };
-  const requestOf = (questions: readonly string[]) => {
-    const messages: TurnMessage[] = [system, { role: 'user', content: fence.around(questions.join('\n\n')) }];
+  const requestFor = (questions: string) => {
+    const messages: TurnMessage[] = [system, { role: 'user', content: fence.around(questions) }];
     return textRequest(run, { context, messages, stable: 1 });
   };
-  const asked: Doubtful[] = [];
-  const questions: string[] = [];
-  let length = 0;
-  for (const each of doubtful) {
-    const passageLines = new Set<string>();
-    const cited = each.claims.flatMap(({ claim, sources }) => sources.map((id) => ({ claim, id })));
-    const addPassages = ({ claim, id }: { claim: string; id: number }) => {
-      const source = state.sources.byId(id);
-      for (const passage of source ? claims.passages(claim, source) : []) passageLines.add(`   [${id}] ${passage}`);
-    };
-    await inSlices(cited, addPassages, { stepsPerClockRead: 1 });
-    const passages = passageLines.size > 0 ? passageLines : ['   (no passage speaks of it)'];
-    const question = [`${asked.length + 1}. ${text.slice(each.start, each.end)}`, ...passages].join('\n');
-    length += question.length;
-    if (length > MAX_CHECKED && asked.length > 0) break;
-    asked.push(each);
-    questions.push(question);
+  const excerpts = new Excerpts(claims);
+  const sentences: string[] = [];
+  let request = requestFor('');
+  for (const { start, end, claims: own } of doubtful) {
+    const cited = own.flatMap(({ claim, sources }) => sources.map((id) => ({ claim, source: state.sources.byId(id) })));
+    await inSlices(cited, ({ claim, source }) => void (source && excerpts.add(claim, source)), {
+      stepsPerClockRead: 1,
+    });
+    const questions = [...sentences, `${sentences.length + 1}. ${text.slice(start, end)}`];
+    const content = `${excerpts.text()}\n\n${questions.join('\n')}`;
+    const next = requestFor(content);
+    const verdicts = (next.request.maxOutputTokens ?? 0) / VERDICT_TOKENS;
+    if (sentences.length > 0 && (content.length > MAX_CHECKED || questions.length > verdicts)) break;
+    sentences.push(...questions.slice(-1));
+    request = next;
   }
-  let request = requestOf(questions);
-  // Drop sentences whose verdicts would exceed the output limit.
-  for (;;) {
-    const verdicts = Math.floor((request.request.maxOutputTokens ?? 0) / VERDICT_TOKENS);
-    if (asked.length <= Math.max(1, verdicts)) return { request, asked };
-    asked.length = Math.max(1, Math.min(asked.length - 1, verdicts));
-    request = requestOf(questions.slice(0, asked.length));
-  }
+  return { request, asked: doubtful.slice(0, sentences.length) };
 }
 
 /** The text with corrections, and the quoted passages that are verbatim in their sources. */

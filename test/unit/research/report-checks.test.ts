@@ -89,6 +89,7 @@ describe('doubtful sentences', () => {
     );
     assert.deepEqual(response.claims, { checked: 3, quoted: 3, partial: 0, none: 0, unchecked: 0, unmarked: 0 });
     assert.equal(checks.length, 1);
+    assert.equal(textOf(checks[0]).split(PAGE).length, 2, 'what sentences have in common stands there once');
     assert.doesNotMatch(textOf(checks[0]), /finished in 1911 \[1\]/);
     assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
   });
