@@ -74,14 +74,14 @@ function takesLonger(go: () => void, ms: number): boolean {
 function slowAt(regex: FoundRegex): string | undefined {
   const describeSlow = (text: string) =>
     `${preciseMs(runRegex(regex, text)).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
+  const attacks = attacksOn(regex);
   for (const { length, maxMs } of SHORT) {
-    const slow = attacksOn(regex, length).find((text) => takesLonger(runRegex(regex, text), maxMs));
-    if (slow !== undefined) return describeSlow(slow);
+    const slow = attacks.find((attack) => takesLonger(runRegex(regex, attack(length)), maxMs));
+    if (slow !== undefined) return describeSlow(slow(length));
   }
-  for (const [index, text] of attacksOn(regex, LONG).entries()) {
-    if (!takesLonger(runRegex(regex, text), FAST_MS)) continue;
-    const part = (share: number) => (share === 1 ? text : (attacksOn(regex, LONG * share)[index] ?? ''));
-    if (growsTooFast((share) => runRegex(regex, part(share)))) return describeSlow(text);
+  for (const attack of attacks) {
+    if (!takesLonger(runRegex(regex, attack(LONG)), FAST_MS)) continue;
+    if (growsTooFast((share) => runRegex(regex, attack(LONG * share)))) return describeSlow(attack(LONG));
   }
   return undefined;
 }

@@ -17,15 +17,17 @@ export function ownMs(work: () => unknown): number {
 }
 
 /** Systems count CPU time in ticks of a few milliseconds, so shorter work is repeated. */
-const COUNTED_MS = 40;
+const COUNTED_MS = 20;
 
 /** The CPU time of this thread that `work` takes once, in fractional milliseconds. */
 export function preciseMs(work: () => unknown): number {
-  for (let times = 1; ; times *= 4) {
+  for (let times = 1; ; ) {
     const ms = ownMs(() => {
       for (let time = 0; time < times; time++) work();
     });
     if (ms >= COUNTED_MS) return ms / times;
+    // A little more than what is missing; a first time may be slow, and a tick too short to be seen.
+    times *= Math.min(16, Math.ceil((1.2 * COUNTED_MS) / Math.max(ms, 1)));
   }
 }
 

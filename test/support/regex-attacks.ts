@@ -44,19 +44,21 @@ const POOL = [
 ];
 
 /**
- * Texts of about `length` characters that are crafted to make an expression slow: what precedes a repetition, then what it
- * repeats, then something that does not match; and its beginning over and over without its end.
+ * Texts of about a given number of characters that are crafted to make an expression slow: what precedes a repetition, then
+ * what it repeats, then something that does not match; and its beginning over and over without its end.
  */
-export function attacksOn({ source, flags }: FoundRegex, length: number): string[] {
+export function attacksOn({ source, flags }: FoundRegex): ((length: number) => string)[] {
   const unicode = flags.includes('u');
   const unicodeSets = flags.includes('v');
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, { unicode, unicodeSets });
   const sampler = new Sampler(flags);
-  const texts = new Set<string>();
+  const texts = new Map<string, (length: number) => string>();
   const add = (before: string, pump: string) => {
     if (pump === '') return;
-    const body = pump.repeat(Math.ceil(length / pump.length));
-    for (const end of ['', '\0', '\n\0', '!']) texts.add(before + body + end);
+    for (const end of ['', '\0', '\n\0', '!']) {
+      const text = (length: number) => before + pump.repeat(Math.ceil(length / pump.length)) + end;
+      texts.set(text(2 * pump.length), text);
+    }
   };
   for (const alternative of pattern.alternatives) {
     const parts = alternative.elements.map((element) => sampler.sample(element));
@@ -81,7 +83,7 @@ export function attacksOn({ source, flags }: FoundRegex, length: number): string
     };
     visit(alternative.elements, '');
   }
-  return [...texts];
+  return [...texts.values()];
 }
 
 class Sampler {
