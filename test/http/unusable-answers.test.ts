@@ -232,9 +232,9 @@ describe('an unusable answer', () => {
       [name, events, false] as const,
     ])) {
       it(`fails over, or is a 504 without another route (${api}, ${stream ? 'stream' : 'whole'}): endless ${name}`, async () => {
-        const steps = Array.from({ length: 20_000 }, (): Step[] => [
+        const steps = Array.from({ length: 2000 }, (): Step[] => [
           { do: 'send', bytes: events },
-          { do: 'wait', ms: 5 },
+          { do: 'wait', ms: 50 },
         ]);
         const script = { ...raw(''), steps: steps.flat() };
         assert.doesNotMatch(await answerOfNext(under, script, stream), /error/);
