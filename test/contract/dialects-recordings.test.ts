@@ -142,14 +142,14 @@ describe('recorded streams of real providers', () => {
       }
     });
 
-    it(`${entry.file}: decodes to the same turn under every cut and framing`, () => {
+    it(`${entry.file}: decodes to the same turn however it is cut and framed`, () => {
       const whole = decodeTurn(bytes, { tools });
-      const cuts = [...everyCut(bytes.length, bytes.length < 6000 ? undefined : 400)];
+      const cuts = [...everyCut(bytes.length, 400)];
       for (const size of [1, 7, 64, 1000]) cuts.push(piecesOf(bytes.length, size));
       for (const cut of cuts) assert.deepEqual(decodeTurn(bytes, { cuts: cut, tools }), whole, `cut at ${cut[0]}`);
       for (const [name, framed] of framings(bytes)) {
         assert.deepEqual(decodeTurn(framed, { tools }), whole, name);
-        for (const cut of everyCut(framed.length, 50)) {
+        for (const cut of everyCut(framed.length, 20)) {
           assert.deepEqual(decodeTurn(framed, { cuts: cut, tools }), whole, `${name}, cut at ${cut[0]}`);
         }
         assert.deepEqual(decodeTurn(framed, { cuts: piecesOf(framed.length, 3), tools }), whole, `${name}, in threes`);

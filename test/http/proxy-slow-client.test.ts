@@ -10,8 +10,8 @@ import { startWebServer } from '../support/web-server.ts';
 
 const PIECE = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_000) } }] })}\n\n`;
 const LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
-/** 65 MB. A stalled client may get only what the buffers of two connections hold. */
-const PIECES = 1000;
+/** 46 MB. A stalled client may get only what the buffers of two connections hold. */
+const PIECES = 700;
 const MAX_PIECES_ALONE = 500;
 const MAX_PIECES_EACH = 200;
 /** How many clients stop reading; the system buffers some megabytes for each. `STALLED_READERS=300` is the long form. */

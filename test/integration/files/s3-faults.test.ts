@@ -63,11 +63,13 @@ describe('files in an S3-compatible store that fails', function () {
   };
 
   for (const [operation, bytes] of UPLOADING) {
+    // Requests of all operations are repeated alike: for the large ones one status is enough.
+    const passing = bytes === small ? PASSING : PASSING.slice(1);
     it(`are stored although ${operation} fails once or twice`, async () => {
       // The default time limits: nothing hangs here, and the machine may be busy.
       fixture.place[Symbol.dispose]();
       fixture = openS3Place(server, { prefix: '/some', log, times: { backoffMs: 1 } });
-      for (const fault of PASSING) {
+      for (const fault of passing) {
         server.asked.length = 0;
         failOnly(operation, fault, 2);
         const id = await upload(bytes);
@@ -79,7 +81,7 @@ describe('files in an S3-compatible store that fails', function () {
     });
 
     it(`are rejected if ${operation} keeps failing, and leave nothing behind`, async () => {
-      const faults: S3Fault[] = [...PASSING, 'hang before', 'hang after', { status: 403, code: 'AccessDenied' }];
+      const faults: S3Fault[] = [...passing, 'hang before', 'hang after', { status: 403, code: 'AccessDenied' }];
       // A completed multipart upload is an object, even if its response is lost.
       const ends = (fault: S3Fault) => operation === 'CompleteMultipartUpload' && fault === 'cut after';
       for (const fault of faults.filter((one) => !ends(one))) {
