@@ -7,16 +7,18 @@ import type { RunEvent } from '../../src/protocol/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { inTime } from '../support/in-time.ts';
-import { stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { type ScriptedProvider, stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-workers-test';
+const LIMITED_KEY = 'sk-workers-limited';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const WORKERS = 2;
 /** Architecture, promise 6: how soon the call of a chat that nobody reads is aborted, in milliseconds. */
 const LEAVE_MS = 1000;
 
+/** `ben` may make a dozen requests a minute. */
 function configOf(options: { folder: string; provider: string; port?: number }) {
   return {
     server: { port: options.port ?? 0, workers: WORKERS, shutdown_grace_seconds: 5 },
@@ -25,20 +27,92 @@ function configOf(options: { folder: string; provider: string; port?: number }) 
     models: {
       researcher: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
     },
-    keys: [{ id: 'ann', secret: KEY, limits: { requests_per_minute: 12 } }],
+    keys: [
+      { id: 'ann', secret: KEY },
+      { id: 'ben', secret: LIMITED_KEY, limits: { requests_per_minute: 12 } },
+    ],
   };
 }
 
 describe('a gateway in several processes over SQLite', function () {
   // Processes are killed and come back.
   this.timeout(patience(60));
-  it('continues a run whose worker was killed, and every worker streams the same bytes', async () => {
-    await using provider = await startScriptedProvider();
-    await using folder = await gatewayFolder();
-    provider.respond = () => stallAfter(3, { reasoning: 'a thought that never ends' });
-    await using gateway = await startGatewayProcess(configOf({ folder: folder.path, provider: provider.url }), {
-      folder: folder.path,
+  const stack = new AsyncDisposableStack();
+  let provider: ScriptedProvider;
+  let gateway: GatewayProcess;
+  let folder: string;
+  before(async () => {
+    provider = stack.use(await startScriptedProvider());
+    folder = stack.use(await gatewayFolder()).path;
+    gateway = stack.use(await startGatewayProcess(configOf({ folder, provider: provider.url }), { folder }));
+    await allWorkers(gateway, []);
+  });
+  after(() => stack.disposeAsync());
+
+  it('counts limits and metrics over all processes', async () => {
+    provider.respond = ({ body }) => turn(body.tools ? { reasoning: 'I know.' } : { text: 'Yes.' });
+    const submit = () =>
+      fetch(`${gateway.url}/v1/responses`, {
+        method: 'POST',
+        headers: { ...HEADERS, authorization: `Bearer ${LIMITED_KEY}`, connection: 'close' },
+        body: JSON.stringify({ model: 'researcher', input: 'Yes?', stream: false }),
+      });
+    const statuses = await Promise.all(Array.from({ length: 16 }, async () => (await submit()).status));
+    assert.equal(statuses.filter((status) => status === 200).length, 12);
+    assert.equal(statuses.filter((status) => status === 429).length, 4);
+    // A run is counted a moment after its client has the answer, and a busy worker may report its metrics late.
+    await eventually('all runs are counted together', async () => {
+      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+      return /^gateway_runs_ended_total\{model="researcher",status="completed"\} 12$/m.test(metrics) || undefined;
     });
+  });
+
+  it('aborts calls to the provider when chat clients disconnect, even while the store process is frozen', async () => {
+    provider.respond = () => stallAfter(3, { text: 'an answer that never ends' });
+    await inTime(LEAVE_MS, 'leaving them', async () => {
+      const requestsBefore = provider.requests.length;
+      const leaving = new AbortController();
+      for (let n = 0; n < 4; n++) {
+        const messages = [{ role: 'user', content: `Who stays, ${requestsBefore + n}?` }];
+        const body = JSON.stringify({ model: 'researcher', messages, stream: n % 2 === 0 });
+        const headers = { ...HEADERS, connection: 'close' };
+        fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body, signal: leaving.signal })
+          .then((response) => response.text())
+          .catch(() => {});
+        await provider.waitForRequest(requestsBefore + n + 1);
+      }
+      gateway.child.kill('SIGSTOP');
+      try {
+        const disconnectedAt = performance.now();
+        leaving.abort();
+        for (const { closed } of provider.requests.slice(requestsBefore))
+          assert.deepEqual(await closed, { left: true });
+        return performance.now() - disconnectedAt;
+      } finally {
+        gateway.child.kill('SIGCONT');
+      }
+    });
+  });
+
+  it('keeps serving while one worker cannot start, and replaces it afterwards', async () => {
+    const first = await allWorkers(gateway, []);
+    const [file] = (await readdir(folder)).filter((name) => name.endsWith('.yaml'));
+    const path = join(folder, file ?? '');
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, 'keys: nonsense');
+    process.kill(first[0] ?? 0, 'SIGKILL');
+    const failed = () => gateway.log.filter((line) => line.includes('"msg":"a worker died and is replaced"'));
+    // The first line is the worker that was killed.
+    await eventually('two replacements failed', () => (failed().length > 2 ? true : undefined));
+    assert.match(failed().at(-1) ?? '', /"reason":".*keys/);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+    await writeFile(path, text);
+    await allWorkers(gateway, first, 1);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+  });
+
+  it('continues a run whose worker was killed, every worker streams the same bytes, and all of them stop in order', async () => {
+    provider.respond = () => stallAfter(3, { reasoning: 'a thought that never ends' });
     const first = await allWorkers(gateway, []);
     const reader = await SseReader.open(`${gateway.url}/v1/responses`, {
       method: 'POST',
@@ -73,83 +147,6 @@ describe('a gateway in several processes over SQLite', function () {
     assert.equal(await gateway.terminate(), 0);
   });
 
-  it('keeps serving while one worker cannot start, and replaces it afterwards', async () => {
-    await using folder = await gatewayFolder();
-    const config = configOf({ folder: folder.path, provider: 'http://127.0.0.1:9' });
-    await using gateway = await startGatewayProcess(config, { folder: folder.path });
-    const first = await allWorkers(gateway, []);
-    const [file] = (await readdir(folder.path)).filter((name) => name.endsWith('.yaml'));
-    const path = join(folder.path, file ?? '');
-    const text = await readFile(path, 'utf8');
-    await writeFile(path, 'keys: nonsense');
-    process.kill(first[0] ?? 0, 'SIGKILL');
-    const failed = () => gateway.log.filter((line) => line.includes('"msg":"a worker died and is replaced"'));
-    // The first line is the worker that was killed.
-    await eventually('four replacements failed', () => (failed().length > 4 ? true : undefined));
-    assert.match(failed().at(-1) ?? '', /"reason":".*keys/);
-    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
-    await writeFile(path, text);
-    await allWorkers(gateway, first, 1);
-    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
-  });
-
-  it('aborts calls to the provider when chat clients disconnect, even while the store process is frozen', async () => {
-    await using provider = await startScriptedProvider();
-    await using folder = await gatewayFolder();
-    provider.respond = () => stallAfter(3, { text: 'an answer that never ends' });
-    await using gateway = await startGatewayProcess(configOf({ folder: folder.path, provider: provider.url }), {
-      folder: folder.path,
-    });
-    await allWorkers(gateway, []);
-    await inTime(LEAVE_MS, 'leaving them', async () => {
-      const requestsBefore = provider.requests.length;
-      const leaving = new AbortController();
-      for (let n = 0; n < 4; n++) {
-        const messages = [{ role: 'user', content: `Who stays, ${requestsBefore + n}?` }];
-        const body = JSON.stringify({ model: 'researcher', messages, stream: n % 2 === 0 });
-        const headers = { ...HEADERS, connection: 'close' };
-        fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body, signal: leaving.signal })
-          .then((response) => response.text())
-          .catch(() => {});
-        await provider.waitForRequest(requestsBefore + n + 1);
-      }
-      gateway.child.kill('SIGSTOP');
-      try {
-        const disconnectedAt = performance.now();
-        leaving.abort();
-        for (const { closed } of provider.requests.slice(requestsBefore))
-          assert.deepEqual(await closed, { left: true });
-        return performance.now() - disconnectedAt;
-      } finally {
-        gateway.child.kill('SIGCONT');
-      }
-    });
-  });
-
-  it('counts limits and metrics over all processes', async () => {
-    await using provider = await startScriptedProvider();
-    await using folder = await gatewayFolder();
-    provider.respond = ({ body }) => turn(body.tools ? { reasoning: 'I know.' } : { text: 'Yes.' });
-    await using gateway = await startGatewayProcess(configOf({ folder: folder.path, provider: provider.url }), {
-      folder: folder.path,
-    });
-    await allWorkers(gateway, []);
-    const submit = () =>
-      fetch(`${gateway.url}/v1/responses`, {
-        method: 'POST',
-        headers: { ...HEADERS, connection: 'close' },
-        body: JSON.stringify({ model: 'researcher', input: 'Yes?', stream: false }),
-      });
-    const statuses = await Promise.all(Array.from({ length: 16 }, async () => (await submit()).status));
-    assert.equal(statuses.filter((status) => status === 200).length, 12);
-    assert.equal(statuses.filter((status) => status === 429).length, 4);
-    // A run is counted a moment after its client has the answer, and a busy worker may report its metrics late.
-    await eventually('all runs are counted together', async () => {
-      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-      return /^gateway_runs_ended_total\{model="researcher",status="completed"\} 12$/m.test(metrics) || undefined;
-    });
-  });
-
   it('exits if the port is in use, and names it', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -162,13 +159,21 @@ describe('a gateway in several processes over SQLite', function () {
   });
 });
 
-/** The process ids of the listening workers that are not in `before`, once there are `wanted`. */
+/** The process ids of the living workers that listen and are not in `before`, once there are `wanted`. */
 async function allWorkers(gateway: GatewayProcess, before: readonly number[], wanted = WORKERS): Promise<number[]> {
   return await eventually('all workers listen', () => {
     const pids = gateway.log.flatMap((line) => /"worker":(\d+),"msg":"a worker is listening"/.exec(line)?.[1] ?? []);
-    const found = pids.map(Number).filter((pid) => !before.includes(pid));
+    const found = pids.map(Number).filter((pid) => !before.includes(pid) && isAlive(pid));
     return found.length >= wanted ? found : undefined;
   });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function count(events: readonly RunEvent[], type: RunEvent['type']): number {
