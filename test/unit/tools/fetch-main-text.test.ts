@@ -65,6 +65,19 @@ describe('the main text of a page', () => {
     assert.doesNotMatch(content, new RegExp(`^${SENTENCE}`));
   });
 
+  it('may be in a dialog that is the whole page', () => {
+    const content = read(
+      page(`<div role="dialog"><p>To: You</p>${article(1, 3)}</div><nav><a href="/a">About</a></nav>`),
+    );
+    assert.match(content, /Paragraph 2\./);
+  });
+
+  it('has tables that stand directly in a table for layout, as browsers show them', () => {
+    const list = '<table><tr><th>Case</th><th>Date</th></tr><tr><td>Doe v. Roe</td><td>Jan. 16</td></tr></table>';
+    const content = read(page(`<table><tr><td>${article(1, 3)}</td></tr>${list}<p>Loose.</p></table>`));
+    assert.match(content, /Paragraph 2\.[^|]*\n\n\| Case \| Date \|\n.*\n\| Doe v\. Roe \| Jan\. 16 \|\n\nLoose\./s);
+  });
+
   it('has the ingredients, steps, answers and entries that structured data repeats', () => {
     const data = {
       '@graph': [

@@ -9,8 +9,10 @@ const TITLE_SHARE = 0.5;
 
 /** The blocks of a page without its frame: those in its main part, else those in the element around its title. */
 export function contentOf(blocks: readonly Block[], title: number): Set<Block> {
-  const content = blocks.filter(({ element }) => !closest(element, isFrame) && !isMarkedAsFrame(element));
   const lengthOf = (some: readonly Block[]) => some.reduce((sum, { text, linked }) => sum + text.length - linked, 0);
+  const inside = blocks.filter(({ element }) => !closest(element, isFrame) && !isBesideText(element));
+  // Some pages are a dialog as a whole.
+  const content = lengthOf(inside) < lengthOf(blocks) * MAIN_SHARE ? blocks : inside;
   const length = lengthOf(content);
   const inMain = content.filter(({ element }) => closest(element, isMain));
   if (inMain.length > 0 && lengthOf(inMain) >= length * MAIN_SHARE) return new Set(inMain);
@@ -22,15 +24,11 @@ export function isMain({ name, attributes }: HtmlElement): boolean {
   return name === 'main' || attributes.role === 'main';
 }
 
-/** ARIA roles of what surrounds the main part of a page. */
-const FRAME_ROLES = /^(?:navigation|contentinfo|search|dialog|alertdialog)$/;
-
 /** The longest aside of links, in characters. */
 const MAX_ASIDE_LENGTH = 400;
 
-/** Whether an element is in the frame by its ARIA role, or in a table of contents. */
-export function isMarkedAsFrame(element: HtmlElement): boolean {
-  if (closest(element, ({ attributes }) => FRAME_ROLES.test(attributes.role ?? ''))) return true;
+/** Whether an element is in an aside of links by its ARIA role, or in a table of contents. */
+export function isBesideText(element: HtmlElement): boolean {
   const aside = closest(element, ({ attributes }) => attributes.role === 'complementary');
   if (aside && aside.size.text < MAX_ASIDE_LENGTH && aside.size.links > 0 && aside.size.linked > aside.size.text / 2)
     return true;
@@ -59,9 +57,12 @@ function hasOnlyInPageLinks(element: HtmlElement): boolean {
   return element.elements.every(hasOnlyInPageLinks);
 }
 
-/** Whether an element is part of the page's frame by its name. */
-export function isFrame({ name, size, parent }: HtmlElement): boolean {
-  if (name === 'nav') return true;
+/** ARIA roles of what surrounds the main part of a page, or stands before it. */
+const FRAME_ROLES = /^(?:navigation|contentinfo|search|dialog|alertdialog)$/;
+
+/** Whether an element is part of the page's frame by its name or its role. */
+export function isFrame({ name, attributes, size, parent }: HtmlElement): boolean {
+  if (name === 'nav' || FRAME_ROLES.test(attributes.role ?? '')) return true;
   // Ancestors are searched last, because a page may be hundreds of elements deep.
   if (name !== 'footer' && (name !== 'header' || size.headings > 0)) return false;
   return !closest(parent, (node) => /^(?:article|section|main|blockquote)$/.test(node.name));

@@ -15,7 +15,7 @@ import {
   NO_MARKS,
 } from './inline.ts';
 import { hasReadableText } from './readable-text.ts';
-import { cellsOf, codeInTable, isLayout, isShortRow, isTable, rowsOf, tableMarkdown } from './tables.ts';
+import { cellsOf, codeInTable, isLayout, isRow, isShortRow, isTable, rowsOf, tableMarkdown } from './tables.ts';
 
 /** Writes an element as Markdown: headings, lists, code, tables, links with full addresses (resolved against `url`). */
 export function toMarkdown(root: HtmlElement, url: string): string {
@@ -230,19 +230,16 @@ function tableBlocks(table: HtmlElement, context: InlineContext): string[] {
   const code = codeInTable(table);
   if (code !== undefined) return [code];
   if (!isLayout(table)) return [tableMarkdown(table, context)];
-  const caption = table.elements.filter(({ name }) => name === 'caption');
-  const rows = rowsOf(table).flatMap((row) => {
-    const cells = cellsOf(row);
+  return layoutBlocks(table, context);
+}
+
+/** Writes the cells of a table that is used for layout, and what stands beside its rows. */
+function layoutBlocks(parent: HtmlElement, context: InlineContext): string[] {
+  return parent.children.flatMap((child) => {
+    if (typeof child === 'string' || isTable(child)) return blocksOf([child], context);
+    if (!isRow(child)) return rowsOf(child).length > 0 ? layoutBlocks(child, context) : blocksOf([child], context);
+    const cells = cellsOf(child);
     if (!isShortRow(cells)) return cells.flatMap((cell) => blocksOf(cell.children, context));
     return [tidyLines(cells.map((cell) => inlineChildren(cell, context)).join(' '))];
   });
-  return [
-    ...blocksOf(caption, context),
-    ...(rows.length > 0
-      ? rows
-      : blocksOf(
-          table.children.filter((child) => typeof child === 'string' || child.name !== 'caption'),
-          context,
-        )),
-  ];
 }

@@ -19,13 +19,16 @@ const CELL_ROLE = /^(?:cell|gridcell|columnheader|rowheader)$/;
 /** The rows of a table, without those of nested tables. */
 export function rowsOf(table: HtmlElement, rows: HtmlElement[] = []): HtmlElement[] {
   for (const child of table.elements) {
-    const isRow = child.name === 'tr' || child.attributes.role === 'row';
-    // Browsers add the row around cells that have none.
-    if (isRow || (/^t(?:head|body|foot)$/.test(child.name) && child.elements.some(({ name }) => CELL.test(name))))
-      rows.push(child);
+    if (isRow(child)) rows.push(child);
     else if (!isTable(child)) rowsOf(child, rows);
   }
   return rows;
+}
+
+/** Browsers add the row around cells that have none. */
+export function isRow({ name, attributes, elements }: HtmlElement): boolean {
+  if (name === 'tr' || attributes.role === 'row') return true;
+  return /^t(?:head|body|foot)$/.test(name) && elements.some((child) => CELL.test(child.name));
 }
 
 /** The cells of a row, which may be nested in other elements. */
