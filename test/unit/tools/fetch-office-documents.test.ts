@@ -388,6 +388,23 @@ describe('workbooks', () => {
 });
 
 describe('workbooks with various cells', () => {
+  it('have the text boxes of their sheets, also without cells', async () => {
+    const drawing =
+      '<xdr:sp><xdr:txBody><a:p><a:r><a:t>Read </a:t></a:r><a:r><a:t>me</a:t></a:r></a:p></xdr:txBody></xdr:sp>';
+    const parts = {
+      'xl/workbook.xml': '<workbook><sheet name="Cover" r:id="r1"/><sheet name="Chart" r:id="r2"/></workbook>',
+      'xl/_rels/workbook.xml.rels': relations(
+        ['r1', 'worksheet', 'worksheets/sheet1.xml'],
+        ['r2', 'worksheet', 'worksheets/sheet2.xml'],
+      ),
+      'xl/worksheets/sheet1.xml': '<sheetData/>',
+      'xl/worksheets/_rels/sheet1.xml.rels': relations(['1', 'drawing', '../drawings/drawing1.xml']),
+      'xl/drawings/drawing1.xml': drawing,
+      'xl/worksheets/_rels/sheet2.xml.rels': relations(['1', 'drawing', '../drawings/drawing2.xml']),
+    };
+    assert.equal(await contentOf('xlsx', parts), '## Cover\n\nRead me');
+  });
+
   it('show shared strings, booleans and East Asian dates, but no empty comments', async () => {
     const parts = {
       'xl/workbook.xml': '<workbook><sheet name="Tides" r:id="r1"/></workbook>',
@@ -436,6 +453,22 @@ describe('presentations', () => {
       await contentOf('pptx', parts),
       '[Slide 1]\n\n## Tides\n\nof the coast\n\nRange\n\n  - high\n\nso $a^2$\n\n## Behind\n\nText\n\nEbb\n\n[Slide 2]\n\nLast',
     );
+  });
+
+  it('have the comments on their slides, of old and new versions, with replies', async () => {
+    const said = (text: string) => `<p188:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p188:txBody>`;
+    const parts = {
+      'ppt/presentation.xml': '<p:sldIdLst/>',
+      'ppt/slides/slide1.xml': '<p:sp><a:p><a:r><a:t>Tides</a:t></a:r></a:p></p:sp>',
+      'ppt/slides/_rels/slide1.xml.rels': relations(
+        ['a', 'comments', '../comments/old.xml'],
+        ['b', 'comments', '../comments/new.xml'],
+      ),
+      'ppt/comments/old.xml': '<p:cm><p:pos/><p:text>Which year?</p:text></p:cm><p:cm><p:text> </p:text></p:cm>',
+      'ppt/comments/new.xml': `<p188:cm>${said('Too small')}<p188:reply>${said('Larger now')}</p188:reply></p188:cm>`,
+    };
+    const comments = 'Comment: Which year?\n\nComment: Too small\n\nComment: Larger now';
+    assert.equal(await contentOf('pptx', parts), `[Slide 1]\n\nTides\n\n${comments}`);
   });
 
   it('are read in the order shown, with notes', async () => {

@@ -7,7 +7,7 @@ import { PackagePart } from './package-parts.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** Reads a presentation in the order of its slides: each title as a heading, then texts, tables, diagrams, charts and notes. */
+/** Reads a presentation in the order of its slides: each title as a heading, then texts, tables, diagrams, charts, notes and comments. */
 export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
   const writer = new DocumentWriter();
   for (const [at, path] of (await slidesOf(zip)).entries()) {
@@ -18,6 +18,7 @@ export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
     for (const diagram of slide.related('diagramData')) writeShapes(await zip.text(diagram), writer);
     for (const chart of slide.related('chart')) writeChartValues(await zip.text(chart), writer);
     for (const notes of slide.related('notesSlide')) writeNotes(await zip.text(notes), writer);
+    for (const comments of slide.related('comments')) writeComments(await zip.text(comments), writer);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
@@ -48,8 +49,22 @@ function writeNotes(xml: string, writer: DocumentWriter): void {
   if (text !== '') writer.paragraph(`Notes: ${text}`);
 }
 
+/** Writes the comments on a slide: in `p:text`, since PowerPoint 2021 in paragraphs. */
+function writeComments(xml: string, writer: DocumentWriter): void {
+  let text = '';
+  let inText = false;
+  for (const event of xmlEvents(xml)) {
+    if (event.kind === 'text') text += inText ? event.text : '';
+    else if (event.name === 'p:text' || event.name === 'a:t') inText = event.kind === 'open';
+    else if (event.kind === 'close' && /:(?:cm|txbody)$/.test(event.name)) {
+      if (text.trim() !== '') writer.paragraph(`Comment: ${text}`);
+      text = '';
+    } else if (event.kind === 'close' && event.name === 'a:p') text += ' ';
+  }
+}
+
 /** Writes the text of the shapes, except for placeholders of the `excluded` types. */
-function writeShapes(xml: string, writer: DocumentWriter, excluded = /^(sldNum|sldImg)$/): void {
+export function writeShapes(xml: string, writer: DocumentWriter, excluded = /^(sldNum|sldImg)$/): void {
   const shape = new ShapeReader(writer, excluded);
   for (const event of withFormulas(xmlEvents(xml))) {
     if (writer.isFull) return;

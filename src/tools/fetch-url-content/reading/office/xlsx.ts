@@ -5,6 +5,7 @@ import { type CellFormat, cellFormats, formatNumber } from './cell-formats.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { PackagePart } from './package-parts.ts';
+import { writeShapes } from './pptx.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
@@ -20,7 +21,7 @@ interface Workbook {
 
 /**
  * Reads a workbook: each sheet as a heading and tables of the values that its cells show, with `[Cells A1:D20]` before
- * each, then the comments on its cells.
+ * each, then its text boxes and the comments on its cells.
  */
 export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
   const main = await PackagePart.main(zip, 'xl/workbook.xml');
@@ -36,9 +37,13 @@ export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
     if (event.name !== 'sheet' || writer.isFull) continue;
     const sheet = await PackagePart.at(zip, main.target(event.attribute('r:id')));
     const rows = sheetRows(await sheet.text(), book);
-    if (rows.length === 0) continue;
+    const boxes = new DocumentWriter();
+    for (const path of sheet.related('drawing')) writeShapes(await zip.text(path), boxes);
+    const text = boxes.toString();
+    if (rows.length === 0 && text === '') continue;
     writer.paragraph(event.attribute('name'), { heading: 2 });
     writer.sheet(rows);
+    writer.paragraph(text);
     for (const path of sheet.related('comments')) writeComments(await zip.text(path), writer);
   }
   return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
