@@ -20,6 +20,14 @@ describe('decodeText with a charset', () => {
       assert.equal(decodeText(Buffer.from(html)), html, charset);
     }
   });
+
+  it('does not believe a server that says UTF-8 of text in another charset, but does if a few bytes are broken', () => {
+    const cyrillic = 'Весной гавань углубили, и паромы до июня ходили северным фарватером.';
+    const bytes = [...cyrillic].map((letter) => letter.charCodeAt(0) - (letter > '\u0400' ? 0x350 : 0));
+    assert.equal(decodeText(Buffer.from(bytes), 'utf-8'), cyrillic);
+    const broken = Buffer.concat([Buffer.from(cyrillic), Buffer.from([0xd0])]);
+    assert.equal(decodeText(broken, 'utf-8'), `${cyrillic}\ufffd`);
+  });
 });
 
 describe('decodeText without a charset', () => {
@@ -32,6 +40,12 @@ describe('decodeText without a charset', () => {
     const text = 'Tides of the coast';
     assert.equal(decodeText(Buffer.from(text, 'utf16le')), text);
     assert.equal(decodeText(Buffer.from(text, 'utf16le').swap16()), text);
+  });
+
+  it('reads Turkish', () => {
+    const text = 'Ilkbaharda liman derinleştirildi, vapurlar kıyıdan geçti';
+    const bytes = text.replace(/[şı]/g, (letter) => (letter === 'ş' ? 'þ' : 'ý'));
+    assert.equal(decodeText(Buffer.from(bytes, 'latin1')), text);
   });
 
   it('reads Greek if its words are Greek', () => {

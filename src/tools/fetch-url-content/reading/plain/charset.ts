@@ -15,7 +15,14 @@ export function decodeText(bytes: Uint8Array, serverCharset?: string): string {
   const declared = knownCharset(declaredCharset(bytes));
   if (declared && isPlausible(bytes, declared)) return decode(bytes, declared);
   if (isValid(sample(bytes), 'utf-8')) return decode(bytes, 'utf-8');
-  return decode(bytes, named ?? declared ?? guessCharset(sample(bytes)));
+  const said = named ?? declared;
+  return decode(bytes, said === undefined || isGarbled(sample(bytes), said) ? guessCharset(sample(bytes)) : said);
+}
+
+/** Whether half of the characters beyond ASCII are none in the charset: many servers say `utf-8` of everything. */
+function isGarbled(bytes: Uint8Array, charset: string): boolean {
+  const foreign = decode(bytes, charset).match(/[^\p{ASCII}]/gu) ?? [];
+  return foreign.filter((character) => character === '\ufffd').length > foreign.length / 2;
 }
 
 function byteOrderMark(bytes: Uint8Array): string | undefined {
@@ -104,6 +111,7 @@ const CANDIDATES: readonly [charset: string, typical: RegExp, share: number][] =
   ['windows-1253', /[αειονστρηυκλπ]/g, 0.65],
   ['windows-1255', /[\u05d0-\u05ea]/g, 0.95],
   ['windows-1256', /[\u0627-\u064a]/g, 0.95],
+  ['windows-1254', /[ığşçöüİĞŞÇÖÜ]/g, 0.95],
   ['windows-1250', /[ěščřžýáíéůąćęłńóśźż]/g, 0.9],
 ];
 
