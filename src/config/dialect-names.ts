@@ -2,12 +2,12 @@
 export const DIALECT_NAMES = [
   'generic',
   'openai',
+  'mistral',
+  'open_think',
   'reasoning_required',
   'no_replay',
-  'mistral',
   'cache_marks',
   'text_tools',
-  'open_think',
   'plain_chat',
 ] as const;
 export type DialectName = (typeof DIALECT_NAMES)[number];

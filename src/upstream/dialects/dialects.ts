@@ -1,4 +1,4 @@
-import type { DialectName } from '../../config/dialect-names.ts';
+import { DIALECT_NAMES, type DialectName } from '../../config/dialect-names.ts';
 import { REPLAY_FIELDS } from './replay-fields.ts';
 import { wantsCacheMarks } from './requests/cache-marks.ts';
 import { defaultTraits, type RequestTraits } from './requests/traits.ts';
@@ -8,6 +8,8 @@ interface Dialect {
   /** Hosts that use this dialect unless another one is configured. */
   hosts?: RegExp;
   traits: Partial<RequestTraits>;
+  /** Whether refusals taught what it assumes: `probe` suggests the last such dialect. */
+  isLearned?(learned: RequestTraits, before: RequestTraits): boolean;
 }
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
@@ -16,11 +18,8 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   openai: {
     hosts: /(^|\.)openai\.com$|\.openai\.azure\.com$|\.services\.ai\.azure\.com$/,
     traits: { outputLimitField: 'max_completion_tokens' },
+    isLearned: (learned, before) => learned.outputLimitField !== before.outputLimitField,
   },
-  /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
-  reasoning_required: { traits: { reasoningRequired: true } },
-  /** Reasoning is never sent back. */
-  no_replay: { traits: { refusedReplay: new Set(REPLAY_FIELDS) } },
   mistral: {
     hosts: /(^|\.)mistral\.ai$/,
     traits: {
@@ -29,15 +28,32 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
       endsWithUser: true,
       refusedReplay: new Set(['reasoning_content', 'reasoning']),
     },
+    isLearned: (learned, before) => learned.toolCallIds === 'short' && before.toolCallIds === 'any',
   },
+  /** Models whose chat template opens `<think>` in the prompt, so that only `</think>` is in the answer. */
+  open_think: {
+    traits: { startsThinking: true },
+    isLearned: (learned, before) => learned.startsThinking && !before.startsThinking,
+  },
+  /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
+  reasoning_required: {
+    traits: { reasoningRequired: true },
+    isLearned: (learned, before) => learned.reasoningRequired && !before.reasoningRequired,
+  },
+  /** Reasoning is never sent back. */
+  no_replay: { traits: { refusedReplay: new Set(REPLAY_FIELDS) } },
   /** Providers that cache only what carries a cache mark. */
   cache_marks: { traits: { cacheMarks: true } },
   /** Models without native tool calls: tools are described in the instructions, calls read from the text. */
-  text_tools: { traits: { toolProtocol: 'text' } },
-  /** Models whose chat template opens `<think>` in the prompt, so that only `</think>` is in the answer. */
-  open_think: { traits: { startsThinking: true } },
+  text_tools: {
+    traits: { toolProtocol: 'text' },
+    isLearned: (learned, before) => learned.toolProtocol === 'text' && before.toolProtocol === 'native',
+  },
   /** Chat templates that know no system role and want the roles to alternate. */
-  plain_chat: { traits: { instructionRole: 'user', alternatingRoles: true, toolProtocol: 'text' } },
+  plain_chat: {
+    traits: { instructionRole: 'user', alternatingRoles: true, toolProtocol: 'text' },
+    isLearned: (learned) => learned.instructionRole === 'user' && learned.toolProtocol === 'text',
+  },
 };
 
 /** How a provider's requests are shaped before anything is learned. `model`: the provider's name for it. */
@@ -52,12 +68,7 @@ export function startingTraits(
 
 /** The dialect with which the refusals that taught these traits would not have happened, if there is one. */
 export function suggestedDialect(learned: RequestTraits, before: RequestTraits): DialectName | undefined {
-  if (learned.instructionRole === 'user' && learned.toolProtocol === 'text') return 'plain_chat';
-  if (learned.toolProtocol === 'text' && before.toolProtocol === 'native') return 'text_tools';
-  if (learned.reasoningRequired && !before.reasoningRequired) return 'reasoning_required';
-  if (learned.startsThinking && !before.startsThinking) return 'open_think';
-  if (learned.toolCallIds === 'short' && before.toolCallIds === 'any') return 'mistral';
-  return learned.outputLimitField !== before.outputLimitField ? 'openai' : undefined;
+  return DIALECT_NAMES.findLast((name) => DIALECTS[name].isLearned?.(learned, before));
 }
 
 function dialectOfHost(baseUrl: string): Dialect {
