@@ -15,6 +15,11 @@ const KINDS: Record<string, { body: string; head?: string; has: readonly string[
     has: ['# Releases\n\n## 4.2\n\n- Snapshots.'],
     lacks: ['Docs', 'Tallow', 'cookies'],
   },
+  'frames, which are read by their links': {
+    body: '<frameset><frame src="menu.html" name="menu"><frame src="/text" title="The text"><noframes>Sorry</noframes></frameset>',
+    has: ['[menu](https://example.org/a/menu.html)', '[The text](https://example.org/text)'],
+    lacks: ['Sorry'],
+  },
   'a forum without landmarks': {
     body: `<div><a href="/">Forum</a> <a href="/m">Members</a></div><h1>No pressure</h1><div>Check the valve.</div>`,
     has: ['# No pressure\n\nCheck the valve.'],

@@ -95,7 +95,9 @@ const MAX_STRUCTURED_DATA = 20;
 const MAX_TAG_LENGTH = 16_384;
 
 /** Elements that are dropped with all they contain. */
-const DROPPED = new Set('script style template svg iframe object canvas audio video select datalist map'.split(' '));
+const DROPPED = new Set(
+  'script style template svg iframe object canvas audio video select datalist map noframes'.split(' '),
+);
 /** The start of a script that assigns one global: `window.__INITIAL_STATE__ = {`. */
 const STATE = /^\s*(?:window|self|globalThis)(?:\.[\w$]+|\[["'][\w$]+["']\])\s*=\s*(?=[{[])/;
 const MAX_STATE_START = 200;
@@ -218,6 +220,12 @@ class TreeBuilder {
       const label = name === 'svg' && /^t[dh]$|^span$/.test(this.#open.name) ? attributes['aria-label'] : undefined;
       if (label) this.#open.children.push(new HtmlElement('span', { 'aria-label': label }, this.#open));
       return;
+    }
+    if (name === 'frame' && attributes.src) {
+      element.name = 'p';
+      const link = new HtmlElement('a', { href: attributes.src }, element);
+      link.children.push(attributes.title || attributes.name || attributes.src);
+      element.children.push(link);
     }
     this.#open.children.push(element);
     this.#open = element;
