@@ -142,6 +142,20 @@ describe('the main text of a page', () => {
     assert.equal(read(html), text.join('\n\n'));
   });
 
+  it('is taken from structured data that is escaped once or twice, but not beside the same text on the page', () => {
+    const text = `Boats &amp; caf&eacute;s. ${SENTENCE} ${SENTENCE} ${SENTENCE} ${SENTENCE} ${SENTENCE}`;
+    const data = (articleBody: string) =>
+      `<script type="application/ld+json">${JSON.stringify({ '@type': 'NewsArticle', articleBody })}</script>`;
+    for (const body of [text, text.replaceAll('&', '&amp;'), `<p>${text}</p>`, `&lt;p&gt;${text}&lt;/p&gt;`])
+      assert.match(read(page('<h1>Dredging of the harbour</h1>', data(body))), /^Boats & cafés\. The harbour/);
+    const lines = Array.from({ length: 12 }, (_, at) => `Die F&auml;hren fahren ${at}mal.`);
+    const shown = page(
+      `<h1>Ferries</h1><p>${lines.join('</p><p>')}</p>`,
+      data(lines.join(' ').replaceAll('&', '&amp;')),
+    );
+    assert.match(read(shown), /^Die Fähren fahren 3mal\.$/m);
+  });
+
   it('is that of the page if structured data repeats it, even with more letters', () => {
     const lines = Array.from({ length: 9 }, (_, at) => `Short note ${at} of the dredging.`);
     const data = JSON.stringify({

@@ -1,3 +1,4 @@
+import { decodeHTML } from 'entities/decode';
 import { isObject, parseJson } from '../../../../base/json.ts';
 import { type Block, isUnspaced, lettersOf, MIN_UNSPACED_PROSE, measureBlocks } from '../html/blocks.ts';
 import type { PageDescription } from '../html/page-metadata.ts';
@@ -46,9 +47,8 @@ function articleInData(
   { articleBody }: PageDescription,
 ): HtmlElement | undefined {
   if (articleBody.length < Math.max(MIN_BODY_LENGTH, root.size.prose)) return undefined;
-  // Doubly escaped markup is unusable.
-  if (/&lt;\/?(?:p|br|div|h2)\b/i.test(articleBody)) return undefined;
-  const article = toBody(articleBody);
+  const isEscapedTwice = /&lt;\/?(?:p|br|div|h2)\b|&amp;\w+;/i.test(articleBody);
+  const article = toBody(isEscapedTwice ? decodeHTML(articleBody) : articleBody);
   return article && isOnPage(textOf(article), blocks) ? undefined : article;
 }
 
@@ -73,7 +73,7 @@ function toBody(text: string): HtmlElement | undefined {
   const body = new HtmlElement('body', {}, undefined);
   for (const line of text.split(/\n+/)) {
     const paragraph = new HtmlElement('p', {}, body);
-    paragraph.children.push(line);
+    paragraph.children.push(decodeHTML(line));
     body.children.push(paragraph);
   }
   return body;
