@@ -194,14 +194,18 @@ const TEXTS: readonly [type: RegExp, name: RegExp][] = [
   [/^Answer$/, /^text$/],
   [/^BlogPosting$/, /^(?:headline|articleBody)$/],
 ];
-const MAX_TEXTS = 2000;
+/** How much of these texts is kept, in characters. */
+const MAX_TEXTS = 500_000;
 
 function textsIn(structuredData: readonly string[]): string[] {
   const texts: string[] = [];
+  let remaining = MAX_TEXTS;
   const add = (value: unknown, isText: boolean, depth: number): void => {
-    if (texts.length >= MAX_TEXTS || depth > 10) return;
+    if (remaining <= 0 || depth > 10) return;
     if (typeof value === 'string') {
-      if (isText) texts.push(value.slice(0, MAX_BODY_LENGTH));
+      if (!isText) return;
+      texts.push(value.slice(0, remaining));
+      remaining -= value.length + 1;
     } else if (Array.isArray(value)) for (const item of value) add(item, isText, depth + 1);
     else if (isObject(value)) {
       const names = TEXTS.find(([type]) => type.test(typeOf(value)))?.[1];

@@ -20,8 +20,6 @@ import { BIAS, WEIGHTS } from './weights.ts';
 /** How much more a block that is mostly links must score, and from which share of links on it is. */
 const LINKS_PENALTY = 1;
 const MOSTLY_LINKS = 0.7;
-/** A longer block weighs no more than one of this length, in characters. */
-const MAX_WEIGHED_LENGTH = 400;
 
 /**
  * Decides which blocks are main text, by the weights of their features and by certain rules. Lists, tables and figures
@@ -35,8 +33,7 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
     let sum = 0;
     for (const at of members) {
       const { text = '', linked = 0 } = blocks[at] ?? {};
-      const weight = Math.sqrt(Math.min(text.length, MAX_WEIGHED_LENGTH));
-      sum += weight * (scoreOf(at, shape) - (linked > text.length * MOSTLY_LINKS ? LINKS_PENALTY : 0));
+      sum += Math.sqrt(text.length) * (scoreOf(at, shape) - (linked > text.length * MOSTLY_LINKS ? LINKS_PENALTY : 0));
     }
     for (const at of members) kept[at] = sum > 0;
   }
@@ -59,9 +56,6 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
   }
   for (const at of enclosedSentences(kept, shape)) kept[at] = true;
   for (const at of introducedBy(blocks, kept)) kept[at] = true;
-  const end = kept.lastIndexOf(true);
-  // A final label announces a list that was dropped.
-  if (/[:：]$/.test(blocks[end]?.text ?? '') && (blocks[end]?.text.length ?? 0) < MAX_LABEL_LENGTH) kept[end] = false;
   const isHeading = (at: number) => HEADING.test(blocks[at]?.element.name ?? '');
   for (let at = blocks.length - 1; at >= 0; at--) {
     if (!isHeading(at) || at === shape.title) continue;
@@ -96,9 +90,6 @@ function withoutFrame(blocks: readonly Block[]): boolean[] {
   return kept.includes(true) ? kept : blocks.map(() => true);
 }
 
-/** The longest label before a list, in characters. */
-const MAX_LABEL_LENGTH = 40;
-
 function scoreOf(at: number, shape: PageShape): number {
   let score = BIAS;
   for (const name of featuresOf(at, shape)) score += WEIGHTS.get(name) ?? 0;
@@ -121,7 +112,7 @@ function isLastSentence(at: number, blocks: readonly Block[], kept: readonly boo
 /** How far from a sentence the text before and after it may be, in blocks. */
 const MAX_DISTANCE = 4;
 
-/** Dropped sentences between sentences of the text, and the headings directly before them: panels, answers, notes. */
+/** Dropped sentences between sentences of the text: panels, answers, notes. */
 function* enclosedSentences(kept: readonly boolean[], { blocks, prose }: PageShape): Generator<number> {
   const isText = (at: number) => kept[at] === true && prose[at] === true;
   for (const [at, { element }] of blocks.entries()) {
@@ -130,7 +121,6 @@ function* enclosedSentences(kept: readonly boolean[], { blocks, prose }: PageSha
     if (!steps.some((step) => isText(at - step)) || !steps.some((step) => isText(at + step))) continue;
     if (closest(element, ({ name }) => ASIDE.test(name))) continue;
     yield at;
-    if (HEADING.test(blocks[at - 1]?.element.name ?? '')) yield at - 1;
   }
 }
 
