@@ -6,7 +6,7 @@ import { patience } from '../../support/time-limit.ts';
 
 const run = promisify(execFile);
 const READER = fileURLToPath(new URL('../../support/read-many-pages.ts', import.meta.url));
-const PAGES = 120;
+const PAGES = 200;
 const PAGE_BYTES = 8e6;
 const MAX_GROWTH = 60e6;
 const MAX_ATTEMPTS = 6;
