@@ -1,8 +1,8 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import { abortable } from '../base/abort.ts';
+import { boundedCache } from '../base/bounded-cache.ts';
 import { GatewayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Files, publicFileId } from '../files/files.ts';
@@ -50,11 +50,11 @@ const WANTED_SUFFIX = '.wanted';
 export class StoreSearch implements Disposable {
   readonly #parts: StoreSearchParts;
   readonly #running = new Map<string, Promise<void>>();
-  readonly #restUntil = new LRUCache<string, number>({ max: MAX_KNOWN });
+  readonly #restUntil = boundedCache<number>(MAX_KNOWN);
   /** The revision of each index that is known to be up to date. */
-  readonly #indexedRevisions = new LRUCache<string, number>({ max: MAX_KNOWN });
+  readonly #indexedRevisions = boundedCache<number>(MAX_KNOWN);
   /** Vector stores that this process changed after the last update of their index. */
-  readonly #stale = new LRUCache<string, true>({ max: MAX_KNOWN });
+  readonly #stale = boundedCache<true>(MAX_KNOWN);
   readonly #closing = new AbortController();
   readonly #timers: NodeJS.Timeout[];
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../base/bounded-cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
@@ -60,7 +60,7 @@ export class VectorStores {
   readonly #parts: VectorStoresParts;
   readonly #workListeners = new Set<() => void>();
   readonly #changeListeners = new Set<(store: string) => void>();
-  readonly #bytes = new LRUCache<string, { revision: number; bytes: number; goodUntil: number }>({ max: 10_000 });
+  readonly #bytes = boundedCache<{ revision: number; bytes: number; goodUntil: number }>(10_000);
 
   constructor(parts: VectorStoresParts) {
     this.#parts = parts;

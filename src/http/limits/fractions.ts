@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../base/bounded-cache.ts';
 
 /** A floating-point sum may fall short of a whole number by this much. */
 const ROUNDING = 1e-6;
@@ -7,7 +7,7 @@ const MAX_BUDGETS = 20_000;
 
 /** Carries fractions of a point over: a thousand calls that cost a tenth of a point each count as a hundred points. */
 export class Fractions {
-  readonly #remainders = new LRUCache<string, number>({ max: MAX_BUDGETS });
+  readonly #remainders = boundedCache<number>(MAX_BUDGETS);
 
   /** Adds `exact` points to a budget, and takes out the whole ones, which are to be counted now. */
   takeWhole(budget: string, exact: number): number {

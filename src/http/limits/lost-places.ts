@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../base/bounded-cache.ts';
 import type { Clock } from '../../base/clock.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { LimitStore } from '../../store/limit-store.ts';
@@ -20,9 +20,9 @@ export class LostPlaces {
   readonly #limits: LimitStore;
   readonly #runs: Pick<RunStore, 'get'>;
   readonly #clock: Clock;
-  readonly #checkedAt = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  readonly #checkedAt = boundedCache<number>(MAX_REMEMBERED);
   /** When a run that holds a place was first not found in the store. */
-  readonly #missingSince = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  readonly #missingSince = boundedCache<number>(MAX_REMEMBERED);
 
   constructor(parts: { limits: LimitStore; runs: Pick<RunStore, 'get'>; clock: Clock }) {
     this.#limits = parts.limits;

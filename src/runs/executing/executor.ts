@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { sleep, withTimeout } from '../../base/abort.ts';
+import { boundedCache } from '../../base/bounded-cache.ts';
 import type { RunId } from '../../base/ids.ts';
 import { runInScope } from '../../base/load/event-loop.ts';
 import type { Claim, NewRun } from '../../store/run-store.ts';
@@ -57,11 +57,11 @@ export abstract class Executor {
   protected readonly stopping = new AbortController();
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs that are cancelled as far as this process knows, even if the store does not yet: if claimed again, they end. */
-  readonly #cancelled = new LRUCache<RunId, true>({ max: MAX_KNOWN });
+  readonly #cancelled = boundedCache<true>(MAX_KNOWN);
   readonly #tick: AppendTick;
   readonly #startedAt: number;
   /** Chat completions whose connection this process holds, until they have been driven. */
-  readonly #served = new LRUCache<RunId, true>({ max: MAX_KNOWN });
+  readonly #served = boundedCache<true>(MAX_KNOWN);
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   /** How many runs are claimed here and wait for room, by API key. */

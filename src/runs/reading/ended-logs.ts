@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../base/bounded-cache.ts';
 import type { RunId } from '../../base/ids.ts';
 import { concatUnpooled, UNPOOLED_OVERHEAD_BYTES } from '../../base/load/unpooled.ts';
 import { offsetAfter } from '../../store/frames.ts';
@@ -34,7 +35,7 @@ export class EndedLogs {
       maxSize: bounds.maxBytes,
       sizeCalculation: (log) => log.length + UNPOOLED_OVERHEAD_BYTES,
     });
-    this.#long = new LRUCache({ max: bounds.maxLongLogs });
+    this.#long = boundedCache<true>(bounds.maxLongLogs);
   }
 
   /** Everything after event `after`, or undefined if the log is too long to cache. */

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../base/bounded-cache.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SubmissionKey } from '../../store/run-store.ts';
 
@@ -14,7 +14,7 @@ const MAX_SLOTS = 10_000;
 export class TakenSlots {
   readonly #clock: Clock;
   /** Until when each slot is taken, in Unix milliseconds, by hash. */
-  readonly #until = new LRUCache<string, number>({ max: MAX_SLOTS });
+  readonly #until = boundedCache<number>(MAX_SLOTS);
 
   constructor(clock: Clock) {
     this.#clock = clock;

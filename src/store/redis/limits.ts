@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { boundedCache } from '../../base/bounded-cache.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { composeLimitStore } from '../compose-limit-store.ts';
@@ -97,7 +97,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
       );
     };
   /** Reservations that may be missing in Redis. */
-  const onlyHere = new LRUCache<string, true>({ max: MAX_ONLY_HERE });
+  const onlyHere = boundedCache<true>(MAX_ONLY_HERE);
   const owed = new OwedReleases((entry) => releaseInRedis(parts, entry, { repeated: true }));
   redis.onReady(() => void owed.repeatAll());
   const store = composeLimitStore({

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { sleep } from '../../base/abort.ts';
+import { boundedCache } from '../../base/bounded-cache.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { ToolError } from '../tool.ts';
 
@@ -21,7 +21,7 @@ export class PoliteHosts {
     fullError: () => new ToolError('rate_limited', 'Too many pages of this site are waited for.'),
   });
   /** When the pauses of hosts end, by `#now`. */
-  readonly #pausedUntil = new LRUCache<string, number>({ max: MAX_PAUSED });
+  readonly #pausedUntil = boundedCache<number>(MAX_PAUSED);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {

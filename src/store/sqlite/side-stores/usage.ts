@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../../base/bounded-cache.ts';
 import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../side-stores/usage-store.ts';
 import { integer, text } from '../rows.ts';
 import { SqlitePart, type SqliteParts } from './part.ts';
@@ -12,7 +12,7 @@ const LABELS = ['day', 'key', 'team', 'model', 'tag'] as const;
 export class SqliteUsage extends SqlitePart implements UsageStore {
   readonly #statements;
   /** The last batch of each source: a worker that gets no answer sends it again. No worker outlives this process. */
-  readonly #lastBatches = new LRUCache<string, string>({ max: MAX_SOURCES });
+  readonly #lastBatches = boundedCache<string>(MAX_SOURCES);
 
   constructor(db: DatabaseSync, parts: SqliteParts) {
     super(parts);
