@@ -8,13 +8,13 @@ import {
   approvalRule,
   builtinTools,
   offeredFunction,
-  requestedMcpServer,
   requestedSources,
   storedFormat,
   storedSettings,
 } from '../research/run/request.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { ResearchState } from '../research/run/state.ts';
+import { requestedMcpServer } from '../tools/mcp/mcp-server.ts';
 import type { Tool } from '../tools/tool.ts';
 import { estimateRequest, estimateTokens } from '../upstream/decoding/estimate.ts';
 import { assistantMessage, type ChatModel, turnMessage, turnToolChoice } from '../upstream/turn.ts';

@@ -1,6 +1,7 @@
 import { fieldError } from '../../base/errors.ts';
 import type { NamedTool, ToolChoice } from '../../protocol/requests/tool-choice.ts';
-import type { BuiltinTools, OfferedFunction, RequestedMcpServer } from '../../research/run/request.ts';
+import type { BuiltinTools, OfferedFunction } from '../../research/run/request.ts';
+import type { RequestedMcpServer } from '../../tools/mcp/mcp-server.ts';
 import type { TurnToolChoice } from '../../upstream/turn.ts';
 import { BUILTIN_OF_TYPE } from './input-tools.ts';
 

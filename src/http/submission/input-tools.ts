@@ -15,10 +15,11 @@ import type {
   ApprovalRule,
   BuiltinTools,
   FileSearch,
-  RequestedMcpServer,
   RequestedSources,
   ResearchRequest,
 } from '../../research/run/request.ts';
+import type { RequestedMcpServer } from '../../tools/mcp/mcp-server.ts';
+import { httpServerOf } from '../../tools/mcp/server-of.ts';
 import { commonDomains } from '../../tools/source-limits.ts';
 import { filterSchema } from '../../vector-stores/filters.ts';
 
@@ -51,7 +52,10 @@ export function requestedTools(
   { tools = [], mcp_servers = [] }: ToolFields,
   { offered, key, limits }: { offered: readonly string[]; key: KeyConfig; limits?: SourceLimits | undefined },
 ): RequestedTools {
-  const servers = mcp_servers.map((server, index) => ({ param: `mcp_servers[${index}]`, server: fromServer(server) }));
+  const servers = mcp_servers.map((server, index) => ({
+    param: `mcp_servers[${index}]`,
+    server: httpServerOf(server),
+  }));
   const builtin = new Set<string>();
   const search: Omit<BuiltinTools, 'builtin'> = { allowedDomains: [] };
   const blocked: string[] = [];
@@ -174,24 +178,6 @@ function checkServers(servers: { param: string; server: RequestedMcpServer }[], 
     }
     names.add(server.name);
   }
-}
-
-function fromServer(server: RequestMcpServer): RequestedMcpServer {
-  const { oauth } = server;
-  return {
-    name: server.name,
-    url: server.url,
-    headers: server.headers,
-    accessToken: server.access_token,
-    allowedTools: server.allowed_tools,
-    oauth: oauth && {
-      clientId: oauth.client_id,
-      clientSecret: oauth.client_secret,
-      tokenUrl: oauth.token_url,
-      issuer: oauth.issuer,
-      scope: oauth.scope,
-    },
-  };
 }
 
 function fromTool(tool: Extract<ResponseTool, { type: 'mcp' }>): RequestedMcpServer {

@@ -7,7 +7,7 @@ import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import { reasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { HttpMcpServer } from '../../tools/mcp/mcp-server.ts';
+import { requestedMcpServer } from '../../tools/mcp/mcp-server.ts';
 import { type TurnRequest, turnTool, turnToolChoice } from '../../upstream/turn.ts';
 import type { StructuredFormat } from '../answer/schema/structured.ts';
 import { approvedCall, transcriptEntry } from './transcript.ts';
@@ -41,24 +41,6 @@ const earlierSource = storedObject({
   facts: z.string().optional(),
 });
 export type EarlierSource = z.output<typeof earlierSource>;
-
-/** A per-request MCP server. Its credentials are encrypted in stored requests. */
-export type RequestedMcpServer = Omit<HttpMcpServer, 'timeoutMs'>;
-const oauth = storedObject({
-  clientId: z.string(),
-  clientSecret: z.string(),
-  tokenUrl: z.string().optional(),
-  issuer: z.string().optional(),
-  scope: z.string().optional(),
-});
-export const requestedMcpServer: z.ZodType<RequestedMcpServer> = storedObject({
-  name: z.string(),
-  url: z.string(),
-  headers: z.record(z.string(), z.string()).optional(),
-  accessToken: z.string().optional(),
-  allowedTools: z.array(z.string()).optional(),
-  oauth: oauth.optional(),
-});
 
 /** The vector stores of a request, and which of their files. */
 const fileSearch = storedObject({

@@ -7,8 +7,9 @@ import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
 import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
 import type { ThreadSettings } from '../../protocol/requests/thread-settings.ts';
-import { type RequestedMcpServer, type ResearchRequest, requestedMcpServer } from '../../research/run/request.ts';
+import type { ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
+import { type RequestedMcpServer, requestedMcpServer } from '../../tools/mcp/mcp-server.ts';
 import type { Submission } from '../submission.ts';
 import {
   type RunRequest,

@@ -1,16 +1,33 @@
+import { z } from 'zod';
+import { storedObject } from '../../base/stored-object.ts';
 import { addressSecrets, headerSecrets } from '../../config/credential-places.ts';
 
-/**
- * An MCP server that runs may use, from the configuration or a request (docs/api.md, "POST /v1/responses" and
- * docs/configuration.md, "tools").
- */
-export type McpServer = HttpMcpServer | StdioMcpServer;
+const oauth = storedObject({
+  clientId: z.string(),
+  clientSecret: z.string(),
+  /** Where tokens are requested; by default the server's metadata say where. */
+  tokenUrl: z.string().optional(),
+  /** The only authorization server that may see the secret. Without it and `tokenUrl`: the MCP server's own origin. */
+  issuer: z.string().optional(),
+  scope: z.string().optional(),
+});
 
-interface McpServerBase {
+/** An MCP server of a request (docs/api.md, "POST /v1/responses"). Its credentials are encrypted in stored requests. */
+export const requestedMcpServer = storedObject({
   /** The prefix of its tools' names: `<name>.<tool>`. */
-  name: string;
+  name: z.string(),
+  url: z.string(),
+  /** Sent with every request to the origin of `url`, and to no other. */
+  headers: z.record(z.string(), z.string()).optional(),
+  accessToken: z.string().optional(),
   /** The tools that may be used; undefined: all. */
-  allowedTools?: readonly string[] | undefined;
+  allowedTools: z.array(z.string()).optional(),
+  oauth: oauth.optional(),
+});
+export type RequestedMcpServer = z.output<typeof requestedMcpServer>;
+
+/** A server at an address: streamable HTTP, or the older HTTP with server-sent events. */
+export interface HttpMcpServer extends RequestedMcpServer {
   /**
    * The longest silence during a call, in milliseconds; a progress report restarts it. The whole call may take
    * `TOTAL_TIMEOUT_FACTOR` times as long.
@@ -18,32 +35,16 @@ interface McpServerBase {
   timeoutMs?: number;
 }
 
-/** A server at an address: streamable HTTP, or the older HTTP with server-sent events. */
-export interface HttpMcpServer extends McpServerBase {
-  url: string;
-  /** Sent with every request to the origin of `url`, and to no other. */
-  headers?: Readonly<Record<string, string>>;
-  accessToken?: string | undefined;
-  oauth?: McpOAuth | undefined;
-}
-
 /** A program that speaks MCP over its standard streams. Only the configuration may name one. */
-export interface StdioMcpServer extends McpServerBase {
+export interface StdioMcpServer extends Pick<HttpMcpServer, 'name' | 'allowedTools' | 'timeoutMs'> {
   command: string;
   args?: readonly string[];
   /** Added to a small harmless environment; the program gets nothing else of the gateway's environment. */
   env?: Readonly<Record<string, string>>;
 }
 
-export interface McpOAuth {
-  clientId: string;
-  clientSecret: string;
-  /** Where tokens are requested; by default the server's metadata say where. */
-  tokenUrl?: string | undefined;
-  /** The only authorization server that may see the secret. Without it and `tokenUrl`: the MCP server's own origin. */
-  issuer?: string | undefined;
-  scope?: string | undefined;
-}
+/** An MCP server that runs may use, from the configuration (docs/configuration.md, "tools") or a request. */
+export type McpServer = HttpMcpServer | StdioMcpServer;
 
 export const DEFAULT_TIMEOUT_MS = 60_000;
 export const TOTAL_TIMEOUT_FACTOR = 5;

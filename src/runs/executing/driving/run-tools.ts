@@ -1,10 +1,11 @@
 import { sleep } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { contentText } from '../../../base/text.ts';
-import type { BuiltinTools, RequestedMcpServer, RequestedSources } from '../../../research/run/request.ts';
+import type { BuiltinTools, RequestedSources } from '../../../research/run/request.ts';
 import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import { attachedDocumentsIn, fileIdIn } from '../../../tools/attached-file.ts';
+import type { RequestedMcpServer } from '../../../tools/mcp/mcp-server.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import type { OpenedTools } from '../../../tools/toolbox.ts';
 import { readMcpServers, readRequest } from '../../stored/stored-request.ts';
