@@ -4,7 +4,14 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
-import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limit-store.ts';
+import {
+  type LimitHolder,
+  type LimitRelease,
+  type LimitRequest,
+  type LimitResult,
+  type LimitStore,
+  releaseOf,
+} from '../limit-store.ts';
 import type { AppendBatch, AppendResult, RunStore } from '../run-store.ts';
 import type { SharedStorage } from '../side-stores/side-stores.ts';
 import { type Callee, Outbox, readMessages, type StoreReply, type StoreRequest, toWireError } from './wire.ts';
@@ -183,8 +190,7 @@ function holderKey({ key, id }: LimitHolder): string {
 
 /** What to release for a call whose end is unknown. Points stay counted; see `LimitBudget.settle` for budgets. */
 function callReleaseOf(request: LimitRequest): LimitRelease[] {
-  if (request.kind === 'points') return [];
-  const { name } = request;
-  if (request.kind === 'place') return [{ kind: 'place', name }];
-  return [{ kind: 'budget', name, windowSeconds: request.windowSeconds, points: request.points }];
+  const release = releaseOf(request);
+  if (release.kind === 'points') return [];
+  return [release.kind === 'budget' ? { ...release, spent: undefined } : release];
 }

@@ -99,15 +99,20 @@ describe('a store held by another process of the gateway', () => {
     const requests: LimitRequest[] = [
       { kind: 'place', name: 'p', limit: 9, ttlMs: 60_000 },
       { kind: 'budget', ...window, points: 60, limit: 1000, ttlMs: 60_000 },
+      { kind: 'budget', ...window, points: 60, limit: 1000, ttlMs: 60_000, owner: 'team all' },
     ];
     const call = { key: 'ann', id: 'call' };
     await worker.limits.take(call, requests);
     await worker.limits.take({ key: 'ann', id: 'run', lasting: true }, requests);
-    await worker.limits.note([{ ...window, holder: call, spent: 7, ttlMs: 60_000 }]);
-    assert.equal((await counted.budget(window).used('ann')).used, 120);
+    for (const key of ['ann', 'team all']) {
+      await worker.limits.note([{ ...window, holder: { ...call, key }, spent: 7, ttlMs: 60_000 }]);
+      assert.equal((await counted.budget(window).used(key)).used, 120);
+    }
     await worker.runs.close();
     await until(async () => ((await counted.slots({ name: 'p' }).count('ann')) === 1 ? true : undefined));
-    await until(async () => ((await counted.budget(window).used('ann')).used === 67 ? true : undefined));
+    for (const key of ['ann', 'team all']) {
+      await until(async () => ((await counted.budget(window).used(key)).used === 67 ? true : undefined));
+    }
     await held.close();
   });
 
