@@ -20,7 +20,13 @@ export interface SentSoFar {
   thought: boolean;
 }
 
-/** Streams one turn, as a continuation of what was written before. */
+/** How an answer in JSON starts, in a fence or not. */
+const JSON_START = /^\s*[[{"`]/;
+
+/**
+ * Streams one turn, as a continuation of what was written before. If the answer is to be JSON, what a model says before it
+ * calls tools is reasoning: clients parse each message.
+ */
 export async function* streamTurn(
   { chat, request, live, signal }: Pick<PlainRun, 'chat' | 'live' | 'signal'> & { request: TurnRequest },
   written: SentSoFar,
@@ -40,16 +46,24 @@ export async function* streamTurn(
     written.text += fresh;
     emit({ type: 'answer', delta: fresh, ...how });
   };
+  // The start of a text that is no JSON and may precede calls.
+  let prose = unfenced && request.tools?.length ? '' : undefined;
   // The phase of the latest text, which may still be held back until it is known to be no repetition.
   let phase: MessagePhase | undefined;
   const show = (part: TurnDelta, emit: EmitStep) => {
-    const { delta } = part;
+    let { delta } = part;
     if (part.type === 'text') {
+      if (prose !== undefined) {
+        delta = prose + delta;
+        const isHeld = !JSON_START.test(delta) && !part.refuses && !part.phase;
+        prose = isHeld ? delta : undefined;
+        if (isHeld) return;
+      }
       const fresh = unfenced?.push(delta) ?? continuation.push(delta);
       // If only a part of the delta is new, its log probabilities cannot be assigned any more.
       const { refuses, logprobs } = part;
       phase = isWhole || part.phase === 'final_answer' ? part.phase : undefined;
-      const withLogprobs = fresh === delta && logprobs && { logprobs };
+      const withLogprobs = fresh === part.delta && logprobs && { logprobs };
       write(fresh, emit, { ...withLogprobs, ...(refuses && { refuses }), ...(phase && { phase }) });
     }
     // Items do not interleave: reasoning that comes after the first text is dropped.
@@ -61,7 +75,14 @@ export async function* streamTurn(
   const sink = readLive(live, show, () => continuation.isDecided);
   for await (const part of chat.turn(request, { signal, sink })) {
     if (part.type === 'finish') {
-      yield* stepsOf((emit) => write(unfenced?.end() ?? continuation.end(), emit, phase && { phase }));
+      const held = prose ?? '';
+      const precedesCalls = Boolean(part.message.tool_calls?.length) && held.trim() !== '';
+      yield* stepsOf((emit) => {
+        if (precedesCalls) emitReasoning(written.thought ? `\n\n${held}` : held, emit);
+        else write(unfenced?.push(held) ?? held, emit);
+        write(unfenced?.end() ?? continuation.end(), emit, phase && { phase });
+      });
+      written.thought ||= precedesCalls;
       return part;
     }
     if (part.type === 'tool_call') continue;

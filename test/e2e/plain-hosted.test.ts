@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type OpenAI from 'openai';
 import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner';
+import { zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
@@ -13,6 +15,7 @@ const LOOK_UP = {
   parameters: { type: 'object', properties: {} },
   strict: null,
 };
+const CALL = { id: 'call_f', name: 'look_up', arguments: '{}' };
 const SEARCH = { id: 'call_s', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 
@@ -79,6 +82,41 @@ describe('hosted tools in responses of a plain model', () => {
     );
     // Each request starts with the one before, so the provider can cache the prefix.
     assert.deepEqual(bodies[2]?.messages?.slice(0, 3), bodies[1]?.messages);
+  });
+
+  it('are announced in reasoning if the answer is JSON, so that the SDK can parse the messages', async () => {
+    const said: string[] = [];
+    const model = (request: ProviderRequest, n: number) => {
+      const last = request.body.messages?.at(-1);
+      if (last?.role === 'user' && n < 4) {
+        return turn({ reasoning: n === 2 ? 'Hm.' : '', text: said[n] ?? '', toolCalls: [n === 2 ? CALL : SEARCH] });
+      }
+      return turn({ text: said[n] ?? '{"city":"Kyoto"}' });
+    };
+    await using gateway = await openPlain(model);
+    const { ann } = gateway;
+    said.push(' Let me\nsee.', '{"city":"Kyoto"}');
+    const format = zodTextFormat(z.object({ city: z.string() }), 'place');
+    const asks = {
+      model: 'plain',
+      input: 'Where?',
+      text: { format },
+      tools: [{ type: 'web_search' as const }, LOOK_UP],
+    };
+    const found = await ann.responses.parse(asks);
+    assert.deepEqual(typesOf(found), ['reasoning', 'web_search_call', 'message']);
+    assert.deepEqual(found.output_parsed, { city: 'Kyoto' });
+    const [thought] = found.output;
+    assert.ok(thought?.type === 'reasoning' && thought.content?.[0]?.text === ' Let me\nsee.');
+    said.push('I ask.');
+    const called = await ann.responses.stream(asks).finalResponse();
+    assert.deepEqual([typesOf(called), called.output_parsed], [['reasoning', 'function_call'], null]);
+    const [both] = called.output;
+    assert.ok(both?.type === 'reasoning' && both.content?.[0]?.text === 'Hm.\n\nI ask.');
+    // A model that answers in prose all the same is shown as it is.
+    gateway.provider.respond = () => turn({ text: 'I do not know. {}' });
+    const prose = await ann.responses.create(asks);
+    assert.equal(prose.output_text, 'I do not know. {}');
   });
 
   it('a call of a tool that nobody offered is refused, since no client could answer it', async () => {
