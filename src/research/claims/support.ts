@@ -1,9 +1,9 @@
 import { clausePairs, mainOf } from './likeness.ts';
 import { type Passage, passageOf, passagesFor, scoreOf, shownPassages } from './passages.ts';
-import { copiedFrom, isFalsified, isFromBeside } from './rules/copies.ts';
+import { isCopyOf, isFalsified, isFromBeside } from './rules/copies.ts';
 import { affirmsDenied, isDenied } from './rules/denials.ts';
 import { isOpposed, isRuledOut } from './rules/directions.ts';
-import { isGeneralized, isOnlyPlanned, isRanked } from './rules/extent.ts';
+import { isGeneralized, isOnlyPlanned } from './rules/extent.ts';
 import { RELATIVE } from './rules/lexicon.ts';
 import { missingNames } from './rules/names.ts';
 import { misquotes } from './rules/quotes.ts';
@@ -55,11 +55,8 @@ export function findSupport(claim: Sentence, source: SourceText): SupportResult 
   }
   if (!best) return NOTHING;
   const { passage, anchors } = best;
-  const copy = passage.coverage >= MOSTLY_COPIED ? copiedFrom(claim, passage) : undefined;
-  const isCopied = copy === 'whole';
-  const isDoubted =
-    !isCopied &&
-    (best.lacks || contradicts(claim, passage) || (copy === undefined && confuses(claim, passage, source)));
+  const isCopied = passage.coverage >= MOSTLY_COPIED && isCopyOf(claim, passage);
+  const isDoubted = !isCopied && (best.lacks || contradicts(claim, passage) || confuses(claim, passage, source));
   if (isDoubted && passage.coverage < RELATED_COVERAGE && anchors === 0) return NOTHING;
   const support = isDoubted ? 'partial' : 'quoted';
   return { support, passage: { start: passage.start, end: passage.end }, isCopied };
@@ -81,7 +78,7 @@ function judge(claim: Sentence, passage: Passage, source: SourceText): Judged {
   const { sentences, coverage, figures, dates } = passage;
   const names = missingNames(claim, { window: sentences, main: mainOf(claim, sentences), source });
   const anchors = passage.matched + names.found;
-  const lacksWords = coverage < minCoverage(claim, anchors) || sharesYearAlone(claim, passage);
+  const lacksWords = coverage < minCoverage(claim, anchors);
   const lacks = figures.includes(false) || dates.includes(false) || names.missing || lacksWords;
   return { passage, lacks, anchors, score: scoreOf(passage) + names.found * NAME_WEIGHT };
 }
@@ -92,19 +89,11 @@ function minCoverage(claim: Sentence, anchors: number): number {
   return WORD_SHARE[Math.min(anchors, WORD_SHARE.length - 1)] ?? 0;
 }
 
-/** Whether claim and passage share nothing but a year: the passage may then be about something else. */
-function sharesYearAlone({ dates, words }: Sentence, passage: Passage): boolean {
-  const year = dates[passage.dates.indexOf(true)];
-  const isYear = passage.matched === 1 && year !== undefined && year.month === undefined;
-  return isYear && passage.words === 0 && words.length > 1;
-}
-
 /** Whether clauses of a passage say the contrary of what the claim says, or less. */
 function contradicts(claim: Sentence, { sentences }: Passage): boolean {
   const pairs = clausePairs(claim, sentences);
   const isOtherwise = pairs.some(
-    ({ own, theirs }) =>
-      isOpposed(own, theirs) || isRuledOut(own, theirs) || isOnlyPlanned(claim, own, theirs) || isRanked(claim, theirs),
+    ({ own, theirs }) => isOpposed(own, theirs) || isRuledOut(own, theirs) || isOnlyPlanned(claim, own, theirs),
   );
   if (isOtherwise || shareOfWords(claim, sentences) < MIN_COMMON_WORDS) return isOtherwise;
   const matches = [...new Set(pairs.map(({ theirs }) => theirs.sentence))];
@@ -157,8 +146,7 @@ export function supportOfQuote(claim: Sentence, words: string, source: SourceTex
       (figure, at) => !isFound('figures', at) && hasRival(figure) && !mayBeComputed(figure, figures, years),
     ) || claim.dates.some((_, at) => !isFound('dates', at) && dates.length > 0 && !isRelative);
   const isFalse =
-    copiedFrom(claim, quoted) === undefined &&
-    (isFalsified(claim, mainOf(claim, quoted.sentences)) ||
-      clausePairs(claim, quoted.sentences).some(({ own, theirs }) => isRuledOut(own, theirs)));
+    isFalsified(claim, mainOf(claim, quoted.sentences)) ||
+    clausePairs(claim, quoted.sentences).some(({ own, theirs }) => isRuledOut(own, theirs));
   return lacks || isFalse ? 'partial' : 'quoted';
 }

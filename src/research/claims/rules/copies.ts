@@ -16,24 +16,19 @@ import { EXCLUSIVE, NEGATIONS } from './lexicon.ts';
 const TOKEN =
   /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ])[\p{L}\p{M}\p{N}])+|\p{Sc}|[%‰°²³]|[-−+](?=\d)/gu;
 
-/** Whether a passage contains all words of a claim in sequence, as whole sentences or as a part of them. */
-export function copiedFrom(claim: Sentence, { sentences }: Pick<Passage, 'sentences'>): 'whole' | 'part' | undefined {
+/** Whether a claim is one or more whole sentences of a passage, word by word. */
+export function isCopyOf(claim: Sentence, { sentences }: Passage): boolean {
   const own = textOf(claim);
   const theirs = sentences.map(textOf);
-  if (own === ' ' || !theirs.join('').replaceAll('  ', ' ').includes(own)) return undefined;
-  for (const from of theirs.keys()) {
-    let run = ' ';
-    for (const sentence of theirs.slice(from)) {
-      run += sentence.slice(1);
-      if (run === own) return 'whole';
-    }
-  }
-  return 'part';
+  const runs = theirs.flatMap((_, from) =>
+    theirs.slice(from).map((_each, more) => theirs.slice(from, from + more + 1)),
+  );
+  return own !== '' && runs.some((run) => run.join('') === own);
 }
 
-/** The words of a sentence, each between spaces. */
+/** The words of a sentence, each with a space. */
 function textOf({ folded }: Sentence): string {
-  return ` ${(folded.match(TOKEN) ?? []).map((text) => `${text} `).join('')}`;
+  return (folded.match(TOKEN) ?? []).map((text) => `${text} `).join('');
 }
 
 /** A word, a character of a script without spaces, a name of any length, a figure or a date. */

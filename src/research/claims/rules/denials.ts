@@ -63,7 +63,6 @@ function isRefused(claim: Sentence, clause: Clause): boolean {
   const isMeant = (words: readonly Word[]) => words.length > 1 && words.every((word) => isOneOf(word, claim.words));
   if (negationsOf(clause).some((denied) => isMeant(clause.words.filter((word) => !denied.includes(word))))) return true;
   return DENIALS.placesIn(clause.text).some((place) => {
-    if (ENDINGS.test(place.word)) return false;
     const at = clause.start + place.at + place.word.length;
     const behind = clause.words.filter((word) => word.start >= at).slice(0, 2);
     return behind.length > 0 && behind.every((word) => isOneOf(word, claim.words));
@@ -80,6 +79,3 @@ function deniedBy({ at: place, word: denial }: { at: number; word: string }, { s
   const behind = words.filter((word) => word.start > at).slice(0, 2);
   return behind.length > 0 ? behind : words.filter(({ end }) => end <= at).slice(-2);
 }
-
-/** Verbs that say that something was so before: `left Google` and `after Google` agree. */
-const ENDINGS = /^(?:left|quit|end|drop|stop|ceas|cess|moved? away|abolish|abgeschafft|remov)/;

@@ -1,29 +1,26 @@
 import type { ClauseOf } from '../likeness.ts';
 import { CJK } from '../text/fold.ts';
 import type { Clause } from '../text/parse-sentence.ts';
-import type { WordList } from '../text/word-list.ts';
 import { containsWord, isOneOf } from '../text/words.ts';
-import { EXCLUSIVE, NEGATIONS, OPPOSITES } from './lexicon.ts';
+import { DIRECTIONS, EXCLUSIVE, NEGATIONS } from './lexicon.ts';
 
 /** Phrases that only say how exact a figure is, and that indicate no direction. */
 const EXACTNESS =
   /(?<!\p{L})(?:more|less|fewer|mehr|weniger|plus|moins|mas|menos|piu|meno) (?:than|als|de|d'|di|del)(?= ?[\d$€£]| (?:(?:an?|the|die|der|ein\p{L}*|une?|una|la|le|el|il) )?(?:half|halfte|moitie|mitad|meta|third|drittel|tiers|quarter|viertel|quart|fifth|funftel|tenth|zehntel|hundred|hundert|thousand|tausend|million)| (?:an?|ein\p{L}*|une?|una) (?:decade|jahrzehnt|century|jahrhundert|year|jahr|month|monat|week|woche|day|tag|hour|stunde))|(?<!\p{L})(?:up to|above|over|below)(?= [\d$€£])|超过\d|多于\d/gu;
 
-/** Whether a clause rises, or approves, where its source falls, or rejects. */
+/** Whether a clause rises where its source falls. */
 export function isOpposed(own: Clause, { clause, sentence }: ClauseOf): boolean {
   const ownText = withoutExactness(own.text);
   const wholeSentence = withoutExactness(sentence.folded);
-  return OPPOSITES.some((pair) => {
-    // In a claim with words of both sides, those that its source has, too, make no difference: `the decline was faster`.
-    const isBoth = pair.every((list) => list.isIn(ownText));
-    const mine = sideOf(ownText, pair, isBoth ? wholeSentence : undefined);
-    if (!mine) return false;
-    // If the clause itself takes no side, its sentence may.
-    const texts = [withoutExactness(clause.text), wholeSentence];
-    const theirs = texts.map((text) => sideOf(text, pair, isBoth ? ownText : undefined));
-    const found = theirs[0] ?? theirs[1];
-    return found !== undefined && found.isFirst !== mine.isFirst && found.isDenied === mine.isDenied;
-  });
+  // In a claim with words of both sides, those that its source has, too, make no difference: `the decline was faster`.
+  const isBoth = DIRECTIONS.every((list) => list.isIn(ownText));
+  const mine = sideOf(ownText, isBoth ? wholeSentence : undefined);
+  if (!mine) return false;
+  // If the clause itself takes no side, its sentence may.
+  const texts = [withoutExactness(clause.text), wholeSentence];
+  const theirs = texts.map((text) => sideOf(text, isBoth ? ownText : undefined));
+  const found = theirs[0] ?? theirs[1];
+  return found !== undefined && found.isFirst !== mine.isFirst && found.isDenied === mine.isDenied;
 }
 
 /** Whether two clauses with mostly the same words have words that exclude each other: `north` for `south`. */
@@ -42,13 +39,11 @@ function withoutExactness(text: string): string {
   return text.replace(EXACTNESS, ' ');
 }
 
-/** Which of two opposites a text states, ignoring words that `without` has, too; undefined if neither or both. */
-function sideOf(
-  text: string,
-  pair: readonly [WordList, WordList],
-  without?: string,
-): { isFirst: boolean; isDenied: boolean } | undefined {
-  const [first = [], second = []] = pair.map((list) => list.in(text).filter((word) => !without || !has(without, word)));
+/** Which direction a text states, ignoring words that `without` has, too; undefined if neither or both. */
+function sideOf(text: string, without?: string): { isFirst: boolean; isDenied: boolean } | undefined {
+  const [first = [], second = []] = DIRECTIONS.map((list) =>
+    list.in(text).filter((word) => !without || !has(without, word)),
+  );
   if (first.length > 0 === second.length > 0) return undefined;
   // A negation inside a matched word, such as `不要`, negates nothing else.
   const rest = [...first, ...second].reduce((left, word) => (CJK.test(word) ? left.replaceAll(word, ' ') : left), text);

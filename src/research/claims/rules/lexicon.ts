@@ -55,10 +55,9 @@ ieri|oggi|(?:anno|mese|settimana|trimestre) (?:scors|precedent|successiv|prossim
 ~ 昨日|昨天|今天|本日|去年|昨年|今年|来年|明年|前年|上年|次年|翌|同年|同期|年前|年后|年後|天后|日后|日後|月后|か月後|أمس|الماضي|المقبل|التالي|السابق
 `);
 
-/** Pairs of opposite directions. */
-export const OPPOSITES: readonly (readonly [WordList, WordList])[] = [
-  [
-    new WordList(String.raw`
+/** The two directions. */
+export const DIRECTIONS: readonly [WordList, WordList] = [
+  new WordList(String.raw`
 ris(?:e|es|en|ing)|rose|increas*|grow*|grew|gain*|climb*|surg*|jump*|soar*|higher|expand*
 improv*|doubl*|tripl*|longer|greater|mayor(?:es)?|upward|strengthen*|accelerat*|widen*|up(?= \d| by)|(?<=% )(?:mas|plus|piu)|rais(?:e|ed|es)|above|exceed*|better|faster|larger|more|mehr
 subi(?:u|ram|r|ndo)|sobe|sobem|cresc*|melhor*|alarg*|ultrapass*|verlanger*|beschleunig*|erweiter*|anheb*|angehoben|hob|ausgebaut|ausbau*|gestiegen|stieg|stiegen|steig*|anstieg*|zunahme|zugenommen|erhoh*|wuchs*|wachs*|gewachsen|hoher*|langer|verbesser*|kletter*|zugelegt|uberschr*|ubertr*|schneller|besser|verdoppel*
@@ -67,7 +66,7 @@ aceler*|alarg*|ampli[ao]*|de mas|aument*|subi(?:do|o|eron)|sube|suben|crec*|incr
 acceler*|allung*|in piu|crescit*|cresc*|cresciut*|salit*|salgono|superior*|maggiore|rialz*|miglior*|incremen*
 ~ 增加|增长|增長|上升|上涨|提高|增至|升至|攀升|扩大|高于|超出|多于|加快|加速|提升|延长|增え|上昇|上回|増大|増(?!税)|増加|伸び|高ま|増収|増益|延び|拡大|长于|引き上げ|高い|高く|高かっ|長く|延長|多い|多く
 `),
-    new WordList(`
+  new WordList(`
 fall*|fell|declin*|decreas*|drop*|lower*|reduc*|shr[aiu]nk*|cut|cuts|cutting|fewer|less|shorter|worse*|halv*|slump*
 plung*|slip*|slid|slides?|dip(?:s|ped)?|zuruck|tumbl*|downward|weaken*|(?<=% )(?:menos|moins|meno)|slow*|narrow*|down|below|smaller|weniger|moins
 gefallen|fiel|fielen|fallt|sank|sanken|sink*|gesunken|ruckgang*|abnahme|abgenommen|verringer*|reduzier*|niedriger*|kurzer|schrumpf*|geschrumpft|gesenkt|senk*|zuruckg*|unterschr*|langsamer|schlechter|halbier*|verkurz*|verlangsam*|eingebrochen|abgebaut|abbau*|nachgelassen|verschlechter*
@@ -76,23 +75,6 @@ ralentiz*|acort*|recort*|desplom*|rebaj*|de menos|disminu*|baj[aoe]|bajaron|baja
 rallent*|accorci*|taglia*|croll*|in meno|diminui*|cal(?:o|a|ano|at*|arono|ando)|scend*|sces[aoie]|ridott*|riduz*|riduc*|inferior*|minore|ribass*|peggior*
 ~ 减少|減少|下降|下跌|降低|降至|跌至|缩小|下滑|低于|少于|放缓|变慢|缩短|减至|减慢|減っ|減る|低下|下落|減(?!税)|下回|縮小|短く|落ち|減収|減益|縮ま|引き下げ|低い|低く|低かっ|短縮|少ない|少なく
 `),
-  ],
-  [
-    new WordList(`
-approv*|accept*|allow*|permit*|support*|endors*|legal*|upheld|in favou?r|agree*|confirm*
-genehmig*|angenommen|erlaub*|zugelassen|unterstutz*|zugestimmt|stimmte*|bestatig*|befurwort*|gebilligt|billigt*
-approuv*|accept*|autoris*|adopt*|soutien*|soutenu*|valid*|confirm*|favorable*
-permess*|aprob*|acept*|permit*|autoriz*|apoy*|favor|approv*|accett*|consent*|autorizz*|sosten*|favore
-~ 批准|通过|允许|支持|同意|赞成|接受|承認|許可|賛成|可決|認め|支持
-`),
-    new WordList(`
-reject*|refus*|ban|bans|banned|prohibit*|forb*|den(?:y|ied)|oppos*|veto*|illegal|overturn*|block(?:ed|s)|dismiss*
-abgelehnt|lehnt|lehnen|ablehn*|lehnte*|verbot*|verbiet*|untersagt*|zuruckgewiesen|verworfen|gegen
-rejet*|refus*|interdi*|oppos*|annul*|rechaz*|prohib*|opus*|opon*
-respin*|rifiut*|vieta*|bocci*
-~ 拒绝|禁止|反对|否决|驳回|拒否|反対|否決|却下|否定|否认
-`),
-  ],
 ];
 
 /** Words that generalize to all; before `day` or `year` they only say how often. */
@@ -100,13 +82,6 @@ export const UNIVERSAL = new WordList(String.raw`
 every(?! (?:day|week|month|year|time|hour|\p{L}+ (?:days|years|months)))|all(?!'| \d)|always|never|alle(?! \d)|samtliche*|immer(?! noch)|einstimmig
 tous(?! les (?:jours|ans|mois|\p{L}+ (?:ans|mois|jours)))|toujours|todos(?! los (?:dias|anos|meses))|siempre|unanim*|tutti(?! i giorni| gli anni)|sempre
 ~ 全部|所有|全員|一致(?!する)|すべての
-`);
-
-/** Words that turn a superlative into the second or third of its kind. */
-export const RANKED = new WordList(String.raw`
-(?:second|third|fourth|fifth|sixth|2nd|3rd|4th)[ -]\p{L}{3,}(?:est|st)|(?:zweit|dritt|viert|funft)\p{L}+st*|(?:deuxieme|troisieme|quatrieme|cinquieme)(?: \p{L}+)? (?:la |le )?plus
-(?:segund|tercer|cuart|quint)[oa]?(?: \p{L}+)? mas|(?:second|terz|quart|quint)[oa](?: \p{L}+)? piu
-~ 第[二三四五]|[2-5]番目|[二三四]番
 `);
 
 /** Words that exclude each other in the same place of a copied sentence, a group each: `north` for `south`. */

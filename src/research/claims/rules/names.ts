@@ -2,7 +2,6 @@ import { CJK } from '../text/fold.ts';
 import { ARTICLES, isFunctionWord } from '../text/language.ts';
 import type { Sentence } from '../text/parse-sentence.ts';
 import type { SourceText } from '../text/source-text.ts';
-import { unitAt } from '../text/units.ts';
 import { sameName, sameWord, type Word } from '../text/words.ts';
 import { isReplacedCjk } from './cjk-names.ts';
 
@@ -20,7 +19,7 @@ export function missingNames(claim: Sentence, context: NameContext): { missing: 
   let missing = false;
   const words = context.window.flatMap((sentence) => sentence.words);
   for (const word of claim.words) {
-    if (!word.isName || ERAS.has(word.text) || unitAt('', ` ${word.text}`)) continue;
+    if (!word.isName) continue;
     if (words.some((other) => sameName(word.text, other.text))) found++;
     else missing ||= !isKnown(word, claim, context) && isNameForSure(word, claim, words);
   }
@@ -28,18 +27,13 @@ export function missingNames(claim: Sentence, context: NameContext): { missing: 
   return { missing, found };
 }
 
-/** After a year these are not names. */
-const ERAS = new Set(['bc', 'bce', 'ad', 'ce']);
-/** Adjectives of places need no match: a source about a Swedish town may never say `Swedish`. */
-const DEMONYM = /(?:ish|ese|[ei]an|ican)$|^(?:french|dutch|german|greek|swiss)$/;
-
 /**
  * Whether a capitalised word is certainly a name: in German, which capitalises all nouns, in all capitals or after another
  * noun; in Chinese and Japanese if the passage has another name in Latin letters or Katakana.
  */
 function isNameForSure({ text, start, end }: Word, claim: Sentence, words: readonly Word[]): boolean {
   if (CJK.test(text)) return words.some((other) => other.isName && CJK.test(other.text) && !isIn(other, claim.words));
-  if (claim.language !== 'de') return !DEMONYM.test(text);
+  if (claim.language !== 'de') return true;
   const isCapital = /^\p{Lu}[\p{Lu}\p{N}]+$/u.test(claim.text.slice(start, end));
   return isCapital || /(?<!^)(?<=[\p{Ll}\d] )\p{Lu}\p{Ll}+\s$/u.test(claim.text.slice(Math.max(0, start - 20), start));
 }

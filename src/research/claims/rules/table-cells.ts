@@ -2,14 +2,12 @@ import type { Passage } from '../passages.ts';
 import type { Sentence } from '../text/parse-sentence.ts';
 import { sameFigure } from '../text/same-figure.ts';
 import type { SourceText } from '../text/source-text.ts';
-import { containsWord, sameName, type Word } from '../text/words.ts';
+import { containsWord } from '../text/words.ts';
 
-/** Checks to which row and column of a table or list a figure or name belongs. */
+/** Checks to which row and column of a table or list a figure belongs. */
 
 /** How many rows of a table are read above and below a passage. */
 const MAX_ROWS = 60;
-/** How many names of a claim are looked for. */
-const MAX_NAMES = 30;
 /** Shorter names of rows and columns match everywhere, in UTF-16 code units. */
 const MIN_NAME = 2;
 /** Scripts with spaces between words; in others a name may be anywhere in a text. */
@@ -23,47 +21,32 @@ interface Row {
 }
 
 /**
- * Whether a figure or name of a claim appears in a table or list only in rows, or under headings, that the claim does not
- * name, while it names others: `Japan 18`, but 18 is in the row of Australia. Names that the claim spells differently
- * decide nothing.
+ * Whether a figure of a claim appears in a table or list only in rows, or under headings, that the claim does not name,
+ * while it names others: `Japan 18`, but 18 is in the row of Australia. Names that the claim spells differently decide
+ * nothing.
  */
 export function isOfAnotherCell(claim: Sentence, { first, last }: Passage, source: SourceText): boolean {
   const shown = Array.from({ length: last - first + 1 }, (_, i) => rowAt(first + i, source));
   const rows = shown.filter((row) => row !== undefined);
   if (rows.length === 0) return false;
   const table = tableAround(first + shown.findLastIndex(Boolean), source);
-  const namesAny = (text: string, some: readonly Row[]) => some.some((row) => saysName(text, nameOf(row)));
-  const isInOthers = (text: string, places: readonly Row[]) =>
-    places.length > 0 && !namesAny(text, places) && namesAny(text, table.rows);
-  const hasName = ({ text }: Word, row: Row) => row.sentence.words.some((other) => sameName(text, other.text));
-  const isRowName = ({ text }: Word) => table.rows.some((row) => saysName(nameOf(row), text));
-  const isOfOthers = (name: Word) => {
-    const places = rows.filter((row) => hasName(name, row));
-    return isInOthers(claim.folded, places) && !isRowName(name);
-  };
-  const names = claim.words.filter(({ isName }) => isName).slice(0, MAX_NAMES);
-  if (names.some(isOfOthers)) return true;
   const heads = table.head?.cells ?? [];
-  return claim.clauses.some((clause) =>
-    clause.figures.some((figure) => {
-      const cellsOf = (row: Row) =>
-        row.sentence.figures.filter((other) => sameFigure(figure, other) && !isInName(other.start, row));
-      const places = rows.filter((row) => cellsOf(row).length > 0);
-      const about = namesAny(clause.text, table.rows) ? clause.text : claim.folded;
-      if (isInOthers(about, places)) return true;
+  const namesAny = (text: string, some: readonly Row[]) => some.some((row) => saysName(text, nameOf(row)));
+  return claim.clauses.some((clause) => {
+    const about = namesAny(clause.text, table.rows) ? clause.text : claim.folded;
+    return clause.figures.some((figure) => {
+      const columnsIn = (row: Row) =>
+        row.sentence.figures
+          .filter((other) => sameFigure(figure, other) && !isInName(other.start, row))
+          .map(({ start }) => columnAt(row, start));
+      const places = rows.filter((row) => columnsIn(row).length > 0);
+      if (places.length === 0) return false;
       const own = places.filter((row) => saysName(about, nameOf(row)));
-      return (
-        own.length > 0 &&
-        own.every((row) =>
-          isUnderAnother(
-            heads,
-            cellsOf(row).map(({ start }) => columnAt(row, start)),
-            clause.text,
-          ),
-        )
-      );
-    }),
-  );
+      return own.length === 0
+        ? namesAny(about, table.rows)
+        : own.every((row) => isUnderAnother(heads, columnsIn(row), clause.text));
+    });
+  });
 }
 
 /** Whether a clause names headings, but none of these columns. */

@@ -130,7 +130,7 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
     (fine > (claim.steps[0] ?? 1) && Math.abs(value - claimed) <= Math.min(fine, claimed * ABOUT_TOLERANCE)) ||
     (precision === 'over' && value >= claimed) ||
     (precision === 'under' && value <= claimed) ||
-    (precision !== 'exact' && Math.abs(value - claimed) <= claimed * VOUCHED_TOLERANCE);
+    (precision === 'about' && Math.abs(value - claimed) <= claimed * VOUCHED_TOLERANCE);
   if (others.some((other) => scaleBetween(claim.unit, other.unit) === 1 && mayMean(other.values[0] ?? 0))) return true;
   const isPart = claim.unit?.dimension === 'share' || claim.unit?.dimension === 'ratio';
   const shares = others.filter(({ unit }) => unit === PERCENT).map(({ values: [value = 0] }) => value);
