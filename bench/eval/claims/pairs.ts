@@ -10,8 +10,15 @@ export interface ClaimPair {
   kind: string;
 }
 
-/** The files of this folder: what rules are made with, and four whose pairs are not looked at one by one. */
-export const CLAIM_FILES = ['made-with', 'held-out', 'public-facts', 'report-style', 'research-reports'] as const;
+/** The files of this folder: what rules are made with, and others whose pairs are not looked at one by one. */
+export const CLAIM_FILES = [
+  'made-with',
+  'held-out',
+  'public-facts',
+  'report-style',
+  'research-reports',
+  'noisy-pages',
+] as const;
 export type ClaimFile = (typeof CLAIM_FILES)[number];
 
 /** The pairs of a file of this folder; the head of held-out.txt says how they are written. */
@@ -22,7 +29,7 @@ export async function readPairs(name: ClaimFile): Promise<ClaimPair[]> {
   for (const line of text.split('\n')) {
     const rest = line.slice(1).trim();
     if (line.startsWith('@')) about = { language: rest.slice(0, 2), subject: rest.slice(3), passage: '' };
-    else if (line.startsWith('>')) about = { ...about, passage: `${about.passage}\n${rest}`.trim() };
+    else if (line.startsWith('>')) about = { ...about, passage: `${about.passage}\n${rest}`.trimStart() };
     else if (line.startsWith('+')) pairs.push({ ...about, sentence: rest, kind: 'supported' });
     else if (line.startsWith('0')) pairs.push({ ...about, sentence: rest, kind: 'elsewhere' });
     else if (line.startsWith('~')) {

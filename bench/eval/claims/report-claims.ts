@@ -16,7 +16,9 @@ export interface ClaimCost {
 export async function runClaims({ json }: { json: boolean }): Promise<{ text: string; isGood: boolean }> {
   const scores: ClaimScores[] = [];
   for (const file of CLAIM_FILES) scores.push(await scoreClaims(file));
-  const cost = await measure();
+  // What else the machine does makes the same work slower: the least of three counts.
+  const costs = [await measure(), await measure(), await measure()];
+  const cost = costs.reduce((least, each) => (each.cpu < least.cpu ? each : least));
   const [made] = scores;
   const isGood = made !== undefined && made.withModel.found >= 0.95 && made.withModel.doubted <= 0.03;
   if (json) return { text: `${JSON.stringify({ scores, cost }, null, 2)}\n`, isGood };

@@ -16,9 +16,9 @@ export interface PlantedDocument {
 
 const DOCUMENTS = 5;
 
-/** Reports of the pairs that no rule was made with, in the order of their documents, as many as there are or fewer. */
+/** Reports of pairs that no rule was made with, in the order of their documents, as many as there are or fewer. */
 export async function plantedReports(most: number): Promise<PlantedReport[]> {
-  const pairs = await readPairs('held-out');
+  const pairs = [...(await readPairs('held-out')), ...(await readPairs('noisy-pages'))];
   const documents = [...Map.groupBy(pairs, ({ passage }) => passage).values()].map(documentOf);
   const count = Math.min(most, Math.floor(documents.length / DOCUMENTS));
   return Array.from({ length: count }, (_, at) => ({
