@@ -32,10 +32,9 @@ interface Options {
   folder: string;
   provider: string;
   store: string;
-  workers?: number;
 }
 
-function start({ folder, provider, store, workers = 1 }: Options): Promise<GatewayProcess> {
+function start({ folder, provider, store }: Options): Promise<GatewayProcess> {
   const models = KEYS.flatMap((key) => {
     const routes = [{ provider: 'one', model: key, price: { input: 10, output: 20 } }];
     const common = { routes, max_completion_tokens: 1000 };
@@ -47,7 +46,7 @@ function start({ folder, provider, store, workers = 1 }: Options): Promise<Gatew
   const limits = { tokens_per_day: 100_000, cost_per_day: 5, concurrent_runs: 3 };
   return startGatewayProcess(
     {
-      server: { port: 0, ...(workers > 1 && { workers }), shutdown_grace_seconds: 2 },
+      server: { port: 0, shutdown_grace_seconds: 2 },
       store: { url: store },
       providers: { one: { base_url: provider } },
       models: Object.fromEntries(models),
@@ -271,7 +270,7 @@ function opened({ name, answers, written }: Scene): Story {
 /** Characters of the first 400 pieces that the scripted provider makes of a text: its words. */
 const lengthOfFirst = (text: string) => text.split(' ').slice(0, 400).join(' ').length;
 
-function lasting(name: string, open: (folder: string) => Promise<{ store: string; workers?: number }>): void {
+function lasting(name: string, open: (folder: string) => Promise<string>): void {
   describe(`daily limits (${name})`, function () {
     // Gateways are killed and come back.
     this.timeout(patience(60));
@@ -288,7 +287,7 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
         }),
       );
       const folder = stack.use(await gatewayFolder()).path;
-      const options = { folder, provider: provider.url, ...(await open(folder)) };
+      const options = { folder, provider: provider.url, store: await open(folder) };
       const written = async (key: Key, tokens: number) => {
         if (options.store.startsWith('file:')) await until(() => storedTokens(folder, key) >= tokens || undefined);
       };
@@ -302,8 +301,7 @@ function lasting(name: string, open: (folder: string) => Promise<{ store: string
   });
 }
 
-lasting('SQLite', async (folder) => ({ store: `file:${join(folder, 'data')}` }));
-lasting('SQLite, shared by workers', async (folder) => ({ store: `file:${join(folder, 'data')}`, workers: 2 }));
+lasting('SQLite', async (folder) => `file:${join(folder, 'data')}`);
 
 describe('daily limits over Redis', function () {
   // Gateways are killed and come back.
@@ -317,6 +315,6 @@ describe('daily limits over Redis', function () {
     const client = await createClient({ url: server.url }).connect();
     await client.flushAll();
     await client.close();
-    return { store: server.url };
+    return server.url;
   });
 });

@@ -74,7 +74,7 @@ function isAlive(pid: number | undefined): boolean {
 async function install(wanted: string): Promise<void> {
   const cwd = fileURLToPath(FOLDER);
   try {
-    await promisify(execFile)('npm', ['ci', '--no-progress', '--no-audit', '--no-fund'], {
+    await promisify(execFile)('npm', ['ci', '--prefer-offline', '--no-progress', '--no-audit', '--no-fund'], {
       cwd,
       timeout: INSTALL_LIMIT_MS,
     });

@@ -23,7 +23,7 @@ describe('JSON schemas of clients', function () {
   afterEach(() => schemas[Symbol.dispose]());
 
   it('are compiled in another process, with limits on time and memory', async () => {
-    schemas = new SchemaChecks({ jobMs: 500 });
+    schemas = new SchemaChecks({ jobMs: 300 });
     const spent = process.threadCpuUsage();
     const before = process.memoryUsage().rss;
     for (const { name, schema } of schemaBombs()) {
@@ -43,7 +43,7 @@ describe('JSON schemas of clients', function () {
   });
 
   it('that take too long are given up, and the next one gets a fresh process', async () => {
-    schemas = new SchemaChecks({ size: 1, jobMs: 500 });
+    schemas = new SchemaChecks({ size: 1, jobMs: 300 });
     assert.deepEqual(await schemas.check(ENDLESS, { signal }), { is: 'costly' });
     assert.deepEqual(await schemas.check({ schema: { type: 'string' }, value: 'a' }, { signal }), { is: 'valid' });
   });
