@@ -10,7 +10,7 @@ const TITLE_SHARE = 0.5;
 /** The blocks of a page without its frame: those in its main part, else those in the element around its title. */
 export function contentOf(blocks: readonly Block[], title: number): Set<Block> {
   const lengthOf = (some: readonly Block[]) => some.reduce((sum, { text, linked }) => sum + text.length - linked, 0);
-  const inside = blocks.filter(({ element }) => !closest(element, isFrame) && !isBesideText(element));
+  const inside = blocks.filter(({ element }) => !closest(element, (node) => isFrame(node) || isTableOfContents(node)));
   // Some pages are a dialog as a whole.
   const content = lengthOf(inside) < lengthOf(blocks) * MAIN_SHARE ? blocks : inside;
   const length = lengthOf(content);
@@ -24,22 +24,11 @@ export function isMain({ name, attributes }: HtmlElement): boolean {
   return name === 'main' || attributes.role === 'main';
 }
 
-/** The longest aside of links, in characters. */
-const MAX_ASIDE_LENGTH = 400;
-
-/** Whether an element is in an aside of links by its ARIA role, or in a table of contents. */
-export function isBesideText(element: HtmlElement): boolean {
-  const aside = closest(element, ({ attributes }) => attributes.role === 'complementary');
-  if (aside && aside.size.text < MAX_ASIDE_LENGTH && aside.size.links > 0 && aside.size.linked > aside.size.text / 2)
-    return true;
-  return closest(element, isTableOfContents) !== undefined;
-}
-
 /** Results of `isTableOfContents`, which is called for each link of a list. */
 const tablesOfContents = new WeakMap<HtmlElement, boolean>();
 
 /** Whether an element is a list of nothing but links into the page itself. */
-function isTableOfContents(element: HtmlElement): boolean {
+export function isTableOfContents(element: HtmlElement): boolean {
   const { name, size } = element;
   if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
   const known = tablesOfContents.get(element) ?? element.elements.every(hasOnlyInPageLinks);

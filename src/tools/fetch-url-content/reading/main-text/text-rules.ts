@@ -1,6 +1,6 @@
 import { type Block, lettersOf } from '../html/blocks.ts';
 import { closest, findElement, type HtmlElement, lineOf } from '../html/tree.ts';
-import { isBesideText, isFrame } from './page-frame.ts';
+import { isFrame, isTableOfContents } from './page-frame.ts';
 import type { PageShape } from './page-shape.ts';
 
 /** Rules by which the structure of a page alone puts a block into the main text or out of it. They overrule the weights. */
@@ -75,8 +75,9 @@ function isInBox(element: HtmlElement, { box }: PageShape): boolean {
 
 /** Whether an element is certainly not main text: a form, a part of the frame or another story. */
 export function isExcluded(element: HtmlElement, shape: PageShape): boolean {
-  const isFrameAround = (node: HtmlElement) => node.name !== 'header' && isFrame(node) && !shape.holderDepths.has(node);
-  if (closest(element, isFrameAround) || isBesideText(element)) return true;
+  const isAround = (node: HtmlElement) =>
+    isTableOfContents(node) || (node.name !== 'header' && isFrame(node) && !shape.holderDepths.has(node));
+  if (closest(element, isAround)) return true;
   return isInForm(element, shape) || isOfNextStory(element, shape);
 }
 
