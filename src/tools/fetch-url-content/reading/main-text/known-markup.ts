@@ -6,16 +6,16 @@ type Verdict = 'text' | 'clutter' | 'votes' | 'code';
 /** Classes that belong to one system each; no other system uses them. */
 const CLASSES: ReadonlyMap<string, Verdict> = new Map([
   // MediaWiki: links to edit a section, navigation boxes, notes above an article.
-  ...named('clutter', 'mw-editsection navbox navbox-styles mw-jump-link printfooter catlinks'),
-  ...named('text', 'hatnote Inline-Template'),
+  ...named('clutter', 'mw-editsection navbox catlinks'),
+  ...named('text', 'hatnote'),
   // Stack Exchange: comments, tags, the author of a post.
   ...named('text', 's-prose comment-copy comment-user post-taglist user-details'),
   ...named('votes', 'js-vote-count'),
   // Discourse topics for readers without scripts.
   ...named('text', 'crawler-post-meta'),
   // LaTeXML: names, item numbers, downloads of listings.
-  ...named('text', 'ltx_personname ltx_bibblock ltx_abstract'),
-  ...named('clutter', 'ltx_tag_item ltx_tag_note ltx_note_type ltx_listing_data ltx_page_footer package-alerts'),
+  ...named('text', 'ltx_personname'),
+  ...named('clutter', 'ltx_tag_item ltx_tag_note ltx_note_type ltx_listing_data'),
   // GitHub: a repository's description, licence, stars and last release.
   ...named('text', 'markdown-body about-margin'),
   // arXiv: authors, links to the paper, its revisions.
