@@ -60,7 +60,7 @@ class WorkerConnection implements Disposable {
   readonly #runs: RunStore;
   readonly #limits: LimitStore;
   readonly #outbox: Outbox<StoreReply>;
-  readonly #subscriptions = new Map<number, Disposable>();
+  readonly #subscriptions = new Map<number, DisposableStack>();
   readonly #changes: Disposable;
   /** Appends of this worker in progress; the worker passes them to its own readers itself. */
   readonly #appending = new Set<string>();
@@ -92,13 +92,13 @@ class WorkerConnection implements Disposable {
   [Symbol.dispose](): void {
     this.#disconnected = true;
     this.#changes[Symbol.dispose]();
-    for (const subscription of this.#subscriptions.values()) subscription[Symbol.dispose]();
+    for (const subscription of this.#subscriptions.values()) subscription.dispose();
     this.#releaseCalls();
   }
 
   #handleRequest(request: StoreRequest): void {
     if (request.ask === 'unsubscribe') {
-      this.#subscriptions.get(request.subscription)?.[Symbol.dispose]();
+      this.#subscriptions.get(request.subscription)?.dispose();
       this.#subscriptions.delete(request.subscription);
       return;
     }
@@ -164,6 +164,9 @@ class WorkerConnection implements Disposable {
 
   async #subscribe({ id, subscription }: Extract<StoreRequest, { ask: 'subscribe' }>): Promise<void> {
     const outbox = this.#outbox;
+    // Known from now on, because it may be over before it is made.
+    const parts = new DisposableStack();
+    this.#subscriptions.set(subscription, parts);
     let isBehind = false;
     const subscribed = await this.#runs.subscribe(id, {
       onBatch: (batch) => {
@@ -179,8 +182,8 @@ class WorkerConnection implements Disposable {
       },
       onGap: () => outbox.send({ say: 'gap', subscription }),
     });
-    if (this.#disconnected) subscribed[Symbol.dispose]();
-    else this.#subscriptions.set(subscription, subscribed);
+    if (parts.disposed) subscribed[Symbol.dispose]();
+    else parts.use(subscribed);
   }
 }
 
@@ -190,7 +193,7 @@ function holderKey({ key, id }: LimitHolder): string {
 
 /** What to release for a call whose end is unknown. Points stay counted; see `LimitBudget.settle` for budgets. */
 function callReleaseOf(request: LimitRequest): LimitRelease[] {
+  if (request.kind === 'points') return [];
   const release = releaseOf(request);
-  if (release.kind === 'points') return [];
   return [release.kind === 'budget' ? { ...release, spent: undefined } : release];
 }

@@ -6,10 +6,12 @@ import type { LimitRequest, LimitResult, LimitStore } from '../../../src/store/l
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
 import { serveStore } from '../../../src/store/shared/store-server.ts';
+import type { SharedStorage } from '../../../src/store/side-stores/side-stores.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { claimedRun, events, newRun } from '../../contract/run-store-fixture.ts';
 import { until } from '../../support/http-gateway.ts';
 import { storageOf } from '../../support/storage-of.ts';
+import { wrapStore } from '../../support/wrapped-store.ts';
 
 describe('a store held by another process of the gateway', () => {
   it('is unavailable to pending and later calls once that process is gone, and readers get a gap', async () => {
@@ -99,20 +101,44 @@ describe('a store held by another process of the gateway', () => {
     const requests: LimitRequest[] = [
       { kind: 'place', name: 'p', limit: 9, ttlMs: 60_000 },
       { kind: 'budget', ...window, points: 60, limit: 1000, ttlMs: 60_000 },
-      { kind: 'budget', ...window, points: 60, limit: 1000, ttlMs: 60_000, owner: 'team all' },
+      { kind: 'budget', ...window, points: 60, limit: 1000, ttlMs: 60_000, owner: 'team red' },
     ];
     const call = { key: 'ann', id: 'call' };
     await worker.limits.take(call, requests);
     await worker.limits.take({ key: 'ann', id: 'run', lasting: true }, requests);
-    for (const key of ['ann', 'team all']) {
-      await worker.limits.note([{ ...window, holder: { ...call, key }, spent: 7, ttlMs: 60_000 }]);
-      assert.equal((await counted.budget(window).used(key)).used, 120);
-    }
+    const noted = [call, { ...call, key: 'team red' }];
+    await worker.limits.note(noted.map((holder) => ({ ...window, holder, spent: 7, ttlMs: 60_000 })));
+    assert.equal((await counted.budget(window).used('ann')).used, 120);
     await worker.runs.close();
     await until(async () => ((await counted.slots({ name: 'p' }).count('ann')) === 1 ? true : undefined));
-    for (const key of ['ann', 'team all']) {
-      await until(async () => ((await counted.budget(window).used(key)).used === 67 ? true : undefined));
-    }
+    for (const owner of ['ann', 'team red'])
+      await until(async () => ((await counted.budget(window).used(owner)).used === 67 ? true : undefined));
+    await held.close();
+  });
+
+  it('ends a subscription that is made only after the worker had given up waiting', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const frozen = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const storage = storageOf(held, memoryLimits(Date.now));
+    const slow: SharedStorage = {
+      ...storage,
+      runs: wrapStore(storage.runs, {
+        async subscribe() {
+          await frozen.promise;
+          return { [Symbol.dispose]: () => ended.resolve() };
+        },
+      }),
+    };
+    await using server = await serveStore(slow);
+    const worker = await connectStore(server.path, { answerMs: 1 });
+    const subscribing = worker.runs.subscribe(newRun().id, { onBatch: () => {}, onGap: () => {} });
+    await assert.rejects(Promise.resolve(subscribing), { code: 'store_unavailable' });
+    // An answer to this call shows that the process has read that the subscription is over.
+    await worker.entries.revision('any');
+    frozen.resolve();
+    await ended.promise;
+    await worker.runs.close();
     await held.close();
   });
 
