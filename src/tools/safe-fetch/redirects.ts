@@ -16,8 +16,8 @@ const CONNECTION_HEADERS =
     ' ',
   );
 
-/** Credentials, which never follow a redirect to another origin. */
-const CREDENTIAL_HEADERS = ['authorization', 'cookie', 'proxy-authorization'];
+/** Headers that follow a redirect to another origin. Any other may be a credential, whatever its name. */
+const PUBLIC_HEADERS = /^(?:accept(?:-.+)?|content-.+|mcp-(?:protocol-version|method|name)|user-agent)$/;
 
 /** The caller's headers without those of the connection, but with the length of a stream, and with a user agent. */
 export function requestHeaders(callerHeaders: RequestInit['headers'], userAgent: string, body: Hop['body']): Headers {
@@ -31,8 +31,7 @@ export function requestHeaders(callerHeaders: RequestInit['headers'], userAgent:
 
 /**
  * The next request after `hop` was answered with `status` and `location`; undefined if that is no redirect. Methods
- * change as in the Fetch standard. Another origin gets no headers with credentials, custom ones such as `x-api-key`
- * included.
+ * change as in the Fetch standard. Another origin gets no custom headers.
  * @throws ToolError `bad_redirect`.
  */
 export function followRedirect(hop: Hop, status: number, location: string | null): Hop | undefined {
@@ -41,7 +40,9 @@ export function followRedirect(hop: Hop, status: number, location: string | null
   if (!url) throw new ToolError('bad_redirect', 'The page redirects to something that is not an address.');
   if (url.hash === '') url.hash = hop.url.hash;
   const headers = new Headers(hop.headers);
-  if (url.origin !== hop.url.origin) dropCredentials(headers);
+  if (url.origin !== hop.url.origin) {
+    for (const name of [...headers.keys()]) if (!PUBLIC_HEADERS.test(name)) headers.delete(name);
+  }
   const becomesGet =
     (status === 303 && hop.method !== 'GET' && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
@@ -53,11 +54,4 @@ export function followRedirect(hop: Hop, status: number, location: string | null
   }
   for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
   return { url, method: 'GET', headers, body: null };
-}
-
-function dropCredentials(headers: Headers): void {
-  for (const name of [...headers.keys()]) {
-    if (CREDENTIAL_HEADERS.includes(name) || /key|token|secret|auth|session|credential/.test(name))
-      headers.delete(name);
-  }
 }

@@ -104,7 +104,8 @@ describe('safe fetch: redirects', () => {
   });
 
   it('sends no credentials to another origin, but keeps them on the same one', async () => {
-    const headers = { authorization: 'Bearer canary', 'x-api-key': 'canary', cookie: 'a=canary', accept: 'text/html' };
+    const credentials = { authorization: 'Bearer canary', 'x-api-key': 'canary', cookie: 'a=canary' };
+    const headers = { ...credentials, 'x-workspace': 'canary', 'ocp-apim-subscription': 'canary', accept: 'text/html' };
     const other = encodeURIComponent(`http://${PUBLIC}:${site.port}/final`);
     await safe.fetch(`http://public.test:${site.port}/?to=${other}`, { headers });
     assert.equal(seen[1]?.headers.accept, 'text/html');
