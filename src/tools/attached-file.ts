@@ -57,13 +57,29 @@ export function isAttachedDocument(part: string): boolean {
   return part.startsWith(HEAD);
 }
 
-/** The attached documents in a text. Runs find theirs this way, whichever API the conversation came through. */
+/**
+ * The attached documents in a text. Runs find theirs this way, whichever API the conversation came through. What a document
+ * says of others does not count.
+ */
 export function attachedDocumentsIn(text: string): AttachedDocument[] {
-  return [...text.matchAll(ATTACHED)].map(([, name = '', url = '', tooLong]) => ({
+  return [...withoutFenced(text).matchAll(ATTACHED)].map(([, name = '', url = '', tooLong]) => ({
     name,
     url,
     isWhole: tooLong === undefined,
   }));
+}
+
+const FENCE = { start: '<tool_result>\n', end: '\n</tool_result>' };
+
+/** A text without what `fenceWithoutNonce` has fenced; the fenced text has no such tags. */
+function withoutFenced(text: string): string {
+  const pieces = text.split(FENCE.end);
+  const last = pieces.pop() ?? '';
+  const before = pieces.map((piece) => {
+    const at = piece.lastIndexOf(FENCE.start);
+    return at === -1 ? piece : piece.slice(0, at);
+  });
+  return [...before, last].join('\n');
 }
 
 /** A place in a document. */
