@@ -152,17 +152,19 @@ export class Files implements Disposable {
     throw new GatewayError('not_found', message, param === undefined ? {} : { param });
   }
 
-  /** Resolves the cursor of a user's files; its file may have been removed. @throws as `resolveCursor`. */
+  /** Resolves the cursor of a user's files; its file may have expired or been removed. @throws as `resolveCursor`. */
   async cursor(user: string, cursor: ListCursor): Promise<FileQuery['after']> {
-    const find = async () => (await this.#find(user, cursor.id))?.createdAt;
+    const find = async () => (await this.#findRecord(user, cursor.id))?.createdAt;
     const createdAt = await resolveCursor(this.#parts.entries, filesOf(user), { ...cursor, find });
     return { id: parseFileId(cursor.id) ?? '', createdAt };
   }
 
-  /** A page of a user's files. */
-  async list(query: Parameters<FileStore['list']>[0]) {
-    const { files, hasMore } = await this.#parts.store.list(query);
-    return { files: files.filter((file) => !this.#isExpired(file)), hasMore };
+  /** A page of a user's files; it is empty only at the end of the list. */
+  async list(query: FileQuery): Promise<{ files: FileRecord[]; hasMore: boolean }> {
+    const page = await this.#parts.store.list(query);
+    const files = page.files.filter((file) => !this.#isExpired(file));
+    if (files.length > 0 || !page.hasMore) return { files, hasMore: page.hasMore };
+    return await this.list({ ...query, after: page.files.at(-1) });
   }
 
   /**
@@ -171,20 +173,30 @@ export class Files implements Disposable {
    * signal.
    */
   async read(file: FileRecord, signal: AbortSignal): Promise<{ bytes: Buffer } & Disposable> {
+    const read = await this.#read(file, signal);
+    if (!read) throw bytesMissing(file);
+    return read;
+  }
+
+  async #read(file: FileRecord, signal: AbortSignal): Promise<({ bytes: Buffer } & Disposable) | undefined> {
     using permit = new DisposableStack();
     permit.use(await this.#reading.acquire(file.user, signal));
     const bytes = await this.#blobs.read(file.id, signal);
-    if (!bytes) throw bytesMissing(file);
+    if (!bytes) return undefined;
     const held = permit.move();
     return { bytes, [Symbol.dispose]: () => held.dispose() };
   }
 
-  /** Reads a user's file for a tool; undefined if the user has no file of this public id. @throws as `read`. */
+  /**
+   * Reads a user's file for a tool; undefined if the user has no file of this public id, or its bytes are missing.
+   * @throws as `read`.
+   */
   async readAttached(user: string, publicId: string, signal: AbortSignal) {
     const file = await this.#find(user, publicId);
-    if (!file) return undefined;
+    const read = file && (await this.#read(file, signal));
+    if (!read) return undefined;
     const { name, type, createdAt } = file;
-    return { name, type: fileTypeOf(name, type), createdAt, ...(await this.read(file, signal)) };
+    return { name, type: fileTypeOf(name, type), createdAt, ...read };
   }
 
   /** The bytes of a file as a stream. Read it to its end or destroy it. @throws as `read`. */
@@ -210,9 +222,15 @@ export class Files implements Disposable {
   }
 
   async #find(user: string, publicId: string): Promise<FileRecord | undefined> {
+    const file = await this.#findRecord(user, publicId);
+    return file && !this.#isExpired(file) ? file : undefined;
+  }
+
+  /** A user's file, even if it has expired and is not removed yet. */
+  async #findRecord(user: string, publicId: string): Promise<FileRecord | undefined> {
     const id = parseFileId(publicId);
     const file = id === undefined ? undefined : await this.#parts.store.get(id);
-    return file?.user === user && !this.#isExpired(file) ? file : undefined;
+    return file?.user === user ? file : undefined;
   }
 
   #isExpired({ expiresAt }: FileRecord): boolean {
@@ -222,10 +240,11 @@ export class Files implements Disposable {
   async #sweep(): Promise<void> {
     const { store, clock, log } = this.#parts;
     try {
-      for (;;) {
+      for (let hasMore = true; hasMore; ) {
         const expired = await store.expired({ now: clock.now(), limit: SWEEP_STEP });
-        for (const file of expired) await this.remove(file);
-        if (expired.length < SWEEP_STEP) break;
+        // One that cannot be removed, such as a locked object, must not keep all others.
+        const removed = await Promise.all(expired.map((file) => this.#removeExpired(file)));
+        hasMore = expired.length === SWEEP_STEP && removed.includes(true);
       }
       if (clock.now() < this.#nextOrphanSweep) return;
       this.#nextOrphanSweep = clock.now() + ORPHAN_SWEEP_MS;
@@ -234,6 +253,18 @@ export class Files implements Disposable {
     } catch (thrown) {
       if (this.#closing.signal.aborted) return;
       log.warn({ err: messageOf(thrown) }, 'files could not be swept now');
+    }
+  }
+
+  /** False if the file cannot be removed now; the next sweep tries again. */
+  async #removeExpired(file: FileRecord): Promise<boolean> {
+    try {
+      await this.remove(file);
+      return true;
+    } catch (thrown) {
+      if (!this.#closing.signal.aborted)
+        this.#parts.log.warn({ file: file.id, err: messageOf(thrown) }, 'an expired file could not be removed');
+      return false;
     }
   }
 }

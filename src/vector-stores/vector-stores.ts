@@ -105,11 +105,13 @@ export class VectorStores {
     return (await this.#parts.entries.get(ALL_STORES, id))?.value;
   }
 
+  /** A page of a user's vector stores; it is empty only at the end of the list. */
   async list(user: string, query: EntryQuery): Promise<{ stores: VectorStore[]; hasMore: boolean }> {
     const { entries, hasMore } = await this.#parts.entries.page(listNames.stores(user), query);
     const now = this.#parts.clock.now();
     const stores = entries.flatMap((entry) => parseStore(entry, user) ?? []).filter((store) => !isExpired(store, now));
-    return { stores, hasMore };
+    if (stores.length > 0 || !hasMore) return { stores, hasMore };
+    return await this.list(user, { ...query, after: entries.at(-1) });
   }
 
   /** Resolves the cursor of a list of vector stores; its vector store may have been removed. @throws as `find`. */

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { archiveBombs, officeBombs, pdfBombs } from '../support/bombs.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
@@ -13,13 +16,18 @@ describe('vector stores, with the official SDK', () => {
   let gateway: ResearchGateway;
   let client: OpenAI;
   let bob: OpenAI;
+  let folder: string;
   before(async () => {
-    gateway = await openResearchGateway({ model: () => ({ text: 'Ready.' }) });
+    folder = await mkdtemp(join(tmpdir(), 'files-'));
+    gateway = await openResearchGateway({ model: () => ({ text: 'Ready.' }), files: { url: `file:${folder}` } });
     const open = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
     client = open(KEYS.ann);
     bob = open(KEYS.bob);
   });
-  after(() => gateway[Symbol.asyncDispose]());
+  after(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
 
   const POLL = { pollIntervalMs: 20 };
   const uploadable = (name: string, text: string | Buffer) => toFile(Buffer.from(text), name);
@@ -167,6 +175,17 @@ describe('vector stores, with the official SDK', () => {
     assert.deepEqual((await client.vectorStores.search(store.id, { query: 'password vault' })).data, []);
     assert.equal((await client.vectorStores.retrieve(store.id)).file_counts.total, 0);
     await assert.rejects(client.vectorStores.files.retrieve(id, { vector_store_id: store.id }), refused(404));
+    await client.vectorStores.delete(store.id);
+  });
+
+  it('report a file as failed whose bytes are lost', async () => {
+    const id = await upload('lost.md', 'Nobody will read this.');
+    const stored = id.slice('file-'.length);
+    await rm(join(folder, stored.slice(0, 2), stored));
+    const store = await client.vectorStores.create({});
+    const file = await client.vectorStores.files.createAndPoll(store.id, { file_id: id }, POLL);
+    assert.deepEqual([file.status, file.last_error?.code], ['failed', 'invalid_file']);
+    await client.files.delete(id);
     await client.vectorStores.delete(store.id);
   });
 

@@ -79,13 +79,15 @@ export class S3BlobStore implements BlobStore {
 
   async stream(id: string, signal: AbortSignal): Promise<Readable | undefined> {
     const key = this.#prefix + id;
-    const reading = linkSignals([signal]);
+    using stack = new DisposableStack();
+    const reading = stack.use(linkSignals([signal]));
     const first = await this.#bucket.get(key, { from: 0, signal: reading.signal });
     if (!first) return undefined;
+    const opened = stack.move();
     return Readable.from(this.#chunks(first, key, reading.signal), { objectMode: false }).once('close', () => {
       // A response that nobody starts to read does not end by itself.
       reading.abort();
-      reading[Symbol.dispose]();
+      opened.dispose();
     });
   }
 

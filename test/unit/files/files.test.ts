@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
+import { mock } from 'node:test';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { Files, publicFileId } from '../../../src/files/files.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { until } from '../../support/http-gateway.ts';
 import { S3Server } from '../../support/s3/s3-server.ts';
 
 const HOUR = 3_600_000;
@@ -66,5 +69,61 @@ describe('uploaded files', () => {
     assert.deepEqual(await listed(), [long.id]);
     await assert.rejects(world.files.find('ann', publicFileId(short.id)), { code: 'not_found' });
     assert.equal(await world.files.readAttached('ann', publicFileId(short.id), signal), undefined);
+  });
+
+  it('hide no others while they are expired and not removed yet', async () => {
+    await using world = await setUp();
+    const oldest = await world.add();
+    world.clock.at += 1;
+    const seen = await world.add(HOUR);
+    for (let n = 0; n < 3; n++) {
+      world.clock.at += 1;
+      await world.add(HOUR);
+    }
+    world.clock.at += HOUR;
+    const page = await world.files.list({ user: 'ann', limit: 2, order: 'desc' });
+    assert.deepEqual([page.files.map(({ id }) => id), page.hasMore], [[oldest.id], false]);
+    const after = await world.files.cursor('ann', { id: publicFileId(seen.id), param: 'after' });
+    const next = await world.files.list({ user: 'ann', limit: 2, order: 'desc', after });
+    assert.deepEqual(
+      next.files.map(({ id }) => id),
+      [oldest.id],
+    );
+  });
+
+  it('are removed when they expire although another one cannot be', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using world = await setUp();
+      const locked = await world.add(HOUR);
+      const others = [await world.add(HOUR + 1), await world.add(HOUR + 2)];
+      world.server.fault = ({ operation, key }) =>
+        operation === 'DeleteObject' && key === locked.id ? { status: 403, code: 'AccessDenied' } : undefined;
+      world.clock.at += 2 * HOUR;
+      mock.timers.tick(60_000);
+      await until(() => (world.server.objects.size === 1 ? true : undefined));
+      assert.equal(others.length, 2);
+      assert.ok(world.server.objects.has(locked.id));
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('leave nothing attached to the signal of a reader that finds no bytes', async () => {
+    await using world = await setUp();
+    const file = await world.add();
+    world.server.objects.clear();
+    const reader = new AbortController();
+    await assert.rejects(world.files.stream(file, reader.signal), { code: 'not_found' });
+    world.server.fault = () => ({ status: 403, code: 'AccessDenied' });
+    await assert.rejects(world.files.stream(file, reader.signal), { code: 'store_unavailable' });
+    assert.equal(getEventListeners(reader.signal, 'abort').length, 0);
+  });
+
+  it('count as gone for a reader of documents if their bytes are missing', async () => {
+    await using world = await setUp();
+    const file = await world.add();
+    world.server.objects.clear();
+    assert.equal(await world.files.readAttached('ann', publicFileId(file.id), signal), undefined);
   });
 });
