@@ -103,6 +103,11 @@ export function fieldError(code: ErrorCode, param: string, problem: string): Gat
   return new GatewayError(code, `${param}: ${problem}`, { param });
 }
 
+/** For `catch`: undefined if something does not exist; any other failure is thrown again. */
+export function undefinedIfNotFound(thrown: unknown): undefined {
+  if (!(thrown instanceof GatewayError) || thrown.code !== 'not_found') throw thrown;
+}
+
 /** The error of work that is refused or cut off because this instance is stopping. */
 export function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, undefinedIfNotFound } from '../base/errors.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { type FileBatch, listNames, OPEN, parseFile, type StoredFile, type VectorStore } from './records.ts';
 import type { NewFiles, VectorStores } from './vector-stores.ts';
@@ -57,7 +57,7 @@ export class FileBatches {
         .changeFile(batch.store, file.id, (known) =>
           known.state === 'in_progress' ? { state: 'cancelled', value: known } : undefined,
         )
-        .catch(() => {});
+        .catch(undefinedIfNotFound);
     }
   }
 }

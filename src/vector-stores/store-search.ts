@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../base/abort.ts';
 import { boundedCache } from '../base/bounded-cache.ts';
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { GatewayError, messageOf, undefinedIfNotFound } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Files, publicFileId } from '../files/files.ts';
 import type { DocumentReader } from './document-reader.ts';
@@ -86,7 +86,9 @@ export class StoreSearch implements Disposable {
     const hits = await this.#parts.indexes.search({ store, queries, limit: limit + EXTRA_HITS, filter }, signal);
     // The store decides which files exist; the index may lag behind.
     const paths = [...new Set(hits.map((hit) => hit.path))];
-    const known = await Promise.all(paths.map((path) => this.#parts.stores.file(store, path).catch(() => undefined)));
+    const known = await Promise.all(
+      paths.map((path) => this.#parts.stores.file(store, path).catch(undefinedIfNotFound)),
+    );
     const files = new Map(known.map((file) => [file?.id, file]));
     return hits
       .flatMap((hit) => {

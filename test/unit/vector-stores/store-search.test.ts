@@ -3,21 +3,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { storeUnavailable } from '../../../src/store/failure.ts';
 import { StoreSearch } from '../../../src/vector-stores/store-search.ts';
 
 const FILE = { id: 'file-1', name: 'tides.md', state: 'completed', attributes: {} };
 const HIT = { path: FILE.id, text: 'The tide is high.', score: 1 };
 
 /** A search whose index is written by another process of this machine: it has the file after so many looks. */
-function searchOf(folder: string, looks: number, progressed = () => {}, state = FILE.state) {
+function searchOf(folder: string, looks: number, progressed = () => {}, state = FILE.state, failure?: GatewayError) {
   const hasFile = () => looks < 0;
   const parts = {
     stores: {
       onChange() {},
       revision: async () => 2,
       counts: async () => ({ completed: 1 }),
-      file: async () => ({ ...FILE, state }),
+      async file() {
+        if (failure) throw failure;
+        return { ...FILE, state };
+      },
     },
     indexes: {
       folder,
@@ -66,5 +71,12 @@ describe('a search while another process writes the index', () => {
       using search = searchOf(folder, -1, undefined, state);
       assert.equal((await ask(search)).length, state === 'completed' ? 1 : 0, state);
     }
+  });
+
+  it('finds nothing in a file that is gone, but fails if the records cannot be read', async () => {
+    using gone = searchOf(folder, -1, undefined, undefined, new GatewayError('not_found', 'It is gone.'));
+    assert.deepEqual(await ask(gone), []);
+    using away = searchOf(folder, -1, undefined, undefined, storeUnavailable('it is away'));
+    await assert.rejects(ask(away), { code: 'store_unavailable' });
   });
 });
