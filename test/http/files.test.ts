@@ -164,6 +164,19 @@ describe('/v1/files', () => {
     assert.deepEqual(listed.json.data, [], 'no refused upload is stored');
   });
 
+  it('takes parts that lack the name of the file or of the field', async () => {
+    const part = (disposition: string, type: string) =>
+      `--x\r\nContent-Disposition: form-data${disposition}\r\nContent-Type: ${type}\r\n\r\nuser_data\r\n`;
+    const [purpose, file] = [part('; name="purpose"', 'text/plain'), part('; name="file"', 'application/octet-stream')];
+    const body = `${purpose}${file}${part('', 'text/plain')}--x--\r\n`;
+    const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'multipart/form-data; boundary=x' };
+    const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body });
+    const made = JSON.parse(await answer.text());
+    assert.deepEqual([answer.status, made.filename, made.bytes], [200, 'file', 9]);
+    await ann.files.delete(made.id);
+    assert.equal(await stored(), 0);
+  });
+
   it('takes expires_after as JSON, and lists unknown fields in x-ignored-parameters', async () => {
     const form = new FormData();
     form.set('purpose', 'assistants');

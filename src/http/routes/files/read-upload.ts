@@ -44,8 +44,9 @@ export async function readUpload(
   // Not `AbortSignal.any`: Node keeps such a signal for ever while it has a listener.
   using stop = linkSignals([signal]);
   const parser = makeParser({ ...req.headers, 'content-type': type });
-  parser.on('field', (name: string, value: string) => void fields.set(name, value));
-  parser.on('file', (field: string, source: Readable, name: string, encoding: string, type: string) => {
+  // A part need not have a name, nor a file one.
+  parser.on('field', (name: string | undefined, value: string) => void (name && fields.set(name, value)));
+  parser.on('file', (field: string, source: Readable, name: string | undefined, encoding: string, type: string) => {
     // It emits the errors of the form, even when nobody reads it any more.
     source.on('error', () => {});
     if (field !== 'file') source.resume();
@@ -53,7 +54,11 @@ export async function readUpload(
       stop.abort(fieldError('invalid_parameter', 'file', 'send its bytes as they are, not encoded.'));
     else if (taking) stop.abort(fieldError('invalid_parameter', 'file', 'send one file at a time.'));
     else {
-      taking = take(source, { signal: stop.signal }).then((taken) => ({ name, type, taken: stack.use(taken) }));
+      taking = take(source, { signal: stop.signal }).then((taken) => ({
+        name: name ?? '',
+        type,
+        taken: stack.use(taken),
+      }));
       // The error is thrown below.
       taking.catch((thrown: unknown) => stop.abort(thrown));
     }
