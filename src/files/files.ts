@@ -206,15 +206,18 @@ export class Files implements Disposable {
     return source;
   }
 
-  /** Calls `listener` before a file is removed, so that no other part keeps any of it. */
+  /**
+   * Calls `listener` when the bytes of a file are gone, so that no other part keeps any of it: before that, it could be
+   * attached and read once more.
+   */
   onRemove(listener: (file: FileRecord) => Promise<void>): void {
     this.#removeListeners.push(listener);
   }
 
   /** Removes a file for good. Its record goes last, so that after a failure the file can be removed again. */
   async remove(file: FileRecord): Promise<void> {
-    for (const listener of this.#removeListeners) await listener(file);
     await this.#blobs.remove(file.id, this.#closing.signal);
+    for (const listener of this.#removeListeners) await listener(file);
     const { entries, store, clock } = this.#parts;
     const removed = { id: publicFileId(file.id), place: file.createdAt, now: clock.now() };
     await noteRemoval(entries, filesOf(file.user), removed);

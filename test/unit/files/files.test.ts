@@ -71,6 +71,15 @@ describe('uploaded files', () => {
     assert.equal(await world.files.readAttached('ann', publicFileId(short.id), signal), undefined);
   });
 
+  it('are taken out of everything only once nobody can read them any more', async () => {
+    await using world = await setUp();
+    const file = await world.add();
+    const left: number[] = [];
+    world.files.onRemove(async () => void left.push(world.server.objects.size));
+    await world.files.remove(file);
+    assert.deepEqual(left, [0]);
+  });
+
   it('hide no others while they are expired and not removed yet', async () => {
     await using world = await setUp();
     const oldest = await world.add();
