@@ -37,7 +37,6 @@ export interface McpClient extends AsyncDisposable {
 const CONNECT_TIMEOUT_MS = 15_000;
 /** The time limit of telling a server that its session is over. */
 const GOODBYE_TIMEOUT_MS = 1_000;
-const STDERR_LINE_LENGTH = 500;
 /** The largest single message of a program, in bytes. */
 const STDIO_BUFFER_BYTES = 10 * 1024 * 1024;
 
@@ -126,7 +125,7 @@ function stdioTransport(server: StdioMcpServer, options: OpenOptions): StdioClie
     maxBufferSize: STDIO_BUFFER_BYTES,
   });
   transport.stderr?.on('data', (chunk: Buffer) => {
-    const text = redactAndCut(chunk.subarray(0, STDERR_LINE_LENGTH).toString().trim(), server);
+    const text = redactAndCut(chunk.toString().trim(), server);
     options.log.debug({ server: server.name, stderr: text }, 'MCP server says');
   });
   return transport;

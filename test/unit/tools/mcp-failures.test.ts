@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { mock } from 'node:test';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
-import { silentLogger } from '../../../src/base/logger.ts';
+import { createLogger, silentLogger } from '../../../src/base/logger.ts';
 import { boundTransport } from '../../../src/tools/mcp/bounded-messages.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from '../../../src/tools/mcp/mcp-server.ts';
 import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../src/tools/mcp/mcp-tools.ts';
@@ -565,6 +565,20 @@ describe('misbehaving MCP servers', () => {
       await assert.rejects(outputOf(offered, name), failsWith('mcp_error', /holds too many values/), name);
     }
     assert.equal(await resultOf(offered, 'p.fine'), 'fine');
+  });
+
+  it('are logged without any part of a credential, wherever their words are cut', async () => {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'debug', destination: { write: (line: string) => void lines.push(line) } });
+    const says = `console.error('x'.repeat(490) + process.env.TOKEN);${PROGRAM}`;
+    await using tools = createMcpTools({
+      servers: [{ name: 'p', command: process.execPath, args: ['-e', says], env: { TOKEN: SECRET } }],
+      fetch,
+      log,
+    });
+    await tools.tools({ signal: never });
+    const said = await eventually('its words are logged', () => lines.find((line) => line.includes('xxxx')));
+    assert.ok(!said.includes(SECRET.slice(0, 8)), said);
   });
 
   it('do not keep a caller from leaving while they are silent', async () => {
