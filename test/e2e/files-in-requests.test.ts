@@ -118,6 +118,30 @@ describe('files in requests', () => {
     assert.ok(Number(file?.expires_at) > Number(file?.created_at));
   });
 
+  it('are removed if the request is refused, and stored once if it is repeated', async () => {
+    const stored = async () => (await client.files.list({ limit: 1000 })).data.length;
+    const file_data = Buffer.from(TEXT).toString('base64');
+    const part = { type: 'input_file', filename: 'lake.md', file_data };
+    const before = await stored();
+    const body = { model: 'plain', input: asking(part) };
+    await assert.rejects(client.responses.create({ ...body, max_output_tokens: -1 }), /max_output_tokens/);
+    await assert.rejects(client.responses.create({ ...body, previous_response_id: 'resp_none' }), /resp_none/);
+    const second = { type: 'input_file', filename: 'b.md', file_data: '&' };
+    const both = [{ role: 'user' as const, content: [part as never, second as never] }];
+    await assert.rejects(client.responses.create({ model: 'plain', input: both }), /base64/);
+    await assert.rejects(client.conversations.create({ items: both }), /base64/);
+    const chat = { role: 'user' as const, content: [{ type: 'file' as const, file: { filename: 'a.md', file_data } }] };
+    await assert.rejects(client.chat.completions.create({ model: 'deep', messages: [chat], n: 2 }), /n:/);
+    assert.equal(await stored(), before);
+    const headers = { 'idempotency-key': 'inline-file' };
+    const [one, again] = [
+      await client.responses.create(body, { headers }),
+      await client.responses.create(body, { headers }),
+    ];
+    assert.equal(again.id, one.id);
+    assert.equal(await stored(), before + 1);
+  });
+
   it('reach a plain model as text, and images as images', async () => {
     const file_id = await upload('lake.md', TEXT);
     const image = await upload('dot.png', PNG);

@@ -31,8 +31,7 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses/compact' });
   }
   const { store } = deps.config.current();
-  const keepOptions = { user: identity.caller.user, keepMs: store.retentionMs, field: 'input' } as const;
-  await deps.attachments.saveFiles(body.json.input, keepOptions);
+  await deps.attachments.saveFiles(body.json.input, identity, { keepMs: store.retentionMs, field: 'input' });
   const { value, ignored } = parseBody(compactBody, body.json);
   const { messages: thread } = await readThread(value, { ...deps, ...identity, name, model });
   refuseEmpty(thread, value);

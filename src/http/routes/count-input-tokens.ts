@@ -28,8 +28,7 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
     return await forwardJson(deps, call, { body, modelName: name, model, api });
   }
   const { runs } = deps.config.current();
-  const keepOptions = { user: identity.caller.user, keepMs: runs.maxRunMs, field: 'input' } as const;
-  await deps.attachments.saveFiles(body.json.input, keepOptions);
+  await deps.attachments.saveFiles(body.json.input, identity, { keepMs: runs.maxRunMs, field: 'input' });
   const { value, ignored } = parseBody(countBody, body.json);
   const { messages, settings } = await readThread(value, { ...deps, ...identity, name, model });
   const { instructions } = value;

@@ -135,6 +135,7 @@ export class ResponsesSocket {
       if (this.#closed.signal.aborted) await this.#forgetAll();
       succeeded = (await this.#sendEvents(run, stream)) !== 'response.failed';
     } catch (thrown) {
+      await this.#deps.attachments.discard(identity.context);
       throw forSocket(toGatewayError(thrown));
     } finally {
       // After a failed continuation the previous response cannot be continued again.

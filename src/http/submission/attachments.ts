@@ -1,15 +1,18 @@
 import { Readable } from 'node:stream';
-import { fieldError, GatewayError } from '../../base/errors.ts';
+import { fieldError, GatewayError, messageOf } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import { type Files, publicFileId } from '../../files/files.ts';
 import type { InputPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
+import type { Caller } from '../../runs/submission.ts';
+import type { FileRecord } from '../../store/side-stores/file-store.ts';
 import { attachedDocumentText, fileUrl, type ReadFile } from '../../tools/attached-file.ts';
 import { ToolError } from '../../tools/tool.ts';
 import type { Toolbox } from '../../tools/toolbox.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+import type { RequestContext } from '../request-context.ts';
 
 /** How long reading one document may take, in milliseconds. */
 const READ_MS = 30_000;
@@ -51,6 +54,8 @@ interface AttachmentParts {
 export class Attachments {
   readonly #parts: AttachmentParts;
   readonly #files: Files;
+  /** The files that were saved for requests that may still be refused. */
+  readonly #saved = new WeakMap<RequestContext, FileRecord[]>();
 
   constructor(parts: AttachmentParts) {
     this.#parts = parts;
@@ -59,13 +64,14 @@ export class Attachments {
 
   /**
    * Stores inline data in `items` as files of their own, for `keepMs` milliseconds, and replaces it by their ids. Modifies
-   * `items`.
+   * `items`. Call `keep` or `discard` once it is known what becomes of the request.
    * @throws GatewayError `invalid_parameter` for data that is not base64, and as an upload; `not_found` if stored items
    *   refer to unknown files.
    */
   async saveFiles(
     items: unknown,
-    { user, keepMs, field }: { user: string; keepMs: number; field: 'input' | 'messages' | 'items' },
+    { caller: { user }, context }: { caller: Pick<Caller, 'user'>; context: RequestContext },
+    { keepMs, field }: { keepMs: number; field: 'input' | 'messages' | 'items' },
   ): Promise<void> {
     const parts = partsIn(items, field);
     if (parts.length > MAX_FILES) {
@@ -79,8 +85,25 @@ export class Attachments {
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
       const file = await this.#store(bytes, { user, name, type, keepMs });
+      this.#saved.getOrInsertComputed(context, () => []).push(file);
       part.file_id = publicFileId(file.id);
       delete part.file_data;
+    }
+  }
+
+  /** Keeps the files of a request that was accepted. */
+  keep(context: RequestContext): void {
+    this.#saved.delete(context);
+  }
+
+  /** Removes the files of a request that was refused, or answered by an earlier one. Never rejects: they expire anyway. */
+  async discard(context: RequestContext): Promise<void> {
+    const files = this.#saved.get(context) ?? [];
+    this.#saved.delete(context);
+    for (const file of files) {
+      await this.#files.remove(file).catch((thrown: unknown) => {
+        this.#parts.log.warn({ file: file.id, err: messageOf(thrown) }, 'a file of a refused request was not removed');
+      });
     }
   }
 

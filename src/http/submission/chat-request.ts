@@ -34,7 +34,7 @@ export async function readChatRequest<S extends ChatSchemas>(
   { body, name, model, schemas, keepMs }: ChosenModel & { body: JsonBody; schemas: S; keepMs: number },
 ) {
   const { caller, key, context } = identity;
-  await deps.attachments.saveFiles(body.json.messages, { user: caller.user, keepMs, field: 'messages' });
+  await deps.attachments.saveFiles(body.json.messages, identity, { keepMs, field: 'messages' });
   const read = async () => {
     const from = { ...deps, caller, key, name };
     if (model.kind === 'proxy') {

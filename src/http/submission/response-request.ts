@@ -31,7 +31,7 @@ export async function readResponse(deps: AppDeps, identity: Identity, requested:
   const { tools, store, runs } = deps.config.current();
   // For a response that is not stored, only as long as its run may take.
   const keepMs = body.json.store === false ? runs.maxRunMs : store.retentionMs;
-  await deps.attachments.saveFiles(body.json.input, { user: caller.user, keepMs, field: 'input' });
+  await deps.attachments.saveFiles(body.json.input, identity, { keepMs, field: 'input' });
   if (model.kind === 'proxy') {
     const offered = offeredTools(model, tools);
     const { value, headers } = parsePlain(body, {

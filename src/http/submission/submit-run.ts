@@ -71,8 +71,8 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
     identity.context.run = run.id;
     if (replayed) {
       res?.setHeader('idempotent-replayed', 'true');
-      await admitted?.undo();
-    }
+      await Promise.all([admitted?.undo(), deps.attachments.discard(identity.context)]);
+    } else deps.attachments.keep(identity.context);
     return { run, replayed };
   } catch (thrown) {
     await admitted?.undo();

@@ -42,7 +42,7 @@ export async function deleteItem(deps: AppDeps, call: Call): Promise<Answer> {
 /** The items of a body as they are stored: attached bytes become files of their own. */
 export async function itemsToStore(deps: AppDeps, { identity }: Call, items: unknown): Promise<JsonObject[]> {
   const { retentionMs: keepMs } = deps.config.current().store;
-  await deps.attachments.saveFiles(items, { user: identity.caller.user, keepMs, field: 'items' });
+  await deps.attachments.saveFiles(items, identity, { keepMs, field: 'items' });
   return await dereferenceItems(items, { runs: deps.runs, caller: identity.caller, field: 'items' });
 }
 
