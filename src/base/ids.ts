@@ -23,12 +23,15 @@ export function publicId(api: keyof typeof ID_PREFIX, id: RunId): string {
   return ID_PREFIX[api] + id;
 }
 
+/** The UUID in `text`, or undefined if it does not have the prefix and a UUID. */
+export function uuidAfter(prefix: string, text: string): string | undefined {
+  const id = text.startsWith(prefix) ? text.slice(prefix.length) : '';
+  return UUID.test(id) ? id : undefined;
+}
+
 /** The run id in `text`, or undefined if it does not have the interface's prefix and a UUID. */
 export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId | undefined {
-  const prefix = ID_PREFIX[api];
-  if (!text.startsWith(prefix)) return undefined;
-  const id = text.slice(prefix.length);
-  return UUID.test(id) ? id : undefined;
+  return uuidAfter(ID_PREFIX[api], text);
 }
 
 /** Prefixes of items and of calls of the client's functions; their ids contain that of the run that made them. */

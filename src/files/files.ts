@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, messageOf, shuttingDown } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
+import { uuidAfter } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type ListCursor, noteRemoval, resolveCursor } from '../store/removed-records.ts';
@@ -31,7 +32,6 @@ export interface NewFile {
 }
 
 const PREFIX = 'file-';
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** How often expired files are looked for, in milliseconds, and how many are removed in one step. */
 const SWEEP_MS = 60_000;
 const SWEEP_STEP = 100;
@@ -66,8 +66,7 @@ export function publicFileId(id: string): string {
 
 /** Converts the id that clients see to the stored one; undefined if it is malformed. */
 export function parseFileId(text: string): string | undefined {
-  const id = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : '';
-  return UUID.test(id) ? id : undefined;
+  return uuidAfter(PREFIX, text);
 }
 
 /** Files of users (docs/files.md): their bytes in a `BlobStore`, their metadata in a `FileStore`. */
@@ -251,7 +250,7 @@ export class Files implements Disposable {
       }
       if (clock.now() < this.#nextOrphanSweep) return;
       this.#nextOrphanSweep = clock.now() + ORPHAN_SWEEP_MS;
-      const isKnown = async (id: string) => !UUID.test(id) || (await store.get(id)) !== undefined;
+      const isKnown = async (id: string) => !uuidAfter('', id) || (await store.get(id)) !== undefined;
       await this.#blobs.sweep({ olderThanMs: MIN_ORPHAN_AGE_MS, isKnown, signal: this.#closing.signal });
     } catch (thrown) {
       if (this.#closing.signal.aborted) return;

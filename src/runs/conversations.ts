@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, toSeconds } from '../base/clock.ts';
 import { fieldError, GatewayError } from '../base/errors.ts';
-import { newRunId, parseItemId, type RunId } from '../base/ids.ts';
+import { newRunId, parseItemId, type RunId, uuidAfter } from '../base/ids.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
@@ -77,9 +77,9 @@ export class Conversations {
    * ended, its items are added first.
    */
   async find({ user }: Caller, publicId: string, { param }: { param?: string } = {}): Promise<ConversationRecord> {
-    const id = publicId.startsWith(PREFIX) ? publicId.slice(PREFIX.length) : '';
-    const record = id === '' ? undefined : await this.#store.get(id);
-    const settled = record?.user === user ? await this.#settle(record) : undefined;
+    const id = uuidAfter(PREFIX, publicId);
+    const record = id && (await this.#store.get(id));
+    const settled = record && record.user === user ? await this.#settle(record) : undefined;
     if (settled) return settled;
     const message = `Nothing that this key may read has the id ${publicId.slice(0, 80)}.`;
     throw new GatewayError('not_found', message, param === undefined ? {} : { param });

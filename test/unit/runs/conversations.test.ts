@@ -175,6 +175,20 @@ function crashes(name: string, open: () => Promise<Storage>): void {
   });
 }
 
+it('a conversation is looked up only under an id that the gateway can have made', async () => {
+  const storage = await openStorage({ ...options, url: 'memory:' }, { log: silentLogger });
+  const asked: string[] = [];
+  const conversations = Object.assign(Object.create(storage.conversations), {
+    get: async (id: string) => void asked.push(id),
+  });
+  // Over Redis Cluster a brace decides where the keys of an id are.
+  for (const id of ['conv_}', 'conv_{a}', 'conv_', 'conv_a', `conv_${randomUUID()}/runs`]) {
+    await assert.rejects(instance({ ...storage, conversations }).find(CALLER, id), { code: 'not_found' });
+  }
+  assert.deepEqual(asked, []);
+  await storage.close();
+});
+
 /** Another process, to which each locked conversation has been locked for this long. */
 function later(storage: Storage, heldMs: number): Conversations {
   const { conversations } = storage;
