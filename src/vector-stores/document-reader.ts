@@ -95,12 +95,12 @@ export class DocumentReader implements AsyncDisposable {
     const due = await this.#findUnread(user);
     const { readings } = this.#parts;
     for (let at = 0; at < due.length && performance.now() < until; at += CONCURRENCY) {
-      try {
-        await Promise.all(due.slice(at, at + CONCURRENCY).map((file) => this.#read(user, file)));
-      } catch (thrown) {
+      const read = await Promise.allSettled(due.slice(at, at + CONCURRENCY).map((file) => this.#read(user, file)));
+      const failed = read.find((one) => one.status === 'rejected');
+      if (failed) {
         // The files or their records are unavailable for now, which passes sooner than the lease.
         await readings.schedule(id, { dueInMs: RETRY_MS });
-        throw thrown;
+        throw failed.reason;
       }
       this.#closing.signal.throwIfAborted();
     }
@@ -148,7 +148,7 @@ export class DocumentReader implements AsyncDisposable {
       if (thrown instanceof GatewayError && thrown.code === 'not_found' && thrown.param === null) {
         return await indexes.change({ ask: 'remove', store: file.store, paths: [file.id] });
       }
-      if (thrown instanceof GatewayError && thrown.code === 'store_unavailable') throw thrown;
+      if (thrown instanceof GatewayError && PASSING.has(thrown.code)) throw thrown;
       const isKnown = thrown instanceof UnreadableDocument;
       if (!isKnown) log.warn({ file: file.id, err: messageOf(thrown) }, 'a document could not be read');
       const message = isKnown || thrown instanceof GatewayError ? thrown.message : 'The file could not be read.';
@@ -170,6 +170,9 @@ export class DocumentReader implements AsyncDisposable {
     return { path: id, signature: signatureOf(file), name, title: title || name, text, attributes };
   }
 }
+
+/** Error codes that say nothing about a file, which is read again soon. */
+const PASSING: ReadonlySet<string> = new Set(['store_unavailable', 'overloaded']);
 
 /** The state of a user in the schedule. It has no meaning. */
 const READER_STATE = 'taken';

@@ -1,3 +1,4 @@
+import { GatewayError } from '../base/errors.ts';
 import { describeContent } from '../tools/fetch-url-content/content-kind.ts';
 import { hasPlainText } from '../tools/fetch-url-content/parsing/parse-job.ts';
 import { ParseFailure, ParsePool } from '../tools/fetch-url-content/parsing/parse-pool.ts';
@@ -28,7 +29,7 @@ export class DocumentTexts implements Disposable {
 
   /**
    * Extracts the title and the text of a document, as Markdown with marks at the start of pages.
-   * @throws UnreadableDocument, or the reason of the signal.
+   * @throws UnreadableDocument, GatewayError `overloaded`, or the reason of the signal.
    */
   async read(file: { bytes: Uint8Array; name: string; type: string }, signal: AbortSignal) {
     const { kind, charset } = describeDocument(file);
@@ -47,7 +48,9 @@ export class DocumentTexts implements Disposable {
       return { title, text: content };
     } catch (thrown) {
       if (!(thrown instanceof ParseFailure)) throw thrown;
-      const code = thrown.kind === 'busy' || thrown.kind === 'crashed' ? 'server_error' : 'invalid_file';
+      if (thrown.kind === 'busy')
+        throw new GatewayError('overloaded', 'Too many documents are being read. Try again.', { cause: thrown });
+      const code = thrown.kind === 'crashed' ? 'server_error' : 'invalid_file';
       throw new UnreadableDocument(code, `The file could not be read: ${thrown.message.replace(/\.$/, '')}.`);
     }
   }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { systemClock } from '../../../src/base/clock.ts';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { DocumentReader } from '../../../src/vector-stores/document-reader.ts';
+import { VectorStores } from '../../../src/vector-stores/vector-stores.ts';
+import { eventually } from '../../support/eventually.ts';
+
+it('a document that cannot be read now is read later, and those beside it at once', async () => {
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+  const { entries, readings } = store.sideStores;
+  const stores = new VectorStores({ entries, readings, clock: systemClock });
+  const tried: string[] = [];
+  const parts = {
+    files: { readAttached: async (_user: string, name: string) => ({ name, [Symbol.dispose]() {} }) },
+    texts: {
+      async read({ name }: { name: string }) {
+        tried.push(name);
+        if (name === 'file-1' && tried.length < 3) throw new GatewayError('overloaded', 'Too many are being read.');
+        return { title: '', text: 'text' };
+      },
+    },
+    indexes: { acquireOwnership: () => true, change: async () => {} },
+  };
+  await using reader = new DocumentReader({
+    ...({ ...parts } as never as ConstructorParameters<typeof DocumentReader>[0]),
+    stores,
+    readings,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  reader.start();
+  const kept = await stores.create('ann', { name: '', metadata: {} });
+  const file = { user: 'ann', name: 'a', purpose: '', type: '', bytes: 1, createdAt: 0, expiresAt: null };
+  await stores.attach(kept, { files: ['1', '2'].map((id) => ({ file: { ...file, id }, attributes: {} })) });
+  const counts = await eventually('both are read', async () => {
+    const now = await stores.counts(kept.id);
+    return now.in_progress === 0 ? now : undefined;
+  });
+  assert.deepEqual([counts.completed, counts.failed], [2, 0]);
+  assert.deepEqual(tried.toSorted(), ['file-1', 'file-1', 'file-2']);
+  await reader[Symbol.asyncDispose]();
+  await store.close();
+});
