@@ -14,7 +14,7 @@ export function functionCall({ id, name, arguments: args }: TurnToolCall, reques
   if (offered?.search) return { callId: id, name, arguments: args, as: 'search' };
   const shell = offered?.shell;
   if (shell) return { callId: id, name, arguments: shellArguments(shell, args) ?? args, as: shell };
-  if (needsApproval(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
+  if (needsApproval({ name, arguments: args }, request)) return { callId: id, name, arguments: args, as: 'approval' };
   return { callId: id, ...clientNames(name, tools), arguments: args, ...searchResultOf(name, tools) };
 }
 

@@ -171,7 +171,7 @@ function approvedTurn({ request: { approved }, state }: PlainRun): Step | undefi
  * calls although it was offered nothing, or may call nothing, is left to the client.
  */
 function isAnsweredHere(call: TurnToolCall, { request, tools }: PlainRun, { mayCall }: { mayCall: boolean }): boolean {
-  if (needsApproval(call.name, request)) return false;
+  if (needsApproval(call, request)) return false;
   const offers = request.tools.length + tools.size > 0;
   return tools.has(call.name) || isMalformed(call, request) || (offers && mayCall && !isOffered(call, request));
 }

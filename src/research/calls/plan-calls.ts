@@ -43,7 +43,13 @@ export function planCalls(
     planned.push(callKey({ name, arguments: args }));
     if (counts) counted++;
     if (!ok) return { id, call: next++, name, arguments: args, broken: true };
-    return { id, call: next++, name, arguments: args, ...(needsApproval(name, rules) && { asks: true }) };
+    return {
+      id,
+      call: next++,
+      name,
+      arguments: args,
+      ...(needsApproval({ name, arguments: args }, rules) && { asks: true }),
+    };
   });
   return { calls, forced };
 }

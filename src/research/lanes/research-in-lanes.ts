@@ -40,7 +40,7 @@ export async function* researchInLanes(run: ResearchRun, context: Context): Asyn
         state: lane,
         request: { ...run.request, plan: 'off', report: 'short', functions: undefined, functionChoice: undefined },
         // Calls that the client makes or approves belong to the run itself, before or after its lanes.
-        tools: new Map(run.tools.entries().filter(([name]) => !isOwnTool(name) && !needsApproval(name, rules))),
+        tools: new Map(run.tools.entries().filter(([name]) => !isOwnTool(name) && !needsApproval({ name }, rules))),
         budget: { ...run.budget, turns: shares.turns },
         allowance: shares.allowanceOf(lane),
         costBudget: shares.costBudgetOf(lane),

@@ -108,7 +108,7 @@ export async function pendingApprovals(
   const plain = readPlainRequest(run);
   const last = messages.at(-1);
   const called = (last?.role === 'assistant' && last.tool_calls) || [];
-  const calls = called.filter(({ name }) => plain && needsApproval(name, plain));
+  const calls = called.filter((call) => plain && needsApproval(call, plain));
   if (calls.length === 0) return new Map();
   const requests = (await output()).filter(({ type }) => type === 'mcp_approval_request');
   return new Map(calls.flatMap((call, n) => (requests[n] ? [[requests[n].id, call.id]] : [])));

@@ -9,6 +9,9 @@ const argumentsSchema = z.object({
   arguments: z.record(z.string(), z.json()).default({}),
 });
 
+/** The name of the placeholder, after that of its server. */
+export const UNREACHABLE_TOOL = 'call';
+
 /**
  * Creates the placeholder for the tools of a server that could not be reached. A call retries the connection; it calls
  * the named tool, or lists the tools if it names none.
@@ -16,7 +19,7 @@ const argumentsSchema = z.object({
 export function unreachableTool(connection: McpConnection, reason: ToolError): Tool {
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = connection.server;
   return {
-    name: `${name}.call`,
+    name: `${name}.${UNREACHABLE_TOOL}`,
     description:
       `The MCP server ${name} could not be reached (${reason.message}), so its tools are unknown. ` +
       'Call this without arguments to try again and list them, or with the name of one to use it.',
