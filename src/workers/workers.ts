@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry } from 'prom-client';
 import { sleep } from '../base/abort.ts';
 import { COMPILE_CACHE_FOLDER } from '../base/compile-cache.ts';
+import { isObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { sweepExpired } from '../runs/expiry.ts';
@@ -134,6 +135,7 @@ class WorkerPool {
 
   #fork(): void {
     const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE_FOLDER });
+    closeUntakenConnection(worker);
     const port = this.#portForNext();
     this.#states.set(worker.id, { at: performance.now(), port, isListening: false, failure: undefined });
     const { file, socket } = this.#options;
@@ -203,6 +205,24 @@ class WorkerPool {
       }
     }
   }
+}
+
+/**
+ * Closes the last connection that a worker was handed when it exits. Node, which hands over one at a time, forgets it if the
+ * worker dies before it takes it, and its client would wait for ever. One that was taken is closed here already.
+ */
+function closeUntakenConnection({ process: child }: Worker): void {
+  const send = child.send.bind(child);
+  let last: Record<string, unknown> = {};
+  Object.assign(child, {
+    send(...args: Parameters<typeof send>) {
+      if (isObject(args[1])) last = args[1];
+      return send(...args);
+    },
+  });
+  child.once('exit', () => {
+    if (typeof last.close === 'function') last.close();
+  });
 }
 
 function workers(): Worker[] {

@@ -111,6 +111,24 @@ describe('a gateway in several processes over SQLite', function () {
     assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
   });
 
+  it('closes the connection that a killed worker had been handed, but not taken', async () => {
+    const before = await allWorkers(gateway, []);
+    const stopped = before.at(-1) ?? 0;
+    process.kill(stopped, 'SIGSTOP');
+    let open = 0;
+    const asked = Array.from({ length: 6 }, async () => {
+      open += 1;
+      const headers = { connection: 'close' };
+      await fetch(`${gateway.url}/healthz`, { headers }).catch(() => undefined);
+      open -= 1;
+    });
+    await eventually('only the one handed to the stopped worker waits', () => open === 1 || undefined);
+    process.kill(stopped, 'SIGKILL');
+    await Promise.all(asked);
+    await allWorkers(gateway, before, 1);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+  });
+
   it('continues a run whose worker was killed, every worker streams the same bytes, and all of them stop in order', async () => {
     provider.respond = () => stallAfter(3, { reasoning: 'a thought that never ends' });
     const first = await allWorkers(gateway, []);
