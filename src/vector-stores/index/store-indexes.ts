@@ -29,6 +29,9 @@ export interface StoreIndexesOptions {
 /** Most pending requests of a thread. */
 const MAX_WAITING = 256;
 
+/** When a search that needs room on a full disk is retried, in milliseconds. */
+const FULL_RETRY_MS = 2000;
+
 type IndexThread = QueryThread<IndexRequest & { settings: IndexSettings }, IndexResponse>;
 
 /**
@@ -145,8 +148,12 @@ export class StoreIndexes implements Disposable {
       const { store } = question;
       const isBroken = thrown instanceof GatewayError && thrown.code === 'internal_error';
       if (!isBroken || isInMemory(store)) throw thrown;
-      if (this.isOwner) await this.#send(this.#writeThread, { ask: 'open', store });
-      return await this.#send(this.#searchThread, question);
+      try {
+        if (this.isOwner) await this.#send(this.#writeThread, { ask: 'open', store });
+        return await this.#send(this.#searchThread, question);
+      } catch (again) {
+        throw isFull(again) ? noRoom(again) : again;
+      }
     }
   }
 
@@ -154,4 +161,14 @@ export class StoreIndexes implements Disposable {
     const owner = thread === this.#writeThread && this.isOwner;
     return thread.ask({ ...question, settings: { owner, embeddingModel: this.#embeddings()?.model } });
   }
+}
+
+/** Whether SQLite says that the disk is full, in the words that a thread passes on. */
+function isFull(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && thrown.cause === 'database or disk is full';
+}
+
+function noRoom(cause: GatewayError): GatewayError {
+  const message = 'The index of this vector store cannot be made: the disk is full.';
+  return new GatewayError('store_unavailable', message, { retryAfterMs: FULL_RETRY_MS, cause });
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { KEYS } from '../../support/http-gateway.ts';
@@ -55,5 +55,17 @@ describe('a full disk', () => {
     // Searches still work while something else fills the disk.
     await writeFile(join(disk.path, 'other'), Buffer.alloc(4_000_000)).catch(() => {});
     assert.deepEqual(await search('crane'), ['small.md']);
+  });
+
+  it('rejects a search that needs a new index with 503, until there is room', async () => {
+    assert.ok(disk);
+    await using gateway = await openResearchGateway({ files: { index_folder: disk.path } });
+    const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const { id } = await client.vectorStores.create({});
+    const other = join(disk.path, 'other');
+    await writeFile(other, Buffer.alloc(4_000_000)).catch(() => {});
+    await assert.rejects(client.vectorStores.search(id, { query: 'crane' }), { status: 503 });
+    await rm(other);
+    assert.deepEqual((await client.vectorStores.search(id, { query: 'crane' })).data, []);
   });
 });
