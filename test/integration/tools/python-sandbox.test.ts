@@ -107,7 +107,7 @@ describe('hostile Python code', function () {
     host = await Host.open();
     // Far more time than any script takes, so that none is stopped by the clock.
     tool = createExecutePythonTool({ timeoutSeconds: 120, memoryMb: 192, maxConcurrent: AT_ONCE });
-    hasty = createExecutePythonTool({ timeoutSeconds: 0.5, memoryMb: 192, maxConcurrent: AT_ONCE });
+    hasty = createExecutePythonTool({ timeoutSeconds: 0.3, memoryMb: 192, maxConcurrent: AT_ONCE });
   });
   after(async () => {
     await Promise.all([tool[Symbol.asyncDispose](), hasty[Symbol.asyncDispose]()]);
