@@ -3,7 +3,7 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { ChartEvidence } from '../charts/chart-evidence.ts';
 import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
 import { behindCharts, writeChart } from '../charts/write-chart.ts';
-import { type CitationCheck, type Support, UNCHECKED } from '../claims/claim-checker.ts';
+import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-checker.ts';
 import { LONGEST_CLAIM } from '../claims/sentences.ts';
 import { splitDelta } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
@@ -33,7 +33,7 @@ interface CiteOptions {
   keepNumbers?: 'as_written' | 'in_brackets';
   mayShow?: MayShow;
   /** Checks claims against the cited sources; without it nothing is checked. */
-  claims?: CitationCheck | undefined;
+  claims?: ClaimChecker | undefined;
   /** The evidence that charts may use; without it a chart block is ordinary code. */
   charts?: ChartEvidence | undefined;
 }
@@ -56,7 +56,7 @@ export class CitedAnswer {
   /** Numbers in the text by source id. */
   readonly #numbers = new Map<number, number>();
   readonly #partial: PartialAnswer;
-  readonly #claims: CitationCheck | undefined;
+  readonly #claims: ClaimChecker | undefined;
   readonly #charts: { evidence: ChartEvidence; filter: ChartFilter } | undefined;
   /** The end of the text so far: it contains the claim that the next marker belongs to. */
   #tail = '';

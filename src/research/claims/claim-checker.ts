@@ -15,9 +15,6 @@ import type { Range } from './verbatim.ts';
 /** How well a source supports a citation (docs/research.md, "Claims"). */
 export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
 
-/** Checks claims against the sources that they cite. */
-export type CitationCheck = Pick<ClaimChecker, 'openInSteps' | 'check'>;
-
 /** The support of a citation that was not checked. */
 export const UNCHECKED: Support = { cited_text: null, support: 'unchecked' };
 

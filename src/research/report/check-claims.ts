@@ -13,6 +13,7 @@ import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, isStatement, LIST_MARK, markersIn, plainText } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
+import type { Source } from '../run/sources.ts';
 import type { Step } from '../run/steps.ts';
 import type { AcceptedPassage, CheckedEntry } from '../run/transcript.ts';
 import { Excerpts } from './excerpts.ts';
@@ -29,9 +30,8 @@ const VERDICT_TOKENS = 80;
 interface Doubtful {
   start: number;
   end: number;
-  citations: readonly UrlCitation[];
-  /** These claims, with the sources that they cite. */
-  claims: readonly { claim: string; sources: readonly number[] }[];
+  /** These claims, each with a source that it cites. */
+  claims: readonly { claim: string; source: Source }[];
 }
 
 /** A text whose claims the model verifies. */
@@ -96,9 +96,9 @@ async function sentencesToVerify(text: string, { state }: ResearchRun, claims: C
   const { annotations } = await cited.whole(text);
   const doubted: Doubtful[] = [];
   const unsure: Doubtful[] = [];
-  const isCopy = (claim: string, { source_id }: UrlCitation) => {
-    const source = source_id === null ? undefined : state.sources.byId(source_id);
-    return source !== undefined && claims.isCopy(claim, source);
+  const sourcesOf = (citations: readonly UrlCitation[]) => {
+    const ids = new Set(citations.flatMap(({ source_id }) => source_id ?? []));
+    return [...ids].flatMap((id) => state.sources.byId(id) ?? []);
   };
   const inspect = ({ start, end, citations: all }: AnswerSentence & { citations: UrlCitation[] }) => {
     const citations = all.slice(0, MAX_CITATIONS);
@@ -107,7 +107,7 @@ async function sentencesToVerify(text: string, { state }: ResearchRun, claims: C
     const asked = [...byClaim].filter(
       ([claim, own]) =>
         own.some(({ support }) => support !== 'unchecked') &&
-        !own.some((each) => each.support === 'quoted' && isCopy(claim, each)),
+        !sourcesOf(own.filter(({ support }) => support === 'quoted')).some((source) => claims.isCopy(claim, source)),
     );
     const isDoubted = asked.some(([, own]) => own.every(({ support }) => support !== 'quoted'));
     // What stands behind the last marker belongs to none.
@@ -117,11 +117,8 @@ async function sentencesToVerify(text: string, { state }: ResearchRun, claims: C
     if (asked.length === 0) return;
     const sentence = text.slice(start, end);
     const from = start + sentence.length - sentence.trimStart().length;
-    const own = asked.map(([claim, cites]) => ({
-      claim,
-      sources: [...new Set(cites.flatMap(({ source_id }) => source_id ?? []))],
-    }));
-    (isDoubted ? doubted : unsure).push({ start: from, end: from + sentence.trim().length, citations, claims: own });
+    const own = asked.flatMap(([claim, cites]) => sourcesOf(cites).map((source) => ({ claim, source })));
+    (isDoubted ? doubted : unsure).push({ start: from, end: from + sentence.trim().length, claims: own });
   };
   await inSlices(citedSentences(text, annotations), inspect, { stepsPerClockRead: 1 });
   return [...doubted, ...unsure];
@@ -135,7 +132,7 @@ async function checkRequest(
   { context }: AnswerOptions,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
 ): Promise<{ request: AnswerRequest; asked: Doubtful[] }> {
-  const { prompts, fence, state } = run;
+  const { prompts, fence } = run;
   const { date } = commonValues(run);
   const system: TurnMessage = { role: 'system', content: prompts.check({ date, mark: fence.mark }) };
   const requestFor = (questions: string) => {
@@ -146,10 +143,7 @@ async function checkRequest(
   const sentences: string[] = [];
   let request = requestFor('');
   for (const { start, end, claims: own } of doubtful) {
-    const cited = own.flatMap(({ claim, sources }) => sources.map((id) => ({ claim, source: state.sources.byId(id) })));
-    await inSlices(cited, ({ claim, source }) => void (source && excerpts.add(claim, source)), {
-      stepsPerClockRead: 1,
-    });
+    await inSlices(own, ({ claim, source }) => excerpts.add(claim, source), { stepsPerClockRead: 1 });
     const questions = [...sentences, `${sentences.length + 1}. ${text.slice(start, end)}`];
     const content = `${excerpts.text()}\n\n${questions.join('\n')}`;
     const next = requestFor(content);
@@ -173,20 +167,17 @@ async function applyVerdicts(
     const verdict = verdicts.get(index + 1);
     return verdict ? [{ ...each, verdict }] : [];
   });
-  for (const { start, end, citations, claims: doubted, verdict } of judged.toSorted((a, b) => b.start - a.start)) {
+  for (const { start, end, claims: doubted, verdict } of judged.toSorted((a, b) => b.start - a.start)) {
     if ('passage' in verdict) {
-      const accept = ({ source_id, start_index }: UrlCitation) => {
-        const source = source_id === null ? undefined : run.state.sources.byId(source_id);
-        const claim = claimBefore(text.slice(0, start_index));
-        const found = source && claims.quoteIn(source, { claim, named: verdict.passage });
-        if (source && found) accepted.push({ claim, source: source.id, text: found });
+      const accept = ({ claim, source }: Doubtful['claims'][number]) => {
+        const found = claims.quoteIn(source, { claim, named: verdict.passage });
+        if (found) accepted.push({ claim, source: source.id, text: found });
       };
-      await inSlices(citations, accept, { stepsPerClockRead: 1 });
+      await inSlices(doubted, accept, { stepsPerClockRead: 1 });
       continue;
     }
     // If no correction can take its place, or nothing else is left of the text, the sentence stays.
-    for (const { claim, sources } of doubted)
-      accepted.push(...sources.map((source) => ({ claim, source, text: NO_WORDS })));
+    accepted.push(...doubted.map(({ claim, source }) => ({ claim, source: source.id, text: NO_WORDS })));
     const [head, rest] = [result.slice(0, start), result.slice(end)];
     if (verdict.instead === '') {
       result = /(?:^|\n)$/.test(head) ? head + rest.trimStart() : head.trimEnd() + rest;
