@@ -30,6 +30,7 @@ describe('a sentence checked against its source', () => {
     ['The town has about 48,000 people.', 'The town has 47,893 people.'],
     ['Die Quote lag bei 2,413 Prozent.', 'The rate was 2.413 percent.'],
     ['The war was over in May 1945.', 'The war ended in May 1945.'],
+    ['Мощность станции — 1,2 ГВт.', 'Мощность станции — 1200 МВт.'],
     ['The "EU", founded in 1993, calls it the "AI Act".', 'Founded in 1993, the "EU" calls it the "AI Act".'],
     ['It took twelve days.', 'It took 12 days.'],
     ['Le budget était de 3 500 euros.', 'Le budget était de 3500 euros.'],
@@ -159,6 +160,8 @@ describe('a sentence checked against its source', () => {
     ['Japan won 18 gold medals.', MEDALS],
     ['Norway has 187 schools.', PUPILS],
     ['The lake holds 84 mg/L of lead.', 'The lake holds 84 µg/L of lead.'],
+    ['تبلغ قدرة المحطة 450 كيلوواط.', 'تبلغ قدرة المحطة 450 ميغاواط.'],
+    ['Станция даёт 24 МВт тепла.', 'Станция даёт 24 МВт·ч тепла.'],
     ['Store the vials at 20 °C at all times.', 'Store the vials at −20 °C at all times.'],
     ['The zone has 12 square kilometres.', 'The zone has 11.8 µg/m³ of fine dust.'],
     [

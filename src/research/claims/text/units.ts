@@ -67,14 +67,14 @@ mass 1e12 gigatonne: gt|gigatonn\p{L}*
 mass 0.45359 pound: lbs?|磅|ポンド
 temperature - celsius: °\s?c|℃|(?:degrees|grad|degres|grados|gradi) celsius|摄氏度|度
 temperature - fahrenheit: °\s?f|℉|(?:degrees|grad|degres) fahrenheit|华氏度
-energy 1e9 terawatt hour: twh|tera(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|tera(?:watt|vatt)(?:stunden?|ore|ora)|太瓦时|テラワット時
+energy 1e9 terawatt hour: twh|tera(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|tera(?:watt|vatt)(?:stunden?|ore|ora)|太瓦时|テラワット時|твт.?ч|тераватт-час\p{L}*|تيراواط ساعة
 power 1e9 terawatt: tw|tera(?:watt|vati|vatt)\p{L}*|太瓦|テラワット
-energy 1e6 gigawatt hour: gwh|giga(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|giga(?:watt|vatt)(?:stunden?|ore|ora)|吉瓦时|ギガワット時
-power 1e6 gigawatt: gw|giga(?:watt|vati|vatt)\p{L}*|吉瓦|ギガワット
-energy 1000 megawatt hour: mwh|mega(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|mega(?:watt|vatt)(?:stunden?|ore|ora)|兆瓦时|メガワット時
-power 1000 megawatt: mw|mega(?:watt|vati|vatt)\p{L}*|兆瓦|メガワット
-energy 1 kilowatt hour: kwh|kilo(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|kilo(?:watt|vatt)(?:stunden?|ore|ora)|千瓦时|キロワット時
-power 1 kilowatt: kw|kilo(?:watt|vati|vatt)\p{L}*|千瓦|キロワット
+energy 1e6 gigawatt hour: gwh|giga(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|giga(?:watt|vatt)(?:stunden?|ore|ora)|吉瓦时|ギガワット時|гвт.?ч|гигаватт-час\p{L}*|غيغاواط ساعة
+power 1e6 gigawatt: gw|giga(?:watt|vati|vatt)\p{L}*|吉瓦|ギガワット|гвт|гигаватт\p{L}*|غيغاواط
+energy 1000 megawatt hour: mwh|mega(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|mega(?:watt|vatt)(?:stunden?|ore|ora)|兆瓦时|メガワット時|мвт.?ч|мегаватт-час\p{L}*|ميغاواط ساعة
+power 1000 megawatt: mw|mega(?:watt|vati|vatt)\p{L}*|兆瓦|メガワット|мвт|мегаватт\p{L}*|ميغاواط
+energy 1 kilowatt hour: kwh|kilo(?:watt|vati|vatt)\p{L}* ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|kilo(?:watt|vatt)(?:stunden?|ore|ora)|千瓦时|キロワット時|квт.?ч|киловатт-час\p{L}*|كيلوواط ساعة
+power 1 kilowatt: kw|kilo(?:watt|vati|vatt)\p{L}*|千瓦|キロワット|квт|киловатт\p{L}*|كيلوواط
 power 0.001 watt: w|watts?|瓦|ワット
 energy 277.778 gigajoule: gj|gigajoules?
 energy 0.277778 megajoule: mj|megajoules?
