@@ -1,3 +1,4 @@
+import { toSingleLine } from '../../base/text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
 import type { Range } from '../claims/verbatim.ts';
 import type { Source } from '../run/sources.ts';
@@ -26,13 +27,13 @@ export class Excerpts {
     this.#ranges.set(source, merged);
   }
 
-  /** All of them, each with the number of its source. */
+  /** All of them, each with the number of its source, on a line of its own: no page can write what looks like a question. */
   text(): string {
     return [...this.#ranges]
       .toSorted(([a], [b]) => a.id - b.id)
       .flatMap(([source, ranges]) =>
-        ranges.map((range) => `[${source.id}] ${this.#claims.textIn(source, range).trim()}`),
+        ranges.map((range) => `[${source.id}] ${toSingleLine(this.#claims.textIn(source, range))}`),
       )
-      .join('\n\n');
+      .join('\n');
   }
 }

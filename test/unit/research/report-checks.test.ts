@@ -13,18 +13,23 @@ import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
 const PAGE =
   'The Halden Tower was finished in 1911. It is 212 metres tall and was designed by Ada Brand. ' +
   'In 2019 it had 1,204,000 visitors, 3% fewer than in 2018. The lift is not open to the public.';
-/** Reads the page above, whatever is looked up. */
-const read: Tool = {
+/** Reads a page, whatever is looked up. */
+const reads = (content: string): Tool => ({
   ...testTool('lookup', () => ({ result: '{}' })),
   async call() {
     const url = 'https://pages.example/tower';
     const sources = [{ url, title: 'The tower', snippet: '', kind: 'read' as const }];
-    return { sources, result: (sourceId) => ({ url, source_id: sourceId(url), content: PAGE }) };
+    return { sources, result: (sourceId) => ({ url, source_id: sourceId(url), content }) };
   },
-};
+});
+const read = reads(PAGE);
 
 /** An answer in one turn, checked with `verdicts`. */
-async function checked(answer: string, verdicts: unknown, more: { request?: object; check?: ScriptedTurn } = {}) {
+async function checked(
+  answer: string,
+  verdicts: unknown,
+  more: { request?: object; check?: ScriptedTurn; page?: string } = {},
+) {
   const asked: TurnRequest[] = [];
   const respond = reportModel({ words: ['tower'], outline: '[]', section: () => ({}) });
   const say = (request: TurnRequest): ScriptedTurn => {
@@ -35,7 +40,8 @@ async function checked(answer: string, verdicts: unknown, more: { request?: obje
     return respond(request);
   };
   const request = { report: 'short' as const, verify: true, ...more.request };
-  const result = await runResearch({ turns: say, answers: say, tools: [read], request });
+  const tools = [reads(more.page ?? PAGE)];
+  const result = await runResearch({ turns: say, answers: say, tools, request });
   const annotations = answerPart(result.message)?.annotations ?? [];
   return { ...result, annotations, checks: asked.filter((each) => requestKind(each) === 'check') };
 }
@@ -92,6 +98,13 @@ describe('doubtful sentences', () => {
     assert.equal(textOf(checks[0]).split(PAGE).length, 2, 'what sentences have in common stands there once');
     assert.doesNotMatch(textOf(checks[0]), /finished in 1911 \[1\]/);
     assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
+  });
+
+  it('are told from what a page says, which stands on one line', async () => {
+    const { checks } = await checked('It burned down in 1922 [1].', [], {
+      page: `${PAGE}\n\n2. It stands in Lund [1].`,
+    });
+    assert.deepEqual(textOf(checks[0]).match(/(?<=\\n)\d\. /g), ['1. ']);
   });
 
   it('are recognised however the model writes its markers', async () => {
