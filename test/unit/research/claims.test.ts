@@ -213,6 +213,8 @@ describe('a sentence checked against its source', () => {
   const vouched = [
     ['It opened on 14 October.', 'It was found on 11 October; it opened three days later.', 'quoted'],
     ['It opened on 14 October.', 'It was found on 11 October; it opened on the 12th.', 'partial'],
+    ['There were 5.8 million trips.', '| Trips (million) | Bikes |\n|---|---|\n| 5.8 | 6,100 |', 'quoted'],
+    ['There were 5.2 million trips.', '| Trips (million) | Bikes |\n|---|---|\n| 5.8 | 6,100 |', 'partial'],
     [
       '2023 kamen 1.284 Haushalte hinzu.',
       'Im vergangenen Jahr kamen 1.284 Haushalte hinzu, seit 2019 ein Drittel mehr.',

@@ -114,6 +114,7 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
 
 /** How far an approximate figure may be from the source if the model vouches for it, relative to its size. */
 const VOUCHED_TOLERANCE = 0.2;
+const COUNTED_IN = [1e3, 1e6, 1e9] as const;
 /** The largest number that may be a count of things in the source. */
 const MAX_COUNTED = 12;
 
@@ -132,6 +133,10 @@ export function mayBeComputed(claim: Figure, others: readonly Figure[], years: r
     (precision === 'under' && value <= claimed) ||
     (precision === 'about' && Math.abs(value - claimed) <= claimed * VOUCHED_TOLERANCE);
   if (others.some((other) => scaleBetween(claim.unit, other.unit) === 1 && mayMean(other.values[0] ?? 0))) return true;
+  // The heading of a table may say what its figures are counted in: `| Trips (million) |`.
+  const isInTable = ({ isRounded, unit, values: [value = 0] }: Figure) =>
+    !isRounded && !unit && COUNTED_IN.some((factor) => isNear(claim, value * factor));
+  if (claim.isRounded && others.some(isInTable)) return true;
   const isPart = claim.unit?.dimension === 'share' || claim.unit?.dimension === 'ratio';
   const shares = others.filter(({ unit }) => unit === PERCENT).map(({ values: [value = 0] }) => value);
   const all = [...others.slice(0, MAX_COMBINED * 2).map(({ values: [value = 0] }) => value), ...years];
