@@ -9,7 +9,6 @@ import {
   isExcluded,
   isInFacts,
   isInPanel,
-  isLead,
   isMarkedAsText,
   isOtherPost,
   isScriptNotice,
@@ -47,7 +46,6 @@ export function chooseBlocks(blocks: readonly Block[], description: PageDescript
         (at > shape.title && shape.told.has(at)) ||
         isInPanel(element, shape) ||
         isInFacts(element, shape) ||
-        isLead(at, shape) ||
         isOtherPost(at, shape) ||
         isBetween(at, shape, kept) ||
         isCaption(at, blocks, kept, shape) ||

@@ -44,15 +44,6 @@ export function isStandfirst(at: number, { blocks, title, first, summaryLetters 
   return !blocks.some(({ text }, other) => other > at && lettersOf(text, MAX_SUMMARY) === letters);
 }
 
-/** Whether a block is a sentence directly after the title. Not on articles, which may have notices there. */
-export function isLead(at: number, { blocks, title, holder, isArticle }: PageShape): boolean {
-  const { element, text = '', linked = 0 } = blocks[at] ?? {};
-  const heading = blocks[title]?.element;
-  if (isArticle || !element || !heading || at !== title + 1 || linked > 0 || !/[.!?。]$/.test(text)) return false;
-  const isBeside = [heading.parent, heading.parent?.parent].some((node) => node === element.parent);
-  return isBeside && holder.size.prose > text.length;
-}
-
 /** Whether a block of sentences is in another element with the same markup as the holder, such as the next post. */
 export function isOtherPost(at: number, { blocks, prose, holder }: PageShape): boolean {
   if (!prose[at]) return false;
