@@ -134,14 +134,9 @@ function visibleDates(
         .split(/\d/, 1)[0] ?? '',
     );
   const dated = times.filter((time) => !isUpdate(time) || time.hasClass('published'));
-  const main =
-    dated.find((time) => time.attributes.pubdate !== undefined) ??
-    dated.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
-    dated.find((time) => closest(time, ({ name }) => name === 'article')) ??
-    dated[0];
   const inText = datesInText(blocks, { title, language });
   return {
-    published: dateOf(marked('datePublished')) || dateOf(main) || inText.published,
+    published: dateOf(marked('datePublished')) || dateOf(dated[0]) || inText.published,
     updated:
       dateOf(marked('dateModified')) ||
       dateOf(times.find(isUpdate) ?? all.find(isUpdate)) ||
