@@ -25,7 +25,7 @@ import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import { readPlainRequest, readResearchRequest, readSettings } from './stored/stored-request.ts';
 import { parseProxyResult, readTranscript } from './stored/stored-transcript.ts';
-import type { Caller, Submission, SubmissionResult } from './submission.ts';
+import type { Caller, RepeatKey, Submission, SubmissionResult } from './submission.ts';
 import { conversationUpTo, followUpContext, pendingApprovals } from './submitting/history.ts';
 import { resumeResearch, runOfCalls } from './submitting/resume-research.ts';
 import { Submissions, type SubmissionsOptions } from './submitting/submissions.ts';
@@ -76,6 +76,14 @@ export class Runs {
     const submitted = await this.#submissions.submit(submission);
     if (submitted.beginning) this.#beginnings.set(submitted.run, submitted.beginning);
     return submitted;
+  }
+
+  /**
+   * The run of the submission that this is a repeat of; undefined if there is none.
+   * @throws GatewayError `idempotency_key_reused`, `not_found` as `submit`.
+   */
+  async findRepeated(repeat: RepeatKey, caller: Caller): Promise<RunRecord | undefined> {
+    return (await this.#submissions.findRepeated(repeat, caller))?.run;
   }
 
   /**

@@ -382,6 +382,24 @@ describe('responses of a plain model over a chat-only provider', () => {
     );
   });
 
+  it('answer a repeat although the conversation now waits for the output of a call', async () => {
+    await using gateway = await openPlain();
+    const keyed = { headers: { 'idempotency-key': 'weather' } };
+    for (const [first, again] of [
+      [keyed, keyed],
+      [{}, { headers: { 'x-stainless-retry-count': '1' } }],
+    ]) {
+      const { id: conversation } = await gateway.ann.conversations.create({});
+      const question = { model: 'plain', conversation, tools: [WEATHER], input: 'Weather in Kyoto?' };
+      const { id } = await gateway.ann.responses.create(question, first);
+      const { data, response } = await gateway.ann.responses.create(question, again).withResponse();
+      assert.deepEqual([data.id, response.headers.get('idempotent-replayed')], [id, 'true']);
+      await assert.rejects(gateway.ann.responses.create(question), /no output for the call call_1/);
+      const items = await gateway.ann.conversations.items.list(conversation);
+      assert.equal(items.data.length, 3);
+    }
+  });
+
   it('keep repeated call ids apart, honour parallel_tool_calls: false, and reject an empty input', async () => {
     const twice = [0, 1].map((n) => ({ id: 'call_1', name: 'get_weather', arguments: `{"n":${n}}` }));
     const odd = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":' }];

@@ -1,6 +1,8 @@
 import { fieldError } from '../../base/errors.ts';
 import type { CreateResponse } from '../../protocol/requests/requests.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
 import { createdResponse } from '../../runs/submitting/new-run.ts';
+import type { RunRecord } from '../../store/run-store.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -8,8 +10,10 @@ import type { Call } from '../endpoint.ts';
 import { forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel, gatewayMakesResponses } from '../models.ts';
+import type { RequestContext } from '../request-context.ts';
 import { profileOf } from '../submission/research-request.ts';
-import { readResponse, submitResponse } from '../submission/response-request.ts';
+import { type ResponseRequest, readResponse, submitResponse } from '../submission/response-request.ts';
+import { findRepeatedRun } from '../submission/submit-run.ts';
 
 /** `POST /v1/responses` (docs/api.md). A disconnect does not stop the run. */
 export async function createResponse(deps: AppDeps, call: Call): Promise<Answer> {
@@ -20,17 +24,39 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses' });
   }
-  const request = await readResponse(deps, identity, { body, name, model });
-  const { value, headers } = request;
   const isPlain = model.kind === 'proxy';
   const streams = !isPlain && profileOf({ key, model }) !== 'openai' && !acceptsOnlyJson(req.headers.accept);
-  const mode = deliveryOf(value, { streams, mayDoBoth: isPlain });
-  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, request });
-  if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
-  if (mode === 'background') {
-    // The executor may have started already. A new run is shown as it was submitted, a replayed one as it is now.
-    return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });
+  const options = { streams, mayDoBoth: isPlain };
+  let request: ResponseRequest;
+  try {
+    request = await readResponse(deps, identity, { body, name, model });
+  } catch (refusal) {
+    const run = await findRepeatedRun(deps, call, body.raw);
+    if (!run) throw refusal;
+    const { stream, background } = body.json;
+    const wanted = { background: background === true, ...(typeof stream === 'boolean' && { stream }) };
+    return answerOf(deps, context, { run, mode: deliveryOf(wanted, options) });
   }
+  const { value, headers } = request;
+  const mode = deliveryOf(value, options);
+  const { run, replayed, submission } = await submitResponse(deps, { req, res, identity, request });
+  // The executor may have started already: a new run is shown as it was submitted.
+  return answerOf(deps, context, { run, mode, headers, ...(!replayed && { first: createdResponse(run, submission) }) });
+}
+
+/** The answer of a run. `first`: what a client gets that does not wait; without it the response as it is now. */
+async function answerOf(
+  deps: AppDeps,
+  context: RequestContext,
+  {
+    run,
+    mode,
+    headers = {},
+    first,
+  }: { run: RunRecord; mode: Delivery; headers?: Record<string, string>; first?: ResponseObject },
+): Promise<Answer> {
+  if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
+  if (mode === 'background') return json(first ?? (await deps.runs.response(run)), { headers });
   return {
     kind: 'waiting',
     headers,

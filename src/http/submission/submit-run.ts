@@ -5,9 +5,11 @@ import { currentTrace } from '../../base/trace-context.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { Submission, SubmissionResult } from '../../runs/submission.ts';
+import type { RunRecord } from '../../store/run-store.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
+import type { Call } from '../endpoint.ts';
 import type { AdmittedRequest } from '../limits/admission.ts';
 import type { WorstCase } from '../limits/worst-case.ts';
 import { repeatKeyOf } from '../retries.ts';
@@ -78,6 +80,23 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
     await admitted?.undo();
     throw thrown;
   }
+}
+
+/**
+ * The run of which a refused submission is a repeat. What the first try has changed since, such as its conversation, is no
+ * reason to refuse the next one. Marks the answer like `submitRun`.
+ */
+export async function findRepeatedRun(
+  deps: AppDeps,
+  { req, res, identity }: Call,
+  raw: Buffer,
+): Promise<RunRecord | undefined> {
+  const { caller, context } = identity;
+  const run = await deps.runs.findRepeated(repeatKeyOf(req, { path: '/v1/responses', raw, caller }), caller);
+  if (!run) return undefined;
+  context.run = run.id;
+  res.setHeader('idempotent-replayed', 'true');
+  return run;
 }
 
 /** Checks that the vector stores to search are the user's. @throws GatewayError `not_found` with the place of the id. */

@@ -92,8 +92,13 @@ export class Submissions {
   }
 
   async #findOrCreate(submission: Submission, repeat: RepeatKey): Promise<SubmissionResult> {
-    const holder = repeat.sentBefore ? await this.#latest(repeat, submission.caller) : undefined;
-    return holder ? replayed(holder, repeat) : await this.#create(submission);
+    return (await this.findRepeated(repeat, submission.caller)) ?? (await this.#create(submission));
+  }
+
+  /** See `Runs.findRepeated`. */
+  async findRepeated(repeat: RepeatKey, caller: Caller): Promise<SubmissionResult | undefined> {
+    const holder = repeat.sentBefore ? await this.#latest(repeat, caller) : undefined;
+    return holder && replayed(holder, repeat);
   }
 
   /** The latest submission that this may be a repeat of. */
