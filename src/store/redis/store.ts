@@ -322,7 +322,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
   /** A damaged log stays uncompressed: it must not keep others from being compressed. */
   async #compress(id: RunId): Promise<void> {
     try {
-      await this.#log.compress(id);
+      await this.#log.compress(id, { read: (range) => this.read(id, range), readLast: () => this.readLast(id) });
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
       this.#logger.error({ run: id, reason: messageOf(thrown) }, 'a log cannot be compressed');

@@ -12,6 +12,7 @@ import { emptyUsage } from '../../../src/store/side-stores/usage-store.ts';
 import {
   claimed,
   claimedRun,
+  endedRun,
   ending,
   events,
   frames,
@@ -93,6 +94,23 @@ describe('a Redis store that waits for a replica', function () {
     const seen = await eventually('the end is shown', () => readAll(reader, run.id).catch(() => undefined));
     assert.deepEqual([seen.last, seen.end], [3, true]);
     await reader.close();
+  });
+
+  it('compresses a run whose owner died before its end was shown, and those that ended later', async () => {
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
+    const owner = (await openRedisStore(options)).runs;
+    const hidden = await claimedRun(patient);
+    group.replica.freeze();
+    await assert.rejects(owner.append(hidden.run.id, ending(hidden.token, 3, 'completed')), unavailable);
+    await owner.close();
+    group.replica.thaw();
+    // An executor that looks for abandoned runs enters it as ended.
+    assert.equal(await patient.claim(hidden.run.id, { leaseMs: 1000, force: false }), undefined);
+    await endedRun(patient);
+    assert.equal(await patient.compressEnded({ endedForMs: 0, limit: 10 }), 2);
+    assert.equal((await readAll(patient, hidden.run.id)).end, true);
+    await patient.close();
   });
 
   it('rejects a write if another server than the one that has it is waited for', async function () {

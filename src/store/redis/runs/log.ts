@@ -135,14 +135,14 @@ export class RedisLog extends RedisPart {
     return textList.parse(await this.command('LRANGE', this.keys.transcript(id), '0', '-1'));
   }
 
-  /** Replaces the stream with a compressed log. False if the run is gone or another instance compressed it. */
-  async compress(id: RunId): Promise<boolean> {
+  /**
+   * Replaces the stream with a compressed log, from what `reader` reads of it. False if the run is gone or another instance
+   * compressed it.
+   */
+  async compress(id: RunId, reader: Parameters<typeof compressLog>[0]): Promise<boolean> {
     const state = await this.#state(id);
     if (!state || state.compressed) return false;
-    const compressed = await compressLog({
-      read: async (range) => requireVisible(await this.read(id, range)),
-      readLast: async () => requireVisible(await this.readLast(id)),
-    });
+    const compressed = await compressLog(reader);
     const keys = [this.keys.run(id), this.keys.log(id), this.keys.compressed(id)];
     return (await this.script(SCRIPTS.compress, keys, [compressed])) === 1;
   }
@@ -175,11 +175,6 @@ export class RedisLog extends RedisPart {
       },
     });
   }
-}
-
-function requireVisible<T>(found: T | 'hidden'): T {
-  if (found === 'hidden') throw storeUnavailable('replicas do not have the end of a run yet');
-  return found;
 }
 
 /** The part of a batch up to `last`. Appends become visible as a whole, so the cut is between two of them. */
