@@ -275,6 +275,16 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
     });
 
+    it('count each earlier claim, even if the last one is released again because its answer was lost', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run } = await claimedRun(store);
+      await store.claim(run.id, { ...LEASE, force: true });
+      const third = await store.claim(run.id, { ...LEASE, force: true });
+      for (let n = 0; n < 2; n++) await store.release(run.id, { token: third?.token ?? '' });
+      assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 3);
+    });
+
     it('do not count a claim that its former owner releases late, even repeatedly', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;

@@ -83,13 +83,17 @@ local ends = whole(timeOf(ARGV[2]) + tonumber(ARGV[3]))
 redis.call('HSET', KEYS[1], 'until', ends)
 return {'ok', tonumber(r[3]), ends}`),
 
-  /** KEYS run. ARGV token, changes channel, id, the claim's number. */
+  /**
+   * KEYS run. ARGV token, changes channel, id, the claim's number. A claim that was lost to a later one is no longer
+   * counted; the last one may be released again, because an answer was lost.
+   */
   release: loadScript(`
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'attempts', 'claims')
 if r[1] ~= 'in_progress' then return 0 end
 local attempts = tonumber(r[3])
 if r[2] ~= ARGV[1] then
-  if tonumber(ARGV[4]) > tonumber(r[4]) - attempts then redis.call('HSET', KEYS[1], 'attempts', attempts - 1) end
+  local number, claims = tonumber(ARGV[4]), tonumber(r[4])
+  if number < claims and number > claims - attempts then redis.call('HSET', KEYS[1], 'attempts', attempts - 1) end
   return 0
 end
 if attempts > 0 then attempts = attempts - 1 end

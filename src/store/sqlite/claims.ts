@@ -48,9 +48,13 @@ export class SqliteClaims {
     if (run.attempts > 0) this.setAttempts(run, run.attempts - 1);
   }
 
-  /** Stops counting the attempt of a claim that was lost to another owner, if it still counts. */
+  /**
+   * Stops counting the attempt of a claim that was lost to another owner, if it still counts. The last claim was not: it is
+   * released again, because an answer was lost.
+   */
   uncountAttempt(run: OpenRun, token: FencingToken, transaction: Transaction): void {
-    if (claimNumber(token) <= run.claims - run.attempts) return;
+    const number = claimNumber(token);
+    if (number >= run.claims || number <= run.claims - run.attempts) return;
     restoreOnRollback(run, transaction);
     this.setAttempts(run, run.attempts - 1);
   }
