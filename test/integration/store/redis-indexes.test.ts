@@ -90,4 +90,19 @@ describe('the sets of open runs in Redis', function () {
     assert.deepEqual([await ids('incomplete'), await ids('completed')], [[run.id], []]);
     assert.equal(await ask(server.port, 'ZCARD', completed), 0, 'the first read of a list repairs it');
   });
+
+  it('are repaired before any reader of a list gets an answer, and again if that failed', async () => {
+    const user = randomUUID();
+    const { run } = await endedRun(store, { user });
+    await ask(server.port, 'DEL', keys.listPart(run, { model: run.model, bucket: 'completed' }));
+    // Not a set: the models cannot be read.
+    const models = keys.models(run);
+    await ask(server.port, 'RENAME', models, `${models}:aside`);
+    await ask(server.port, 'SET', models, '');
+    const list = async () =>
+      (await store.list({ user, api: 'responses', limit: 10, status: ['completed'] })).runs.length;
+    await assert.rejects(list());
+    await ask(server.port, 'RENAME', `${models}:aside`, models);
+    assert.deepEqual(await Promise.all([list(), list()]), [1, 1]);
+  });
 });

@@ -51,8 +51,8 @@ type List = { user: string; api: RunApi };
  * `Bucket`), so that a filter reads only what matches. These are only indexes; see `RedisIndexes`.
  */
 export class RedisLists extends RedisPart {
-  /** Lists that were repaired recently. */
-  readonly #repaired = new LRUCache<string, true>({ max: MAX_REPAIRED, ttl: REPAIR_AGAIN_MS });
+  /** Lists that were repaired recently, or are being repaired. */
+  readonly #repaired = new LRUCache<string, Promise<void>>({ max: MAX_REPAIRED, ttl: REPAIR_AGAIN_MS });
   readonly #clock: Clock;
 
   constructor(parts: RedisParts & { clock: Clock }) {
@@ -101,9 +101,14 @@ export class RedisLists extends RedisPart {
    */
   async repair(list: List): Promise<void> {
     const name = `${list.api} ${list.user}`;
-    if (this.#repaired.has(name)) return;
-    this.#repaired.set(name, true);
-    await this.#repairNow(list);
+    const repaired = this.#repaired.get(name) ?? this.#repairNow(list);
+    this.#repaired.set(name, repaired, { noUpdateTTL: true });
+    try {
+      await repaired;
+    } catch (thrown) {
+      this.#repaired.delete(name);
+      throw thrown;
+    }
   }
 
   async #repairNow(list: List): Promise<void> {
