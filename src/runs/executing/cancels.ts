@@ -28,8 +28,8 @@ const RETRY_MS = { first: 100, max: 1000 } as const;
  */
 export class Cancels {
   readonly #options: CancelsOptions;
-  /** Cancels to deliver, by run; with the user who requested it if the run's owner is not known yet. */
-  readonly #deferred = new Map<RunId, { user: string | undefined }>();
+  /** Cancels to deliver, by run and user: if the run's owner is not known yet, anybody may ask for a cancel of it. */
+  readonly #deferred = new Map<string, { id: RunId; user: string | undefined }>();
   #delivering: Promise<void> | undefined;
 
   constructor(options: CancelsOptions) {
@@ -65,14 +65,13 @@ export class Cancels {
     const { executor, log, closing } = this.#options;
     if (closing.aborted) return false;
     if (user === undefined) executor.cancel(id);
-    if (this.#deferred.size >= MAX_DEFERRED && !this.#deferred.has(id)) {
+    const name = `${id} ${user ?? ''}`;
+    if (this.#deferred.size >= MAX_DEFERRED && !this.#deferred.has(name)) {
       log.warn({ run: id }, 'too many cancels wait for the store; one was dropped');
       return false;
     }
-    this.#deferred.set(id, { user });
-    this.#delivering ??= this.#deliver().finally(() => {
-      this.#delivering = undefined;
-    });
+    this.#deferred.set(name, { id, user });
+    this.#delivering ??= this.#deliver();
     return true;
   }
 
@@ -85,16 +84,18 @@ export class Cancels {
         log.warn({ cancels: this.#deferred.size }, 'cancels did not reach the store before the shutdown');
         return this.#deferred.clear();
       }
-      for (const [id, { user }] of [...this.#deferred]) {
+      for (const [name, { id, user }] of [...this.#deferred]) {
         try {
           await this.#carryOut(id, user);
         } catch (thrown) {
           if (isStoreUnavailable(thrown)) break;
           log.warn({ run: id, err: messageOf(thrown) }, 'a deferred cancel failed');
         }
-        this.#deferred.delete(id);
+        this.#deferred.delete(name);
       }
     }
+    // Not in a `finally` of the caller: a cancel that is deferred before that runs would wait for nobody.
+    this.#delivering = undefined;
   }
 
   async #carryOut(id: RunId, user: string | undefined): Promise<void> {

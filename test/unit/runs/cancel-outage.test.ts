@@ -128,6 +128,18 @@ describe('a cancel while the store is away', function () {
     await harness.runs.cancel(run);
   });
 
+  it('is carried out although another user asks for the same, and is refused', async () => {
+    await using owner = await open();
+    const run = await started(owner);
+    await using other = await openHarness({ chat, store: outage.store, config: testConfig() });
+    const id = publicId('responses', run.id);
+    outage.away = true;
+    for (const caller of [CALLER, { user: 'bob', keyId: 'key-bob' }])
+      await assert.rejects(other.runs.cancelById(caller, 'responses', id), { code: 'store_unavailable' });
+    outage.away = false;
+    assert.equal((await endOf(owner, run)).status, 'cancelled');
+  });
+
   it('ends a queued run before it reaches the model', async () => {
     await using harness = await open({ max_concurrent: 1 });
     const run = await started(harness);
