@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { systemClock } from '../../../src/base/clock.ts';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { UnnumberedEvent } from '../../../src/protocol/events.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { AppendTick } from '../../../src/runs/executing/log/append-tick.ts';
-import { LogWriter } from '../../../src/runs/executing/log/log-writer.ts';
+import { LogWriter, type LogWriterOptions } from '../../../src/runs/executing/log/log-writer.ts';
 import { ClaimLostError, RunLease } from '../../../src/runs/executing/run-lease.ts';
 import { ResponseFold } from '../../../src/runs/reading/response-fold.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
@@ -29,7 +30,11 @@ const done = (text: string) =>
     text,
   }) as const;
 
-function open(store: RunStore, claim: Claim, changes: { graceMs?: number; fold?: ResponseFold } = {}) {
+function open(
+  store: RunStore,
+  claim: Claim,
+  changes: Partial<Pick<LogWriterOptions, 'graceMs' | 'fold' | 'regain'>> = {},
+) {
   const lease = new RunLease(claim, { store, log: silentLogger });
   const writer = new LogWriter({
     store,
@@ -41,6 +46,7 @@ function open(store: RunStore, claim: Claim, changes: { graceMs?: number; fold?:
     log: silentLogger,
     clock: systemClock,
     ...(changes.fold ? { fold: changes.fold } : {}),
+    ...(changes.regain ? { regain: changes.regain } : {}),
   });
   return { writer, lease };
 }
@@ -120,6 +126,25 @@ describe('LogWriter', () => {
     await writer.flush();
     assert.deepEqual(counts, [1, 3]);
     assert.deepEqual(await storedTexts(store, claim.run.id), ['first', 'second', 'third', 'fourth']);
+  });
+
+  it('gets the run back although the store is away for a moment while it does', async () => {
+    const claim = await claimedRun(store);
+    const refused = wrapStore(store, {
+      append: async (id, batch) => (batch.token === claim.token ? { result: 'fenced' } : await store.append(id, batch)),
+    });
+    let tries = 0;
+    const { writer, lease } = open(refused, claim, {
+      regain: async () => {
+        if (++tries < 3) throw new GatewayError('store_unavailable', 'The store is away.', { retryAfterMs: 1000 });
+        const again = await store.claim(claim.run.id, { leaseMs: 60_000, force: true });
+        lease.token = again?.token ?? '';
+        return again?.run.last;
+      },
+    });
+    writer.pushDelta(delta('one'));
+    await writer.flush();
+    assert.deepEqual(await storedTexts(store, claim.run.id), ['one']);
   });
 
   it('repeats an append of unknown outcome with the same bytes, and writes nothing twice', async () => {

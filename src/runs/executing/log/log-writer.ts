@@ -255,13 +255,18 @@ export class LogWriter {
     const { store, lease } = this.#options;
     this.#appendStartedAt = performance.now();
     const append = () => store.append(lease.run.id, batch);
-    return this.#inSpan(batch, append).then(this.#onAnswer(batch), (thrown) => this.#retry(batch, thrown));
+    const retry = (thrown: unknown) => this.#retry(batch, thrown);
+    return this.#inSpan(batch, append).then(this.#onAnswer(batch, retry), retry);
   }
 
-  #onAnswer(batch: AppendBatch) {
+  /** `onFailure`: called if the store fails while the run is got back. */
+  #onAnswer(batch: AppendBatch, onFailure?: (thrown: unknown) => Promise<AppendResult>) {
     return (answer: AppendResult) => {
       if (answer.result === 'gap') return this.#resend(batch, answer.last);
-      if (answer.result === 'fenced' || answer.result === 'missing') return this.#regain(batch, answer);
+      if (answer.result === 'fenced' || answer.result === 'missing') {
+        const regained = this.#regain(batch, answer);
+        return onFailure ? regained.catch(onFailure) : regained;
+      }
       this.#appendStartedAt = undefined;
       this.#refusals = 0;
       return answer;
@@ -290,6 +295,7 @@ export class LogWriter {
   /** Retries an append whose outcome is unknown, with the same bytes, until the store answers. */
   async #retry(batch: AppendBatch, firstError: unknown): Promise<AppendResult> {
     const { store, lease, graceMs, log } = this.#options;
+    if (firstError instanceof ClaimLostError) throw firstError;
     const startedAt = this.#appendStartedAt ?? performance.now();
     let lastError = firstError;
     for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.max)) {
