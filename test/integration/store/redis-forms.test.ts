@@ -149,7 +149,8 @@ describe('the Redis user', function () {
     for (const name of await readdir(folder, { recursive: true })) {
       if (!name.endsWith('.ts')) continue;
       const text = await readFile(new URL(name, folder), 'utf8');
-      for (const [, command = ''] of text.matchAll(/(?:call\(|ommand\(\[?|= \[)'([A-Z]{3,})',/g)) called.add(command);
+      for (const [, command = ''] of text.matchAll(/(?:call\(|ommand\(\[?|= \[|\? |: )'([A-Z]{3,})'[,\s]/g))
+        called.add(command);
     }
     // Scripts have run by then, and the rest may be missing.
     const others = ['ASKING', 'CLIENT', 'CONFIG', 'EVAL', 'EVALSHA', 'INFO'];
