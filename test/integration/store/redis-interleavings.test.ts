@@ -9,6 +9,7 @@ import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { Channels } from '../../../src/store/redis/runs/channels.ts';
 import { RedisLog } from '../../../src/store/redis/runs/log.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
+import { RedisDeliveries } from '../../../src/store/redis/side-stores/deliveries.ts';
 import { RedisRunStore } from '../../../src/store/redis/store.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimed, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
@@ -26,6 +27,8 @@ interface Pair extends AsyncDisposable {
   /** The writer's log, for appends that become visible later. */
   log: RedisLog;
   own: RedisConnection;
+  /** The reader's connection. */
+  watched: RedisConnection;
   keys: RedisKeys;
   /** Runs `ask`, and `meanwhile` before the n-th command of the reader. False if the reader sends fewer commands. */
   between(n: number, meanwhile: () => Promise<unknown>, ask: () => Promise<unknown>): Promise<boolean>;
@@ -76,9 +79,10 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   };
   const own = await connect();
   const writer = await open(own);
-  const reader = await open(counted(await connect()));
+  const watched = counted(await connect());
+  const reader = await open(watched);
   return {
-    ...{ writer, reader, own, keys },
+    ...{ writer, reader, own, watched, keys },
     log: new RedisLog({ redis: own, keys, now: () => '', waitForReplicas: async () => {}, awaitsReplicas: held }),
     async between(n, meanwhile, ask) {
       let commands = 0;
@@ -231,6 +235,38 @@ describe('reads over Redis, with changes between any two of their commands', fun
           );
         });
       }
+    }
+  });
+});
+
+describe('deliveries over Redis, with a request for another one between any two commands', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
+
+  it('leave it due at once', async function () {
+    await using server = await redisOrSkip(this);
+    await using pair = await openPair(server.port, { held: false });
+    const { keys, own, watched } = pair;
+    const open = (redis: RedisConnection) => {
+      const parts = { redis, keys, now: () => '', waitForReplicas: async () => {}, awaitsReplicas: false };
+      return new RedisDeliveries(parts, keys.deliveries);
+    };
+    const [deliverer, other] = [open(watched), open(own)];
+    for (const dueInMs of [undefined, 60_000]) {
+      await atEachMoment(async (n) => {
+        const { id } = newRun();
+        const next = { state: 'again', dueInMs: 0, keepMs: 60_000 };
+        let isRequested = false;
+        const request = async () => {
+          isRequested = (await other.get(id)) === 'done' && (await other.put(id, { before: 'done', ...next }));
+        };
+        const more = await pair.between(n, request, () =>
+          deliverer.put(id, { before: undefined, state: 'done', dueInMs, keepMs: 60_000 }),
+        );
+        const due = await other.takeDue({ limit: 10, leaseMs: 60_000 });
+        assert.deepEqual(due, isRequested ? [id] : [], `before command ${n}`);
+        return more;
+      });
     }
   });
 });

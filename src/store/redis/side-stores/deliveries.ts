@@ -61,6 +61,8 @@ export class RedisDeliveries extends RedisPart implements DeliveryStore {
     // A run that is due again must be in the set before this returns. One that never is may stay until it is taken.
     if (dueInMs === undefined) await this.command('ZREM', this.#due.due, run);
     else await this.#onDue('postpone', [`${dueInMs}`, run]);
+    // Another instance may have made it due at once between the two.
+    if ((await this.get(run)) !== state) await this.#onDue('schedule', ['0', run]);
     await Promise.all([this.waitForReplicas(run), this.waitForReplicas(this.#due.tag)]);
     return true;
   };
