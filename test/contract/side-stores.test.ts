@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
+import { RedisKeys } from '../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
 import { serveStore } from '../../src/store/shared/store-server.ts';
@@ -11,7 +12,7 @@ import type { ConversationItem, ConversationStore } from '../../src/store/side-s
 import type { SideStores } from '../../src/store/side-stores/side-stores.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
-import { type RedisCluster, startCluster } from '../support/redis-groups.ts';
+import { ask, type RedisCluster, startCluster } from '../support/redis-groups.ts';
 import { storageOf } from '../support/storage-of.ts';
 import { testDeliveries } from './deliveries.ts';
 import { testEntries } from './entries.ts';
@@ -294,6 +295,24 @@ describe('side stores in Redis', () => {
   });
   after(() => server?.[Symbol.asyncDispose]());
   redisContracts('Redis', () => server.url);
+
+  it('a file or an entry whose record cannot be read is not gone', async () => {
+    const prefix = randomUUID();
+    const keys = new RedisKeys(prefix);
+    const { files, entries, runs } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const file = { id: randomUUID(), user: 'ada', name: 'a', purpose: 'user_data', type: '', bytes: 1, createdAt: 1 };
+    const expiring = { ...file, expiresAt: 5 };
+    await files.add(expiring, { maxBytes: 10 });
+    const store = (record: string) => ask(server.port, 'HSET', keys.filesOf('ada').names[0], file.id, record);
+    await store('{"id":1}');
+    await assert.rejects(files.get(file.id));
+    assert.deepEqual(await files.expired({ now: 10, limit: 10 }), []);
+    await store(JSON.stringify(expiring));
+    assert.deepEqual(await files.expired({ now: 10, limit: 10 }), [expiring], 'its expiry was not forgotten');
+    await ask(server.port, 'HSET', keys.entries('list').names[0], 'id', '{');
+    await assert.rejects(entries.get('list', 'id'));
+    await runs.close();
+  });
 
   it('conversations are expired by Redis itself, with their items', async () => {
     const { conversations: store, runs } = await openRedisStore({ url: server.url, log: silentLogger });

@@ -4,7 +4,7 @@ import { EXPIRING_FILES_TAG } from '../keys.ts';
 import { RedisPart } from '../part.ts';
 import { maybeText, textList } from '../replies.ts';
 import { loadScript } from '../scripts.ts';
-import { rankBehind, readRecord, readRecords } from './records.ts';
+import { parseRecord, rankBehind, readRecord, readRecords } from './records.ts';
 
 /**
  * A user's files are a hash of records (JSON) by id, a sorted set of ids by creation and their total bytes, in one
@@ -46,11 +46,7 @@ export class RedisFiles extends RedisPart implements FileStore {
     return result;
   };
 
-  get: FileStore['get'] = async (id) => {
-    const user = maybeText.parse(await this.command('GET', this.keys.file(id)));
-    if (user === null) return undefined;
-    return readRecord(fileRecord, await this.command('HGET', this.keys.filesOf(user).names[0], id));
-  };
+  get: FileStore['get'] = async (id) => readRecord(fileRecord, await this.#json(id));
 
   list: FileStore['list'] = async ({ user, limit, order, after, purpose }) => {
     const [records, ids] = this.keys.filesOf(user).names;
@@ -74,9 +70,20 @@ export class RedisFiles extends RedisPart implements FileStore {
   expired: FileStore['expired'] = async ({ now, limit }) => {
     const range = ['ZRANGEBYSCORE', this.keys.expiringFiles, '-inf', `${now}`, 'LIMIT', '0', `${limit}`];
     const ids = textList.parse(await this.command(...range));
-    const found = await Promise.all(ids.map(async (id) => (await this.get(id)) ?? this.#forget(id)));
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        const json = await this.#json(id);
+        return json === null ? await this.#forget(id) : parseRecord(fileRecord, json);
+      }),
+    );
     return found.flatMap((file) => file ?? []);
   };
+
+  async #json(id: string): Promise<string | null> {
+    const user = maybeText.parse(await this.command('GET', this.keys.file(id)));
+    if (user === null) return null;
+    return maybeText.parse(await this.command('HGET', this.keys.filesOf(user).names[0], id));
+  }
 
   async #forget(id: string): Promise<undefined> {
     await this.command('UNLINK', this.keys.file(id));

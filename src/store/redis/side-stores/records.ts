@@ -1,14 +1,23 @@
 import type { z } from 'zod';
 import { parseJson } from '../../../base/json.ts';
 import type { RedisConnection } from '../connection/connection.ts';
-import { maybeTextList, numberReply, textList } from '../replies.ts';
+import { maybeText, maybeTextList, numberReply, textList } from '../replies.ts';
 
 /** Most records that are read in one step. */
 const STEP = 500;
 
-/** Parses a record from a JSON reply; undefined if it is none. */
+/** Parses a record from JSON; undefined if it cannot be read, because it is damaged or of a newer version. */
+export function parseRecord<T>(schema: z.ZodType<T>, json: string): T | undefined {
+  return schema.safeParse(parseJson(json)).data;
+}
+
+/** The record in a reply; undefined if there is none. @throws Error if it cannot be read: nobody may take it for gone. */
 export function readRecord<T>(schema: z.ZodType<T>, reply: unknown): T | undefined {
-  return schema.safeParse(typeof reply === 'string' ? parseJson(reply) : undefined).data;
+  const json = maybeText.parse(reply);
+  if (json === null) return undefined;
+  const record = parseRecord(schema, json);
+  if (record === undefined) throw new Error('Redis holds a record that this gateway cannot read');
+  return record;
 }
 
 /** The rank of the first record after `after`, which may be gone. */
@@ -42,7 +51,7 @@ export async function readRecords<T>(
     const page = textList.parse(await redis.command(command));
     if (page.length === 0) break;
     const texts = maybeTextList.parse(await redis.command(['HMGET', records, ...page]));
-    const read = texts.flatMap((text) => readRecord(schema, text) ?? []);
+    const read = texts.flatMap((text) => parseRecord(schema, text ?? '') ?? []);
     found.push(...(isWanted ? read.filter(isWanted) : read));
   }
   return { found: found.slice(0, limit), hasMore: found.length > limit };
