@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { storeUnavailable } from '../../../src/store/failure.ts';
 import { Connection, type RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
@@ -210,6 +211,20 @@ describe('reads over Redis, with changes between any two of their commands', fun
         },
       );
       assert.equal(more && (await answeredEarly.promise), false, `before command ${n}`);
+      return more;
+    });
+  });
+
+  it('see a run that is created again in the list of its user, whichever command of that fails', async () => {
+    await using pair = await openPair(server.port, { held: false });
+    const { writer, reader } = pair;
+    const fail = () => Promise.reject(storeUnavailable('it is away'));
+    await atEachMoment(async (n) => {
+      const user = randomUUID();
+      const run = { ...newRun({ user }), startedAt: null, cancelRequested: false, token: '1-owner', leaseMs: 60_000 };
+      const more = await pair.between(n, fail, async () => await reader.restore?.(run)).catch(() => true);
+      const listed = (await writer.list({ user, api: run.api, limit: 10 })).runs.map(({ id }) => id);
+      assert.deepEqual(listed, (await writer.get(run.id)) ? [run.id] : [], `without command ${n}`);
       return more;
     });
   });

@@ -99,9 +99,12 @@ export class RedisRecords extends RedisPart {
       startedAt: `${startedAt ?? ''}`,
       cancelRequested: cancelRequested ? '1' : '0',
     };
-    const reply = await this.#write(run, keys, { leaseMs: run.leaseMs, fields: claimed });
-    if (typeof reply !== 'string') return 'exists';
     await this.#parts.indexes.add(run);
+    const reply = await this.#write(run, keys, { leaseMs: run.leaseMs, fields: claimed });
+    if (typeof reply !== 'string') {
+      await this.#correctIndexes(run);
+      return 'exists';
+    }
     await this.#parts.indexes.markClaimed(run.id, Number(reply));
     return 'restored';
   }
