@@ -17,6 +17,21 @@ function batches(count: number, from = 3): AppendBatch[] {
 }
 
 describe('AppendedBatches', () => {
+  it('returns exactly the events that were asked for, also from the middle of a block', () => {
+    const appended = new AppendedBatches();
+    for (const first of [3, 4, 5]) appended.add({ token: 'a', first, count: 1, frames: frames(first, first) });
+    for (const [first, last] of [
+      [3, 3],
+      [4, 4],
+      [3, 4],
+      [4, 5],
+    ] as const) {
+      const [batch, ...more] = appended.from(first, last) ?? assert.fail();
+      assert.deepEqual([batch?.first, batch?.count, more.length], [first, last - first + 1, 0]);
+      assert.deepEqual(Buffer.from(batch?.frames ?? []), frames(first, last));
+    }
+  });
+
   it('returns everything from any batch on: the same bytes, each transcript entry with its events', () => {
     const appended = new AppendedBatches();
     const all = batches(400);

@@ -63,9 +63,9 @@ export class AppendedBatches {
 function sliceBlock(block: Block, first: number, last: number): AppendBatch | undefined {
   if (block.last < first || block.first > last) return undefined;
   const from = Math.max(first, block.first);
-  const used = block.frames.subarray(0, block.length);
-  const frames = used.subarray(offsetAfter(used, from - block.first));
-  return { token: block.token, first: from, count: block.last - from + 1, frames };
+  const count = Math.min(last, block.last) - from + 1;
+  const rest = block.frames.subarray(offsetAfter(block.frames, from - block.first), block.length);
+  return { token: block.token, first: from, count, frames: rest.subarray(0, offsetAfter(rest, count)) };
 }
 
 function lengthOf(batch: RetainedBatch | undefined): number {
