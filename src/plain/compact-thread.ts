@@ -2,9 +2,10 @@ import { applyEntry } from '../research/run/run.ts';
 import { toRunError } from '../research/run/run-error.ts';
 import type { ResearchState } from '../research/run/state.ts';
 import type { Step } from '../research/run/steps.ts';
+import type { TranscriptEntry } from '../research/run/transcript.ts';
 import { mayRepeat } from '../research/turns.ts';
 import { noUsage, TurnError } from '../upstream/turn.ts';
-import { needsCompaction, summaryRequest } from './compaction.ts';
+import { needsCompaction, summaryRequest, writeSummary } from './compaction.ts';
 import type { Compaction, PlainRun } from './request.ts';
 import type { Truncation } from './truncation.ts';
 import { thread } from './turns.ts';
@@ -49,15 +50,10 @@ export async function* summaryOnly(
 
 async function* summarize(run: PlainRun, compaction: Compaction, truncation: Truncation): AsyncGenerator<Step> {
   const request = summaryRequest(truncation.fit(thread(run)), { maxTokens: compaction.maxTokens });
-  for await (const part of run.chat.turn(request, { signal: run.signal })) {
-    if (part.type !== 'finish') continue;
-    const { usage, message } = part;
-    const summary = message.content.trim();
-    if (summary === '') throw new TurnError('failed', 'the model wrote no summary', { started: true, usage });
-    const encrypted = await compaction.seal(summary);
-    yield { type: 'compaction', encrypted, entry: applyEntry(run.state, { t: 'compacted', summary, usage }) };
-    run.log.info('the conversation was summarised');
-  }
+  const { summary, usage } = await writeSummary(run.chat, request, run);
+  const encrypted = await compaction.seal(summary);
+  yield { type: 'compaction', encrypted, entry: applyEntry(run.state, { t: 'compacted', summary, usage }) };
+  run.log.info('the conversation was summarised');
 }
 
 function failedSummary({ log, state }: PlainRun, { message, usage }: TurnError): Step {
@@ -75,7 +71,11 @@ function hasFailed({ entries }: Pick<ResearchState, 'entries'>): boolean {
   return entries.some((entry) => entry.t === 'spent' && entry.compacting === true);
 }
 
-/** The output tokens of summaries, which do not count towards the limit of the response. */
+/** The output tokens of summaries, failed ones too, which do not count towards the limit of the response. */
 export function summaryTokens({ entries }: Pick<ResearchState, 'entries'>): number {
-  return entries.reduce((sum, entry) => sum + (entry.t === 'compacted' ? entry.usage.outputTokens : 0), 0);
+  return entries.reduce((sum, entry) => sum + (isOfSummary(entry) ? entry.usage.outputTokens : 0), 0);
+}
+
+function isOfSummary(entry: TranscriptEntry): entry is Extract<TranscriptEntry, { t: 'compacted' | 'spent' }> {
+  return entry.t === 'compacted' || (entry.t === 'spent' && entry.compacting === true);
 }

@@ -1,6 +1,13 @@
 import { contentText } from '../base/text.ts';
 import { estimateRequest } from '../upstream/decoding/estimate.ts';
-import type { TurnMessage, TurnRequest } from '../upstream/turn.ts';
+import {
+  type ChatModel,
+  TurnError,
+  type TurnMessage,
+  type TurnRequest,
+  type TurnUsage,
+  unfinishedStream,
+} from '../upstream/turn.ts';
 import { stepsOfThread } from './truncation.ts';
 
 /** Compacts a thread into a summary (docs/api.md, "Counting and compacting"). */
@@ -22,6 +29,25 @@ export function summaryRequest(
   { instructions, maxTokens }: { instructions?: string | undefined; maxTokens: number },
 ): TurnRequest {
   return { messages: messagesOf(thread, instructions), maxOutputTokens: Math.min(MAX_SUMMARY_TOKENS, maxTokens) };
+}
+
+/**
+ * The summary that a model writes, and what it used. The turn is over by then: only so its usage is observed before an entry
+ * reports it. @throws TurnError if it writes none or a filter stops it; the signal's reason.
+ */
+export async function writeSummary(
+  chat: ChatModel,
+  request: TurnRequest,
+  { signal }: { signal: AbortSignal },
+): Promise<{ summary: string; usage: TurnUsage }> {
+  for await (const part of chat.turn(request, { signal })) {
+    if (part.type !== 'finish') continue;
+    const { message, reason, usage } = part;
+    const summary = message.content.trim();
+    if (summary !== '' && reason !== 'content_filter') return { summary, usage };
+    throw new TurnError('failed', 'The model wrote no summary. Try again.', { started: true, usage });
+  }
+  throw unfinishedStream();
 }
 
 /** A summary as it is sent to the model. */

@@ -4,8 +4,8 @@ import { Continuation } from '../research/answer/continuation.ts';
 import { type EmitStep, readLive, splitDelta, stepsOf } from '../research/run/live-steps.ts';
 import type { Step } from '../research/run/steps.ts';
 import { Unfenced } from '../research/text/unfenced.ts';
-import { emitReasoning, type Finish, unfinishedStream } from '../research/turns.ts';
-import type { TurnDelta, TurnRequest } from '../upstream/turn.ts';
+import { emitReasoning, type Finish } from '../research/turns.ts';
+import { type TurnDelta, type TurnRequest, unfinishedStream } from '../upstream/turn.ts';
 import type { PlainRun } from './request.ts';
 
 /** The part of a response that the client has so far. */

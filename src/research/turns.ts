@@ -1,6 +1,13 @@
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { estimatedUsage } from '../upstream/decoding/estimate.ts';
-import { type TurnDelta, TurnError, type TurnMessage, type TurnPart, type TurnRequest } from '../upstream/turn.ts';
+import {
+  type TurnDelta,
+  TurnError,
+  type TurnMessage,
+  type TurnPart,
+  type TurnRequest,
+  unfinishedStream,
+} from '../upstream/turn.ts';
 import { mayShowOf } from './answer/may-show.ts';
 import { VisibleReasoning } from './answer/visible-reasoning.ts';
 import type { Context } from './context/context.ts';
@@ -147,11 +154,6 @@ async function* streamReasoningTurn(
 /** Emits reasoning text as a step, unless all of it was held back. */
 export function emitReasoning(delta: string, emit: EmitStep): void {
   if (delta !== '') emit({ type: 'reasoning', delta });
-}
-
-/** The failure of a stream that ended without a finish reason. */
-export function unfinishedStream(): TurnError {
-  return new TurnError('failed', 'the provider ended its stream without finishing', { started: true });
 }
 
 /** Helps providers to cache the prefix that the requests of a run share: its first `stable` messages never change. */

@@ -1,6 +1,5 @@
-import { GatewayError } from '../base/errors.ts';
 import type { KeyConfig, ModelConfig } from '../config/schema.ts';
-import { summaryRequest } from '../plain/compaction.ts';
+import { summaryRequest, writeSummary } from '../plain/compaction.ts';
 import type { SealedContents } from '../plain/sealed-contents.ts';
 import type { Usage } from '../protocol/response.ts';
 import { toRunError } from '../research/run/run-error.ts';
@@ -42,22 +41,18 @@ export class Compactor {
    * @throws GatewayError as a run fails: `context_length_exceeded`, `upstream_error`, ...; the signal's reason.
    */
   async compact(request: Compaction, { user }: { user: string }): Promise<{ sealed: string; usage: Usage }> {
-    const { text, usage } = await this.#call(request);
-    if (text.trim() === '') throw new GatewayError('upstream_error', 'The model wrote no summary. Try again.');
-    return { sealed: await this.#options.sealed.sealSummary(text, { user }), usage: this.#usageOf(usage) };
+    const { summary, usage } = await this.#call(request);
+    return { sealed: await this.#options.sealed.sealSummary(summary, { user }), usage: this.#usageOf(usage) };
   }
 
-  async #call({ thread, instructions, signal, ...query }: Compaction): Promise<{ text: string; usage: TurnUsage }> {
+  async #call({ thread, instructions, signal, ...query }: Compaction): ReturnType<typeof writeSummary> {
     const chat = this.#options.chatModel(query);
     const request = summaryRequest(thread, { instructions, maxTokens: query.model.max_completion_tokens });
     try {
-      for await (const part of chat.turn(request, { signal })) {
-        if (part.type === 'finish') return { text: part.message.content, usage: part.usage };
-      }
+      return await writeSummary(chat, request, { signal });
     } catch (thrown) {
       throw thrown instanceof TurnError ? toRunError(thrown) : thrown;
     }
-    throw new GatewayError('upstream_error', 'The provider ended its stream without finishing.');
   }
 
   #usageOf(usage: TurnUsage): Usage {

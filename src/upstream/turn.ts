@@ -236,6 +236,11 @@ export class TurnError extends Error {
   }
 }
 
+/** The failure of a stream that ended without a finish reason. */
+export function unfinishedStream(): TurnError {
+  return new TurnError('failed', 'the provider ended its stream without finishing', { started: true });
+}
+
 export function noUsage(): TurnUsage {
   return { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, estimated: false };
 }

@@ -103,6 +103,23 @@ describe('context_management of a plain model', () => {
     assert.equal(provider.requests.at(-1)?.body.messages?.length, 5);
   });
 
+  it('charges the summary once, and not to max_output_tokens, even if it fails', async () => {
+    const counted = (input: number, output: number) => ({ prompt_tokens: input, completion_tokens: output });
+    const unknown = { name: 'look_down', arguments: {} };
+    for (const finish of ['stop', 'content_filter']) {
+      await using plain = await openPlain((request) => {
+        if (isCompacting(request)) return turn({ text: 'The lighthouse.', finish, usage: counted(1000, 100) });
+        const isRefused = request.body.messages?.at(-1)?.role === 'tool';
+        return turn({ ...(isRefused ? { text: 'Yes.' } : { toolCalls: [unknown] }), usage: counted(20, 2) });
+      });
+      const tools = [{ type: 'function' as const, name: 'look_up', parameters: { type: 'object' }, strict: null }];
+      const response = await plain.ann.responses.create({ ...asks, input: LONG, tools, max_output_tokens: 60 });
+      const { usage, output_text, output } = response;
+      assert.deepEqual([usage?.input_tokens, usage?.output_tokens, output_text], [1040, 104, 'Yes.'], finish);
+      assert.equal(output[0]?.type === 'compaction', finish === 'stop');
+    }
+  });
+
   it('leaves a short conversation alone, and sends it whole if the summary fails', async () => {
     const failing = (request: ProviderRequest) => (isCompacting(request) ? status(400) : model(request));
     await using plain = await openPlain(failing);

@@ -1,11 +1,12 @@
 import { TimeoutError } from '../../base/abort.ts';
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
+import { unfinishedStream } from '../../upstream/turn.ts';
 import { stepsOf } from '../run/live-steps.ts';
 import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { Unfenced } from '../text/unfenced.ts';
-import { emitReasoning, type Finish, unfinishedStream } from '../turns.ts';
+import { emitReasoning, type Finish } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
 import {
@@ -77,6 +78,7 @@ export async function* collectText(
         yield { type: 'reasoning_end', status: 'completed' };
       }
       if (finish?.reason === 'content_filter') {
+        yield spentStep(run, finish.usage, noPart.answer);
         throw EmptyAnswer.byFilter();
       }
       const usage = finish?.usage ?? estimatedUsage({ estimate: request.estimate, text });

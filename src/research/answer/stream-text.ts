@@ -1,10 +1,10 @@
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
-import { noUsage } from '../../upstream/turn.ts';
+import { noUsage, unfinishedStream } from '../../upstream/turn.ts';
 import { readLive } from '../run/live-steps.ts';
 import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { type Finish, unfinishedStream } from '../turns.ts';
+import type { Finish } from '../turns.ts';
 import {
   type AnswerRequest,
   answerTokensLeft,
