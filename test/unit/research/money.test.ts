@@ -43,6 +43,18 @@ describe('the cost of a run', () => {
 });
 
 describe('max_cost', () => {
+  it('counts a text that a content filter stopped before any of it was sent', async () => {
+    const usage = { inputTokens: 1000, outputTokens: 100, cost: 0.5 };
+    const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
+    const { response } = await runResearch({
+      config,
+      turns: [{ text: ['Ready.'], usage }],
+      answers: [{ text: ['{"a":'], finish: 'content_filter', usage }],
+      request: { format: { type: 'json_object' } },
+    });
+    assert.deepEqual([response.status, response.usage.cost?.total], ['failed', 1]);
+  });
+
   for (const maxCost of [0.012, 0.03, 0.1, 0.3]) {
     it(`of ${maxCost} is not exceeded, and the answer is written from what was found`, async () => {
       const { response, told } = await longRun({ book, turns: 60, price: PRICE, request: { maxCost } });

@@ -122,6 +122,12 @@ const FAILURES: [
     'rate_limited',
     7000,
   ],
+  ...['0', '-5', 'Tue, 05 Mar 2024 08:00:00 GMT'].map((wait): (typeof FAILURES)[number] => [
+    'tavily',
+    `too many requests, with a wait of ${wait}`,
+    { status: 429, headers: { 'retry-after': wait }, body: { detail: { error: 'blocked' } } },
+    'rate_limited',
+  ]),
   [
     'tavily',
     'the limit of the plan',

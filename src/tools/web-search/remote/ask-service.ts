@@ -82,9 +82,10 @@ const MESSAGES: Readonly<Record<SearchFailureKind, string>> = {
 export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): SearchFailure {
   const kind = refusal.kind ?? KINDS[answer.status] ?? 'unavailable';
   const detail = toSingleLine(refusal.detail ?? '').slice(0, 160);
-  const retryAfterMs = refusal.retryAfterMs ?? retryAfter(answer.headers);
+  const named = refusal.retryAfterMs ?? retryAfter(answer.headers) ?? 0;
   const message = `${MESSAGES[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
-  return new SearchFailure(kind, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  // Services also name no wait at all, or one that is over: asked again at once, they would be asked without end.
+  return new SearchFailure(kind, message, named > 0 ? { retryAfterMs: named } : {});
 }
 
 /** The failure of a 200 whose body is not what the service documents. */
