@@ -24,6 +24,14 @@ export function encodeTexts(texts: Iterable<string>): Buffer {
   return pieces.length === 0 ? last : concatUnpooled([...pieces, last]);
 }
 
+/** What `JSON.stringify` makes of half a character; a backslash before the same letters is doubled. */
+const HALF_CHARACTER = /(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g;
+
+/** JSON with U+FFFD in place of halves of characters, as of texts that were cut: many parsers refuse those, Anthropic's too. */
+export function wellFormedJson(json: string): string {
+  return json.includes('\\ud') ? json.replace(HALF_CHARACTER, '$1\ufffd') : json;
+}
+
 /** Yields in parts what `JSON.stringify` makes of plain objects and arrays. */
 export function* stringifyInParts(value: unknown, depth = SPLIT_DEPTH): Generator<string> {
   let separator = Array.isArray(value) ? '[' : '{';

@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../base/json.ts';
+import { wellFormedJson } from '../base/json-bytes.ts';
 import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import type { Attempts } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
@@ -42,7 +43,9 @@ function ask(
   signal: AbortSignal,
 ): Promise<string> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
-  const body = JSON.stringify({ model, input: texts, ...(dimensions === undefined ? {} : { dimensions }) });
+  const body = wellFormedJson(
+    JSON.stringify({ model, input: texts, ...(dimensions === undefined ? {} : { dimensions }) }),
+  );
   const request = { method: 'POST', path: '/embeddings', api: 'embeddings', headers, body };
   return provider.target(credential).text(request, { limit: MAX_ANSWER, signal });
 }

@@ -1,3 +1,4 @@
+import { pieceEnd } from '../run/live-steps.ts';
 import { CLOSES_BLOCK, closingRun, endOfRun, LONGEST_FENCE, lineAt, OPENS_BLOCK } from './code-marks.ts';
 import { LineState } from './line-state.ts';
 import { type FoundMarker, markerAt } from './marker.ts';
@@ -133,7 +134,7 @@ export class AnswerScanner {
   #doubtfulLine(at: number, { newline, final }: { newline: number; final: boolean }, parts: Parts): number | 'more' {
     const length = (newline === -1 ? this.#buffer.length : newline + 1) - at;
     if (newline === -1 && length <= LONGEST_LINE && !final) return 'more';
-    const line = this.#buffer.slice(at, at + Math.min(length, LONGEST_LINE));
+    const line = this.#buffer.slice(at, pieceEnd(this.#buffer, at + Math.min(length, LONGEST_LINE)));
     const piece = length > LONGEST_LINE ? beforeLastMark(line) : line;
     this.#atLineStart = piece.endsWith('\n');
     this.#doubtfulCode(piece, parts);

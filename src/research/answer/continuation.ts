@@ -1,3 +1,5 @@
+import { pieceEnd } from '../run/live-steps.ts';
+
 /**
  * Joins the continuation of a cut answer to what was delivered before, so that the reader sees one text without
  * repeats: a model that is told to go on often repeats its last words, or starts over, perhaps in other words.
@@ -72,7 +74,7 @@ function seam(before: string, after: string): number {
   const words = before.slice(-LAST_WORDS);
   const from = Math.max(0, before.length - SEAM);
   const at = words.length < LAST_WORDS ? -1 : after.indexOf(words, from);
-  return at === -1 ? before.length : at + words.length;
+  return at === -1 ? pieceEnd(after, before.length) : at + words.length;
 }
 
 /** How many characters at the start of `after` repeat the end of `before`. */

@@ -97,7 +97,7 @@ function recordNumbers(named: readonly unknown[], records: number): number[] {
 /** A heading on one line, without Markdown, markers and HTML. */
 function plainHeading(text: string): string {
   const line = collapseSpaces(text.replace(/[[\]<>`|\\]+/g, ' '));
-  return withoutMarks(line).slice(0, LONGEST_HEADING).trim();
+  return withoutMarks(line).slice(0, LONGEST_HEADING).toWellFormed().trim();
 }
 
 /** Names the sections without evidence to the model, once, so that it searches for them; undefined if there are none. */

@@ -13,7 +13,7 @@ export function isOwnTool(name: string | undefined): boolean {
 export function questionIn(args: string): string | undefined {
   const value = parseJson(args);
   return isObject(value) && typeof value.question === 'string'
-    ? value.question.trim().slice(0, MAX_QUESTION_LENGTH)
+    ? value.question.trim().slice(0, MAX_QUESTION_LENGTH).toWellFormed()
     : undefined;
 }
 /** In UTF-16 code units. */

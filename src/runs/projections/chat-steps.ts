@@ -78,7 +78,7 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
       return {
         index,
         type: 'fetch_url_content',
-        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: textIn(content).slice(0, MAX_SNIPPET) },
+        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: snippetOf(content) },
       };
     }
     case 'execute_python':
@@ -145,9 +145,13 @@ function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchR
   return {
     title: textIn(title),
     url: textIn(url),
-    snippet: textIn(text).slice(0, MAX_SNIPPET),
+    snippet: snippetOf(text),
     source_id: typeof source_id === 'number' ? source_id : null,
   };
+}
+
+function snippetOf(text: unknown): string {
+  return textIn(text).slice(0, MAX_SNIPPET).toWellFormed();
 }
 
 function line(what: string, about: string): string {

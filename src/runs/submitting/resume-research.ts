@@ -142,7 +142,7 @@ export function resultOf(
   if (!isObject(value) || typeof value.content !== 'string' || !url || !/^https?:$/.test(url.protocol)) {
     return { ...base, result: output.slice(0, MAX_OUTPUT).toWellFormed(), sources: [] };
   }
-  const title = typeof value.title === 'string' ? value.title.slice(0, 300) : '';
+  const title = typeof value.title === 'string' ? value.title.slice(0, 300).toWellFormed() : '';
   const content = value.content.slice(0, MAX_OUTPUT).toWellFormed();
   const sources = state.sources.add([
     { url: url.href, title, snippet: content.slice(0, 300).toWellFormed(), kind: 'read' },

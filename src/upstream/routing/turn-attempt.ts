@@ -1,6 +1,6 @@
 import { linkSignals } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { encodeTexts, stringifyInParts } from '../../base/json-bytes.ts';
+import { encodeTexts, stringifyInParts, wellFormedJson } from '../../base/json-bytes.ts';
 import { logprobSize } from '../../protocol/items.ts';
 import type { CallMeter } from '../call-meter.ts';
 import { MaskedDeltas } from '../credentials/masked-deltas.ts';
@@ -64,7 +64,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
       api: wire.api,
       headers: HEADERS,
       // Bytes, as the HTTP client sends them: a string would stay in memory beside them until the answer is read.
-      body: encodeTexts(stringifyInParts(body)),
+      body: encodeTexts(stringifyInParts(body).map(wellFormedJson)),
     },
     {
       receiver: (head, control) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { encodeTexts, stringifyInParts } from '../../../src/base/json-bytes.ts';
+import { encodeTexts, stringifyInParts, wellFormedJson } from '../../../src/base/json-bytes.ts';
 
 describe('encodeTexts', () => {
   it('gives the bytes of all texts joined, whatever their lengths', () => {
@@ -9,6 +9,17 @@ describe('encodeTexts', () => {
     const texts = lengths.flatMap((length) => units.map((unit) => unit.repeat(length / unit.length)));
     for (const order of [texts, texts.toReversed(), texts.slice(-1), texts.slice(0, 9), []])
       assert.ok(encodeTexts(order).equals(Buffer.from(order.join(''))));
+  });
+});
+
+describe('wellFormedJson', () => {
+  it('replaces halves of characters and nothing else', () => {
+    const text = fc.array(fc.constantFrom('\\', 'ud83d', '\ud83d', '\ude00', '"', 'a')).map((units) => units.join(''));
+    fc.assert(
+      fc.property(text, (any) => {
+        assert.deepEqual(JSON.parse(wellFormedJson(JSON.stringify([any]))), [any.toWellFormed()]);
+      }),
+    );
   });
 });
 

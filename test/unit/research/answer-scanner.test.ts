@@ -52,6 +52,12 @@ describe('AnswerScanner', () => {
     }
   });
 
+  it('cuts no character of a long line of code in two', () => {
+    const scanner = new AnswerScanner((raw) => raw.length);
+    const parts = scanner.push(`- \`\`\`\n  ${'a'.repeat(3997)}${'😀'.repeat(100)}`);
+    assert.ok(parts.length > 0 && parts.every(({ text }) => text.isWellFormed()));
+  });
+
   it('leaves out the tags around tool results, however the text is cut', () => {
     const text = 'It says <tool_result-abcdefghijkl>\nRain [1].\n</tool_result-abcdefghijkl> of <tool_results>.';
     for (let at = 0; at <= text.length; at++) {

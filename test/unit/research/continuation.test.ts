@@ -28,6 +28,11 @@ describe('Continuation', () => {
     assert.equal(continued(long, [long.slice(0, 500), long.slice(500), REST]), REST);
   });
 
+  it('does not begin with half of a character if the model writes the text again in other words', () => {
+    const rewritten = `${BEFORE.slice(0, 64)}${'!'.repeat(BEFORE.length - 65)}😀${REST}`;
+    assert.equal(continued(BEFORE, [rewritten]), REST);
+  });
+
   it('keeps a short match, which may be chance', () => {
     assert.equal(continued('It is what it', [' is']), ' is');
     assert.equal(continued('the the', [' the end']), ' the end');

@@ -363,6 +363,11 @@ describe('an outline', () => {
       { heading: 'Cups', aim: '', records: [2] },
     ]);
   });
+
+  it('ends long headings with a whole character', () => {
+    const list = ['On tea', `${'a'.repeat(159)}😀`].map((heading) => ({ heading }));
+    assert.ok(sectionsIn(JSON.stringify(list), 3).every(({ heading }) => heading.isWellFormed()));
+  });
 });
 
 describe('a report whose instance dies', function () {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
 import type { RunEvent, UnnumberedEvent } from '../../../src/protocol/events.ts';
 import type { ToolCallItem } from '../../../src/protocol/items.ts';
+import { searchResults } from '../../../src/runs/projections/chat-steps.ts';
 import { chatStream } from '../../../src/runs/projections/chat-stream.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { addDelta } from '../../support/python-deltas.ts';
@@ -64,6 +65,19 @@ const summary = (steps: readonly unknown[]) =>
   });
 
 describe('the steps of a chat stream', () => {
+  it('has no half of a character at the end of a snippet', () => {
+    const results = [{ title: 'A', url: 'https://a.example/', snippet: `${'a'.repeat(299)}😀` }];
+    const item: ToolCallItem = {
+      id: 'tc_0',
+      type: 'tool_call',
+      name: 'web_search',
+      arguments: '{"queries":["a"]}',
+      result: JSON.stringify({ results }),
+      status: 'completed',
+    };
+    assert.ok(searchResults([item])[0]?.snippet.isWellFormed());
+  });
+
   it('are joined by index in an SDK helper, with the fragments of a thought in one step', async () => {
     const steps = await joinedSteps([thought(0, 'I '), thought(0, 'look.'), search(1, 'a'), thought(2, 'Done.')]);
     assert.deepEqual(summary(steps), [

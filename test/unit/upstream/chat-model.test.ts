@@ -42,6 +42,14 @@ describe('ChatModel.turn', () => {
     assert.deepEqual(finish.message.replay, { provider: 'main', fields: { reasoning_content: 'I need a search.' } });
   });
 
+  it('sends no half of a character, which parsers of providers refuse', async () => {
+    await using provider = await scripted.startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    await ask(model, { messages: [{ role: 'user', content: 'Cut here: \ud83d' }] });
+    assert.deepEqual(provider.requests[0]?.body.messages, [{ role: 'user', content: 'Cut here: \ufffd' }]);
+  });
+
   it('redacts credentials that a provider puts into the arguments, name or id of a call', async () => {
     const secret = 'provider-secret';
     const escaped = [...secret].map((sign) => `\\u00${sign.charCodeAt(0).toString(16)}`).join('');
