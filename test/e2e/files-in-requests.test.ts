@@ -269,6 +269,17 @@ describe('files in requests', () => {
     assert.equal(citedIn(afterDeletion), undefined);
   });
 
+  it('leave a function of the client alone that has the name of a tool for long documents', async () => {
+    const file_id = await upload('harbour.md', LONG);
+    const own = { type: 'function' as const, name: 'file_search', parameters: { type: 'object' }, strict: null };
+    for (const model of ['deep', 'plain']) {
+      const input = asking({ type: 'input_file', file_id }) as never;
+      const { output } = await client.responses.create({ model, input, tools: [own] });
+      assert.equal(output.at(-1)?.type, 'function_call', model);
+      assert.deepEqual(gateway.seen.at(-1)?.tools.filter((name) => name === 'file_search').length, 1, model);
+    }
+  });
+
   /** The URL and section of the first citation of an answer. */
   function citedIn(response: OpenAI.Responses.Response): object | undefined {
     const message = response.output.find((item) => item.type === 'message');

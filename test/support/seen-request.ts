@@ -6,6 +6,8 @@ export interface SeenRequest {
   messages: { role: string; content: string }[];
   /** Whether tools may be called: a research turn. */
   research: boolean;
+  /** The names of the tools on offer. */
+  tools: string[];
   /** A piece of a page that is to be read. */
   reading: boolean;
 }
@@ -13,7 +15,7 @@ export interface SeenRequest {
 /** Extracts them from the body of a chat completion. */
 export function seenRequest(body: {
   messages?: Record<string, unknown>[];
-  tools?: unknown[];
+  tools?: { function?: { name?: string } }[];
   tool_choice?: unknown;
 }): SeenRequest {
   const messages = (body.messages ?? []).map(({ role, content, tool_calls }) => {
@@ -25,6 +27,7 @@ export function seenRequest(body: {
   return {
     messages,
     text,
+    tools: (body.tools ?? []).map((tool) => tool.function?.name ?? ''),
     research: Boolean(body.tools?.length) && body.tool_choice !== 'none',
     reading: text.startsWith('You read one piece'),
   };

@@ -29,6 +29,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       requested: hosted,
       sources: request.sources,
       conversation: toolChoice === 'none' ? [] : request.messages,
+      functions: request.tools,
       configuredMcp: false,
       requestedMcp: toolChoice !== 'none' || request.approved !== undefined,
       signal,

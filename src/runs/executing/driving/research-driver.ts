@@ -36,6 +36,7 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       requested: request.tools ?? undefined,
       sources: request.sources,
       conversation: request.toolChoice === 'none' ? [] : [...request.history, ...request.conversation],
+      functions: request.functions ?? [],
       configuredMcp: request.toolChoice !== 'none' && request.tools === null,
       requestedMcp: request.toolChoice !== 'none',
       signal,

@@ -27,6 +27,8 @@ interface ToolOptions {
   sources?: RequestedSources | undefined;
   /** The conversation so far: documents that are too long for it are searched and opened. */
   conversation: readonly ConversationMessage[];
+  /** The client's own functions: no tool that runs here takes the name of one. */
+  functions: readonly { name: string }[];
   /** Whether the configured MCP servers are offered too. */
   configuredMcp: boolean;
   /** Whether the MCP servers of the request are offered. */
@@ -38,14 +40,14 @@ interface ToolOptions {
 export async function openRunTools(
   parts: Pick<DriverParts, 'openTools' | 'cipherOf'>,
   run: RunRecord,
-  { builtin, requested, sources, conversation, configuredMcp, requestedMcp, signal, log }: ToolOptions,
+  { builtin, requested, sources, conversation, functions, configuredMcp, requestedMcp, signal, log }: ToolOptions,
 ): Promise<OpenedTools> {
   const mcpServers = requestedMcp ? await requestedServers(parts, run, signal) : [];
   const files = longDocuments(conversation);
   const searches = files.length > 0 || requested?.fileSearch !== undefined;
   // A request without a tool that opens pages gets one, restricted to the attached documents.
   const opensFiles = files.length > 0 && !builtin.some((name) => PAGE_TOOLS.has(name));
-  return await parts.openTools({
+  const opened = await parts.openTools({
     builtin: [...builtin, ...(searches ? ['file_search'] : []), ...(opensFiles ? ['fetch_url_content'] : [])],
     ...(opensFiles ? NO_HOSTS : (sources ?? { allowedDomains: requested?.allowedDomains ?? [] })),
     country: requested?.country,
@@ -57,6 +59,9 @@ export async function openRunTools(
     signal,
     log,
   });
+  const isFree = (tool: string) => !functions.some(({ name }) => name === tool);
+  const tools = new Map(opened.tools.entries().filter(([name]) => isFree(name)));
+  return { tools, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }
 
 /** How long to wait for a new API key, in milliseconds: every instance knows it within two seconds (docs/keys.md). */
