@@ -43,13 +43,19 @@ export interface PageReader {
   notesOn(args: JsonObject): readonly PieceNotes[] | undefined;
 }
 
+/** What all pages of a turn may still use together: they are read at the same time. */
+interface Purse {
+  tokens: number;
+  money: number;
+}
+
 /** Wraps `fetch_url_content` of a run's tools with a reader for huge pages. */
 export function withReader(run: ResearchRun, context: Context): PageReader {
   const fetcher = run.tools.get('fetch_url_content');
   if (!fetcher) return { tools: run.tools, takeSpent: () => [], notesOn: () => undefined };
   const read = new Map<string, PieceNotes[]>();
   let spent: TurnUsage[] = [];
-  const spend = (usage: TurnUsage) => void spent.push(usage);
+  let purse: Purse | undefined;
   const reading: Tool = {
     ...fetcher,
     call: async (args, toolContext) => {
@@ -62,7 +68,9 @@ export function withReader(run: ResearchRun, context: Context): PageReader {
       const whole = isHuge && fromStart(args) ? await fetchRest(fetcher, page, { args, toolContext }) : page;
       const pieces = cutPieces(whole.text, isHuge ? Math.min(MAX_PIECE_TOKENS, room * PIECE_SHARE) : MAX_PIECE_TOKENS);
       const toRead = pieces.slice(0, MAX_PIECES);
-      const notes = await readPieces(run, { pieces: toRead, args, signal: toolContext.signal, spend });
+      purse ??= { tokens: run.allowance.tokensLeft, money: run.costBudget.readingBudget };
+      const spend = (usage: TurnUsage) => void spent.push(usage);
+      const notes = await readPieces(run, { pieces: toRead, args, purse, signal: toolContext.signal, spend });
       read.set(JSON.stringify(args), withOffsets(pieces, notes));
       // A long page goes to the model as it is; the notes are for later compaction.
       if (!isHuge) return output;
@@ -160,18 +168,22 @@ async function fetchPart(fetcher: Tool, args: JsonObject, toolContext: ToolConte
 /** Notes on each piece, in order. Once time, tokens or money run out, the rest is reduced to key facts. */
 async function readPieces(
   run: ResearchRun,
-  options: { pieces: readonly string[]; args: JsonObject; signal: AbortSignal; spend(usage: TurnUsage): void },
+  options: {
+    pieces: readonly string[];
+    args: JsonObject;
+    purse: Purse;
+    signal: AbortSignal;
+    spend(usage: TurnUsage): void;
+  },
 ): Promise<string[]> {
-  const { pieces, args, signal } = options;
+  const { pieces, args, purse, signal } = options;
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
-  let left = run.allowance.tokensLeft;
-  let money = run.costBudget.readingBudget;
-  const piecePrice = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) * PARALLEL : Number.POSITIVE_INFINITY;
-  const affordable = () => money === Number.POSITIVE_INFINITY || money >= piecePrice;
+  const known = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) : Number.POSITIVE_INFINITY;
+  const maxPrice = run.costBudget.isLimited ? known : 0;
   const spend = (usage: TurnUsage) => {
-    left -= usage.inputTokens + usage.outputTokens;
-    money -= usage.cost ?? 0;
+    purse.tokens -= usage.inputTokens + usage.outputTokens;
+    purse.money -= usage.cost ?? 0;
     options.spend(usage);
   };
   using limit = linkSignals([signal], { what: 'reading', timeoutMs: READING_MS });
@@ -180,15 +192,20 @@ async function readPieces(
   const worker = async () => {
     for (const [index, text] of waiting) {
       const piece = { text, place: `piece ${index + 1} of ${pieces.length}`, question, goal, spend };
-      notes[index] = left > 0 && affordable() && !limit.signal.aborted ? await readInTime(piece) : factsOf(piece);
+      const isAffordable = purse.tokens > 0 && purse.money >= maxPrice && !limit.signal.aborted;
+      notes[index] = isAffordable ? await readInTime(piece) : factsOf(piece);
     }
   };
   const readInTime = async (piece: PieceToRead) => {
+    // Reserved until it is known what the piece cost.
+    purse.money -= maxPrice;
     try {
       return await readPiece(run, piece, { signal: limit.signal });
     } catch (thrown) {
       if (signal.aborted || !limit.signal.aborted) throw thrown;
       return factsOf(piece);
+    } finally {
+      purse.money += maxPrice;
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, worker));

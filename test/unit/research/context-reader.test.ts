@@ -17,29 +17,40 @@ const LENGTH = 200_000;
 const book = handbook({ chapters: 1, length: LENGTH });
 const ASKED = { url: 'https://handbook.example/chapter-1', goal: 'the access code of chapter 1' };
 
-/** One run that fetches a huge page; `read` is what the reader says of each piece. */
+/** One run that fetches a huge page, for each of the `goals`; `read` is what the reader says of each piece. */
 async function readHuge(options: {
   read: (text: string, n: number) => ScriptedTurn;
   args?: object;
+  goals?: string[];
+  request?: object;
   budget?: object;
   tools?: typeof book.tools;
 }) {
   const read: string[] = [];
+  const { goals = [ASKED.goal] } = options;
+  const usage = { inputTokens: 10, outputTokens: 5, cost: 0.0001 };
   const chat = new ScriptedModel((request) => {
     const text = textOf(request);
     if (text.includes('You read one piece of a long document')) return options.read(text, read.push(text) - 1);
-    if (isAnswerTurn(request)) return { text: [telling(codesIn(text))] };
+    if (isAnswerTurn(request)) return { text: [telling(codesIn(text))], usage };
     const done = request.messages.some(({ role }) => role === 'tool');
     return done
-      ? { text: ['Ready.'] }
-      : { calls: [{ name: 'fetch_url_content', arguments: { ...ASKED, ...options.args } }] };
+      ? { text: ['Ready.'], usage }
+      : {
+          calls: goals.map((goal) => ({ name: 'fetch_url_content', arguments: { ...ASKED, goal, ...options.args } })),
+          usage,
+        };
   });
   const config = testConfig({
-    model: { context_length: 24_000, max_completion_tokens: 3000 },
+    model: {
+      context_length: 24_000,
+      max_completion_tokens: 3000,
+      routes: [{ provider: 'demo', model: 'demo', price: { input: 1, output: 1 } }],
+    },
     research: { budgets: { medium: options.budget ?? {} } },
   });
   await using harness = await openHarness({ chat, tools: options.tools ?? book.tools, config });
-  const { response } = await runToEnd(harness, question());
+  const { response } = await runToEnd(harness, question({ research: options.request ?? {} }));
   const [call] = response.output.filter((item) => item.type === 'tool_call');
   return { response, read, result: JSON.parse(call?.result ?? '{}'), told: codesIn(response.output_text) };
 }
@@ -111,6 +122,17 @@ describe('the reader of huge pages', () => {
     assert.ok(read.length >= 5 && read.length <= 8, `${read.length} pieces were read, at 15 tokens each`);
     assert.equal(told.get(1), book.code(1));
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+  });
+
+  it('keeps to max_cost together with the readers of the other pages of a turn', async () => {
+    const usage = { inputTokens: 12_000, outputTokens: 2000, cost: 0.014 };
+    const { read, response } = await readHuge({
+      read: (text) => ({ ...notes(text), usage }),
+      goals: ['a', 'b', 'c', 'd', 'e', 'f'],
+      request: { maxCost: 0.2 },
+    });
+    assert.ok(read.length > 3, `${read.length} pieces were read`);
+    assert.ok((response.usage.cost?.total ?? 1) <= 0.2, JSON.stringify(response.usage.cost));
   });
 
   it('is abandoned if it hangs, and the rest of the page is reduced without it', async () => {
