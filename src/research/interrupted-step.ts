@@ -19,8 +19,9 @@ export function interruptedStep(
   if (state.answered || state.report.draft) return undefined;
   const text = open.type === 'message' ? open.text.slice(state.answerLength) : open.text;
   if (text === '') return undefined;
-  const last = state.entries.findLast((entry) => entry.t === 'turn');
-  const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? open.firstTokens, text });
+  // Calls that the client approved are a turn that used nothing.
+  const last = state.entries.findLast((entry) => entry.t === 'turn' && entry.usage.inputTokens > 0);
+  const usage = estimatedUsage({ estimate: last?.t === 'turn' ? last.usage.inputTokens : open.firstTokens, text });
   return {
     t: 'spent',
     usage,

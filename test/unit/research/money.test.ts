@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { interruptedStep } from '../../../src/research/interrupted-step.ts';
+import { ResearchState } from '../../../src/research/run/state.ts';
+import { noUsage } from '../../../src/upstream/turn.ts';
 import { handbook } from '../../support/handbook.ts';
 import { longRun } from '../../support/long-run.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
@@ -39,6 +42,18 @@ describe('the cost of a run', () => {
     // The cut turn has an estimated usage without a cost, so the price of the route applies.
     const cut = (10 * PRICE.input - 2 * (PRICE.input - PRICE.cached_input) + 5 * PRICE.output) / 1_000_000;
     assert.equal(response.usage.cost?.total, Number((1.875 + cut).toFixed(10)));
+  });
+});
+
+describe('a turn that a crash cut', () => {
+  it('is charged its prompt, also behind calls that the client approved', () => {
+    const message = { role: 'assistant' as const, content: '' };
+    const turn = { t: 'turn' as const, message, calls: [], cut: false, invented: false, estimate: 0, elapsedMs: 0 };
+    const open = { type: 'reasoning' as const, text: 'Hm.', firstTokens: 100 };
+    for (const inputTokens of [0, 40]) {
+      const state = ResearchState.of([{ ...turn, usage: { ...noUsage(), inputTokens } }]);
+      assert.equal(interruptedStep(state, open)?.usage.inputTokens, inputTokens || 100);
+    }
   });
 });
 
