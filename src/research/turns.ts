@@ -6,6 +6,7 @@ import {
   type TurnMessage,
   type TurnPart,
   type TurnRequest,
+  type TurnUsage,
   unfinishedStream,
 } from '../upstream/turn.ts';
 import { mayShowOf } from './answer/may-show.ts';
@@ -173,11 +174,22 @@ export function samplingOf({ request }: ResearchRun): Pick<TurnRequest, 'tempera
   };
 }
 
-/** Closes the reasoning of a turn that the gateway stopped, and charges an estimate if the turn had produced text. */
-export function closeStoppedTurn(run: ResearchRun, cut: { estimate: number; text: string }): Step {
-  if (cut.text === '') return { type: 'reasoning_end', status: 'incomplete' };
-  const entry = applyEntry(run.state, { t: 'spent', usage: estimatedUsage(cut) });
-  return { type: 'reasoning_end', status: 'incomplete', entry };
+/**
+ * What a turn that the gateway stopped has used: as it was observed, else by the text that it wrote. Undefined for nothing.
+ * The budgets count it at once, and not only the end of the run.
+ */
+export function stoppedUsage(
+  { state }: Pick<ResearchRun, 'state'>,
+  cut: { estimate: number; text: string },
+): TurnUsage | undefined {
+  return state.spending.unreported()?.usage ?? (cut.text === '' ? undefined : estimatedUsage(cut));
+}
+
+/** Closes the reasoning of a turn that the gateway stopped, and charges it. */
+function closeStoppedTurn(run: ResearchRun, cut: { estimate: number; text: string }): Step {
+  const usage = stoppedUsage(run, cut);
+  const entry = usage && applyEntry(run.state, { t: 'spent', usage });
+  return { type: 'reasoning_end', status: 'incomplete', ...(entry && { entry }) };
 }
 
 /** How much of an answer is written: its length in UTF-16 code units, and the tokens of its latest part. */

@@ -6,7 +6,7 @@ import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { Unfenced } from '../text/unfenced.ts';
-import { emitReasoning, type Finish } from '../turns.ts';
+import { emitReasoning, type Finish, stoppedUsage } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
 import {
@@ -101,7 +101,8 @@ export async function* collectText(
         yield* recover(run, { thrown, tries, context, request, ...noPart });
         continue;
       }
-      if (text !== '') yield spentStep(run, estimatedUsage({ estimate: request.estimate, text }), noPart.answer);
+      const used = stoppedUsage(run, { estimate: request.estimate, text });
+      if (used) yield spentStep(run, used, noPart.answer);
       run.signal.throwIfAborted();
       throw signal.reason instanceof TimeoutError ? noAnswerInTime(thrown) : thrown;
     }

@@ -4,7 +4,7 @@ import { readLive } from '../run/live-steps.ts';
 import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import type { Finish } from '../turns.ts';
+import { type Finish, stoppedUsage } from '../turns.ts';
 import {
   type AnswerRequest,
   answerTokensLeft,
@@ -94,7 +94,7 @@ export async function* streamText(
         continue;
       }
       const text = written.text.slice(before.length);
-      const usage = text === '' ? noUsage() : estimatedUsage({ estimate: request.estimate, text });
+      const usage = stoppedUsage(run, { estimate: request.estimate, text }) ?? noUsage();
       if (run.signal.aborted || written.text.trim() === '') {
         yield spentStep(run, usage, { length: cited.length, tokens: partTokens(text, undefined) });
         run.signal.throwIfAborted();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { interruptedStep } from '../../../src/research/interrupted-step.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
+import { stoppedUsage } from '../../../src/research/turns.ts';
 import { noUsage } from '../../../src/upstream/turn.ts';
 import { handbook } from '../../support/handbook.ts';
 import { longRun } from '../../support/long-run.ts';
@@ -42,6 +43,20 @@ describe('the cost of a run', () => {
     // The cut turn has an estimated usage without a cost, so the price of the route applies.
     const cut = (10 * PRICE.input - 2 * (PRICE.input - PRICE.cached_input) + 5 * PRICE.output) / 1_000_000;
     assert.equal(response.usage.cost?.total, Number((1.875 + cut).toFixed(10)));
+  });
+});
+
+describe('a turn that the gateway stopped', () => {
+  it('counts at once as it was metered, also if it wrote nothing', () => {
+    const state = new ResearchState();
+    assert.equal(stoppedUsage({ state }, { estimate: 100, text: '' }), undefined);
+    assert.equal(stoppedUsage({ state }, { estimate: 100, text: 'Hm.' })?.inputTokens, 100);
+    state.spending.observe({ ...noUsage(), inputTokens: 50_000, cost: 0.5 });
+    const usage = stoppedUsage({ state }, { estimate: 100, text: '' });
+    assert.deepEqual([usage?.inputTokens, usage?.cost], [50_000, 0.5]);
+    assert.ok(usage);
+    state.apply({ t: 'spent', usage });
+    assert.deepEqual([state.totalCost, state.spending.unreported()], [0.5, undefined]);
   });
 });
 
