@@ -16,7 +16,7 @@ export interface ScriptedTurn {
   finish?: FinishReason;
   usage?: Partial<TurnUsage>;
   /** Breaks the turn after its deltas instead of finishing it. */
-  breaks?: TurnError;
+  breaks?: Error;
   /** Awaited before the turn says anything. */
   gate?: Promise<unknown>;
 }

@@ -202,8 +202,10 @@ async function readPieces(
     try {
       return await readPiece(run, piece, { signal: limit.signal });
     } catch (thrown) {
-      if (signal.aborted || !limit.signal.aborted) throw thrown;
-      return factsOf(piece);
+      if (limit.signal.aborted && !signal.aborted) return factsOf(piece);
+      // The call has failed: the others must not go on to pay for pieces.
+      limit.abort(thrown);
+      throw thrown;
     } finally {
       purse.money += maxPrice;
     }

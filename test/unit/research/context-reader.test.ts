@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
+import { GatewayError } from '../../../src/base/errors.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { createContextWindow } from '../../../src/research/context/window.ts';
 import { cutPieces } from '../../../src/research/reading/pieces.ts';
@@ -133,6 +134,13 @@ describe('the reader of huge pages', () => {
     });
     assert.ok(read.length > 3, `${read.length} pieces were read`);
     assert.ok((response.usage.cost?.total ?? 1) <= 0.2, JSON.stringify(response.usage.cost));
+  });
+
+  it('reads no further piece once one has failed in a way that ends the call', async () => {
+    const overloaded = new GatewayError('overloaded', 'Too many requests wait for a provider that limits them.');
+    const { read, result } = await readHuge({ read: (_, n) => (n === 3 ? { breaks: overloaded } : notes('')) });
+    assert.equal(result.error.code, 'internal_error');
+    assert.ok(read.length <= 6, `${read.length} pieces were read`);
   });
 
   it('is abandoned if it hangs, and the rest of the page is reduced without it', async () => {
