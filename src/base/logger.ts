@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from 'pino';
 
-import { KnownTexts, MIN_LENGTH } from './known-texts.ts';
+import { KnownTexts, MIN_LENGTH } from './secrets/known-texts.ts';
 
 export type { Logger };
 

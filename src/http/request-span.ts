@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { enclosingTrace, type OpenSpan, startSpan } from '../base/telemetry/spans.ts';
-import { traceOf } from '../base/trace-context.ts';
+import { traceOf } from '../base/telemetry/trace-context.ts';
 import { requestContextOf } from './request-context.ts';
 
 /** From this status on the gateway has failed, and not the client. */

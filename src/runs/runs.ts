@@ -1,5 +1,5 @@
 import { linkSignals } from '../base/abort.ts';
-import { GatewayError, shuttingDown } from '../base/errors.ts';
+import { fieldError, GatewayError, shuttingDown } from '../base/errors.ts';
 import { parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import { runInTurn, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
@@ -112,9 +112,7 @@ export class Runs {
   follow(run: RunRecord, options: FollowLogOptions): AsyncIterable<LogBatch> {
     if (!isOpen(run)) return this.#replay(run, options);
     if (options.after > run.last) {
-      throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
-        param: 'after',
-      });
+      throw fieldError('invalid_parameter', 'after', `the last event of this run so far is ${run.last}.`);
     }
     return this.#followUntilClosing(run, options);
   }
@@ -274,18 +272,12 @@ export class Runs {
   async #previous(caller: Caller, previousResponseId: string): Promise<RunRecord> {
     const id = parsePublicId('responses', previousResponseId);
     const run = id && (await this.#findOwned(caller, id));
-    const param = { param: 'previous_response_id' };
+    const param = 'previous_response_id';
     if (!run || !isReadableThrough(run, 'responses')) {
-      throw new GatewayError('not_found', `There is no response ${previousResponseId}.`, param);
+      throw new GatewayError('not_found', `There is no response ${previousResponseId}.`, { param });
     }
-    if (run.status !== 'completed') {
-      throw new GatewayError(
-        'invalid_parameter',
-        `previous_response_id: ${previousResponseId} is not completed.`,
-        param,
-      );
-    }
-    return run;
+    if (run.status === 'completed') return run;
+    throw fieldError('invalid_parameter', param, `${previousResponseId} is not completed.`);
   }
 
   countOpen() {
@@ -308,8 +300,7 @@ export class Runs {
   /** The run, if it is this user's and still visible: every lookup by id goes through here (promise 7). */
   async #findOwned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
     const run = await this.#store.get(id);
-    if (run?.user !== caller.user) return undefined;
-    return isHiddenRun(run, caller) ? undefined : run;
+    return run?.user !== caller.user || isHiddenRun(run, caller) ? undefined : run;
   }
 
   /** The current record. @throws GatewayError `not_found` if the run was removed meanwhile. */

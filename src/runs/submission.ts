@@ -1,6 +1,6 @@
 import type { RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { TraceContext } from '../base/trace-context.ts';
+import type { TraceContext } from '../base/telemetry/trace-context.ts';
 import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, SubmissionKey } from '../store/run-store.ts';

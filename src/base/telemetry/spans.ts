@@ -14,7 +14,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { GatewayError } from '../errors.ts';
-import { currentTrace, runInTrace, type TraceContext } from '../trace-context.ts';
+import { currentTrace, runInTrace, type TraceContext } from './trace-context.ts';
 
 /**
  * OpenTelemetry spans (docs/telemetry.md). Without an SDK in the process they do nothing, and the client's trace context

@@ -7,7 +7,7 @@ import type { Permit } from '../../base/fair-semaphore.ts';
 import { parsePublicId, publicId, type RunId } from '../../base/ids.ts';
 import { runInScope } from '../../base/load/event-loop.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
-import { traceOf } from '../../base/trace-context.ts';
+import { traceOf } from '../../base/telemetry/trace-context.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';

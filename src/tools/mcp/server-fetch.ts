@@ -1,5 +1,5 @@
 import { SecretMask } from '../../base/secrets/secret-mask.ts';
-import { currentTrace } from '../../base/trace-context.ts';
+import { currentTrace } from '../../base/telemetry/trace-context.ts';
 import { headerSecrets } from '../../config/credential-places.ts';
 import { boundedMessages } from './bounded-messages.ts';
 import { type HttpMcpServer, quotableSecrets } from './mcp-server.ts';

@@ -1,4 +1,4 @@
-import { currentTrace } from '../../base/trace-context.ts';
+import { currentTrace } from '../../base/telemetry/trace-context.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 
 /**

@@ -18,10 +18,7 @@ export interface Attempt {
   readonly span: OpenSpan;
   /** The route is healthy, and the walk is over. */
   succeeded(): void;
-  /**
-   * The walk goes on, unless no other route can help. `delivered`: output reached the client before the failure, so the
-   * walk is over, and later turns avoid the route.
-   */
+  /** The walk goes on if it can. `delivered`: output had reached the client, so it is over, and later turns avoid the route. */
   failed(failure: AttemptFailure, details: { delivered: boolean }): void;
 }
 

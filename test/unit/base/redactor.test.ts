@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { KnownTexts } from '../../../src/base/known-texts.ts';
 import { Redactor } from '../../../src/base/logger.ts';
+import { KnownTexts } from '../../../src/base/secrets/known-texts.ts';
 
 const LINE =
   '{"level":30,"req":"0b0e7c6e-9a2d-4c7a","path":"/v1/chat/completions","status":200,"key":"k-1","msg":"request"}\n';

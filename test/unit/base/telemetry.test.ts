@@ -3,7 +3,7 @@ import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { activeSpan, inSpan, startSpan } from '../../../src/base/telemetry/spans.ts';
-import { currentTrace, runInTrace } from '../../../src/base/trace-context.ts';
+import { currentTrace, runInTrace } from '../../../src/base/telemetry/trace-context.ts';
 
 const TRACE = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`, tracestate: 'vendor=value' };
 const ROOT = { trace: undefined, contents: false };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import type { Logger } from '../../../src/base/logger.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { runInTrace } from '../../../src/base/trace-context.ts';
+import { runInTrace } from '../../../src/base/telemetry/trace-context.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { createConfiguredSearch } from '../../../src/tools/web-search/configured-search.ts';
 import { fuseByRank } from '../../../src/tools/web-search/local/ranking.ts';

@@ -1,7 +1,7 @@
 import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { currentTrace, runInTrace } from '../../../base/trace-context.ts';
+import { currentTrace, runInTrace } from '../../../base/telemetry/trace-context.ts';
 import type { Embeddings } from '../search-provider.ts';
 import type { EmbeddedTexts, EmbedRequest } from './search-messages.ts';
 import type { Embed } from './semantic-search.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { abortable } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { currentTrace } from '../../../base/trace-context.ts';
+import { currentTrace } from '../../../base/telemetry/trace-context.ts';
 import { type Embeddings, SearchFailure, type SearchProvider } from '../search-provider.ts';
 import type { FolderAnswer } from './folder-index.ts';
 import { type QueryFailure, QueryThread } from './query-thread.ts';

@@ -1,4 +1,4 @@
-import type { TraceContext } from '../../../base/trace-context.ts';
+import type { TraceContext } from '../../../base/telemetry/trace-context.ts';
 import type { EmbeddingPurpose } from './semantic-search.ts';
 
 /** A query of the gateway to the thread of the local search. */

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../base/errors.ts';
-import { runInTrace } from '../../../base/trace-context.ts';
+import { runInTrace } from '../../../base/telemetry/trace-context.ts';
 import { ThreadEmbeddings } from './embed-texts.ts';
 import { type FolderAnswer, FolderIndex } from './folder-index.ts';
 import type { EmbeddedTexts, SearchQuestion, SearchThreadData, ThreadReply } from './search-messages.ts';

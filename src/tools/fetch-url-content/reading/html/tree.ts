@@ -1,5 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { toSingleLine } from '../../../../base/text.ts';
+import { stateIn } from './script-state.ts';
 
 /** An element or a text of a page: character references are decoded, white space is unchanged. */
 export type HtmlNode = HtmlElement | string;
@@ -98,16 +99,6 @@ const MAX_TAG_LENGTH = 16_384;
 const DROPPED = new Set(
   'script style template svg iframe object canvas audio video select datalist map noframes'.split(' '),
 );
-/** The start of a script that assigns one global: `window.__INITIAL_STATE__ = {`. */
-const STATE = /^\s*(?:window|self|globalThis)(?:\.[\w$]+|\[["'][\w$]+["']\])\s*=\s*(?=[{[])/;
-const MAX_STATE_START = 200;
-
-/** The value that a script assigns to a global; empty for any other script. */
-function stateIn(script: string): string {
-  const start = STATE.exec(script.slice(0, MAX_STATE_START))?.[0].length;
-  const end = Math.max(script.lastIndexOf('}'), script.lastIndexOf(']'));
-  return start === undefined ? '' : script.slice(start, end + 1);
-}
 
 /** Tags that browsers move to their place, wherever they are written. */
 const STRUCTURE = new Set(['html', 'head', 'body']);
