@@ -390,13 +390,17 @@ describe('responses of a plain model over a chat-only provider', () => {
       [{}, { headers: { 'x-stainless-retry-count': '1' } }],
     ]) {
       const { id: conversation } = await gateway.ann.conversations.create({});
-      const question = { model: 'plain', conversation, tools: [WEATHER], input: 'Weather in Kyoto?' };
+      const file = { type: 'input_file' as const, filename: 'a.txt', file_data: btoa('My trip.') };
+      const content = [{ type: 'input_text' as const, text: 'Weather in Kyoto?' }, file];
+      const question = { model: 'plain', conversation, tools: [WEATHER], input: [{ role: 'user' as const, content }] };
       const { id } = await gateway.ann.responses.create(question, first);
+      const stored = (await gateway.ann.files.list()).data.length;
       const { data, response } = await gateway.ann.responses.create(question, again).withResponse();
       assert.deepEqual([data.id, response.headers.get('idempotent-replayed')], [id, 'true']);
       await assert.rejects(gateway.ann.responses.create(question), /no output for the call call_1/);
       const items = await gateway.ann.conversations.items.list(conversation);
       assert.equal(items.data.length, 3);
+      assert.equal((await gateway.ann.files.list()).data.length, stored, 'inline files of a repeat');
     }
   });
 

@@ -96,6 +96,7 @@ export async function findRepeatedRun(
   if (!run) return undefined;
   context.run = run.id;
   res.setHeader('idempotent-replayed', 'true');
+  await deps.attachments.discard(context);
   return run;
 }
 
