@@ -22,6 +22,8 @@ export interface SentSoFar {
 
 /** How an answer in JSON starts, in a fence or not. */
 const JSON_START = /^\s*[[{"`]/;
+/** What is said before calls is shorter, in UTF-16 code units: a longer text is an answer. */
+const MAX_PROSE = 8000;
 
 /**
  * Streams one turn, as a continuation of what was written before. If the answer is to be JSON, what a model says before it
@@ -55,7 +57,7 @@ export async function* streamTurn(
     if (part.type === 'text') {
       if (prose !== undefined) {
         delta = prose + delta;
-        const isHeld = !JSON_START.test(delta) && !part.refuses && !part.phase;
+        const isHeld = delta.length < MAX_PROSE && !JSON_START.test(delta) && !part.refuses && !part.phase;
         prose = isHeld ? delta : undefined;
         if (isHeld) return;
       }

@@ -117,6 +117,12 @@ describe('hosted tools in responses of a plain model', () => {
     gateway.provider.respond = () => turn({ text: 'I do not know. {}' });
     const prose = await ann.responses.create(asks);
     assert.equal(prose.output_text, 'I do not know. {}');
+    // A long text is no note before calls.
+    const long = 'I know a lot. '.repeat(1000);
+    gateway.provider.respond = ({ body }) =>
+      turn(body.messages?.at(-1)?.role === 'user' ? { text: long, toolCalls: [CALL] } : {});
+    const told = await ann.responses.create(asks);
+    assert.deepEqual([typesOf(told), told.output_text], [['message', 'function_call'], long]);
   });
 
   it('a call of a tool that nobody offered is refused, since no client could answer it', async () => {
