@@ -129,30 +129,31 @@ const MAX_CITATIONS = 100;
 /** A request, and the sentences that it asks about: as many as fit, including their verdicts. */
 async function checkRequest(
   run: ResearchRun,
-  { context }: AnswerOptions,
+  options: AnswerOptions,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
-): Promise<{ request: AnswerRequest; asked: Doubtful[] }> {
+): Promise<{ request: AnswerRequest; asked: readonly Doubtful[] }> {
   const { prompts, fence } = run;
-  const { date } = commonValues(run);
-  const system: TurnMessage = { role: 'system', content: prompts.check({ date, mark: fence.mark }) };
-  const requestFor = (questions: string) => {
-    const messages: TurnMessage[] = [system, { role: 'user', content: fence.around(questions) }];
-    return textRequest(run, { context, messages, stable: 1 });
-  };
   const excerpts = new Excerpts(claims);
-  const sentences: string[] = [];
-  let request = requestFor('');
+  const questions: string[] = [];
+  let length = 0;
   for (const { start, end, claims: own } of doubtful) {
     await inSlices(own, ({ claim, source }) => excerpts.add(claim, source), { stepsPerClockRead: 1 });
-    const questions = [...sentences, `${sentences.length + 1}. ${text.slice(start, end)}`];
-    const content = `${excerpts.text()}\n\n${questions.join('\n')}`;
-    const next = requestFor(content);
-    const verdicts = (next.request.maxOutputTokens ?? 0) / VERDICT_TOKENS;
-    if (sentences.length > 0 && (content.length > MAX_CHECKED || questions.length > verdicts)) break;
-    sentences.push(...questions.slice(-1));
-    request = next;
+    length += end - start;
+    if (questions.length > 0 && excerpts.length + length > MAX_CHECKED) break;
+    questions.push(`${questions.length + 1}. ${text.slice(start, end)}`);
   }
-  return { request, asked: doubtful.slice(0, sentences.length) };
+  const { date } = commonValues(run);
+  const messages: TurnMessage[] = [
+    { role: 'system', content: prompts.check({ date, mark: fence.mark }) },
+    { role: 'user', content: fence.around(`${excerpts.text()}\n\n${questions.join('\n')}`) },
+  ];
+  const request = textRequest(run, { context: options.context, messages, stable: 1 });
+  const verdicts = Math.floor((request.request.maxOutputTokens ?? 0) / VERDICT_TOKENS);
+  const asked = doubtful.slice(0, Math.max(1, Math.min(questions.length, verdicts)));
+  // The first that does not fit has left its excerpts.
+  return asked.length < doubtful.length
+    ? await checkRequest(run, options, { text, doubtful: asked, claims })
+    : { request, asked };
 }
 
 /** The text with corrections, and the quoted passages that are verbatim in their sources. */

@@ -15,6 +15,11 @@ export class Excerpts {
     this.#claims = claims;
   }
 
+  /** In UTF-16 code units, without the numbers of sources. */
+  get length(): number {
+    return [...this.#ranges.values()].flat().reduce((sum, { start, end }) => sum + end - start, 0);
+  }
+
   /** Adds the passages of a source that share most with a claim, with their surroundings. */
   add(claim: string, source: Source): void {
     const all = [...(this.#ranges.get(source) ?? []), ...this.#claims.passages(claim, source)];
