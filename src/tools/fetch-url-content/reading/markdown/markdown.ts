@@ -230,14 +230,21 @@ function tableBlocks(table: HtmlElement, context: InlineContext): string[] {
   const code = codeInTable(table);
   if (code !== undefined) return [code];
   if (!isLayout(table)) return [tableMarkdown(table, context)];
-  return layoutBlocks(table, context);
+  const holders = new Set<HtmlElement | undefined>([table]);
+  for (const row of rowsOf(table))
+    for (let node = row.parent; !holders.has(node); node = node?.parent) holders.add(node);
+  return layoutBlocks(table, { context, holders });
 }
 
-/** Writes the cells of a table that is used for layout, and what stands beside its rows. */
-function layoutBlocks(parent: HtmlElement, context: InlineContext): string[] {
+/** Writes the cells of a table that is used for layout, and what stands beside its rows. `holders`: the elements around rows. */
+function layoutBlocks(
+  parent: HtmlElement,
+  { context, holders }: { context: InlineContext; holders: ReadonlySet<HtmlElement | undefined> },
+): string[] {
   return parent.children.flatMap((child) => {
     if (typeof child === 'string' || isTable(child)) return blocksOf([child], context);
-    if (!isRow(child)) return rowsOf(child).length > 0 ? layoutBlocks(child, context) : blocksOf([child], context);
+    if (!isRow(child))
+      return holders.has(child) ? layoutBlocks(child, { context, holders }) : blocksOf([child], context);
     const cells = cellsOf(child);
     if (!isShortRow(cells)) return cells.flatMap((cell) => blocksOf(cell.children, context));
     return [tidyLines(cells.map((cell) => inlineChildren(cell, context)).join(' '))];
