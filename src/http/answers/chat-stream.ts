@@ -57,10 +57,11 @@ async function* framesOf(
   }
   if (!last) return;
   const error = finished ? finished.error : shutdownError().toObject();
-  if (!error) return void (yield 'data: [DONE]\n\n');
-  onError(error);
-  if (!finished) yield frame(errorChunk(last, error));
-  yield frame({ error });
+  if (error) {
+    onError(error);
+    if (!finished) yield frame(errorChunk(last, error));
+    yield frame({ error });
+  } else yield 'data: [DONE]\n\n';
 }
 
 function frame(payload: ChatChunk | { error: ApiError }): string {

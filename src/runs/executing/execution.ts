@@ -164,8 +164,8 @@ export class Execution {
   }
 
   #recordWarnings(): void {
-    const warnings = this.#state.newWarnings.splice(0);
-    if (warnings.length > 0) this.#note({ t: 'warned', warnings });
+    const { newWarnings } = this.#state;
+    if (newWarnings.length > 0) this.#note({ t: 'warned', warnings: newWarnings.splice(0) });
   }
 
   /** Adds an entry to the transcript that clients do not see. */
