@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { once } from '../../src/base/once.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import { patience } from '../support/time-limit.ts';
@@ -24,10 +25,10 @@ describe('/mcp', () => {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  async function connect(key: string) {
+  async function connect(key: string, url = gateway.url) {
     const client = new Client({ name: 'test', version: '1' });
     const requestInit = { headers: { authorization: `Bearer ${key}` } };
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), { requestInit }));
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
     return { client, [Symbol.asyncDispose]: () => client.close() };
   }
 
@@ -99,6 +100,23 @@ describe('/mcp', () => {
     await using bob = await connect(KEYS.bob);
     const his = await bob.client.callTool({ name: 'research_result', arguments: {} });
     assert.match(JSON.stringify(his.content), /not_found/);
+  });
+
+  it('names the research that goes on, so that nobody pays for a second one, if the gateway stops', async () => {
+    const stopping = await openResearchGateway({
+      model: () => ({ steps: [{ do: 'hang' }] }),
+      research: { plan: 'off' },
+      mcp: { enabled: true },
+    });
+    await using connected = await connect(KEYS.ann, stopping.url);
+    const stop = once(() => stopping[Symbol.asyncDispose]());
+    const result = await connected.client.callTool(
+      { name: 'research', arguments: { question: 'How deep is the lake?' } },
+      { onprogress: () => void stop() },
+    );
+    await stop();
+    assert.equal(result.isError, true);
+    assert.match(JSON.stringify(result.content), /shutting_down: .*goes on: ask research_result for resp_[\w-]+ later/);
   });
 
   it('hides runs of other users, and returns errors for unknown models and keys', async () => {

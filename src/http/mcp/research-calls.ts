@@ -62,21 +62,30 @@ export class ResearchCalls {
 
   /**
    * Waits for the end, and reports progress: first the id, for clients that do not wait for so long.
-   * @throws the signal's reason.
+   * @throws GatewayError that names the id if the gateway stops waiting: the research goes on, and nobody should pay for a
+   *   second one; `not_found` if it was deleted.
    */
   async waitFor(
     run: RunRecord,
     { signal, report }: { signal: AbortSignal; report(progress: string): void },
   ): Promise<ResearchResult> {
-    report(`${publicId('responses', run.id)} has begun`);
-    for await (const batch of this.#deps.runs.follow(run, { after: 0, signal })) {
-      for (const event of decodeFrames(batch.frames)) {
-        const progress = progressIn(event);
-        if (progress !== undefined) report(progress);
+    const id = publicId('responses', run.id);
+    report(`${id} has begun`);
+    try {
+      for await (const batch of this.#deps.runs.follow(run, { after: 0, signal })) {
+        for (const event of decodeFrames(batch.frames)) {
+          const progress = progressIn(event);
+          if (progress !== undefined) report(progress);
+        }
       }
+      signal.throwIfAborted();
+      return resultOf(await this.#deps.runs.waitForEnd(run, { signal }));
+    } catch (thrown) {
+      const { code } = toGatewayError(thrown);
+      if (code === 'not_found') throw thrown;
+      const message = `This call ends, but the research goes on: ask research_result for ${id} later.`;
+      throw new GatewayError(code, message, { cause: thrown });
     }
-    signal.throwIfAborted();
-    return resultOf(await this.#deps.runs.waitForEnd(run, { signal }));
   }
 
   /** The research of this id, or the user's newest. @throws GatewayError `not_found`. */
