@@ -18,7 +18,7 @@ import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowLogOptions, followLog } from './reading/follow.ts';
 import { listRuns, noteDeletedRun, type RunListQuery } from './reading/list-runs.ts';
 import { namedItems } from './reading/named-items.ts';
-import { isHiddenRun, isOpen, isReadableThrough, notFound } from './reading/readable.ts';
+import { goesOn, isHiddenRun, isOpen, isReadableThrough, notFound } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseJsonCache } from './reading/response-json-cache.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
@@ -155,13 +155,13 @@ export class Runs {
     return { id: publicId('responses', run.id), ...prompt };
   }
 
-  /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
+  /** Waits for the end. @throws GatewayError `shutting_down`; the signal's reason. */
   async waitForEnd(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
     let current = run;
     if (isOpen(run)) {
       let ended = false;
       for await (const batch of this.follow(run, { after: run.last, signal: options.signal })) ended = batch.end;
-      if (!ended && this.#options.closing.aborted) throw shuttingDown();
+      if (!ended && this.#options.closing.aborted) throw goesOn(run);
       current = await retryWhileStoreAway(() => this.#reload(run), options.signal);
     }
     return await retryWhileStoreAway(() => this.response(current), options.signal);

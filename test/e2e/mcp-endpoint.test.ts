@@ -104,7 +104,7 @@ describe('/mcp', () => {
 
   it('names the research that goes on, so that nobody pays for a second one, if the gateway stops', async () => {
     const stopping = await openResearchGateway({
-      model: () => ({ steps: [{ do: 'hang' }] }),
+      model: () => ({ status: 200, headers: {}, steps: [{ do: 'hang' }] }),
       research: { plan: 'off' },
       mcp: { enabled: true },
     });

@@ -124,7 +124,9 @@ describe('a gateway that stops', () => {
     const waiting = send(gateway, 'POST /v1/responses', { body });
     await until(async () => ((await gateway.runs.countOpen()).inProgress === 1 ? true : undefined));
     gateway.stop();
-    assertRefused(await waiting, { status: 503, code: 'shutting_down' });
+    const refused = await waiting;
+    assertRefused(refused, { status: 503, code: 'shutting_down' });
+    assert.match(refused.text, /goes on: get resp_[\w-]+ instead of asking again/);
 
     await using beating = await openGateway({ server: { heartbeat_seconds: 0.02 } });
     const answer = await open(beating, 'POST /v1/responses', { body });

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../base/errors.ts';
-import { ID_PREFIX } from '../../base/ids.ts';
+import { GatewayError, shuttingDown } from '../../base/errors.ts';
+import { ID_PREFIX, publicId } from '../../base/ids.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { Caller } from '../submission.ts';
 
@@ -28,4 +28,11 @@ const MAX_ID = 80;
 export function notFound(id: string, api?: 'responses' | 'async'): GatewayError {
   const hint = api === undefined || id.startsWith(ID_PREFIX[api]) ? '' : ` Ids begin with ${ID_PREFIX[api]} here.`;
   return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, MAX_ID)}.${hint}`);
+}
+
+/** Ends the waiting for a run that is handed over. Names it, so that nobody pays for a second one. */
+export function goesOn({ api, id }: RunRecord): GatewayError {
+  if (api !== 'responses') return shuttingDown();
+  const message = `The gateway shuts down. The response goes on: get ${publicId(api, id)} instead of asking again.`;
+  return new GatewayError('shutting_down', message, { retryAfterMs: 1000 });
 }
