@@ -37,6 +37,7 @@ interface Given {
 const PARAMETERS: Record<string, (given: Given) => Body> = {
   access_programs: () => ({ access_programs: ['a'] }),
   background: () => ({ background: true }),
+  background_options: () => ({ background: true, background_options: { completion_window: '2h' } }),
   context_management: () => ({ context_management: [{ type: 'compaction', compact_threshold: 50_000 }] }),
   conversation: ({ conversation }) => ({ conversation }),
   image: () => ({ image: { detail: 'auto' } }),
