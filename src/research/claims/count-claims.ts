@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
 import { endsWithoutAnswer } from '../plan/substitute.ts';
@@ -33,7 +33,7 @@ export async function countClaims(
   annotations: readonly UrlCitation[],
   { isStructured }: { isStructured: boolean },
 ): Promise<Claims> {
-  if (isStructured && parseJson(text) !== undefined) return countLeaves(text, annotations);
+  if (isStructured && parseJson(text) !== undefined) return await countLeaves(text, annotations);
   const claims = noClaims();
   let seen = 0;
   for (const { start, end, citations } of citedSentences(text, annotations)) {
@@ -60,15 +60,15 @@ export function* citedSentences(
   }
 }
 
-function countLeaves(text: string, annotations: readonly UrlCitation[]): Claims {
+async function countLeaves(text: string, annotations: readonly UrlCitation[]): Promise<Claims> {
   const claims = noClaims();
   const byPath = Map.groupBy(annotations, ({ path }) => path);
   const unmarked: string[] = [];
-  for (const { path } of leavesOf(text)) {
+  await inSlices(leavesOf(text), ({ path }) => {
     const own = byPath.get(path);
     if (own) countCited(claims, own);
     else if (++claims.unmarked <= MAX_PATHS) unmarked.push(path);
-  }
+  });
   return { ...claims, unmarked_paths: unmarked };
 }
 

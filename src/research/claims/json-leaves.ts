@@ -32,10 +32,9 @@ const LONGEST_NAME = 200;
 /** How many neighbouring strings describe a value. */
 const MAX_BESIDE = 4;
 
-/** The leaves of a valid JSON text, in order. */
-export function leavesOf(json: string): JsonLeaf[] {
+/** The leaves of a valid JSON text, in order. What each of them is about is known once all are read. */
+export function* leavesOf(json: string): Generator<JsonLeaf> {
   const levels: Level[] = [levelOf(undefined, { isArray: false })];
-  const found: { leaf: Omit<JsonLeaf, 'about'>; level: Level; names: readonly string[] }[] = [];
   let name: string | undefined;
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     const level = levels.at(-1);
@@ -54,13 +53,16 @@ export function leavesOf(json: string): JsonLeaf[] {
       const { kind, text } = leaf;
       const isNew = kind === 'string' && level.strings.length <= MAX_BESIDE;
       if (isNew && !level.strings.some((other) => other.path === path)) level.strings.push({ path, text });
-      found.push({ leaf, level, names: isTop ? [] : namesIn(level) });
+      const names = isTop ? [] : namesIn(level);
+      yield {
+        ...leaf,
+        get about() {
+          const beside = level.strings.filter((other) => other.path !== path).map((other) => other.text);
+          return [...names, ...beside.slice(0, MAX_BESIDE)];
+        },
+      };
     }
   }
-  return found.map(({ leaf, level: { strings }, names }) => {
-    const beside = strings.filter(({ path }) => path !== leaf.path).map(({ text }) => text);
-    return { ...leaf, about: [...names, ...beside.slice(0, MAX_BESIDE)] };
-  });
 }
 
 function levelOf(outer: Level | undefined, { isArray }: { isArray: boolean }): Level {

@@ -9,6 +9,7 @@ import { isDatedElsewhere } from './rules/swaps.ts';
 import { LONGEST_CLAIM } from './sentences.ts';
 import { findSupport } from './support.ts';
 import { sameDate } from './text/dates.ts';
+import type { Figure } from './text/figures.ts';
 import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
@@ -22,6 +23,8 @@ const MIN_LETTERS = 3;
 const MAX_LOOKED_UP = 2000;
 /** How many places of a value in one source are examined. */
 const MAX_PLACES = 40;
+/** How many sentences of all sources are read for the values of one answer. */
+const MAX_READ = 500_000;
 
 interface FoundValue {
   support: 'quoted' | 'partial';
@@ -42,31 +45,45 @@ export async function citeLeaves(
   const citations: UrlCitation[] = [];
   const texts = await claims.read(sources);
   const inOrder = marked.toSorted((a, b) => a.start_index - b.start_index);
+  const leaves: JsonLeaf[] = [];
+  await inSlices(leavesOf(json), (leaf) => void leaves.push(leaf));
+  const read = { left: MAX_READ };
   let next = 0;
   let lookups = 0;
-  for (const leaf of leavesOf(json)) {
+  for (const leaf of leaves) {
     const own: UrlCitation[] = [];
     for (let mark = inOrder[next]; mark && mark.start_index < leaf.end; mark = inOrder[++next]) {
       if (mark.start_index >= leaf.start) own.push(mark);
     }
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
     if (own.length > 0 || leaf.kind === 'other' || ++lookups > MAX_LOOKED_UP) continue;
-    const best = await bestOf(leaf, texts);
+    const best = await bestOf(leaf, texts, read);
     if (best) citations.push(best);
   }
   return citations;
 }
 
-async function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): Promise<UrlCitation | undefined> {
+async function bestOf(
+  leaf: JsonLeaf,
+  texts: readonly [Source, SourceText][],
+  read: ValueSearch['read'],
+): Promise<UrlCitation | undefined> {
   const value = parseSentence(leaf.text.slice(0, LONGEST_CLAIM));
   const about = parseSentence(leaf.about.join(' ').slice(0, LONGEST_CLAIM));
+  const figure = { start: 0, end: 0, steps: [1], isRounded: false, precision: () => 'exact' as const };
+  const exact = { ...(value.figures[0] ?? figure), values: [Math.abs(Number(leaf.text))], unit: undefined };
   const all: { source: Source; text: SourceText; found: FoundValue }[] = [];
-  const look = ([source, text]: readonly [Source, SourceText]) => {
-    const found =
-      leaf.text.length > LONGEST_VALUE ? findStatement(value, text) : findValue({ leaf, value, about, text });
-    if (found) all.push({ source, text, found });
+  const look = function* (): Generator<undefined> {
+    for (const [source, text] of texts) {
+      const found =
+        leaf.text.length > LONGEST_VALUE
+          ? findStatement(value, text)
+          : yield* findValue({ leaf, value, exact, about, text, read });
+      if (found) all.push({ source, text, found });
+      yield;
+    }
   };
-  await inSlices(texts, look, { stepsPerClockRead: 1 });
+  await inSlices(look(), () => {}, { stepsPerClockRead: 1 });
   const [first, ...others] = all;
   if (!first) return undefined;
   const { source, text, found } = others.reduce(
@@ -88,33 +105,40 @@ function findStatement(value: Sentence, text: SourceText): FoundValue | undefine
 interface ValueSearch {
   leaf: JsonLeaf;
   value: Sentence;
+  /** A number as a figure without a unit. */
+  exact: Figure;
   about: Sentence;
   text: SourceText;
+  /** How many sentences the other values of the answer leave. */
+  read: { left: number };
 }
 
 /** The sentence that has a value and most of its context: verbatim, or else a number or date in another notation. */
-function findValue(search: ValueSearch): FoundValue | undefined {
+function* findValue(search: ValueSearch): Generator<undefined, FoundValue | undefined> {
   const { leaf, value, text } = search;
   const isShort = leaf.text.length < MIN_LETTERS || value.words.length === 0;
   const written = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
-  const found = bestAmong(written, search, { needsMore: isShort });
+  const found = yield* bestAmong(written, search, { needsMore: isShort });
   if (found || !isMeasure(leaf, value)) return found;
   // Every notation of a number has its first digit, and every notation of a date its year.
   const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
   const needle = year === undefined ? /\d/.exec(value.folded)?.[0] : String(year);
-  return bestAmong(placesOf(needle ?? '', text), search, { needsMore: true });
+  return yield* bestAmong(placesOf(needle ?? '', text), search, { needsMore: true });
 }
 
 /** `needsMore`: the value alone is not enough, a word of its context has to be there, too. */
-function bestAmong(
+function* bestAmong(
   places: Iterable<number>,
-  { leaf, value, about, text }: ValueSearch,
+  search: ValueSearch,
   { needsMore }: { needsMore: boolean },
-): FoundValue | undefined {
+): Generator<undefined, FoundValue | undefined> {
+  const { value, about, text, read } = search;
   let best: FoundValue | undefined;
   for (const index of places) {
+    if (read.left-- <= 0) break;
+    yield;
     const sentence = text.sentence(index);
-    if (!hasValue(sentence, leaf, value)) continue;
+    if (!hasValue(sentence, search)) continue;
     if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
     const before = index > 0 ? text.sentence(index - 1) : undefined;
     const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
@@ -154,21 +178,10 @@ function hasMeasure(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolea
   );
 }
 
-function hasValue(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolean {
+function hasValue(sentence: Sentence, { leaf, value, exact }: ValueSearch): boolean {
   if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || hasMeasure(sentence, leaf, value);
-  const number = Math.abs(Number(leaf.text));
-  const figure = value.figures[0] ?? {
-    start: 0,
-    end: 0,
-    values: [number],
-    steps: [1],
-    isRounded: false,
-    unit: undefined,
-    precision: () => 'exact' as const,
-  };
-  const exact = { ...figure, values: [number], unit: undefined };
   return (
-    sentence.figures.some((other) => sameFigure(exact, { ...other, unit: undefined })) ||
-    sentence.dates.some(({ year }) => year === number)
+    sentence.figures.some((other) => sameFigure(exact, other.unit ? { ...other, unit: undefined } : other)) ||
+    sentence.dates.some(({ year }) => year === exact.values[0])
   );
 }

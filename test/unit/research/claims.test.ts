@@ -468,6 +468,25 @@ describe('the values of a structured answer', () => {
     const citedOf = async (json: string) => (await citeLeaves(json, { marked: [], claims, sources })).length;
     assert.deepEqual([await citedOf(numbers(1999)), await citedOf(numbers(2000))], [1, 0]);
   });
+
+  it('are looked up with pauses, in half a million sentences at most', async () => {
+    const { claims, sources } = await read(`${'A 1\n'.repeat(99_000)}The harbour has 1.25 million guests.`);
+    const citedOf = async (...numbers: number[]) =>
+      (await citeLeaves(JSON.stringify({ guests: numbers }), { marked: [], claims, sources })).length;
+    await claims.read(sources);
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const first = await citedOf(1_250_000);
+    isOver = true;
+    assert.ok(turns > 10, `${turns} turns of the event loop`);
+    const last = await citedOf(...Array.from({ length: 5 }, (_, n) => 1_300_001 + n), 1_250_000);
+    assert.deepEqual([first, last], [1, 0]);
+  });
 });
 
 describe('countClaims', () => {
@@ -515,7 +534,7 @@ describe('countClaims', () => {
   it('lists the values of a structured answer that no source supports', async () => {
     const json = '{"rows": [{"name": "Ada", "a/b": 12.5, "x~": null}]}';
     assert.deepEqual(
-      leavesOf(json).map(({ path, start, end }) => [path, json.slice(start, end)]),
+      [...leavesOf(json)].map(({ path, start, end }) => [path, json.slice(start, end)]),
       [
         ['/rows/0/name', 'Ada'],
         ['/rows/0/a~1b', '12.5'],
@@ -543,13 +562,13 @@ describe('countClaims', () => {
     for (const answer of answers) {
       const grows = growsTooFast((share) => {
         const json = answer(share);
-        return () => leavesOf(json);
+        return () => [...leavesOf(json)].at(-1);
       });
       assert.ok(!grows, answer(1).slice(0, 20));
     }
-    const deep = (levels: number) => leavesOf(`${'['.repeat(levels)}1${']'.repeat(levels)}`).length;
+    const deep = (levels: number) => [...leavesOf(`${'['.repeat(levels)}1${']'.repeat(levels)}`)].length;
     assert.deepEqual([deep(64), deep(65)], [1, 0], 'nobody reads what lies deeper');
-    assert.equal(leavesOf(`{"${long}":[1]}`)[0]?.about[0]?.length, 200);
+    assert.equal(leavesOf(`{"${long}":[1]}`).next().value?.about[0]?.length, 200);
     const counts = await countClaims(`[${'1,'.repeat(32_000)}1]`, [{ ...cite(2, 'quoted'), path: '/0' }], STRUCTURED);
     assert.deepEqual([counts.quoted, counts.unmarked, counts.unmarked_paths?.length], [1, 32_000, 1000]);
   });
