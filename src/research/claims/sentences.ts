@@ -103,7 +103,7 @@ export function plainText(text: string): string {
     .replace(LIST_MARK, '')
     .replace(/\[([^[\]]*)\]\([^()]*\)/g, '$1')
     .replace(/[*_`]+/g, ' ')
-    .replace(/^[\s,;:|，、；–-]+|[\s|]+$/g, '')
+    .replace(/^[\s,;:|，、；–-]+|(?<![\s|])[\s|]+$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
 }

@@ -7,7 +7,7 @@ import { countClaims } from '../../../src/research/claims/count-claims.ts';
 import { findQuote } from '../../../src/research/claims/find-quote.ts';
 import { leavesOf } from '../../../src/research/claims/json-leaves.ts';
 import { citeLeaves } from '../../../src/research/claims/leaf-sources.ts';
-import { claimBefore, sentencesOf } from '../../../src/research/claims/sentences.ts';
+import { claimBefore, plainText, sentencesOf } from '../../../src/research/claims/sentences.ts';
 import { findSupport, supportOfQuote } from '../../../src/research/claims/support.ts';
 import { parseSentence } from '../../../src/research/claims/text/parse-sentence.ts';
 import { SourceText } from '../../../src/research/claims/text/source-text.ts';
@@ -424,6 +424,18 @@ describe('the claim of a marker', () => {
       ['One is 1. [1]', 'Two, e.g. 2.5, is 2 [2].', '- Three'],
     );
   });
+});
+
+describe('a sentence of an answer', () => {
+  for (const gap of [' ', '|']) {
+    it(`is read in linear time with a gap of many “${gap}”`, () => {
+      const grows = growsTooFast((share) => {
+        const sentence = `In 1999${gap.repeat(20_000 * share)}it rained`;
+        return () => plainText(sentence);
+      });
+      assert.ok(!grows);
+    });
+  }
 });
 
 describe('the values of a structured answer', () => {
