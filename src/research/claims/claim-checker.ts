@@ -1,9 +1,10 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { drainSteps, inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
+import { hasSourceNumbers } from '../run/own-tools.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
-import type { AcceptedPassage, ResultEntry } from '../run/transcript.ts';
+import type { AcceptedPassage, ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { findQuote } from './find-quote.ts';
 import { BORDER, shownPassages } from './passages.ts';
 import { claimBefore } from './sentences.ts';
@@ -46,10 +47,11 @@ export class ClaimChecker {
   }
 
   /** Finds the texts of sources in all results, with pauses for the event loop. */
-  static async of({ results }: Pick<ResearchState, 'results'>): Promise<ClaimChecker> {
+  static async of({ results, calls }: Pick<ResearchState, 'results' | 'calls'>): Promise<ClaimChecker> {
     const pages = new Map<number, Place[]>();
     const hits = new Map<number, Place[]>();
-    await inSlices(results.values(), (entry) => notePlaces(entry, { pages, hits }), { stepsPerClockRead: 1 });
+    const note = (entry: ResultEntry) => notePlaces(entry, { call: calls.get(entry.call), pages, hits });
+    await inSlices(results.values(), note, { stepsPerClockRead: 1 });
     for (const [id, places] of hits) pages.set(id, [...(pages.get(id) ?? []), ...places]);
     return new ClaimChecker(pages);
   }
@@ -164,7 +166,7 @@ function keyOf(source: number, claim: string): string {
 
 function notePlaces(
   { status, result, sources }: ResultEntry,
-  { pages, hits }: { pages: Map<number, Place[]>; hits: Map<number, Place[]> },
+  { call, pages, hits }: { call: ExecutableCall | undefined } & Record<'pages' | 'hits', Map<number, Place[]>>,
 ): void {
   if (status !== 'completed') return;
   const value = parseJson(result);
@@ -173,6 +175,7 @@ function notePlaces(
     if (only && sources.length === 1) note(pages, only.id, { result, part: 'all' });
     return;
   }
+  if (call && !hasSourceNumbers(call, value)) return;
   if (typeof value.content === 'string') note(pages, value.source_id, { result, part: 'content' });
   const found = Array.isArray(value.results) ? value.results : [];
   for (const [part, hit] of found.entries()) if (isObject(hit)) note(hits, hit.source_id, { result, part });

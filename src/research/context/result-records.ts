@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { collapseSpaces } from '../../base/text.ts';
 import type { EvidenceRecord } from '../run/evidence.ts';
-import { isOwnTool } from '../run/own-tools.ts';
+import { hasSourceNumbers, isOwnTool } from '../run/own-tools.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
 
@@ -48,16 +48,18 @@ function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 
   const whole: Part = { kind: 'text', source: null, text: result, from: 0 };
   if (!isObject(value)) return [whole];
   if (isObject(value.error)) return [];
+  const sourceOf = (part: Record<string, unknown>) =>
+    hasSourceNumbers(call, value) ? sourceIdIn(part.source_id) : null;
   if (Array.isArray(value.results)) {
     return value.results.flatMap((hit): Part[] =>
-      isObject(hit) ? [{ kind: 'hit', source: sourceIdIn(hit.source_id), text: hitText(hit), from: 0 }] : [],
+      isObject(hit) ? [{ kind: 'hit', source: sourceOf(hit), text: hitText(hit), from: 0 }] : [],
     );
   }
   if (typeof value.content !== 'string') return [whole];
   const args = parseJson(call.arguments);
   const offset = isObject(args) ? Math.floor(Number(args.offset ?? 0)) : 0;
   const from = Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
-  return [{ kind: 'text', source: sourceIdIn(value.source_id), text: value.content, from }];
+  return [{ kind: 'text', source: sourceOf(value), text: value.content, from }];
 }
 
 function hitText({ snippet, title }: Record<string, unknown>): string {

@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { hasSourceNumbers } from '../run/own-tools.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps, shortTitle } from '../text/key-facts.ts';
 
@@ -17,14 +18,17 @@ export async function digest(
   const about = options.about.union(keywords(call.arguments));
   const value = parseJson(result.result);
   if (!isObject(value)) return pickFacts(await rankTextInSteps(result.result, about), maxLength);
+  const number = (id: unknown) => (hasSourceNumbers(call, value) && typeof id === 'number' ? String(id) : '-');
   if (isObject(value.error)) return `failed: ${textOf(value.error.message).slice(0, 160)}`;
   if (Array.isArray(value.results)) {
-    const hits = value.results.flatMap((hit) => (isObject(hit) ? [hitOf(hit, about)] : []));
+    const hits = value.results.flatMap((hit) =>
+      isObject(hit) ? [hitOf(hit, { about, number: number(hit.source_id) })] : [],
+    );
     return reduceHits(hits, maxLength);
   }
   if (typeof value.content !== 'string') return pickFacts(await rankTextInSteps(result.result, about), maxLength);
   const title = textOf(value.title) || textOf(value.url);
-  const head = `[${numberOf(value.source_id)}] ${shortTitle(title, maxLength)}: `;
+  const head = `[${number(value.source_id)}] ${shortTitle(title, maxLength)}: `;
   return head + pickFacts(await rankTextInSteps(value.content, about), Math.max(40, maxLength - head.length));
 }
 
@@ -36,10 +40,10 @@ interface Hit {
   weight: number;
 }
 
-function hitOf(hit: Record<string, unknown>, about: ReadonlySet<string>): Hit {
+function hitOf(hit: Record<string, unknown>, { about, number }: { about: ReadonlySet<string>; number: string }): Hit {
   const snippet = rankText(textOf(hit.snippet), about);
   const weight = keywords(snippet.plain).intersection(about).size + (/\p{N}/u.test(snippet.plain) ? 1 : 0);
-  return { number: numberOf(hit.source_id), title: textOf(hit.title), snippet, weight };
+  return { number, title: textOf(hit.title), snippet, weight };
 }
 
 /** A hit needs this much room, in UTF-16 code units; otherwise it is left out. */
@@ -65,8 +69,4 @@ function reduceHit({ number, title, snippet }: Hit, maxLength: number): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function numberOf(value: unknown): string {
-  return typeof value === 'number' ? String(value) : '-';
 }

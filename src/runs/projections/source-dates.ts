@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import type { OutputItem } from '../../protocol/items.ts';
+import { hasSourceNumbers } from '../../research/run/own-tools.ts';
 
 /** A day or a month in ISO 8601, with or without a time after it. */
 const DATE = /^\d{4}-\d\d(?:-\d\d)?(?!\d)/;
@@ -14,7 +15,7 @@ export function sourceDates(output: readonly OutputItem[]): Map<number, string> 
   for (const item of output) {
     if (item.type !== 'tool_call' || !item.result?.includes('"published"')) continue;
     const result = parseJson(item.result);
-    if (!isJsonObject(result)) continue;
+    if (!isJsonObject(result) || !hasSourceNumbers(item, result)) continue;
     add(read, result);
     if (Array.isArray(result.results)) for (const found of result.results) add(listed, found);
   }

@@ -7,6 +7,7 @@ import type { ContentPart, PlainPart } from '../../protocol/requests/content-par
 import type { ResponseObject } from '../../protocol/response.ts';
 import { needsApproval } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
+import { hasSourceNumbers } from '../../research/run/own-tools.ts';
 import type { ConversationMessage, EarlierSource, FollowUp } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
@@ -186,9 +187,10 @@ function latestMessages(messages: readonly ConversationMessage[]): ConversationM
 /** The key facts of each page that was read, by source id: a follow-up uses them without fetching again. */
 async function keyFactsOfPages(state: ResearchState, topic: ReadonlySet<string>): Promise<Map<number, string>> {
   const texts = new Map<number, string[]>();
-  for (const { result } of findingsOf(state.entries, state)) {
+  for (const { call, result } of findingsOf(state.entries, state)) {
     const page = parseJson(result.result);
-    if (!isObject(page) || typeof page.source_id !== 'number' || typeof page.content !== 'string') continue;
+    if (!isObject(page) || !hasSourceNumbers(call, page)) continue;
+    if (typeof page.source_id !== 'number' || typeof page.content !== 'string') continue;
     const parts = texts.get(page.source_id) ?? [];
     texts.set(page.source_id, [...parts, page.content]);
   }

@@ -100,7 +100,7 @@ const SAID = 'The lake is deep [1-20]. It is old [3][4][5]. See https://s1.examp
 describe('the work of scanning an answer', () => {
   it('checks at most one source per step, however many a marker names', async () => {
     const many = readSources(...Array.from({ length: 20 }, (_, at) => `https://s${at}.example/page`));
-    const claims = await ClaimChecker.of({ results: new Map() });
+    const claims = await ClaimChecker.of({ results: new Map(), calls: new Map() });
     let checks = 0;
     const { check } = claims;
     claims.check = (...claim) => {

@@ -360,7 +360,7 @@ describe('cited_text', () => {
           return [at, { t: 'result', call: at, status: 'completed', result, sources: [source], queries: 0 }];
         }),
       );
-      const checker = await ClaimChecker.of({ results });
+      const checker = await ClaimChecker.of({ results, calls: new Map() });
       for (const claim of claims) {
         const { cited_text: cited } = checker.check(claim, source);
         assert.ok(cited !== null && cited.length <= 400 && cited.isWellFormed(), claim);
@@ -447,7 +447,7 @@ describe('the values of a structured answer', () => {
     const results: ResearchState['results'] = new Map([
       [0, { t: 'result', call: 0, status: 'completed', result, sources: [source], queries: 0 }],
     ]);
-    return { claims: await ClaimChecker.of({ results }), sources: [source] };
+    return { claims: await ClaimChecker.of({ results, calls: new Map() }), sources: [source] };
   };
 
   it('have the markers inside them, and no others', async () => {

@@ -66,7 +66,7 @@ describe('texts of sources', () => {
         return [source.id, { t: 'result', call: 0, status: 'completed', result, sources: [source], queries: 0 }];
       }),
     );
-    const claims = await ClaimChecker.of({ results });
+    const claims = await ClaimChecker.of({ results, calls: new Map() });
     assert.deepEqual(opened, []);
     const answer = new CitedAnswer(sources, undefined, { claims });
     const said = 'The lake is 40 m deep [2]. It is 40 m deep [2].';
