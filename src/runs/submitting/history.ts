@@ -25,9 +25,10 @@ const MAX_SOURCES = 200;
 const FACTS_LENGTH = 800;
 /** How much of a page is searched for key facts, in UTF-16 code units. */
 const PAGE_LENGTH = 200_000;
-/** How many messages a follow-up inherits at most, and their total length in UTF-16 code units. */
+/** How many messages a follow-up inherits at most, and the length of their texts and images, in UTF-16 code units. */
 const MAX_MESSAGES = 2000;
-const MAX_LENGTH = 4_000_000;
+const MAX_TEXT = 4_000_000;
+const MAX_IMAGES = 16_000_000;
 
 /**
  * What a follow-up of a completed run inherits. Each stored request already holds its own history, so one step is enough
@@ -175,14 +176,22 @@ function asContentPart(part: UserPart): ContentPart {
   }
 }
 
+/** The latest messages within the limits. Earlier ones lose their images before their texts. */
 function latestMessages(messages: readonly ConversationMessage[]): ConversationMessage[] {
-  let length = 0;
-  const tooMany = messages.findLastIndex((message) => {
-    length += JSON.stringify(message.content).length;
-    return length > MAX_LENGTH;
-  });
-  return messages.slice(Math.max(tooMany + 1, messages.length - MAX_MESSAGES));
+  const left = { text: MAX_TEXT, images: MAX_IMAGES };
+  const latest: ConversationMessage[] = [];
+  for (const message of messages.slice(-MAX_MESSAGES).toReversed()) {
+    const content = message.content.map((part) => {
+      if (part.type === 'image') left.images -= part.url.length;
+      return part.type === 'image' && left.images < 0 ? NO_IMAGE : part;
+    });
+    for (const part of content) if (part.type === 'text') left.text -= part.text.length;
+    if (left.text < 0) break;
+    latest.push({ ...message, content });
+  }
+  return latest.reverse();
 }
+const NO_IMAGE: ContentPart = { type: 'text', text: '(An image, which is not shown here)' };
 
 /** The key facts of each page that was read, by source id: a follow-up uses them without fetching again. */
 async function keyFactsOfPages(state: ResearchState, topic: ReadonlySet<string>): Promise<Map<number, string>> {

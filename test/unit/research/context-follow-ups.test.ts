@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { publicId } from '../../../src/base/ids.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
 import type { ConversationMessage, EarlierSource } from '../../../src/research/run/request.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { lookups, runResearch, textOf } from '../../support/research-run.ts';
-import { testConfig } from '../../support/run-harness.ts';
+import { CALLER, openHarness, question, runToEnd, testConfig } from '../../support/run-harness.ts';
+import { ScriptedModel } from '../../support/scripted-model.ts';
 
 const NARROW = testConfig({ model: { context_length: 16_000, max_completion_tokens: 2000 } });
 
@@ -68,6 +70,25 @@ describe('the context of a follow-up', () => {
     assert.doesNotMatch(sent, /very first question/);
     const roles = asked.research[0]?.messages.map(({ role }) => role);
     assert.deepEqual(roles, ['system', 'user', 'assistant', 'user'], 'no conversation begins with an answer');
+  });
+
+  it('has large images of earlier messages, and leaves out older images before any text', async () => {
+    await using harness = await openHarness({ chat: new ScriptedModel(() => ({ text: ['So it is.'] })) });
+    const image = { type: 'image' as const, url: `data:image/png;base64,${'A'.repeat(6_000_000)}` };
+    const conversation = ['one', 'two', 'three'].map(
+      (text): ConversationMessage => ({ role: 'user', content: [{ type: 'text', text }, image] }),
+    );
+    const { run } = await runToEnd(harness, question({ research: { conversation } }));
+    const { history } = await harness.runs.history(CALLER, publicId('responses', run.id));
+    assert.deepEqual(
+      history.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.url.length))),
+      [
+        ['one', '(An image, which is not shown here)'],
+        ['two', image.url.length],
+        ['three', image.url.length],
+        ['So it is.'],
+      ],
+    );
   });
 
   it('leaves out images if the model of this run cannot read them', async () => {
