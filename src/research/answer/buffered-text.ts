@@ -1,8 +1,8 @@
 import { TimeoutError } from '../../base/abort.ts';
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
-import { unfinishedStream } from '../../upstream/turn.ts';
+import { noUsage, unfinishedStream } from '../../upstream/turn.ts';
 import { stepsOf } from '../run/live-steps.ts';
-import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
+import { EmptyAnswer, NoAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { Unfenced } from '../text/unfenced.ts';
@@ -17,6 +17,8 @@ import {
   recover,
   shouldContinue,
   spentStep,
+  usedUpBudget,
+  type WrittenText,
 } from './answer-steps.ts';
 import { Continuation } from './continuation.ts';
 import { VisibleReasoning } from './visible-reasoning.ts';
@@ -30,13 +32,14 @@ export interface BufferedText {
   /** How much of its message is sent already, in UTF-16 code units; if any is, reasoning cannot be sent any more. */
   sentLength?: number;
   ask(how: TextAttempt): RequestSource;
-  /** Records a part that is not the last; without it, a resumed run requests the whole text again. */
+  /**
+   * Records a part that is not the last; without it, a resumed run requests the whole text again, and a part is of no use:
+   * with it, what is written when the time is over counts.
+   */
   part?(text: string, usage: Finish['usage']): Step;
 }
 
-export interface CollectedText {
-  text: string;
-  cut: boolean;
+export interface CollectedText extends WrittenText {
   /** Usage of the last part; the others are recorded. */
   usage: Finish['usage'];
 }
@@ -87,7 +90,7 @@ export async function* collectText(
         withoutTools = true;
         continue;
       }
-      const written = { text: before + text, cut: bound.cut };
+      const written: WrittenText = { text: before + text, cut: bound.cut };
       const tokens = partTokens(text, finish?.usage);
       const left = answerTokensLeft(run, before, options.limit);
       if (finish?.reason === 'length' && shouldContinue(run, { written, text, usage, parts, tokens, left })) {
@@ -95,16 +98,21 @@ export async function* collectText(
         before = written.text;
         continue;
       }
-      return { text: written.text, cut: finish?.reason === 'length' || bound.cut !== null, usage };
+      if (finish?.reason === 'length') written.cut ??= usedUpBudget(run, usage) ?? 'max_output_tokens';
+      return { ...written, usage };
     } catch (thrown) {
       if (!signal.aborted) {
         yield* recover(run, { thrown, tries, context, request, ...noPart });
         continue;
       }
       const used = stoppedUsage(run, { estimate: request.estimate, text });
+      if (!run.signal.aborted && options.part && (before + text).trim() !== '') {
+        if (!inMessage) yield { type: 'reasoning_end', status: 'completed' };
+        return { text: before + text, cut: 'budget', usage: used ?? noUsage() };
+      }
       if (used) yield spentStep(run, used, noPart.answer);
       run.signal.throwIfAborted();
-      throw signal.reason instanceof TimeoutError ? noAnswerInTime(thrown) : thrown;
+      throw signal.reason instanceof TimeoutError ? new NoAnswerInTime(thrown) : thrown;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import { noUsage, unfinishedStream } from '../../upstream/turn.ts';
 import { readLive } from '../run/live-steps.ts';
-import { EmptyAnswer, noAnswerInTime } from '../run/no-answer.ts';
+import { EmptyAnswer, NoAnswerInTime } from '../run/no-answer.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { type Finish, stoppedUsage } from '../turns.ts';
@@ -95,10 +95,10 @@ export async function* streamText(
       }
       const text = written.text.slice(before.length);
       const usage = stoppedUsage(run, { estimate: request.estimate, text }) ?? noUsage();
-      if (run.signal.aborted || written.text.trim() === '') {
+      if (run.signal.aborted || (written.text.trim() === '' && !target.isPart)) {
         yield spentStep(run, usage, { length: cited.length, tokens: partTokens(text, undefined) });
         run.signal.throwIfAborted();
-        throw noAnswerInTime(thrown);
+        throw new NoAnswerInTime(thrown);
       }
       written.cut = 'budget';
       return yield* finishText(run, { written, usage, target });

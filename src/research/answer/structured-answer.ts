@@ -49,7 +49,9 @@ export async function* writeStructured(
       return written;
     }
     yield spentStep(run, answer.usage, NO_TEXT);
-    problem = answer.cut ? `the answer was cut at ${answerLimit(run)} tokens` : safe.problem;
+    problem = safe.problem;
+    if (answer.cut === 'stuck') problem = 'the answer repeats itself without end';
+    else if (answer.cut) problem = `the answer was cut at ${answerLimit(run)} tokens`;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(
       { role: 'assistant', content: answer.text.slice(0, MAX_SHOWN) || '(nothing)' },

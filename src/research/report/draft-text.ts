@@ -5,7 +5,7 @@ import { type BufferedText, collectText } from '../answer/buffered-text.ts';
 import type { CitedAnswer } from '../answer/cited-answer.ts';
 import type { StreamedText } from '../answer/stream-text.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
-import { EmptyAnswer } from '../run/no-answer.ts';
+import { EmptyAnswer, NoAnswerInTime } from '../run/no-answer.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { DraftEntry } from '../run/transcript.ts';
@@ -48,11 +48,12 @@ export async function* draftText(
       });
       const text = draft.text.slice(report.draft?.text.length ?? 0);
       const isEmpty = draft.text.trim() === '';
-      yield step({ text, usage: draft.usage, whole: !isEmpty, ...(draft.cut ? { cut: 'max_output_tokens' } : {}) });
+      yield step({ text, usage: draft.usage, whole: !isEmpty, ...(draft.cut ? { cut: draft.cut } : {}) });
       if (isEmpty && tries > 0) throw EmptyAnswer.twice();
     } catch (thrown) {
-      if (!isPart || !(thrown instanceof EmptyAnswer)) throw thrown;
-      yield step({ text: '', usage: noUsage(), whole: true, cut: 'stuck' });
+      const isLate = thrown instanceof NoAnswerInTime;
+      if (!isPart || !(isLate || thrown instanceof EmptyAnswer)) throw thrown;
+      yield step({ text: '', usage: noUsage(), whole: true, cut: isLate ? 'budget' : 'stuck' });
     }
   }
   const { text, cut = null } = report.draft;

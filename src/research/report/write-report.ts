@@ -14,7 +14,7 @@ import { CodeBlocks } from '../answer/code-marks.ts';
 import { streamText } from '../answer/stream-text.ts';
 import { chartsOf } from '../charts/chart-evidence.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
-import { EmptyAnswer } from '../run/no-answer.ts';
+import { EmptyAnswer, NoAnswerInTime } from '../run/no-answer.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
@@ -79,7 +79,7 @@ export async function* writeReport(run: ResearchRun, answering: AnswerOptions): 
     before = written.text;
   }
   yield* citedSteps(run, cited.end());
-  if (cited.length === 0) throw EmptyAnswer.twice();
+  if (cited.length === 0) throw answering.signal.aborted ? new NoAnswerInTime() : EmptyAnswer.twice();
   yield answeredStep(run, { text: '', cut }, noUsage());
   return { text: '', cut };
 }

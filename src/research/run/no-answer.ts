@@ -16,6 +16,8 @@ export class EmptyAnswer extends GatewayError {
 }
 
 /** The time for the answer ran out before any of it was written. */
-export function noAnswerInTime(cause: unknown): GatewayError {
-  return new GatewayError('upstream_timeout', 'No answer was written in time.', { cause });
+export class NoAnswerInTime extends GatewayError {
+  constructor(cause?: unknown) {
+    super('upstream_timeout', 'No answer was written in time.', { cause });
+  }
 }

@@ -239,6 +239,32 @@ describe('doubtful sentences', () => {
     }
   });
 
+  it('of an answer stay as far as they are written when its time is over', async () => {
+    const beginning = 'The tower is 212 metres tall, and it was finished in 1911. '.repeat(2);
+    const respond = reportModel({ words: ['tower'], outline: '[]', section: () => ({}) });
+    let answers = 0;
+    const say = (request: TurnRequest): ScriptedTurn => {
+      if (requestKind(request) !== 'answer') return respond(request);
+      if (answers++ === 0) return { text: [beginning], finish: 'length' };
+      setImmediate(() => mock.timers.tick(300_000));
+      return { gate: new Promise(() => {}) };
+    };
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const request = { report: 'short' as const, verify: true };
+      const { response } = await runResearch({ turns: say, answers: say, tools: [read], request });
+      assert.equal(response.output_text, beginning);
+      assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('of an answer that repeats itself without end leave it marked as stuck', async () => {
+    const { response } = await checked('Nothing is said of the tower here. '.repeat(400), []);
+    assert.deepEqual(response.incomplete_details, { reason: 'stuck' });
+  });
+
   it('are all but whole sentences of the source: parts of them, paraphrases, what stands behind the last marker', async () => {
     const whole = 'The Halden Tower was finished in 1911 [1].';
     assert.equal((await checked(whole, [])).checks.length, 0);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { marked } from 'marked';
 import type { RunId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
@@ -164,6 +165,24 @@ describe('a report by sections', () => {
       request: { report: 'full', verify: false },
     });
     assert.equal(alone.response.output_text, 'An answer [1].', 'without an outline there is one answer');
+  });
+
+  it('ends with the sections that are sent if the time for the answer is over in a later one', async () => {
+    for (const verify of [false, true]) {
+      const section = (number: number): ScriptedTurn => {
+        if (number === 1) return { text: ['Text.'] };
+        setImmediate(() => mock.timers.tick(300_000));
+        return { gate: new Promise(() => {}) };
+      };
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const { response } = await report({ section }, { verify });
+        assert.equal(response.output_text, '## In short\n\nText.');
+        assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+      } finally {
+        mock.timers.reset();
+      }
+    }
   });
 
   it('is one answer if the model wants no sections, if it is short, or if nothing was found', async () => {
