@@ -33,7 +33,7 @@ export function summaryRequest(
 
 /**
  * The summary that a model writes, and what it used. The turn is over by then: only so its usage is observed before an entry
- * reports it. @throws TurnError if it writes none or a filter stops it; the signal's reason.
+ * reports it. @throws TurnError if it writes none, or a filter or its limit stops it; the signal's reason.
  */
 export async function writeSummary(
   chat: ChatModel,
@@ -44,6 +44,9 @@ export async function writeSummary(
     if (part.type !== 'finish') continue;
     const { message, reason, usage } = part;
     const summary = message.content.trim();
+    // The end of a summary is what comes next.
+    if (reason === 'length')
+      throw new TurnError('failed', 'The summary was too long and cut.', { started: false, usage });
     if (summary !== '' && reason !== 'content_filter') return { summary, usage };
     throw new TurnError('failed', 'The model wrote no summary. Try again.', { started: true, usage });
   }

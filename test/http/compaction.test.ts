@@ -168,8 +168,8 @@ describe('compactions', () => {
     assertRefused(third, { status: 429, code: 'quota_exceeded' });
   });
 
-  it('without text are a provider failure', async () => {
-    for (const answer of [{ text: '' }, { text: ' ' }]) {
+  it('without text or their end are a provider failure', async () => {
+    for (const answer of [{ text: '' }, { text: ' ' }, { text: SUMMARY, finish: 'length' }]) {
       await using gateway = await openResearchGateway({ model: () => answer });
       const failed = await send(gateway, 'POST /v1/responses/compact', { body: { model: 'deep', input: 'a' } });
       assertRefused(failed, { status: 502, code: 'upstream_error' });
