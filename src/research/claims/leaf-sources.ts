@@ -23,8 +23,9 @@ const MIN_LETTERS = 3;
 const MAX_LOOKED_UP = 2000;
 /** How many places of a value in one source are examined. */
 const MAX_PLACES = 40;
-/** How many sentences of all sources are read for the values of one answer. */
-const MAX_READ = 500_000;
+/** How many sentences of all sources are searched for the values of one answer; parsing one counts as `PARSING` of them. */
+const MAX_SEARCHED = 1_000_000;
+const PARSING = 20;
 
 interface FoundValue {
   support: 'quoted' | 'partial';
@@ -47,7 +48,7 @@ export async function citeLeaves(
   const inOrder = marked.toSorted((a, b) => a.start_index - b.start_index);
   const leaves: JsonLeaf[] = [];
   await inSlices(leavesOf(json), (leaf) => void leaves.push(leaf));
-  const read = { left: MAX_READ };
+  const budget = { left: MAX_SEARCHED };
   let next = 0;
   let lookups = 0;
   for (const leaf of leaves) {
@@ -57,7 +58,7 @@ export async function citeLeaves(
     }
     citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
     if (own.length > 0 || leaf.kind === 'other' || ++lookups > MAX_LOOKED_UP) continue;
-    const best = await bestOf(leaf, texts, read);
+    const best = await bestOf(leaf, texts, budget);
     if (best) citations.push(best);
   }
   return citations;
@@ -66,19 +67,20 @@ export async function citeLeaves(
 async function bestOf(
   leaf: JsonLeaf,
   texts: readonly [Source, SourceText][],
-  read: ValueSearch['read'],
+  budget: ValueSearch['budget'],
 ): Promise<UrlCitation | undefined> {
   const value = parseSentence(leaf.text.slice(0, LONGEST_CLAIM));
   const about = parseSentence(leaf.about.join(' ').slice(0, LONGEST_CLAIM));
   const figure = { start: 0, end: 0, steps: [1], isRounded: false, precision: () => 'exact' as const };
   const exact = { ...(value.figures[0] ?? figure), values: [Math.abs(Number(leaf.text))], unit: undefined };
+  const digits = digitsOf(leaf.kind === 'number' ? [exact] : value.figures);
   const all: { source: Source; text: SourceText; found: FoundValue }[] = [];
   const look = function* (): Generator<undefined> {
     for (const [source, text] of texts) {
       const found =
         leaf.text.length > LONGEST_VALUE
           ? findStatement(value, text)
-          : yield* findValue({ leaf, value, exact, about, text, read });
+          : yield* findValue({ leaf, value, exact, digits, about, text, budget });
       if (found) all.push({ source, text, found });
       yield;
     }
@@ -107,11 +109,27 @@ interface ValueSearch {
   value: Sentence;
   /** A number as a figure without a unit. */
   exact: Figure;
+  /** What every notation of its figure contains, if that is known. */
+  digits: RegExp | undefined;
   about: Sentence;
   text: SourceText;
-  /** How many sentences the other values of the answer leave. */
-  read: { left: number };
+  /** What the other values of the answer have left of `MAX_SEARCHED`. */
+  budget: { left: number };
 }
+
+/**
+ * The leading digits of an exact figure in any notation, or those of the next lower figure if what follows rounds up: `26`,
+ * `26.3` and `25.8` for 26.
+ */
+function digitsOf([figure, another]: readonly Figure[]): RegExp | undefined {
+  if (!figure || another || figure.precision() !== 'exact') return undefined;
+  const whole = Math.round((figure.values[0] ?? 0) / (figure.steps[0] ?? 1));
+  if (!Number.isSafeInteger(whole) || whole < 1) return undefined;
+  const spaced = (digits: string) => digits.split('').join(SEPARATOR);
+  const own = spaced(String(whole).replace(/0+$/, ''));
+  return new RegExp(`(?<![1-9])(?:${own}|${spaced(String(whole - 1))}${SEPARATOR}[5-9])`);
+}
+const SEPARATOR = "[.,' \u00a0\u202f\u2009٬٫]?";
 
 /** The sentence that has a value and most of its context: verbatim, or else a number or date in another notation. */
 function* findValue(search: ValueSearch): Generator<undefined, FoundValue | undefined> {
@@ -123,24 +141,30 @@ function* findValue(search: ValueSearch): Generator<undefined, FoundValue | unde
   // Every notation of a number has its first digit, and every notation of a date its year.
   const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
   const needle = year === undefined ? /\d/.exec(value.folded)?.[0] : String(year);
-  return yield* bestAmong(placesOf(needle ?? '', text), search, { needsMore: true });
+  const digits = year === undefined ? search.digits : undefined;
+  return yield* bestAmong(placesOf(needle ?? '', text), search, { needsMore: true, digits });
 }
 
-/** `needsMore`: the value alone is not enough, a word of its context has to be there, too. */
+/**
+ * `needsMore`: the value alone is not enough, a word of its context has to be there, too. `digits`: sentences without them
+ * are not parsed.
+ */
 function* bestAmong(
   places: Iterable<number>,
   search: ValueSearch,
-  { needsMore }: { needsMore: boolean },
+  { needsMore, digits }: { needsMore: boolean; digits?: RegExp | undefined },
 ): Generator<undefined, FoundValue | undefined> {
-  const { value, about, text, read } = search;
+  const { value, about, text, budget } = search;
   let best: FoundValue | undefined;
   for (const index of places) {
-    if (read.left-- <= 0) break;
+    if (budget.left-- <= 0) break;
     yield;
-    const sentence = text.sentence(index);
+    if (digits && !digits.test(text.foldedSentence(index))) continue;
+    budget.left -= PARSING;
+    const sentence = text.parse(index);
     if (!hasValue(sentence, search)) continue;
     if (isDatedElsewhere({ figures: value.figures, dates: about.dates }, [sentence])) continue;
-    const before = index > 0 ? text.sentence(index - 1) : undefined;
+    const before = index > 0 ? text.parse(index - 1) : undefined;
     const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
     const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;
     if (worth === 0 && needsMore) continue;

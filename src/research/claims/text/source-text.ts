@@ -68,13 +68,23 @@ export class SourceText {
     return this.#parsedTitle;
   }
 
+  /** A sentence, cached because claims share passages. */
   sentence(index: number): Sentence {
     const known = this.#parsed.get(index);
     if (known) return known;
-    const [start, end] = [this.start(index), this.end(index)];
-    const parsed = parseSentence(this.text.slice(start, end), this.folded.slice(start, end));
+    if (this.#parsed.size >= MAX_PARSED) this.#parsed.clear();
+    const parsed = this.parse(index);
     this.#parsed.set(index, parsed);
     return parsed;
+  }
+
+  /** A sentence, not cached. */
+  parse(index: number): Sentence {
+    return parseSentence(this.text.slice(this.start(index), this.end(index)), this.foldedSentence(index));
+  }
+
+  foldedSentence(index: number): string {
+    return this.folded.slice(this.start(index), this.end(index));
   }
 
   /** The index of the sentence at a place in the text. */
@@ -122,6 +132,8 @@ export class SourceText {
 
 /** Longer titles are cut, in UTF-16 code units. */
 const LONGEST_TITLE = 500;
+/** How many parsed sentences are cached: one takes several kilobytes. */
+const MAX_PARSED = 150;
 /** How much of a source is used, and how much is read in one step, in UTF-16 code units. */
 const MAX_TEXT = 400_000;
 const STEP = 10_000;
