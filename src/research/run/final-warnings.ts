@@ -23,17 +23,20 @@ export interface EndingRun {
  * only its end can show.
  */
 export function finalWarnings({ request, state, annotations, claims, completed }: EndingRun): Warning[] {
-  const warnings: Warning[] = [];
+  // These are told however many others there are.
+  const last = [
+    ...doubtfulClaims(claims),
+    ...(completed && !endsWithoutAnswer({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
+  ];
+  const warnings = [...last];
   const found = [
     ...(request?.warnings ?? []),
     ...state.warnings,
     ...uselessTools(state),
     ...unreadableSources(annotations),
-    ...doubtfulClaims(claims),
-    ...(completed && !endsWithoutAnswer({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
   ];
   for (const warning of found) addWarning(warnings, warning);
-  return warnings;
+  return [...warnings.slice(last.length), ...last];
 }
 
 const NO_SOURCES: Warning = {

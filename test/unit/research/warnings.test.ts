@@ -53,6 +53,12 @@ describe('the warnings of a run', () => {
     ]);
   });
 
+  it('say what the answer rests on however many there are', async () => {
+    const cited = Array.from({ length: 60 }, (_, n) => `[${n + 1}]`).join(' ');
+    const run = await runResearch({ answers: [{ text: [`It rained ${cited}.`] }] });
+    assert.deepEqual([codesOf(run).length, codesOf(run).at(-1)], [50, 'no_sources']);
+  });
+
   it('say no_sources if nothing was looked up, found or cited', async () => {
     const alone = await runResearch({ answers: [{ text: ['From memory.'] }] });
     assert.deepEqual(codesOf(alone), ['no_sources']);
