@@ -1,6 +1,7 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import { drainSteps, inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
+import { hintsIn } from '../context/result-records.ts';
 import { hasSourceNumbers } from '../run/own-tools.ts';
 import type { Source } from '../run/sources.ts';
 import type { ResearchState } from '../run/state.ts';
@@ -192,7 +193,7 @@ function textAt({ result, part }: Place): string {
   if (part === 'all') return result;
   const value = parseJson(result);
   if (!isObject(value)) return '';
-  const hit = part === 'content' || !Array.isArray(value.results) ? undefined : value.results[part];
-  const text = part === 'content' ? value.content : isObject(hit) ? hit.snippet : undefined;
-  return typeof text === 'string' ? text : '';
+  if (part === 'content') return [value.content, ...hintsIn(value)].join(BORDER);
+  const hit = Array.isArray(value.results) ? value.results[part] : undefined;
+  return isObject(hit) && typeof hit.snippet === 'string' ? hit.snippet : '';
 }

@@ -34,12 +34,12 @@ export async function recordsOf(
   return structuredClone(records);
 }
 
-/** A text in a result. `from`: where it starts in its source. */
+/** A text in a result. `from`: where it starts in its source; null if unknown. */
 interface Part {
   kind: 'text' | 'hit';
   source: number | null;
   text: string;
-  from: number;
+  from: number | null;
 }
 
 function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 'status' | 'result'>): Part[] {
@@ -59,7 +59,17 @@ function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 
   const args = parseJson(call.arguments);
   const offset = isObject(args) ? Math.floor(Number(args.offset ?? 0)) : 0;
   const from = Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
-  return [{ kind: 'text', source: sourceOf(value), text: value.content, from }];
+  const source = sourceOf(value);
+  return [
+    { kind: 'text', source, text: value.content, from },
+    ...hintsIn(value).map((text): Part => ({ kind: 'text', source, text, from: null })),
+  ];
+}
+
+/** Excerpts of what a page says of the goal elsewhere. */
+export function hintsIn({ more_on_goal: hints }: Record<string, unknown>): string[] {
+  const all = Array.isArray(hints) ? hints : [];
+  return all.flatMap((hint) => (isObject(hint) && typeof hint.text === 'string' ? [hint.text] : []));
 }
 
 function hitText({ snippet, title }: Record<string, unknown>): string {
@@ -93,7 +103,7 @@ function sentencesOf({ source, text, from }: Part, ranked: RankedText, turn: num
       const quote = sentences[index] ?? '';
       const place = placeOf(quote, text, after);
       if (place !== null) after = place + 1;
-      const at = place === null ? null : from + place;
+      const at = place === null || from === null ? null : from + place;
       return { turn, by: 'tool', source, quote, at, note: '', weight: weights.get(index) ?? 0 };
     });
 }

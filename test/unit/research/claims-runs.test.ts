@@ -80,6 +80,22 @@ describe('an answer whose claims are checked', () => {
     }
   });
 
+  it('may rest on what a page says elsewhere, as far as the run was shown it', async () => {
+    const text = 'A ride in the lift costs 12 euros.';
+    const result = JSON.stringify({ source_id: 1, content: PAGES.tower, more_on_goal: [{ offset: 9000, text }] });
+    const call = { name: 'fetch_url_content', arguments: {} };
+    const source = { url: 'https://pages.example/tower', title: '', snippet: '', kind: 'read' as const };
+    const { message } = await asked([`${text} [1]`], {
+      turns: [{ calls: [call] }],
+      tools: [testTool(call.name, () => ({ result, sources: [source] }))],
+    });
+    const [citation] = answerPart(message)?.annotations ?? [];
+    assert.deepEqual([citation?.support, citation?.cited_text], ['quoted', text]);
+    const made = { ...call, call: 0, id: 'a', arguments: '{}' };
+    const records = await recordsOf(made, { status: 'completed', result }, { about: new Set(['lift']), turn: 1 });
+    assert.deepEqual([records.at(-1)?.source, records.at(-1)?.quote], [1, text]);
+  });
+
   it('has a quote for each citation, and says how well that supports the claim', async () => {
     const { response, message, events } = await asked([
       'The tower is 212 m tall [1]. In 2019 it had 1.9 million',
