@@ -1,10 +1,11 @@
+import { isObject, parseJson } from '../../base/json.ts';
 import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { ChartEvidence } from '../charts/chart-evidence.ts';
 import { ChartFilter, type ChartPart } from '../charts/chart-filter.ts';
 import { behindCharts, writeChart } from '../charts/write-chart.ts';
 import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-checker.ts';
-import { LONGEST_CLAIM } from '../claims/sentences.ts';
+import { isStatement, LONGEST_CLAIM } from '../claims/sentences.ts';
 import { splitDelta } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
@@ -140,9 +141,11 @@ export class CitedAnswer {
     yield* this.endInSteps();
   }
 
-  /** Adds text unchanged, without looking for citations. */
+  /** Adds what is between two values of a JSON answer unchanged. No claim spans it, but the name of a field may be part of one. */
   pass(text: string): CitedText {
-    return joined([...this.#cite([{ type: 'text', text }])]);
+    const passed = joined([...this.#cite([{ type: 'text', text }])]);
+    this.#tail = FIELD_NAME.exec(text)?.[0] ?? '';
+    return passed;
   }
 
   *#write(parts: readonly ChartPart[], evidence: ChartEvidence): Generator<CitedText> {
@@ -236,7 +239,7 @@ export class CitedAnswer {
   *#supportOf(source: Source): Generator<CitedText, Support> {
     if (this.#isReading || !this.#claims) return UNCHECKED;
     for (const _ of this.#claims.openInSteps([source])) yield nothing();
-    return this.#claims.check(this.#tail, source);
+    return this.#claims.check(saidIn(this.#tail) ?? this.#tail, source);
   }
 
   /** Restores the state that the stored start of the answer left. */
@@ -256,6 +259,17 @@ export class CitedAnswer {
     this.#tail = (this.#charts ? behindCharts(text) : text).slice(-LONGEST_CLAIM);
     this.#isReading = false;
   }
+}
+
+const FIELD_NAME = /"(?:[^"\\]|\\.)*"\s*:\s*$/;
+
+/** What the start of a string in a JSON answer says, with the name of its field if it is no statement; undefined for other texts. */
+function saidIn(tail: string): string | undefined {
+  if (!tail.startsWith('"')) return undefined;
+  const value = parseJson(`{${tail}"}`) ?? parseJson(`{"":${tail}"}`);
+  const [name = '', said] = Object.entries(isObject(value) ? value : {})[0] ?? [];
+  if (typeof said !== 'string') return undefined;
+  return isStatement(said) ? said : `${name} ${said}`;
 }
 
 function nothing(): CitedText {

@@ -207,6 +207,20 @@ describe('a structured answer', () => {
     );
   });
 
+  it('has each marked text checked alone, without the values before it and without escapes', async () => {
+    const values = [
+      '"goats": "There were 999 goats in 1803", "text": "The tower is 212 metres tall [1]"',
+      '"text": "There were 999 goats.\\n\\nThe \\u0022tower\\u0022 is 212 metres t\\u0061ll [1]"',
+      '"goats": 999, "texts": ["999 goats", "The tower is 212 metres tall [1]"]',
+      '"goats": 999, "designed": "Brand [1]"',
+    ];
+    for (const value of values) {
+      const { message } = await asked([`{${value}}`], { request: { format } });
+      const marked = answerPart(message)?.annotations.find(({ index }) => index !== null);
+      assert.equal(marked?.support, 'quoted', value);
+    }
+  });
+
   it('finds dates and numbers however the source writes them, and lists all values if it finds none', async () => {
     const pages = {
       span: '640 m',
