@@ -64,6 +64,7 @@ export function createContext(run: ContextRun): Context {
     about,
     opening,
     async makeRoom(tail, maxTokens = Number.POSITIVE_INFINITY) {
+      await opened.prepare();
       const { estimate } = this.messages(tail);
       const affordable = window.estimated(maxTokens);
       const limit = Math.min(window.threshold, affordable);

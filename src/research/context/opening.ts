@@ -13,6 +13,8 @@ import { createEarlierSources } from './earlier-sources.ts';
 export interface ContextOpening {
   /** The system prompt without the sources of earlier runs. */
   readonly system: string;
+  /** Prepares `messages` with pauses for the event loop. */
+  prepare(): Promise<void>;
   /** The opening with this system prompt, fitted into `room` tokens. The request's own input is never cut. */
   messages(room: number, system: string): TurnMessage[];
 }
@@ -36,11 +38,12 @@ export function createOpening(run: ContextRun): ContextOpening {
       prompt ??= systemPrompt(run);
       return prompt;
     },
+    prepare: () => earlierSources.read(),
     messages(room, system) {
       const key = `${room} ${system}`;
       const known = fitted.get(key);
       if (known) return known;
-      const sources = earlierSources(room * EARLIER_SOURCES_SHARE);
+      const sources = earlierSources.list(room * EARLIER_SOURCES_SHARE);
       const first: TurnMessage = { role: 'system', content: sources === '' ? system : `${system}\n\n${sources}` };
       const messages = [first, ...lastMessagesThatFit(history, room * HISTORY_SHARE), ...input];
       fitted.set(key, messages);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { publicId } from '../../../src/base/ids.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
-import type { ConversationMessage, EarlierSource } from '../../../src/research/run/request.ts';
+import type { ConversationMessage, EarlierSource, ResearchRequest } from '../../../src/research/run/request.ts';
 import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { lookups, runResearch, textOf } from '../../support/research-run.ts';
 import { CALLER, openHarness, question, runToEnd, testConfig } from '../../support/run-harness.ts';
@@ -49,6 +49,29 @@ describe('the context of a follow-up', () => {
         ],
       );
     }
+  });
+
+  it('reads many earlier sources with pauses', async () => {
+    const earlierSources = Array.from({ length: 1000 }, (_, n) => source(n + 1, 700));
+    let turns = 0;
+    let askedAt = 0;
+    const count = () => {
+      turns++;
+      if (askedAt === 0) setImmediate(count);
+    };
+    const first = (request: Partial<ResearchRequest>) => {
+      [turns, askedAt] = [0, 0];
+      setImmediate(count);
+      const turn = () => {
+        askedAt ||= turns;
+        return { text: ['I am ready.'] };
+      };
+      return runResearch({ turns: turn, request: { conversation: [said('user', 'What does it give?')], ...request } });
+    };
+    await first({});
+    const without = askedAt;
+    await first({ earlierSources });
+    assert.ok(askedAt > without + 5, `${askedAt} turns of the event loop, not ${without}`);
   });
 
   it('keeps the end of a long conversation, with the last answer cut rather than dropped', async () => {
