@@ -22,7 +22,7 @@ import { writeStructured } from './structured-answer.ts';
 
 /** The minimum time for writing the answer, in milliseconds, however long the research took. */
 const MIN_ANSWER_MS = 180_000;
-/** The share of a run's minutes that the answer gets. */
+/** The share of a run's minutes that the answer gets at least. */
 const ANSWER_SHARE = 0.1;
 /** The share of that time that checks may take: if they hang, the report is still written. */
 const CHECKS_SHARE = 0.5;
@@ -32,7 +32,8 @@ const CHECKS_SHARE = 0.5;
  * @throws GatewayError `upstream_error`, `invalid_output` and others of docs/api.md, "Errors", if there is no answer.
  */
 export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGenerator<Step, ResearchOutcome> {
-  const timeoutMs = Math.max(MIN_ANSWER_MS, run.budget.minutes * 60_000 * ANSWER_SHARE);
+  const allMs = run.budget.minutes * 60_000;
+  const timeoutMs = Math.max(MIN_ANSWER_MS, allMs * ANSWER_SHARE, allMs - run.state.workedMs);
   using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
   const mayShow = mayShowOf(run);
   const answering = { context, mayShow, signal: limit.signal, checks: { leftMs: timeoutMs * CHECKS_SHARE } };

@@ -224,7 +224,7 @@ describe('doubtful sentences', () => {
       section: (number) => ({ text: [`It had ${number}.9 million visitors in 2019 [1].`] }),
       check: () => {
         checks++;
-        setImmediate(() => mock.timers.tick(91_000));
+        setImmediate(() => mock.timers.tick(10 * 60_000 + 1));
         return { gate: new Promise(() => {}) };
       },
     });
@@ -246,7 +246,7 @@ describe('doubtful sentences', () => {
     const say = (request: TurnRequest): ScriptedTurn => {
       if (requestKind(request) !== 'answer') return respond(request);
       if (answers++ === 0) return { text: [beginning], finish: 'length' };
-      setImmediate(() => mock.timers.tick(300_000));
+      setImmediate(() => mock.timers.tick(20 * 60_000));
       return { gate: new Promise(() => {}) };
     };
     mock.timers.enable({ apis: ['setTimeout'] });

@@ -167,11 +167,29 @@ describe('a report by sections', () => {
     assert.equal(alone.response.output_text, 'An answer [1].', 'without an outline there is one answer');
   });
 
+  it('has all the minutes that research has left', async () => {
+    const section = (number: number): ScriptedTurn => {
+      const text = [`Text ${number}.`];
+      if (number !== 2) return { text };
+      const gate = new Promise((resolve) => void setTimeout(resolve, 15 * 60_000));
+      setImmediate(() => mock.timers.tick(15 * 60_000));
+      return { text, gate };
+    };
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { response } = await report({ section });
+      assert.match(response.output_text, /Text 1\..*Text 2\..*Text 3\./s);
+      assert.equal(response.incomplete_details, null);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it('ends with the sections that are sent if the time for the answer is over in a later one', async () => {
     for (const verify of [false, true]) {
       const section = (number: number): ScriptedTurn => {
         if (number === 1) return { text: ['Text.'] };
-        setImmediate(() => mock.timers.tick(300_000));
+        setImmediate(() => mock.timers.tick(20 * 60_000));
         return { gate: new Promise(() => {}) };
       };
       mock.timers.enable({ apis: ['setTimeout'] });
