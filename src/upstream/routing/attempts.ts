@@ -163,12 +163,17 @@ export class Attempts {
     }
   }
 
-  /** Another route is better than a long wait. Without one, research waits, and a client gets what the provider answers. */
+  /**
+   * Another route is better than a long wait, also one that pauses for less. Without one, research waits, and a client gets
+   * what the provider answers.
+   */
   #patience(): SlotPatience {
     if (this.hasAnother) return { pauseMs: SHORT_WAIT_MS, slotMs: 0, insists: false };
     const { patienceMs } = this.#options.backoff;
     const insists = this.#options.clientCanRetry === true;
-    return { pauseMs: Math.max(SHORT_WAIT_MS, patienceMs), slotMs: patienceMs, insists };
+    const pauses = this.#remaining().map((route) => limiterOf(route).pauseMs);
+    const longest = Math.min(patienceMs, ...pauses.filter((ms) => ms > 0));
+    return { pauseMs: Math.max(SHORT_WAIT_MS, longest), slotMs: longest, insists };
   }
 
   #begin(route: Route, round: number): OpenAttempt {

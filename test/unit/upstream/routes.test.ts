@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
+import { mock } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
+import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
 import type { AttemptReport } from '../../../src/upstream/routing/attempts.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { timeoutsFor } from '../../support/provider-faults.ts';
@@ -51,6 +54,36 @@ describe('routes', () => {
       const { upstream, model } = chat(config(providers));
       await using _ = upstream;
       await assert.rejects(ask(model), failsWith(kind, wait === undefined ? {} : { retryAfterMs: wait }));
+    }
+  });
+
+  it('that are all limited are waited for where the pause is shorter', async () => {
+    const { signal } = new AbortController();
+    const clock = { now: () => now };
+    let now = 1000;
+    const parsed = config({ a: { base_url: 'http://a.example' }, b: { base_url: 'http://b.example' } });
+    const { upstream } = chat(parsed, { clock, backoff: { ...FAST, patienceMs: 60_000 } });
+    await using _ = upstream;
+    const { deep } = parsed.models;
+    assert.ok(deep);
+    const walk = () => upstream.attempts({ modelName: 'deep', model: deep, key: parsed.keys[0] }).walk({ signal });
+    let pause = 50_000;
+    for await (const attempt of walk()) {
+      const details = { kind: 'rate_limit', advice: 'again', retryAfterMs: pause } as const;
+      attempt.failed(new AttemptFailure('it limits our rate', details), { delivered: false });
+      if (attempt.route.provider.name === 'b') break;
+      pause = 5000;
+    }
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const next = walk().next();
+      await setImmediate();
+      now += 5000;
+      mock.timers.tick(5000);
+      const attempt = await Promise.race([next, setImmediate()]);
+      assert.equal(attempt?.value?.route.provider.name, 'b');
+    } finally {
+      mock.timers.reset();
     }
   });
 
