@@ -169,9 +169,9 @@ async function execute(
 
 function failureText(thrown: unknown, call: ExecutableCall, runner: ToolRunner): string {
   if (thrown instanceof ToolError) return errorText(thrown.code, thrown.message);
+  if (runner.limit.aborted) return errorText('timeout', 'The time for research is over.');
   if (thrown instanceof TimeoutError)
     return errorText('timeout', `${call.name} gave no result within ${thrown.ms / 1000} s.`);
-  if (runner.limit.aborted) return errorText('timeout', 'The time for research is over.');
   runner.log.error({ tool: call.name, err: messageOf(thrown) }, 'tool failed unexpectedly');
   return errorText('internal_error', `${call.name} failed.`);
 }

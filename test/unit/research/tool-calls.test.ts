@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
@@ -86,6 +87,25 @@ describe('tool calls of a research run', () => {
     assert.equal(toolError(calls[1]).code, 'internal_error');
     assert.equal(response.status, 'completed');
     assert.doesNotMatch(JSON.stringify([response, asked.research[1]]), /secret internals/);
+  });
+
+  it('fail when the time for research is over, and say so', async () => {
+    const hanging: Tool = {
+      ...testTool('lookup', () => ({ result: '' })),
+      timeoutMs: 3_600_000,
+      call: () => {
+        setImmediate(() => mock.timers.tick(20 * 60_000));
+        return new Promise(() => {});
+      },
+    };
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { response, calls } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [hanging] });
+      assert.match(toolError(calls[0]).message, /time for research is over/);
+      assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('fail for an unknown tool, naming the known ones', async () => {
