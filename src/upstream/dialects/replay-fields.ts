@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 
 /** How much of one turn is stored for sending back, in characters. */
 const MAX_STORED = 2 * 1024 * 1024;
@@ -10,13 +10,13 @@ export const REPLAY_FIELDS = [...TEXT_FIELDS, 'reasoning_details', 'thinking_blo
 
 /**
  * Collects from the deltas of a turn what its provider wants back with the next one: `reasoning_content` (DeepSeek,
- * Moonshot), `reasoning`, `reasoning_details` (OpenRouter; fragments joined), `thinking_blocks` (LiteLLM),
+ * Moonshot), `reasoning`, `reasoning_details` (OpenRouter) and `thinking_blocks` (LiteLLM), whose fragments are joined,
  * `reasoning_opaque` (Copilot), and what was attached to tool calls.
  */
 export class ReplayFields {
   readonly #texts = new Map<string, string>();
   readonly #details: JsonObject[] = [];
-  readonly #blocks: JsonValue[] = [];
+  readonly #blocks: JsonObject[] = [];
   #size = 0;
 
   push(delta: Record<string, unknown>): void {
@@ -24,8 +24,8 @@ export class ReplayFields {
       const text = delta[field];
       if (typeof text === 'string') this.#text(field, text);
     }
-    if (Array.isArray(delta.reasoning_details)) for (const detail of delta.reasoning_details) this.#detail(detail);
-    if (Array.isArray(delta.thinking_blocks)) for (const block of delta.thinking_blocks) this.#block(block);
+    this.#join(this.#details, delta.reasoning_details);
+    this.#join(this.#blocks, delta.thinking_blocks);
   }
 
   /** The fields, or undefined if there are none. `extras`: what was attached to tool calls, by call id. */
@@ -42,24 +42,21 @@ export class ReplayFields {
     this.#texts.set(field, (this.#texts.get(field) ?? '') + text);
   }
 
-  #detail(fragment: unknown): void {
-    const detail = jsonCopy(fragment);
-    if (detail === undefined || !this.#fits(JSON.stringify(detail).length)) return;
-    const last = this.#details.at(-1);
-    if (last === undefined || !continues(last, detail)) {
-      this.#details.push(detail);
-      return;
+  #join(parts: JsonObject[], fragments: unknown): void {
+    for (const fragment of Array.isArray(fragments) ? fragments : []) {
+      const next = jsonCopy(fragment);
+      if (next === undefined || !this.#fits(JSON.stringify(next).length)) continue;
+      const last = parts.at(-1);
+      if (last === undefined || !continues(last, next)) {
+        parts.push(next);
+        continue;
+      }
+      for (const [key, value] of Object.entries(next)) {
+        if (typeof value === 'string' && TEXTS.has(key))
+          last[key] = (typeof last[key] === 'string' ? last[key] : '') + value;
+        else last[key] ||= value;
+      }
     }
-    for (const [key, value] of Object.entries(detail)) {
-      const isText = typeof value === 'string' && ['text', 'summary', 'data'].includes(key);
-      if (isText) last[key] = (typeof last[key] === 'string' ? last[key] : '') + value;
-      else last[key] ??= value;
-    }
-  }
-
-  #block(value: unknown): void {
-    const block = jsonCopy(value);
-    if (block !== undefined && this.#fits(JSON.stringify(block).length)) this.#blocks.push(block);
   }
 
   #fits(size: number): boolean {
@@ -68,11 +65,17 @@ export class ReplayFields {
   }
 }
 
-/** Whether a fragment continues the last detail: it has the same type and index. Encrypted data comes whole. */
+/** Fields whose fragments are joined; of others the first with a value counts. */
+const TEXTS = new Set(['text', 'summary', 'data', 'thinking']);
+/** What comes whole. */
+const WHOLE = new Set<unknown>(['reasoning.encrypted', 'redacted_thinking']);
+
+/** Whether a fragment continues the last part: it has the same type and index. A thinking block ends with its signature. */
 function continues(last: JsonObject, next: JsonObject): boolean {
   return (
     last.type === next.type &&
-    last.type !== 'reasoning.encrypted' &&
+    !WHOLE.has(last.type) &&
+    !(last.type === 'thinking' && last.signature) &&
     (last.index ?? null) === (next.index ?? null) &&
     (last.id ?? next.id ?? null) === (next.id ?? last.id ?? null)
   );
