@@ -108,7 +108,9 @@ export class AttemptMeter extends CallMeter {
 
   #count(ended: AttemptResult): AttemptResult {
     if (ended.is === 'answered') this.#answered(ended.answer.body, ended.usage);
-    const whole = ended.is === 'answered' || (ended.is === 'delivered' && !ended.failure && !ended.midway);
+    // In the Responses API only the last event reports usage, also that of a failure.
+    const isOver = this.#api === 'responses' || !('failure' in ended && ended.failure);
+    const whole = isOver && !('midway' in ended && ended.midway);
     if (ended.usage) this.reported(ended.usage, { whole });
     if (this.#isBackground && isFinished(ended)) this.setUnseen(0);
     return ended;

@@ -203,13 +203,16 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   #read(payloads: readonly Record<string, unknown>[]): void {
-    for (const payload of payloads) {
-      this.#decoder.accept(payload);
-      this.#requireGrowth();
+    try {
+      for (const payload of payloads) {
+        this.#decoder.accept(payload);
+        this.#requireGrowth();
+      }
+      // White space is not emitted alone: until there is visible output, another route can still be tried.
+      if (this.#decoder.hasOutput) this.#emit(this.#decoder.deltas.take());
+    } finally {
+      this.#count();
     }
-    // White space is not emitted alone: until there is visible output, another route can still be tried.
-    if (this.#decoder.hasOutput) this.#emit(this.#decoder.deltas.take());
-    this.#count();
   }
 
   /** @throws AttemptFailure after too many payloads without output. */
@@ -222,11 +225,11 @@ class TurnReceiver implements Receiver<AttemptEnd> {
 
   /** Output that is no delta, such as the arguments of tools, is counted by its length. */
   #count(): void {
-    const { usage, deltas } = this.#decoder;
+    const { usage, deltas, finished } = this.#decoder;
     const { meter } = this.#options;
     const others = Math.max(0, deltas.characters - this.#emittedCharacters);
     meter.setDelivered(this.#emittedTokens + others / CHARACTERS_PER_TOKEN);
-    if (usage) meter.reported(usage, { whole: false });
+    if (usage) meter.reported(usage, { whole: finished });
   }
 
   #emit(deltas: readonly Delta[]): void {

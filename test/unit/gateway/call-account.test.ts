@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { tokenWeight } from '../../../src/upstream/decoding/estimate.ts';
+import { brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
+import { noUsage } from '../../../src/upstream/turn.ts';
 
 describe('output tokens counted for a stream', () => {
   const event = (content: string, more: object = {}) => ({ choices: [{ index: 0, delta: { content } }], ...more });
@@ -36,6 +38,26 @@ describe('output tokens counted for a stream', () => {
         .reduce((sum, [, content = '']) => sum + tokenWeight(content), 0);
       const { outputTokens } = account.used;
       assert.ok(Math.abs(outputTokens - said) < said / 10, `${outputTokens}, not ${said}`);
+    });
+  }
+});
+
+describe('a response of the Responses API that failed', () => {
+  const usage = { ...noUsage(), inputTokens: 50, outputTokens: 3 };
+  const failure = brokenStream('the response failed');
+  for (const [when, result] of Object.entries({
+    'before it began': { is: 'failed', usage, failure },
+    midway: { is: 'delivered', usage, failure, midway: false },
+  } as const)) {
+    it(`counts as its last event reports, also in the background: ${when}`, async () => {
+      for (const unseen of [0, 10_000]) {
+        const account = new CallAccount({ unseen });
+        const meter = account.attempt({}, { api: 'responses', body: '{}' });
+        meter.sent();
+        meter.addDelivered(8);
+        await meter.countResult(Promise.resolve(result));
+        assert.deepEqual([account.used.inputTokens, account.used.outputTokens], [50, 3], `${unseen}`);
+      }
     });
   }
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { CallMeter } from '../../../src/upstream/call-meter.ts';
 import { readUsage } from '../../../src/upstream/decoding/usage.ts';
-import { noUsage } from '../../../src/upstream/turn.ts';
-import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
+import { noUsage, TurnError } from '../../../src/upstream/turn.ts';
+import { frames, json, startScriptedProvider, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf } from './chat-harness.ts';
 
 const usage = (completion: number, reasoning: number, total: number) => ({
@@ -37,6 +37,46 @@ describe('the usage of a provider', () => {
     for (const _count of counts) outputs.push(finishOf(await ask(model)).usage.outputTokens);
     assert.deepEqual(outputs, [100, 47, 140]);
   });
+
+  const text = 'Half of an answer that is cut off';
+  const error = { code: 'server_error', message: 'down' };
+  const failed = {
+    object: 'response',
+    status: 'failed',
+    error,
+    output: [],
+    usage: { input_tokens: 50, output_tokens: 3 },
+  };
+  const failures = {
+    'an error in a chat stream': [
+      'chat',
+      frames([
+        { choices: [{ index: 0, delta: { content: text } }] },
+        { error, usage: { prompt_tokens: 50, completion_tokens: 30 } },
+      ]),
+    ],
+    'response.failed': [
+      'responses',
+      frames([
+        { type: 'response.output_text.delta', output_index: 0, delta: text },
+        { type: 'response.failed', response: failed },
+      ]),
+    ],
+    'a failed response that was not streamed': ['responses', json(failed)],
+  } as const;
+  for (const [name, [wire, script]] of Object.entries(failures)) {
+    it(`counts as reported with ${name}`, async () => {
+      await using provider = await startScriptedProvider({ respond: () => script });
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, wire, max_retries: 0 } }));
+      await using _ = upstream;
+      await assert.rejects(ask(model), (thrown) => {
+        assert.ok(thrown instanceof TurnError);
+        const { inputTokens, outputTokens, estimated } = thrown.usage;
+        assert.deepEqual([inputTokens, outputTokens, estimated], [50, wire === 'chat' ? 30 : 3, false]);
+        return true;
+      });
+    });
+  }
 
   it('derives no output from a total without a prompt count', () => {
     for (const prompt of [{}, { prompt_tokens: 0 }, { prompt_tokens: null }, { prompt_tokens: -5 }]) {

@@ -65,7 +65,8 @@ export class ResponsesReader implements TurnReader {
   }
 
   accept(payload: Record<string, unknown>): void {
-    const { type } = payload;
+    const { type, response } = payload;
+    this.usage = readUsage((isObject(response) ? response : payload).usage) ?? this.usage;
     if (isResponseError(payload)) throw this.#options.failureOf(payload);
     if (payload.object === 'response') this.#whole(payload);
     else if (typeof type === 'string') this.#event(type, payload);
@@ -143,14 +144,12 @@ export class ResponsesReader implements TurnReader {
   /** A whole response: the last event, or an answer that was not streamed. */
   #whole(response: Record<string, unknown>): void {
     const { status, incomplete_details: details, error, output } = response;
-    if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
     if (status === 'in_progress' || status === 'queued') return;
-    const usage = readUsage(response.usage);
-    if (usage) this.usage = usage;
+    this.#end = { status, reason: isObject(details) ? details.reason : undefined };
+    if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
     if (Array.isArray(output)) {
       for (const [index, item] of output.entries()) if (!this.#items.has(index)) this.#done(index, item);
     }
-    this.#end = { status, reason: isObject(details) ? details.reason : undefined };
   }
 
   #reason(): FinishReason {
