@@ -49,6 +49,8 @@ export function isSameKind(a: DeltaKind, b: DeltaKind): boolean {
   return a.refuses === b.refuses && a.phase === b.phase;
 }
 
+/** The longest answer, in characters: its text, reasoning and calls. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** How much of one answer may repeat what came before, in characters: the stream of such a server grows with its square. */
 const MAX_REPEATED = 64 * 1024 * 1024;
 /** How much of one answer is stored for sending back, in characters: images that a provider made are the largest. */
@@ -56,7 +58,6 @@ const MAX_STORED = 64 * 1024 * 1024;
 
 /** The deltas of a turn until they are taken; neighbours of one kind are joined. */
 export class Deltas {
-  readonly #maxCharacters: number;
   #parts: Delta[] = [];
   #repeated = 0;
   #stored = 0;
@@ -65,11 +66,6 @@ export class Deltas {
   characters = 0;
   /** Whether there is any output beyond white space. */
   hasOutput = false;
-
-  /** `maxCharacters`: a longer turn is a fault of its stream. */
-  constructor({ maxCharacters }: { maxCharacters: number }) {
-    this.#maxCharacters = maxCharacters;
-  }
 
   /** An estimate of the reasoning's tokens. */
   get reasoningTokens(): number {
@@ -80,7 +76,7 @@ export class Deltas {
   count(output: string): void {
     this.characters += output.length;
     this.hasOutput ||= saysSomething(output);
-    if (this.characters > this.#maxCharacters) throw brokenStream('the answer does not end');
+    if (this.characters > MAX_CHARACTERS) throw brokenStream('the answer does not end');
   }
 
   /** Counts received text that is no output, because it came before. @throws AttemptFailure for an endless answer. */

@@ -18,7 +18,7 @@ export class TurnDecoder implements TurnReader {
   readonly #options: DecoderOptions;
   readonly #replay = new ReplayFields();
   readonly #growing = { text: new GrowingText(), reasoning: new GrowingText() };
-  readonly deltas = new Deltas({ maxCharacters: 2 * 1024 * 1024 });
+  readonly deltas = new Deltas();
   readonly #calls = new NativeToolCalls(this.deltas);
   readonly #written: ModelText;
   #end: StreamEnd | undefined;

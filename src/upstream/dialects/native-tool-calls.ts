@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 import type { Deltas } from '../decoding/decoded-turn.ts';
+import { brokenStream } from '../routing/attempt-failure.ts';
 import type { TurnToolCall } from '../turn.ts';
 
-/** How many tool calls one turn may have; further ones are dropped. */
-const MAX_CALLS = 256;
+/** How many tool calls one turn may have. */
+const MAX_CALLS = 1024;
 
 /** How much one turn may parse to see whether arguments are complete, in characters: each fragment costs a parse. */
 const MAX_PARSED = 32 * 1024 * 1024;
@@ -78,7 +79,7 @@ export class NativeToolCalls {
     this.#deltas.count(text);
     let slot = this.#find({ index, id, name });
     if (slot === undefined) {
-      if (this.#slots.length >= MAX_CALLS) return;
+      if (this.#slots.length >= MAX_CALLS) throw brokenStream('the answer does not end');
       slot = { index, id, name, arguments: '', extra: undefined };
       this.#slots.push(slot);
     } else {

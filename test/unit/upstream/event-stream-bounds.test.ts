@@ -91,7 +91,7 @@ describe('a turn of hostile size', () => {
     const piece = callOf('', 'x'.repeat(MB / 2));
     decoder.accept(callOf('search', '{"a":"'));
     assert.throws(() => {
-      for (let n = 0; n < 8; n++) decoder.accept(piece);
+      for (let n = 0; n < 33; n++) decoder.accept(piece);
     }, /does not end/);
     assert.ok(decoder.deltas.characters > MB, 'the characters received are counted');
   });
@@ -140,6 +140,22 @@ describe('a turn of hostile size', () => {
     reader.accept({ type: 'message_stop' });
     const { turn } = reader.finish();
     assert.deepEqual([turn.calls[0]?.arguments.length, turn.usage?.outputTokens], [partial_json.length, 5]);
+  });
+
+  it('has each of its calls, however long, or fails', () => {
+    const calls = (count: number, args: string) => {
+      const chat = new TurnDecoder(options);
+      for (let index = 0; index < count; index++) {
+        const call = { index, id: `c${index}`, function: { name: 'a', arguments: args } };
+        chat.accept({ choices: [{ index: 0, delta: { tool_calls: [call] } }] });
+      }
+      chat.accept({ choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] });
+      return chat.finish().turn.calls;
+    };
+    assert.equal(calls(1000, '{}').length, 1000);
+    const long = `{"a":"${'x'.repeat(3 * MB)}"}`;
+    assert.equal(calls(1, long)[0]?.arguments, long);
+    assert.throws(() => calls(5000, '{}'), /does not end/);
   });
 
   it('fails if its items, blocks or calls exceed the limit of an answer', () => {

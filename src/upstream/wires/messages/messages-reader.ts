@@ -27,7 +27,7 @@ interface Block {
 /** Reads the events of Anthropic's Messages API. Every block is stored as it came, with unknown fields. */
 export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly deltas = new Deltas({ maxCharacters: 16 * 1024 * 1024 });
+  readonly deltas = new Deltas();
   #written: ModelText;
   #blocks = new Map<number, Block>();
   /** The block that started last. */

@@ -37,7 +37,7 @@ interface EmittedItem {
  */
 export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly deltas = new Deltas({ maxCharacters: 16 * 1024 * 1024 });
+  readonly deltas = new Deltas();
   readonly #written: ModelText;
   readonly #items = new Map<number, JsonObject>();
   readonly #emitted = new Map<number, EmittedItem>();
