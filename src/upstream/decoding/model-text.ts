@@ -3,6 +3,9 @@ import { ThinkTags } from '../dialects/think-tags.ts';
 import type { TurnToolCall } from '../turn.ts';
 import type { DecoderOptions, Deltas } from './decoded-turn.ts';
 
+/** How much of the end of the reasoning is searched for calls, in UTF-16 code units: searching blocks the event loop. */
+const MAX_SEARCHED = 256 * 1024;
+
 /** An answer's text as models write it, with reasoning between tags, tool calls and special tokens in it. */
 export class ModelText {
   readonly #deltas: Deltas;
@@ -53,7 +56,7 @@ export class ModelText {
     let written = this.#calls?.calls ?? [];
     if (tools.length > 0 && native.length + written.length === 0 && this.#deltas.text.trim() === '') {
       const inReasoning = new TextToolCalls(tools, () => {}, isQuotation);
-      inReasoning.push(this.#deltas.reasoning);
+      inReasoning.push(this.#deltas.reasoning.slice(-MAX_SEARCHED));
       inReasoning.end({ cut });
       written = inReasoning.calls.filter(({ name }) => tools.some((tool) => tool.name === name));
     }

@@ -2,18 +2,19 @@ import { unfinishedLength } from '../../base/text.ts';
 
 /** Receives the pieces of a text between markers, and the markers. */
 interface MarkerSink {
-  /** The markers to look for at this point, in lower case. */
+  /** The markers to look for at this point, in lower case: one list for all calls with the same markers. */
   markers(): readonly string[];
   text(text: string): void;
   /** `written`: the marker as spelled in the text. */
   marker(marker: string, written: string): void;
 }
 
+/** The pattern of each list of markers. */
+const patterns = new WeakMap<readonly string[], RegExp>();
+
 /** Splits a text at markers, even where a chunk boundary cuts one. */
 export class MarkerSplitter {
   readonly #sink: MarkerSink;
-  /** The patterns used so far, by their markers. */
-  readonly #patterns = new Map<string, RegExp>();
   /** Characters that may be the start of a marker. */
   #buffered = '';
 
@@ -30,7 +31,7 @@ export class MarkerSplitter {
     const whole = this.#buffered + chunk;
     for (let from = 0; ; ) {
       const wanted = markers();
-      const pattern = this.#patterns.getOrInsertComputed(wanted.join('|'), () => patternOf(wanted));
+      const pattern = patterns.getOrInsertComputed(wanted, patternOf);
       pattern.lastIndex = from;
       const found = pattern.exec(whole);
       if (!found) {

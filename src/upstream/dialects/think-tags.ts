@@ -31,6 +31,9 @@ const AT_END = [
   ...['<|im_end|>', '<|endoftext|>', '<|end_of_text|>', '<|eot_id|>', '<|end|>', '<|return|>', '<end_of_turn>'],
   ...['<turn|>', '<eos>', '<｜end▁of▁sentence｜>', '<|user|>', '<|observation|>'],
 ];
+/** What ends reasoning, by its closing tag, and reasoning that was only presumed. */
+const INSIDE = new Map(Object.values(TAGS).map((closing) => [closing, [closing]]));
+const PRESUMED = ['</think>', ...OPENINGS];
 const IN_TEXT = [...OPENINGS, ...BARE_CLOSINGS, ...AROUND, ...AT_END];
 
 export type Section = 'reasoning' | 'text';
@@ -96,7 +99,7 @@ export class ThinkTags {
 
   #markers(): readonly string[] {
     if (this.#closing === undefined) return IN_TEXT;
-    return this.#presumed === '' ? [this.#closing, ...OPENINGS] : [this.#closing];
+    return (this.#presumed === '' ? PRESUMED : INSIDE.get(this.#closing)) ?? [];
   }
 
   #onMarker(marker: string, written: string): void {

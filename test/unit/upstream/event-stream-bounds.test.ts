@@ -4,6 +4,7 @@ import { TurnDecoder } from '../../../src/upstream/decoding/turn-decoder.ts';
 import { brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
 import { MessagesReader } from '../../../src/upstream/wires/messages/messages-reader.ts';
 import { ResponsesReader } from '../../../src/upstream/wires/responses/responses-reader.ts';
+import { tool } from '../../support/decode-turn.ts';
 import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 
 const MB = 1024 * 1024;
@@ -140,6 +141,15 @@ describe('a turn of hostile size', () => {
     reader.accept({ type: 'message_stop' });
     const { turn } = reader.finish();
     assert.deepEqual([turn.calls[0]?.arguments.length, turn.usage?.outputTokens], [partial_json.length, 5]);
+  });
+
+  it('is searched for calls quickly if it is nothing but thoughts', () => {
+    const decoder = new TurnDecoder({ ...options, tools: [tool('search')] });
+    const reasoning = '```\n'.repeat(MB / 4);
+    for (let n = 0; n < 15; n++) decoder.accept({ choices: [{ index: 0, delta: { reasoning } }] });
+    decoder.accept({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+    const ms = ownMs(() => decoder.finish());
+    assert.ok(!isSlow(ms, 300), `${ms} ms`);
   });
 
   it('has each of its calls, however long, or fails', () => {
