@@ -22,3 +22,8 @@ export function readFinishReason(value: unknown): StreamEnd | undefined {
   if (typeof value !== 'string' || value === '' || value === 'null') return undefined;
   return MEANING.get(value.toLowerCase().replaceAll(/[\s-]/g, '_')) ?? 'stop';
 }
+
+/** Whether an answer that ended so was cut off, so that its last call may be incomplete. */
+export function isCutOff(end: StreamEnd | undefined): boolean {
+  return end === 'length' || end === 'content_filter';
+}

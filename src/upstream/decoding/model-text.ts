@@ -40,7 +40,7 @@ export class ModelText {
     this.#think.push(text);
   }
 
-  /** Emits what is held back. `cut`: the answer was cut at its length limit; `hasCalls`: it has native calls. */
+  /** Emits what is held back. `cut`: the answer was cut off; `hasCalls`: it has native calls. */
   end({ cut, hasCalls }: { cut: boolean; hasCalls: boolean }): void {
     this.#think.end({ cut: cut || hasCalls });
     this.#calls?.end({ cut });

@@ -9,7 +9,7 @@ import { brokenStream } from '../routing/attempt-failure.ts';
 import type { TurnUsage } from '../turn.ts';
 import type { TurnReader } from '../wires/wire.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from './decoded-turn.ts';
-import { readFinishReason, type StreamEnd } from './finish-reason.ts';
+import { isCutOff, readFinishReason, type StreamEnd } from './finish-reason.ts';
 import { ModelText } from './model-text.ts';
 import { readUsage, showsExcludedReasoning } from './usage.ts';
 
@@ -48,7 +48,7 @@ export class TurnDecoder implements TurnReader {
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
-    const cut = this.#end === 'length';
+    const cut = isCutOff(this.#end);
     this.deltas.push('reasoning', this.#growing.reasoning.end());
     this.#written.push(this.#growing.text.end());
     this.#written.end({ cut, hasCalls: this.#calls.size > 0 });

@@ -50,7 +50,7 @@ export class NativeToolCalls {
   }
 
   /**
-   * The complete calls. `cut`: the answer ended at its length limit, so a last call with incomplete arguments is dropped.
+   * The complete calls. `cut`: the answer was cut off, so a last call with incomplete arguments is dropped.
    * Calls without a name are dropped, and missing or repeated ids replaced.
    */
   finish(options: { cut: boolean }): { calls: TurnToolCall[]; extras: Map<string, JsonObject> } {

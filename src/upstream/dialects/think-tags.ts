@@ -88,7 +88,7 @@ export class ThinkTags {
 
   /**
    * Emits what is buffered. Presumed reasoning that was never closed is emitted again as text, unless `cut`: the answer
-   * ended at its length limit, or with native tool calls.
+   * was cut off, or with native tool calls.
    */
   end(options: { cut: boolean }): void {
     this.#splitter.end();

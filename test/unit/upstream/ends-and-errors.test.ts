@@ -24,6 +24,41 @@ describe('readFinishReason', () => {
   });
 });
 
+describe('a call in which the provider stopped', () => {
+  const text = '{"url": "https://b.exa';
+  const block = { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'f' } };
+  const chat = (end: string) => [
+    { choices: [{ index: 0, delta: { tool_calls: [{ id: 'a', function: { name: 'f', arguments: text } }] } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: end }] },
+  ];
+  const messages = (end: string) => [
+    { type: 'message_start', message: {} },
+    block,
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: text } },
+    { type: 'message_delta', delta: { stop_reason: end } },
+    { type: 'message_stop' },
+  ];
+  const responses = (reason: string) => {
+    const output = [{ type: 'function_call', call_id: 'a', name: 'f', arguments: text }];
+    return [{ object: 'response', status: 'incomplete', incomplete_details: { reason }, output }];
+  };
+  for (const [wire, payloads, meaning] of [
+    ['chat', chat('length'), 'length'],
+    ['chat', chat('content_filter'), 'content_filter'],
+    ['messages', messages('max_tokens'), 'length'],
+    ['messages', messages('refusal'), 'content_filter'],
+    ['responses', responses('max_output_tokens'), 'length'],
+    ['responses', responses('content_filter'), 'content_filter'],
+  ] as const) {
+    it(`is no call: ${meaning} over ${wire}`, () => {
+      const reader = WIRES[wire].reader({ failureOf: () => assert.fail() });
+      for (const payload of payloads) reader.accept({ ...payload });
+      const { calls, reason } = reader.finish().turn;
+      assert.deepEqual([calls, reason], [[], meaning]);
+    });
+  }
+});
+
 describe('an error inside a stream', () => {
   it('is recognised in many shapes', () => {
     for (const payload of [

@@ -149,7 +149,7 @@ export class TextToolCalls {
   }
 
   /**
-   * Reads a block that was not closed, and emits what is buffered. `cut`: the answer was cut at its length limit, so an
+   * Reads a block that was not closed, and emits what is buffered. `cut`: the answer was cut off, so an
    * open block is no call.
    */
   end(options: { cut: boolean }): void {

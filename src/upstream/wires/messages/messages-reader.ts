@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../base/json.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
-import { readFinishReason } from '../../decoding/finish-reason.ts';
+import { isCutOff, readFinishReason } from '../../decoding/finish-reason.ts';
 import { ModelText } from '../../decoding/model-text.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
@@ -79,7 +79,7 @@ export class MessagesReader implements TurnReader {
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     const reason = readFinishReason(this.#stopReason) ?? 'stop';
-    const cut = reason === 'length';
+    const cut = isCutOff(reason);
     const native = this.#calls(cut);
     this.#written.end({ cut, hasCalls: native.length > 0 });
     if (!this.finished) throw brokenStream('the stream ended without its last event');
@@ -167,7 +167,7 @@ export class MessagesReader implements TurnReader {
     if (Object.keys(counts).length <= MAX_COUNTS) this.#counts = counts;
   }
 
-  /** `cut`: the answer was cut at its length limit, so a call with broken input is dropped. */
+  /** `cut`: the answer was cut off, so a call with broken input is dropped. */
   #calls(cut: boolean): TurnToolCall[] {
     const calls: TurnToolCall[] = [];
     const ids = new Set<string>();

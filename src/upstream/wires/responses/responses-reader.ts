@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
 import { type MessagePhase, messagePhase } from '../../../protocol/items.ts';
+import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import {
   type DecodedTurn,
   type DecoderOptions,
@@ -181,17 +182,18 @@ export class ResponsesReader implements TurnReader {
   }
 }
 
-/** The calls in order. `cut`: the answer was cut at its length limit, so an incomplete call is dropped. */
+/** The calls in order. `cut`: the answer was cut off, so an incomplete call is dropped. */
 function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
   const calls: TurnToolCall[] = [];
   const ids = new Set<string>();
   for (const item of items) {
     if (!isClientCall(item) || typeof item.name !== 'string' || item.name === '') continue;
-    if (cut && item.status === 'incomplete') continue;
+    const args = argumentsOf(item);
+    if (cut && (item.status === 'incomplete' || parseLimitedJson(args) === undefined)) continue;
     const known = [item.call_id, item.id].find((id) => typeof id === 'string' && id !== '' && !ids.has(id));
     const id = typeof known === 'string' ? known : newCallId();
     ids.add(id);
-    calls.push({ id, name: item.name, arguments: argumentsOf(item) });
+    calls.push({ id, name: item.name, arguments: args });
   }
   return calls;
 }
