@@ -150,6 +150,49 @@ describe('a text over the Responses or Messages API', () => {
   }
 });
 
+describe('the items of a response', () => {
+  const thought = { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'sealed' };
+  const message = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] };
+  const call = (n: number) => ({
+    type: 'function_call',
+    id: `f${n}`,
+    call_id: `c${n}`,
+    name: 'look_up',
+    arguments: '{}',
+  });
+  const items = [thought, message, call(1), call(2)];
+  // Relays that translate other APIs number items as they like, and leave some out.
+  for (const [how, places, streamed] of [
+    ['in their order', [0, 1, 2, 3], items],
+    ['numbered from one', [1, 2, 3, 4], items],
+    ['numbered alike', [0, 0, 0, 0], items],
+    ['calls numbered by themselves', [0, 1, 0, 1], items],
+    ['not numbered', [], items],
+    ['in another order', [3, 0, 1, 2], items],
+    ['only in the last event', [], []],
+    ['in part only in the last event', [0, 1], [message, call(1)]],
+  ] as const) {
+    it(`count once, however they are streamed: ${how}`, async () => {
+      const done = streamed.map((item, n) => ({ type: 'response.output_item.done', output_index: places[n], item }));
+      const response = { object: 'response', status: 'completed', output: items };
+      const events = [...done, { type: 'response.completed', response }];
+      await using provider = await startScriptedProvider({ respond: () => frames(events, { done: false }) });
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, wire: 'responses' } }));
+      await using _ = upstream;
+      const request = { messages: START, tools: [tool('look_up')] };
+      const parts = await Array.fromAsync(model.turn(request, { signal: new AbortController().signal }));
+      const { message: kept } = finishOf(parts);
+      assert.equal(textOf(parts), 'I look.');
+      assert.deepEqual(
+        kept.tool_calls?.map(({ id }) => id),
+        ['c1', 'c2'],
+      );
+      const { output } = kept.replay?.fields ?? {};
+      assert.ok(Array.isArray(output) && new Set(output.map((item) => JSON.stringify(item))).size === output.length);
+    });
+  }
+});
+
 describe('a request over the Responses or Messages API', () => {
   const body = async (wire: string, request: Partial<TurnRequest>) => {
     const strict = wire === 'responses' ? strictResponses(0) : strictMessages(0, { thinks: 'adaptive' });

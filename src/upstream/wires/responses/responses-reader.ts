@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { isObject, type JsonObject } from '../../../base/json.ts';
 import { type MessagePhase, messagePhase } from '../../../protocol/items.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import {
@@ -34,7 +34,8 @@ interface EmittedItem {
 
 /**
  * Reads the events of the Responses API. The item in `output_item.done` is authoritative; deltas are only emitted early,
- * and some servers send none. Items are identified by position, since a relay gives them another id in every event.
+ * and some servers send none. Items are identified by position, since a relay gives them another id in every event; but
+ * others give several items one position, or number them otherwise than in the last event.
  */
 export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
@@ -122,7 +123,10 @@ export class ResponsesReader implements TurnReader {
     const item = this.deltas.copyForReplay(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
-    this.#items.set(index, item);
+    let place = index;
+    for (let known = this.#items.get(place); known && !isSame(known, item); known = this.#items.get(place))
+      place += 1 / MAX_ITEMS;
+    this.#items.set(place, item);
     this.#added(index, item);
     if (item.type === 'message') {
       this.#takeLogprobs(item, { isEmitted: this.#emittedOf(index).text !== '' });
@@ -148,9 +152,17 @@ export class ResponsesReader implements TurnReader {
     if (status === 'in_progress' || status === 'queued') return;
     this.#end = { status, reason: isObject(details) ? details.reason : undefined };
     if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
-    if (Array.isArray(output)) {
-      for (const [index, item] of output.entries()) if (!this.#items.has(index)) this.#done(index, item);
-    }
+    if (!Array.isArray(output) || output.length <= this.#items.size) return;
+    for (const [index, item] of output.entries()) if (!this.#isKnown(index, item)) this.#done(index, item);
+  }
+
+  /** Whether an item of the last event came before. */
+  #isKnown(index: number, item: unknown): boolean {
+    const isText = isObject(item) && item.type === 'message';
+    if (!isText && !(isObject(item) && isClientCall(item))) return this.#items.has(index);
+    return this.#items
+      .values()
+      .some((known) => isSame(known, item) && (!isText || textOfParts(known.content) === textOfParts(item.content)));
   }
 
   #reason(): FinishReason {
@@ -182,6 +194,11 @@ export class ResponsesReader implements TurnReader {
   }
 }
 
+/** Whether two items of one position may be the same. */
+function isSame(a: JsonObject, b: Record<string, unknown>): boolean {
+  return a.type === b.type && a.call_id === b.call_id;
+}
+
 /** The calls in order. `cut`: the answer was cut off, so an incomplete call is dropped. */
 function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
   const calls: TurnToolCall[] = [];
@@ -210,7 +227,7 @@ export function isClientCall(item: Record<string, unknown>): boolean {
 }
 
 /** The text of a message's content. */
-export function textOfParts(content: JsonValue | undefined): string {
+export function textOfParts(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   const texts = content.map((part) => (isObject(part) ? (part.text ?? part.refusal) : undefined));
