@@ -8,6 +8,20 @@ import type { TurnUsage } from '../turn.ts';
  * be split without one.
  */
 export function readUsage(value: unknown, { excludesReasoning = false } = {}): TurnUsage | undefined {
+  const counted = readCounts(value, excludesReasoning);
+  return counted && billedBeside(value).reduce(addUsage, counted);
+}
+
+/** Rounds that Anthropic bills, although its totals are only those of the model's own. */
+const BESIDE = new Set<unknown>(['compaction', 'advisor_message']);
+
+function billedBeside(value: unknown): TurnUsage[] {
+  const iterations = isObject(value) && Array.isArray(value.iterations) ? value.iterations : [];
+  const others = iterations.filter((iteration) => isObject(iteration) && BESIDE.has(iteration.type));
+  return others.flatMap((iteration) => readCounts(iteration, false) ?? []);
+}
+
+function readCounts(value: unknown, excludesReasoning: boolean): TurnUsage | undefined {
   if (!isObject(value)) return undefined;
   const inputTokens = count(value.prompt_tokens) ?? inputTokensOf(value) ?? 0;
   const completion = count(value.completion_tokens) ?? count(value.output_tokens);

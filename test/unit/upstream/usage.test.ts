@@ -87,6 +87,25 @@ describe('the usage of a provider', () => {
     assert.equal(readUsage({ prompt_tokens: 600, total_tokens: 870 })?.outputTokens, 270);
   });
 
+  it('includes what Anthropic bills beside the turns of the model', () => {
+    const count = (input: number, cached: number, output: number) => ({
+      input_tokens: input,
+      cache_read_input_tokens: cached,
+      cache_creation_input_tokens: 0,
+      output_tokens: output,
+    });
+    const iterations = [
+      { ...count(100, 55_096, 83), type: 'compaction' },
+      { ...count(181, 0, 8), type: 'message' },
+      { ...count(2518, 0, 22), type: 'advisor_message', model: 'another' },
+      { type: 'advisor_message' },
+      null,
+    ];
+    const read = readUsage({ ...count(181, 0, 8), iterations });
+    assert.deepEqual([read?.inputTokens, read?.cachedTokens, read?.outputTokens], [57_895, 55_096, 113]);
+    assert.equal(readUsage({ ...count(181, 0, 8), iterations: 'many' })?.inputTokens, 181);
+  });
+
   it('ignores counts that no turn can reach', () => {
     for (const lie of [1e308, 1e18, Number.MAX_VALUE]) {
       assert.equal(readUsage({ prompt_tokens: lie, completion_tokens: lie, total_tokens: lie }), undefined);
