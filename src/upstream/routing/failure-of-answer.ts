@@ -81,11 +81,15 @@ function failureOfErrorObject(payload: Record<string, unknown>, mask: SecretMask
   if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
     return failure({ kind: 'refused', advice: 'elsewhere', status });
   }
-  if (/"(?:invalid_request|authentication|permission|not_found|billing)_error"/.test(text)) {
+  if (REFUSALS.test(text)) {
     return failure({ kind: 'refused', advice: 'elsewhere' });
   }
   return failure({ kind: 'failed', advice: 'again', status, unhealthy: true });
 }
+
+/** Types and codes that blame the request or the account; of images and prompts in the Responses API. */
+const REFUSALS =
+  /"(?:(?:invalid_request|authentication|permission|not_found|billing)_error|invalid_(?:prompt|\w{0,20}image\w{0,20})|(?:unsupported_|empty_)?image_\w+)"/;
 
 /** The human-readable part of an error body, in any of the shapes that providers use. */
 export function errorText(body: string): string {

@@ -78,6 +78,20 @@ describe('an error inside a stream', () => {
     }
   });
 
+  it('is no fault of the provider if it blames the request', () => {
+    const codes = ['invalid_prompt', 'invalid_image_format', 'image_too_large', 'unsupported_image_media_type'];
+    for (const error of [{ type: 'invalid_request_error' }, ...codes.map((code) => ({ code }))]) {
+      const failure = failureOfStreamError({ error: { ...error, message: 'no' } }, new SecretMask([]));
+      assert.deepEqual(
+        [failure.kind, failure.advice, failure.unhealthy],
+        ['refused', 'elsewhere', false],
+        JSON.stringify(error),
+      );
+    }
+    const broken = failureOfStreamError({ error: { code: 'server_error', message: 'down' } }, new SecretMask([]));
+    assert.deepEqual([broken.kind, broken.advice, broken.unhealthy], ['failed', 'again', true]);
+  });
+
   it('fails every wire, even beside an answer', () => {
     const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'hello' }] };
     const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }] }];
