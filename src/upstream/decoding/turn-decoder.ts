@@ -23,6 +23,8 @@ export class TurnDecoder implements TurnReader {
   readonly #written: ModelText;
   #end: StreamEnd | undefined;
   usage: TurnUsage | undefined;
+  /** As the provider wrote it. */
+  #reported: unknown;
   readonly #learned: NonNullable<DecoderOptions['learned']>;
 
   constructor(options: DecoderOptions) {
@@ -54,6 +56,7 @@ export class TurnDecoder implements TurnReader {
     this.#written.end({ cut, hasCalls: this.#calls.size > 0 });
     if (this.#end === undefined) throw brokenStream('the stream ended without a finish reason');
     if (this.#end === 'broken') throw brokenStream('the provider broke the answer off');
+    this.#learned.excludesReasoning ||= showsExcludedReasoning(this.#reported);
     const { calls: native, extras } = this.#calls.finish({ cut });
     const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
@@ -119,8 +122,9 @@ export class TurnDecoder implements TurnReader {
   #readUsage(payload: Record<string, unknown>): void {
     const value = payload.usage ?? (isObject(payload.x_groq) ? payload.x_groq.usage : undefined);
     if (!value) return;
-    this.#learned.excludesReasoning ||= showsExcludedReasoning(value);
     const usage = readUsage(value, this.#learned);
-    if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.usage)) this.usage = usage;
+    if (!usage || (usage.inputTokens + usage.outputTokens === 0 && this.usage)) return;
+    this.usage = usage;
+    this.#reported = value;
   }
 }

@@ -78,6 +78,15 @@ describe('the usage of a provider', () => {
     });
   }
 
+  it('teaches nothing about later counts before it is whole', async () => {
+    const early = { choices: [{ index: 0, delta: { content: 'x' } }], usage: usage(1, 3, 51) };
+    const whole = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: usage(100, 40, 150) };
+    await using provider = await startScriptedProvider({ respond: () => frames([early, whole]) });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    for (let n = 0; n < 2; n++) assert.equal(finishOf(await ask(model)).usage.outputTokens, 100);
+  });
+
   it('derives no output from a total without a prompt count', () => {
     for (const prompt of [{}, { prompt_tokens: 0 }, { prompt_tokens: null }, { prompt_tokens: -5 }]) {
       assert.equal(readUsage({ ...prompt, total_tokens: 870 }), undefined);
