@@ -8,6 +8,7 @@ import { ToolNames } from '../dialects/requests/tool-names.ts';
 import type { ChatBody } from '../dialects/requests/trait.ts';
 import { shapeChat, shapedRequest } from '../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../turn.ts';
+import { isRefused } from './replayed.ts';
 import type { BodyTarget, Wire, WireRequest } from './wire.ts';
 
 /** OpenAI's chat completions, which nearly every provider offers. */
@@ -80,8 +81,10 @@ function userContent(content: string | UserPart[]): string | JsonObject[] {
 }
 
 /** An empty assistant message is left out, because several providers refuse it. */
-function assistantMessage(message: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
+function assistantMessage(received: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
   const { provider, traits } = target;
+  const { replay: _, ...plain } = received;
+  const message = isRefused(received, target.run) ? plain : received;
   const calls = message.tool_calls ?? [];
   if (calls.length === 0 && message.content === '') return [];
   const replay = replayOf(message, provider, traits);

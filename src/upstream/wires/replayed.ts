@@ -71,6 +71,11 @@ export function learnReplayRefusal(text: string, messages: readonly TurnMessage[
   return added > 0;
 }
 
+/** Whether the reasoning of an earlier turn was refused in this run. */
+export function isRefused(message: AssistantMessage, { refusedReasoning }: RunTraits): boolean {
+  return refusedReasoning.size > 0 && refusedReasoning.has(replayKey(message) ?? '');
+}
+
 /**
  * The parts of an earlier turn to send back, if this provider and model wrote it and have not refused it since: its
  * reasoning is encrypted or signed, and nobody else can read it.
@@ -82,7 +87,7 @@ export function replayedParts(
 ): JsonObject[] | undefined {
   const { replay } = message;
   if (replay?.provider !== provider || replay.fields.model !== model) return undefined;
-  if (run.refusedReasoning.size > 0 && run.refusedReasoning.has(replayKey(message) ?? '')) return undefined;
+  if (isRefused(message, run)) return undefined;
   const parts = replay.fields[field];
   return Array.isArray(parts) ? parts.filter((part): part is JsonObject => isObject(part)) : undefined;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { JsonObject } from '../../../src/base/json.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
 import { tool } from '../../support/decode-turn.ts';
 import {
@@ -44,6 +45,13 @@ function afterCall(message: Partial<AssistantMessage> = {}): TurnMessage[] {
   ];
 }
 
+/** What a provider signed, as its fields are stored. */
+const SIGNED: JsonObject[] = [
+  { thinking_blocks: [{ type: 'thinking', thinking: 'x', signature: 'of another' }] },
+  { reasoning_details: [{ type: 'reasoning.text', text: 'x', signature: 'of another' }] },
+  { tool_call_extras: { [CALL.id]: { google: { thought_signature: 'of another' } } } },
+];
+
 describe('a provider request', () => {
   const learned: [
     string,
@@ -51,6 +59,15 @@ describe('a provider request', () => {
     (body: ChatBody) => string | { status: number; text: string } | undefined,
     (body: ChatBody) => void,
   ][] = [
+    ...SIGNED.map((fields): (typeof learned)[number] => [
+      `reasoning whose signature is refused is left out: ${Object.keys(fields)}`,
+      { messages: afterCall({ replay: { provider: 'main', fields } }) },
+      (body) =>
+        JSON.stringify(body.messages).includes('of another')
+          ? 'messages.1.content.0: Invalid `signature` in `thinking` block'
+          : undefined,
+      (body) => assert.equal(body.messages?.length, 3),
+    ]),
     [
       'max_tokens becomes max_completion_tokens',
       FULL,
