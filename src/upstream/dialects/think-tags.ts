@@ -103,7 +103,10 @@ export class ThinkTags {
   }
 
   #onMarker(marker: string, written: string): void {
-    if (this.#closing === undefined && (this.#fenced || this.#afterTick)) {
+    // An opening tag counts only before presumed reasoning has begun.
+    const isText =
+      this.#closing === undefined ? this.#fenced || this.#afterTick : marker !== this.#closing && this.#presumed !== '';
+    if (isText) {
       this.#emitTrimmed(written);
       return;
     }
@@ -112,7 +115,6 @@ export class ThinkTags {
       return;
     }
     if (this.#closing !== undefined) {
-      // An opening tag counts even where reasoning was presumed to have begun.
       this.#closing = marker === this.#closing ? undefined : TAGS[marker];
       this.#presumed = undefined;
     } else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];

@@ -19,3 +19,19 @@ describe('a closing think tag without an opening one', () => {
     assert.deepEqual([reasoning, text], ['Let me think.\n', 'Done.']);
   });
 });
+
+describe('text of a model that begins with reasoning', () => {
+  for (const [said, reasoning, answer] of [
+    ['I think.</think>Done.', 'I think.', 'Done.'],
+    ['<think>I think.</think>Done.', 'I think.', 'Done.'],
+    ['A <think> tag opens it.</think>Done.', 'A <think> tag opens it.', 'Done.'],
+    ['A <think> tag opens it.', 'A <think> tag opens it.', 'A <think> tag opens it.'],
+  ] as const) {
+    it(`is read alike, however it is cut: ${said}`, () => {
+      for (const pieces of [[said], [...said], [said.slice(0, 4), said.slice(4)]]) {
+        const { turn, ...whole } = decodeTurn(Buffer.from(frames(...pieces).join('') + END), { startsThinking: true });
+        assert.deepEqual([whole.reasoning, whole.text, turn.text], [reasoning, answer, answer]);
+      }
+    });
+  }
+});
