@@ -168,6 +168,16 @@ describe('a turn of hostile size', () => {
     assert.throws(() => calls(5000, '{}'), /does not end/);
   });
 
+  it('has no more written calls than a model means to make', () => {
+    const written = (count: number) => {
+      const decoder = new TurnDecoder({ ...options, tools: [tool('search')] });
+      const content = `<tool_calls>${'<invoke name="search"></invoke>'.repeat(count)}</tool_calls>`;
+      decoder.accept({ choices: [{ index: 0, delta: { content }, finish_reason: 'stop' }] });
+      return decoder.finish().turn.calls.length;
+    };
+    assert.deepEqual([written(64), written(65), written(5000)], [64, 0, 0]);
+  });
+
   it('fails if its items, blocks or calls exceed the limit of an answer', () => {
     const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
     const responses = new ResponsesReader(options);

@@ -187,7 +187,7 @@ export class TextToolCalls {
     const { format, opening, text } = block;
     const whole = format.keepsOpening ? opening + text + closing : text;
     const found = this.calls.length < MAX_CALLS ? format.read(whole, this.#offered) : undefined;
-    if (found === undefined || this.#isQuotation(whole)) {
+    if (found === undefined || this.calls.length + found.length > MAX_CALLS || this.#isQuotation(whole)) {
       this.#emitTrimmed(opening + text + closing);
       return;
     }
