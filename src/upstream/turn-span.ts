@@ -98,5 +98,5 @@ function callsOf({ tool_calls = [] }: AssistantMessage): object[] {
 }
 
 function truncate(text: string): string {
-  return text.length > MAX_PART ? `${text.slice(0, MAX_PART)}…` : text;
+  return text.length > MAX_PART ? `${text.slice(0, MAX_PART).toWellFormed()}…` : text;
 }

@@ -67,7 +67,7 @@ export class SecretMask {
       .replace(KEY_SHAPES, REDACTED)
       .replace(/\s+/g, ' ')
       .trim();
-    return clean.length > MAX_QUOTED ? `${clean.slice(0, MAX_QUOTED)}...` : clean;
+    return clean.length > MAX_QUOTED ? `${clean.slice(0, MAX_QUOTED).toWellFormed()}...` : clean;
   }
 
   /** How many of the last bytes may be the start of a secret that continues in the next chunk. */

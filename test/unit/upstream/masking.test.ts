@@ -87,4 +87,11 @@ describe('the secrets of a provider', () => {
       assert.ok([...secretsIn(config)].includes(text), text);
     }
   });
+
+  it('are masked in messages that are cut between characters, not inside one', () => {
+    for (const length of [298, 299, 300]) {
+      const { message } = target.failureOfStreamError({ error: { message: `${'x'.repeat(length)}😀 and more` } });
+      assert.ok(message.isWellFormed(), `${length}`);
+    }
+  });
 });
