@@ -18,6 +18,7 @@ export { EventStream } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
 export { promptsIn, requestedAnswers, requestedNumber } from './decoding/requested-answers.ts';
 export { readInputUsage, readUsage } from './decoding/usage.ts';
+export { partsOf } from './dialects/content-parts.ts';
 export {
   brokenChoice,
   isErrorOf,

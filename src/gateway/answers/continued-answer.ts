@@ -1,6 +1,7 @@
-import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import { Continuation } from '../../research/answer/continuation.ts';
+import { partsOf } from '../../upstream/provider-answer.ts';
 import type { Replacement } from '../proxied-request.ts';
 
 /** The longest text that can be continued, in characters; a longer answer that breaks off ends with an error. */
@@ -50,10 +51,10 @@ export class ContinuedAnswer {
     const delta = isJsonObject(choice.delta) ? choice.delta : {};
     const isLast = choice.finish_reason !== null && choice.finish_reason !== undefined;
     const { content, ...rest } = this.#unsentDelta(delta);
-    const text =
-      (typeof content === 'string' ? this.#continuation.push(content) : '') + (isLast ? this.#endText() : '');
+    const text = this.#continuation.push(textOf(content)) + (isLast ? this.#endText() : '');
     this.#text += text;
-    const sentDelta: JsonObject = { ...rest, ...(text === '' ? {} : { content: text }) };
+    const sent = this.#isFirstRoute && Array.isArray(content) ? content : text;
+    const sentDelta: JsonObject = { ...rest, ...(sent === '' ? {} : { content: sent }) };
     const enveloped = this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta: sentDelta }] });
     if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
       this.#bufferedCalls.push(enveloped);
@@ -98,6 +99,12 @@ export class ContinuedAnswer {
     this.#envelope ??= JSON.parse(JSON.stringify({ id, object, created, model }));
     return { ...chunk, ...this.#envelope };
   }
+}
+
+/** The text of a delta's content, which may be a list of parts. */
+function textOf(content: JsonValue | undefined): string {
+  if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
+  return [...partsOf(content)].map(({ kind, text }) => (kind === 'text' ? text : '')).join('');
 }
 
 /** Whether an answer to this request could be continued: it has one choice of text, and nothing only its own model knows. */

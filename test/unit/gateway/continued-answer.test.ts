@@ -53,6 +53,18 @@ describe('an answer written by several routes', () => {
     for (const { id } of [...first, ...second]) assert.equal(id, 'a', 'one id');
   });
 
+  it('may have content in parts, which a later route continues as text', () => {
+    const answer = new ContinuedAnswer();
+    const thought = { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'I think' }] }] };
+    const words = { content: [{ type: 'text', text: 'One two three four five six ' }] };
+    assert.deepEqual(deltas(feed(answer, [chunk('a', thought), chunk('a', words)])), [thought, words]);
+    assert.match(JSON.stringify(answer.changes(Buffer.from('{"messages":[]}'), { endsWithUser: false })), /five six/);
+    answer.startRoute();
+    const parts = { content: [{ type: 'text', text: 'three four five six seven.' }] };
+    const second = feed(answer, [chunk('b', thought), chunk('b', parts), chunk('b', {}, 'stop')]);
+    assert.deepEqual(deltas(second), [{ content: 'seven.' }]);
+  });
+
   it('has the reasoning of a later route if the first one sent none and no text', () => {
     const answer = new ContinuedAnswer();
     feed(answer, [chunk('a', { role: 'assistant' })]);
