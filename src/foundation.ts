@@ -10,7 +10,7 @@ import type { GatewayConfig } from './config/schema.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { Files } from './files/files.ts';
 import { Admission } from './http/limits/admission.ts';
-import { LostPlaces } from './http/limits/lost-places.ts';
+import { LostHolds } from './http/limits/lost-holds.ts';
 import { countEmbeddings } from './http/metrics.ts';
 import { Activity } from './http/operator/activity.ts';
 import { StoredKeys } from './keys/stored-keys.ts';
@@ -79,8 +79,7 @@ export async function openFoundation(
     active: () => executor().active,
     overloaded: () => executor().overloaded,
   });
-  const lostPlaces = new LostPlaces(storage);
-  const admission = new Admission(storage.limits, () => live.current().teams, lostPlaces);
+  const admission = new Admission(storage.limits, () => live.current().teams, new LostHolds(storage));
   return { live, storage, load, registry, metrics, admission, activity: new Activity(), log };
 }
 

@@ -13,6 +13,10 @@ export const ID_PREFIX = {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+export function isRunId(text: string): text is RunId {
+  return UUID.test(text);
+}
+
 /** A new run id: random, so that it cannot be guessed. */
 export function newRunId(): RunId {
   return randomUUID();
@@ -26,7 +30,7 @@ export function publicId(api: keyof typeof ID_PREFIX, id: RunId): string {
 /** The UUID in `text`, or undefined if it does not have the prefix and a UUID. */
 export function uuidAfter(prefix: string, text: string): string | undefined {
   const id = text.startsWith(prefix) ? text.slice(prefix.length) : '';
-  return UUID.test(id) ? id : undefined;
+  return isRunId(id) ? id : undefined;
 }
 
 /** The run id in `text`, or undefined if it does not have the interface's prefix and a UUID. */

@@ -50,9 +50,12 @@ export function composeLimitStore<Budget extends LimitBudget>(
       return results;
     },
     async note(notes) {
-      for (const { holder, spent, ttlMs, ...window } of notes) {
-        await parts.budget(window).note(holder.key, holder.id, { spent, ttlMs });
-      }
+      // All are under way before the caller writes what follows, such as the end of a run.
+      await Promise.all(
+        notes.map(({ holder, spent, ttlMs, ...window }) =>
+          parts.budget(window).note(holder.key, holder.id, { spent, ttlMs }),
+        ),
+      );
     },
   };
 }
@@ -66,7 +69,8 @@ function memoizeByName<Options extends { name: string }, T>(make: (options: Opti
   };
 }
 
-async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
+/** Takes one limit for a holder. */
+export async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
   const { id, lasting } = holder;
   const { limit, owner: key = holder.key } = request;
   switch (request.kind) {

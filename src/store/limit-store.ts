@@ -54,6 +54,8 @@ export interface LimitBudget {
   settle(key: string, id: string, options: { points: number; spent?: number | undefined }): Awaitable<void>;
   /** What is used and reserved together. */
   used(key: string): Awaitable<Count>;
+  /** The ids that have a reservation. */
+  holders(key: string): Awaitable<string[]>;
 }
 
 /** `others`: whether other ids have reservations, of which they may leave some unused. */

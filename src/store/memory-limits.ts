@@ -144,6 +144,10 @@ export class MemoryBudget implements LimitBudget {
     return { used: used + reserved, resetMs };
   }
 
+  holders(key: string): string[] {
+    return this.#holds.ids(key);
+  }
+
   /** The settled points and what holds that end with this process have used so far; to be stored. */
   window(key: string): Window {
     const { used, endsAt } = this.#counter.window(key);

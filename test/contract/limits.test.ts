@@ -153,9 +153,11 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         await here.reserve('ann', 'a', { points: 60, limit: 100, ttlMs });
         const refused = await there.reserve('ann', 'b', { points: 60, limit: 100, ttlMs });
         assert.deepEqual([refused.granted, refused.others, refused.used], [false, true, 60]);
+        assert.deepEqual(await there.holders('ann'), ['a']);
         for (const side of [there, here, there]) await side.settle('ann', 'a', { points: 60, spent: 25 });
         await there.settle('ann', 'never reserved', { points: 60, spent: 25 });
         assert.equal((await here.used('ann')).used, 25);
+        assert.deepEqual(await here.holders('ann'), []);
         assert.equal((await there.reserve('ann', 'b', { points: 75, limit: 100, ttlMs })).granted, true);
       });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { drivenMs } from '../../src/http/limits/admission.ts';
-import { LostPlaces } from '../../src/http/limits/lost-places.ts';
+import { LostHolds } from '../../src/http/limits/lost-holds.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { noUsage } from '../../src/upstream/turn.ts';
 import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
@@ -213,8 +213,9 @@ describe('concurrent_runs', () => {
     const clock = { now: 0 };
     await using gateway = await openGateway({ limits: { concurrent_runs: 2 } });
     const store = gateway.storage.limits;
-    const lost = new LostPlaces({ limits: store, runs: gateway.storage.runs, clock: { now: () => clock.now } });
+    const lost = new LostHolds({ limits: store, runs: gateway.storage.runs, clock: { now: () => clock.now } });
     const place = store.slots({ name: 'runs' });
+    const limit = { kind: 'place', name: 'runs', limit: 2, ttlMs: 1 } as const;
     const hold = async (id: string) =>
       assert.equal(await place.take('limited', id, { limit: 2, ttlMs: 600_000 }), true);
     const { json } = await send(gateway, 'POST /v1/responses', ask('hello'));
@@ -234,11 +235,15 @@ describe('concurrent_runs', () => {
     // The run may still be about to be stored, and the gateway checked within the last seconds.
     await hold('00000000-0000-4000-8000-000000000000');
     assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('concurrency_limit_exceeded'));
-    assert.equal(await lost.release('limited'), false);
+    assert.equal(await lost.release(limit, 'limited'), false);
     clock.now = 4000;
-    assert.equal(await lost.release('limited'), false, 'a key that was checked a moment ago is not checked again');
+    assert.equal(
+      await lost.release(limit, 'limited'),
+      false,
+      'a key that was checked a moment ago is not checked again',
+    );
     clock.now = 60_000;
-    assert.equal(await lost.release('limited'), true, 'the place of a run that was never stored is free');
+    assert.equal(await lost.release(limit, 'limited'), true, 'the place of a run that was never stored is free');
     assert.deepEqual(await place.holders('limited'), [String(running.id).slice('resp_'.length)]);
   });
 
@@ -283,6 +288,35 @@ describe('tokens_per_day', () => {
       assertRefused(answer, refused('quota_exceeded'));
       assert.equal(answer.headers.get('retry-after'), '2', 'none of them is used up yet');
     }
+  });
+
+  it('reclaims what ended and never stored runs have reserved if a request would be refused for it', async () => {
+    const clock = { now: Date.now() };
+    await using gateway = await openGateway({ limits: { tokens_per_day: 150 }, limitsNow: () => clock.now });
+    const window = { name: 'tokens', windowSeconds: 86_400 };
+    const budget = gateway.limits.budget(window);
+    const hold = async (id: string, points: number) => {
+      await budget.reserve('limited', id, { points, limit: 1000, ttlMs: 86_400_000, lasting: true });
+    };
+    const { json } = await send(gateway, 'POST /v1/responses', ask('hello'));
+    await ended({ url: gateway.url }, String(json.id), key);
+    await until(async () => ((await budget.used('limited')).used === 100 ? true : undefined));
+    const endedId = String(json.id).slice('resp_'.length);
+    await hold(endedId, 50);
+    await budget.note('limited', endedId, { spent: 7, ttlMs: 86_400_000 });
+    await hold('00000000-0000-4000-8000-000000000000', 30);
+    await hold('a-call', 1);
+    assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('quota_exceeded'));
+    assert.equal((await budget.used('limited')).used, 181, 'the run may be settled any moment, the other be stored');
+    clock.now += 20_000;
+    assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('quota_exceeded'));
+    assert.deepEqual(await budget.holders('limited'), ['00000000-0000-4000-8000-000000000000', 'a-call']);
+    assert.equal((await budget.used('limited')).used, 138, 'what was noted is counted');
+    clock.now += 60_000;
+    assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('quota_exceeded'));
+    assert.deepEqual(await budget.holders('limited'), ['a-call'], 'a call is no run that was never stored');
+    await budget.settle('limited', 'a-call', { points: 1, spent: 0 });
+    assert.equal((await send(gateway, 'POST /v1/responses', ask('hello'))).status, 200);
   });
 
   it('counts what the provider of a proxy model reported', async () => {

@@ -16,7 +16,7 @@ import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
-import { LostPlaces } from '../../src/http/limits/lost-places.ts';
+import { LostHolds } from '../../src/http/limits/lost-holds.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { SocketTimes } from '../../src/http/socket/times.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
@@ -32,6 +32,7 @@ import { Runs } from '../../src/runs/runs.ts';
 import { CarriedTranscripts } from '../../src/runs/stored/carried-transcripts.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
 import { memoryCaches } from '../../src/store/cache.ts';
+import type { LimitStore } from '../../src/store/limit-store.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage, type Storage } from '../../src/store/open.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
@@ -100,6 +101,8 @@ export interface TestGateway extends AsyncDisposable {
   load: { utilization: number; lagMs: number };
   runs: Runs;
   storage: Storage;
+  /** Those that the gateway counts: of its store, or by `limitsNow`. */
+  limits: LimitStore;
   /** Keys of the store; those that others change are looked at once `start` was called. */
   keys: StoredKeys;
   /** Lines of the access log and everything else that was logged, parsed. */
@@ -142,12 +145,12 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const storage = await openStorage(live.current().store, { log });
   const { limitsNow } = options;
   const limits = limitsNow ? memoryLimits(limitsNow) : storage.limits;
-  const lostPlaces = new LostPlaces({
+  const lostHolds = new LostHolds({
     limits,
     runs: storage.runs,
     clock: limitsNow ? { now: limitsNow } : systemClock,
   });
-  const admission = new Admission(limits, () => live.current().teams, lostPlaces);
+  const admission = new Admission(limits, () => live.current().teams, lostHolds);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     plain: ({ state, signal }) => script('', state, () => released(waiting, signal)),
@@ -251,6 +254,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     server,
     parts,
     storage,
+    limits,
     keys,
     load,
     runs,

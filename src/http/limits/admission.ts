@@ -4,6 +4,7 @@ import type { RunId } from '../../base/ids.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { RunReservation } from '../../runs/stored/request-schema.ts';
+import { takeOne } from '../../store/compose-limit-store.ts';
 import {
   type LimitHolder,
   type LimitNote,
@@ -29,7 +30,7 @@ import {
   reserveAgain,
   reservedBy,
 } from './key-limits.ts';
-import type { LostPlaces } from './lost-places.ts';
+import type { LostHolds } from './lost-holds.ts';
 
 /** A run, with what it has reserved of its key's limits. */
 interface AdmittedRun {
@@ -91,7 +92,7 @@ const ANSWER_MS = 600_000;
 export class Admission {
   readonly #store: LimitStore;
   readonly #teams: () => GatewayConfig['teams'];
-  readonly #lostPlaces: Pick<LostPlaces, 'release'> | undefined;
+  readonly #lostHolds: Pick<LostHolds, 'release'> | undefined;
   /** Prefix of the ids of requests that are no runs, unique to this instance. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
@@ -103,11 +104,11 @@ export class Admission {
   constructor(
     store: LimitStore,
     teams: () => GatewayConfig['teams'] = () => ({}),
-    lostPlaces?: Pick<LostPlaces, 'release'>,
+    lostHolds?: Pick<LostHolds, 'release'>,
   ) {
     this.#store = store;
     this.#teams = teams;
-    this.#lostPlaces = lostPlaces;
+    this.#lostHolds = lostHolds;
   }
 
   /**
@@ -124,16 +125,17 @@ export class Admission {
       const requests = limits.map((limit) => limit.request);
       const take = () => inSpan({ name: 'store limits' }, () => this.#store.take(holder, requests));
       let results = await take();
-      if (await this.#releaseLost(holder, requests[results.length - 1], results.at(-1))) results = await take();
+      while (await this.#releaseLost(holder, requests[results.length - 1], results.at(-1))) results = await take();
       checkResults(results, { limits, request });
     }
     return this.#reservationOf(request, { holder, limits });
   }
 
-  /** Releases places that a dead process holds if one was refused. @returns whether it is worth asking again. */
+  /** Releases what a dead process holds of the limit that refused. @returns whether it is worth asking again. */
   async #releaseLost(holder: LimitHolder, last?: LimitRequest, result?: LimitResult): Promise<boolean> {
-    if (!this.#lostPlaces || last?.kind !== 'place' || result?.granted !== false) return false;
-    return await this.#lostPlaces.release(last.owner ?? holder.key);
+    if (!this.#lostHolds || !last || last.kind === 'points' || result?.granted !== false) return false;
+    if (last.kind === 'budget' && !result.reservedByOthers) return false;
+    return await this.#lostHolds.release(last, last.owner ?? holder.key);
   }
 
   #reservationOf(
@@ -217,8 +219,9 @@ export class Admission {
    * @throws GatewayError `store_unavailable`.
    */
   async renewRun({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
-    const requests = reserveAgain(held, drivenMs(runMs));
-    if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
+    const holder = { key: keyId, id, lasting: true };
+    // Not together: what is taken together is released if a part fails or comes late, and the run would be free.
+    await Promise.all(reserveAgain(held, drivenMs(runMs)).map((limit) => takeOne(this.#store, holder, limit)));
   }
 
   /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CounterWindow, LimitBudget, ReservationResult } from '../limit-store.ts';
 import type { RedisParts } from './part.ts';
-import { numberReply } from './replies.ts';
+import { numberReply, textList } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
 /**
@@ -119,6 +119,10 @@ export function redisBudget(
     async used(key) {
       const [used, resetMs] = usedReply.parse(await run(USED, key, ['']));
       return { used, resetMs };
+    },
+    async holders(key) {
+      const fields = textList.parse(await redis.command(['HKEYS', keys.holds(name, key)]));
+      return fields.filter((field) => !field.startsWith(' '));
     },
   };
 }

@@ -140,6 +140,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
         note: both(shared, local, (part) => part.note),
         settle: both(shared, local, (part) => part.settle),
         used: async (key) => followed(key, await used(key)),
+        holders: either(shared, local, (part) => part.holders),
       };
     },
   });

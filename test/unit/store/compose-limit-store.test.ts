@@ -20,6 +20,7 @@ describe('limits taken together', () => {
       note() {},
       settle() {},
       used: () => ({ used: 0, resetMs: 0 }),
+      holders: () => [],
     };
     return {
       slots,
@@ -42,4 +43,32 @@ describe('limits taken together', () => {
       assert.equal(counter.take('k', 0, { limit: 0, force: true }).used, 0);
     });
   }
+});
+
+describe('notes of several budgets', () => {
+  it('are all under way at once: what follows them, such as the end of a run, finds them sent', () => {
+    const noted: string[] = [];
+    const budget = ({ name }: { name: string }): LimitBudget => ({
+      reserve: () => assert.fail(),
+      note: () => {
+        noted.push(name);
+        return new Promise(() => {});
+      },
+      settle() {},
+      used: () => ({ used: 0, resetMs: 0 }),
+      holders: () => [],
+    });
+    const now = () => 0;
+    const store = composeLimitStore({
+      counter: () => new MemoryCounter(60, now),
+      slots: () => new MemorySlots(new Holds(now)),
+      budget,
+    });
+    const note = { holder: { key: 'k', id: 'a' }, spent: 1, ttlMs: 1000, windowSeconds: 60 };
+    void store.note([
+      { ...note, name: 'tokens' },
+      { ...note, name: 'costs' },
+    ]);
+    assert.deepEqual(noted, ['tokens', 'costs']);
+  });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { Admission } from '../../../src/http/limits/admission.ts';
 import type { LimitRequest, LimitResult, LimitStore } from '../../../src/store/limit-store.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
@@ -88,6 +89,43 @@ describe('a store held by another process of the gateway', () => {
     await givenBack.promise;
     assert.deepEqual(await counted.slots({ name: 'p' }).holders('ann'), []);
     assert.equal((await counted.budget(window).used('ann')).used, 0);
+    await worker.runs.close();
+    await held.close();
+  });
+
+  it('keeps what a run has reserved and used if its renewal is carried out late', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const counted = memoryLimits(Date.now);
+    const budget = counted.budget({ name: 'tokens', windowSeconds: 86_400 });
+    budget.reserve('ann', 'run', { points: 60, limit: 100, ttlMs: 60_000, lasting: true });
+    budget.note('ann', 'run', { spent: 40, ttlMs: 60_000 });
+    const frozen = Promise.withResolvers<void>();
+    const late: typeof budget.reserve = async (...args) => {
+      await frozen.promise;
+      return budget.reserve(...args);
+    };
+    const limits: LimitStore = {
+      ...counted,
+      async take(...args) {
+        await frozen.promise;
+        return await counted.take(...args);
+      },
+      budget: () => Object.assign(Object.create(budget), { reserve: late }),
+    };
+    await using server = await serveStore(storageOf(held, limits));
+    const worker = await connectStore(server.path, { answerMs: 1 });
+    const renewed = new Admission(worker.limits).renewRun({ id: 'run', keyId: 'ann', held: { tokens: 60 }, runMs: 1 });
+    await assert.rejects(renewed, { code: 'store_unavailable' });
+    frozen.resolve();
+    const answered = () =>
+      worker.entries.revision('any').then(
+        () => true,
+        () => undefined,
+      );
+    // The first answer follows the late one, the second whatever the worker did because of it.
+    for (const _ of [1, 2]) await until(answered);
+    budget.settle('ann', 'run', { points: 60 });
+    assert.equal(budget.used('ann').used, 40);
     await worker.runs.close();
     await held.close();
   });
