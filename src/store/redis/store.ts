@@ -177,9 +177,15 @@ export class RedisRunStore extends RedisPart implements RunStore {
   async #onClaimed(claim: Claim, { leaseMs }: { leaseMs: number }): Promise<Claim> {
     const { id } = claim.run;
     this.#channels.markHeld(id, leaseMs);
-    // What the former owner wrote may still be hidden, and the new one continues after it.
-    await this.#makeAllVisible(id, (replicas) => replicas.waitForClaim(id));
-    return claim;
+    try {
+      // What the former owner wrote may still be hidden, and the new one continues after it.
+      await this.#makeAllVisible(id, (replicas) => replicas.waitForClaim(id));
+      return claim;
+    } catch (thrown) {
+      // Nobody gets this claim, so it is no attempt to drive the run.
+      await this.release(id, claim).catch(() => {});
+      throw thrown;
+    }
   }
 
   async restore(run: LostRun): Promise<'restored' | 'exists'> {

@@ -113,6 +113,21 @@ describe('a Redis store that waits for a replica', function () {
     await patient.close();
   });
 
+  it('counts no attempt for a claim that no replica has', async () => {
+    const { hasty, patient } = await openPair();
+    const run = newRun();
+    await patient.create(run);
+    group.replica.freeze();
+    await assert.rejects(hasty.claim(run.id, { leaseMs: 60_000, force: false }), unavailable);
+    await assert.rejects(hasty.claimNext({ leaseMs: 60_000 }), unavailable);
+    group.replica.thaw();
+    const claim = await eventually('it is free at once', () =>
+      patient.claim(run.id, { leaseMs: 60_000, force: false }).catch(() => undefined),
+    );
+    assert.equal(claim.attempts, 1);
+    await Promise.all([hasty.close(), patient.close()]);
+  });
+
   it('rejects a write if another server than the one that has it is waited for', async function () {
     await using former = await redisOrSkip(this);
     const common = { log: silentLogger, limitMs: PATIENT_MS, connectLimitMs: PATIENT_MS };
