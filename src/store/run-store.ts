@@ -128,12 +128,13 @@ export interface Claim {
   keys?: readonly SubmissionKey[];
 }
 
-/** A run that the store has lost while its owner still executes it, in its initial state. */
+/** A run that the store has lost while its owner still executes it, as it was when the owner claimed it. */
 export interface LostRun extends NewRun {
   token: FencingToken;
   leaseMs: number;
   startedAt: number | null;
   cancelRequested: boolean;
+  transcript: readonly string[];
 }
 
 /** One batch to append. */

@@ -74,12 +74,8 @@ async function recreateRun({ store, lease, logAtClaim, log }: RegainOptions): Pr
   const { run, token, keys, cancelled: cancelRequested } = lease;
   const { frames, last: frameCount, transcript } = logAtClaim;
   if (!store.restore || !frames) return undefined;
-  const lost = { ...run, frames, frameCount, keys, token, leaseMs: LEASE_MS, cancelRequested };
+  const lost = { ...run, frames, frameCount, keys, token, leaseMs: LEASE_MS, cancelRequested, transcript };
   if ((await store.restore(lost)) === 'exists') return undefined;
   log.warn({ run: run.id }, 'the store lost a run that is driven here, it is created again');
-  if (transcript.length > 0) {
-    const entries = { transcript, entriesBefore: 0 };
-    await store.append(run.id, { token, first: frameCount + 1, count: 0, frames: new Uint8Array(), ...entries });
-  }
   return frameCount;
 }

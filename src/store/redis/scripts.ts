@@ -31,17 +31,20 @@ const LOG = LOG_FIELDS.map((field) => `'${field}'`).join(', ');
 /** The scripts of the run store. */
 export const SCRIPTS = {
   /**
-   * KEYS run, log, tombstone. ARGV changes channel, id, number of frames, frames, now, keys, milliseconds that the
-   * longest idempotency key holds or '', milliseconds of the lease if it is created as claimed or '', then fields and
-   * values of the record. Returns 1 if created, or the end of the lease; 0 if it exists; -1 if it must not be created.
+   * KEYS run, log, tombstone, transcript. ARGV changes channel, id, number of frames, frames, now, keys, milliseconds
+   * that the longest idempotency key holds or '', milliseconds of the lease if it is created as claimed or '', number of
+   * transcript entries, these, then fields and values of the record. Returns 1 if created, or the end of the lease; 0 if it exists; -1 if it must not be created.
    */
   create: loadScript(`${NOW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 9))
+local entries = tonumber(ARGV[9])
+redis.call('HSET', KEYS[1], unpack(ARGV, 10 + entries))
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'keys', ARGV[6]) end
 if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], 'keyedUntil', whole(timeOf(ARGV[5]) + tonumber(ARGV[7]))) end
 redis.call('DEL', KEYS[2])
+if entries > 0 then redis.call('DEL', KEYS[4]) end
+for i = 10, 9 + entries do redis.call('RPUSH', KEYS[4], ARGV[i]) end
 if ARGV[3] ~= '0' then redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'f', '1', 'd', ARGV[4]) end
 if ARGV[8] ~= '' then
   local ends = whole(timeOf(ARGV[5]) + tonumber(ARGV[8]))

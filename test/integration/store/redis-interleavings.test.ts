@@ -221,10 +221,14 @@ describe('reads over Redis, with changes between any two of their commands', fun
     const fail = () => Promise.reject(storeUnavailable('it is away'));
     await atEachMoment(async (n) => {
       const user = randomUUID();
-      const run = { ...newRun({ user }), startedAt: null, cancelRequested: false, token: '1-owner', leaseMs: 60_000 };
+      const transcript = ['{"t":1}', '{"t":2}'];
+      const restored = { startedAt: null, cancelRequested: false, token: '1-owner', leaseMs: 60_000, transcript };
+      const run = { ...newRun({ user }), ...restored };
       const more = await pair.between(n, fail, async () => await reader.restore?.(run)).catch(() => true);
       const listed = (await writer.list({ user, api: run.api, limit: 10 })).runs.map(({ id }) => id);
-      assert.deepEqual(listed, (await writer.get(run.id)) ? [run.id] : [], `without command ${n}`);
+      const isThere = (await writer.get(run.id)) !== undefined;
+      assert.deepEqual(listed, isThere ? [run.id] : [], `without command ${n}`);
+      assert.deepEqual(await writer.readTranscript(run.id), isThere ? transcript : [], `without command ${n}`);
       return more;
     });
   });

@@ -97,10 +97,11 @@ export class RedisRecords extends RedisPart {
       token,
       claims: `${Number.parseInt(token, 10)}`,
       startedAt: `${startedAt ?? ''}`,
+      entries: `${run.transcript.length}`,
       cancelRequested: cancelRequested ? '1' : '0',
     };
     await this.#parts.indexes.add(run);
-    const reply = await this.#write(run, keys, { leaseMs: run.leaseMs, fields: claimed });
+    const reply = await this.#write(run, keys, { leaseMs: run.leaseMs, fields: claimed }, run.transcript);
     if (typeof reply !== 'string') {
       await this.#correctIndexes(run);
       return 'exists';
@@ -109,12 +110,17 @@ export class RedisRecords extends RedisPart {
     return 'restored';
   }
 
-  #write(run: NewRun, keys: readonly SubmissionKey[], claimed?: InitialClaim): Promise<unknown> {
+  #write(
+    run: NewRun,
+    keys: readonly SubmissionKey[],
+    claimed?: InitialClaim,
+    transcript: readonly string[] = [],
+  ): Promise<unknown> {
     const { id, frames, frameCount } = run;
     const lasting = keys.filter((key) => key.kind === 'idempotency').map((key) => key.ttlMs);
     return this.script(
       SCRIPTS.create,
-      [this.keys.run(id), this.keys.log(id), this.keys.tombstone(id)],
+      [this.keys.run(id), this.keys.log(id), this.keys.tombstone(id), this.keys.transcript(id)],
       [
         this.keys.changes,
         id,
@@ -124,6 +130,8 @@ export class RedisRecords extends RedisPart {
         keys.length > 0 ? JSON.stringify(keys, STORED_KEY_FIELDS) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
         `${claimed?.leaseMs ?? ''}`,
+        `${transcript.length}`,
+        ...transcript,
         ...toFields(run, { ...claimed?.fields, ...(this.awaitsReplicas && { shown: '0' }) }),
       ],
     );
