@@ -20,8 +20,12 @@ class Connection implements RedisConnection {
     this.subscribed.add(channel);
   }
 
+  /** Answers are held until this is resolved. */
+  answered = Promise.resolve();
+
   async unsubscribe(channel: string): Promise<void> {
     this.subscribed.delete(channel);
+    await this.answered;
   }
 
   onReady(listener: () => void): Disposable {
@@ -63,5 +67,34 @@ describe('the channel of a run whose claim was lost while Redis was away', () =>
     assert.equal(redis.subscribed.has(keys.live(id)), true);
     assert.equal(gaps, 2, 'and until it was subscribed to');
     await channels.close();
+  });
+});
+
+describe('the channel of a run that is left and read again', () => {
+  it('keeps its subscription while somebody reads, whenever the next reader comes', async () => {
+    // The steps between two promises, of which there are fewer than ten.
+    for (let steps = 0; steps < 10; steps++) {
+      const redis = new Connection();
+      const keys = new RedisKeys('test');
+      const parts = { redis, commands: new Connection(), keys, log: silentLogger, sharded: false };
+      const channels = await Channels.open(parts);
+      const id = newRunId();
+      const read = () => channels.subscribe(id, { onBatch: () => {}, onGap: () => {} });
+      const unsubscribed = Promise.withResolvers<void>();
+      redis.answered = unsubscribed.promise;
+      (await read())[Symbol.dispose]();
+      await nextTurn();
+      // More to do, behind the answer that is still to come.
+      channels.markHeld(id, 60_000);
+      channels.markReleased(id);
+      unsubscribed.resolve();
+      for (let step = 0; step < steps; step++) await Promise.resolve();
+      const second = await read();
+      using _ = await read();
+      second[Symbol.dispose]();
+      await nextTurn();
+      assert.equal(redis.subscribed.has(keys.live(id)), true, `after ${steps} steps`);
+      await channels.close();
+    }
   });
 });

@@ -124,7 +124,9 @@ export class Channels {
         await redis.unsubscribe(name, { sharded });
         channel.subscribed = false;
       }
-      if (channel.readers === 0 && !channel.subscribed) this.#channels.delete(id);
+      // Work that was waiting behind the end of this channel may find the next one.
+      const isUnused = channel.readers === 0 && !channel.subscribed;
+      if (isUnused && this.#channels.get(id) === channel) this.#channels.delete(id);
     });
     channel.work = work.catch(() => {});
     return work;
