@@ -202,10 +202,13 @@ export class Connection {
       },
     });
     this.#nodes.set(name, node);
-    node.opened.catch(() => {
-      this.#drop(name, node);
-      this.#topology.markLost(address);
-    });
+    node.opened.then(
+      () => this.#topology.markBack(address),
+      () => {
+        this.#drop(name, node);
+        this.#topology.markLost(address);
+      },
+    );
     return node;
   }
 
