@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { linkSignals } from '../../base/abort.ts';
 import { fieldError, GatewayError, messageOf } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -16,6 +17,7 @@ import type { RequestContext } from '../request-context.ts';
 
 /** How long reading one document may take, in milliseconds. */
 const READ_MS = 30_000;
+const READING = { what: 'reading a file', timeoutMs: READ_MS };
 /** The share of the window that one document may fill. The model has to search and open longer ones. */
 const WHOLE_SHARE = 0.25;
 /** The largest image that is sent to a model, in bytes. */
@@ -41,6 +43,8 @@ export interface AttachmentContext {
   takesPdf: boolean;
   /** The bytes of files sent to the model, over all fields of a request. */
   sent: { bytes: number };
+  /** Aborts when nobody waits for the answer any more. */
+  signal: AbortSignal;
 }
 
 interface AttachmentParts {
@@ -107,10 +111,14 @@ export class Attachments {
     }
   }
 
-  /** Parts as they are sent to a model. @throws GatewayError `not_found`, `invalid_parameter` for unreadable files. */
+  /**
+   * Parts as they are sent to a model.
+   * @throws GatewayError `not_found`, `invalid_parameter` for unreadable files; the signal's reason.
+   */
   async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<PlainPart[]> {
     const resolved: PlainPart[] = [];
     for (const [index, part] of parts.entries()) {
+      context.signal.throwIfAborted();
       try {
         resolved.push(await this.#resolvePart(part, { ...context, place: `${context.place}[${index}]` }));
       } catch (thrown) {
@@ -133,12 +141,13 @@ export class Attachments {
   /** A PDF for a model that accepts PDFs; undefined for files whose text has to be extracted here. */
   async #pdf(
     { id }: Extract<InputPart, { type: 'file' }>,
-    { user, place, takesPdf, sent }: AttachmentContext,
+    { user, place, takesPdf, sent, signal }: AttachmentContext,
   ): Promise<PlainPart | undefined> {
     if (!takesPdf || id === undefined) return undefined;
     const file = await this.#files.find(user, id, `${place}.file_id`);
     if (file.bytes > MAX_PDF || sent.bytes + file.bytes > MAX_SENT) return undefined;
-    using read = await this.#files.read(file, AbortSignal.timeout(READ_MS));
+    using limited = linkSignals([signal], READING);
+    using read = await this.#files.read(file, limited.signal);
     if (read.bytes.toString('latin1', 0, 5) !== '%PDF-') return undefined;
     sent.bytes += file.bytes;
     return { type: 'pdf', name: file.name, url: `data:application/pdf;base64,${read.bytes.toString('base64')}` };
@@ -146,7 +155,7 @@ export class Attachments {
 
   async #document(
     part: Extract<InputPart, { type: 'file' }>,
-    { user, place, canOpenUrls, window }: AttachmentContext,
+    { user, place, canOpenUrls, window, signal }: AttachmentContext,
   ): Promise<string> {
     const { id, url: address, filename } = part;
     const file = id === undefined ? undefined : await this.#files.find(user, id, `${place}.file_id`);
@@ -154,8 +163,10 @@ export class Attachments {
     const url = file ? fileUrl(publicFileId(file.id), file.name) : address;
     if (url === undefined) throw fieldError('invalid_parameter', place, 'give one of file_id, file_url and file_data.');
     const readFile: ReadFile = (wanted, signal) => this.#files.readAttached(user, wanted, signal);
-    const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#parts.log };
+    using limited = linkSignals([signal], READING);
+    const options = { readFile, signal: limited.signal, log: this.#parts.log };
     const { content } = await this.#parts.documents.read(url, options).catch((thrown: unknown) => {
+      signal.throwIfAborted();
       if (!(thrown instanceof ToolError)) throw thrown;
       if (thrown.cause instanceof GatewayError && thrown.cause.code === 'store_unavailable') throw thrown.cause;
       throw new GatewayError('unsupported_file', `${place}: ${thrown.message}`, { param: place, cause: thrown });
@@ -175,12 +186,13 @@ export class Attachments {
     return await this.#files.add(taken, { ...file, user, purpose: 'user_data' });
   }
 
-  async #image(id: string, { user, sent, place }: AttachmentContext): Promise<string> {
+  async #image(id: string, { user, sent, place, signal }: AttachmentContext): Promise<string> {
     const file = await this.#files.find(user, id, `${place}.file_id`);
     sent.bytes += file.bytes;
     if (sent.bytes > MAX_SENT)
       throw invalidImage(`${place}.file_id: the files of a request may take 40 MiB together.`, place);
-    using read = file.bytes > MAX_IMAGE ? undefined : await this.#files.read(file, AbortSignal.timeout(READ_MS));
+    using limited = linkSignals([signal], READING);
+    using read = file.bytes > MAX_IMAGE ? undefined : await this.#files.read(file, limited.signal);
     const type = read && imageType(read.bytes);
     if (!type) throw invalidImage(`${place}.file_id: this is no PNG, JPEG, GIF or WebP image of up to 20 MiB.`, place);
     return `data:${type};base64,${read.bytes.toString('base64')}`;

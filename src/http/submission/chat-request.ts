@@ -36,13 +36,13 @@ export async function readChatRequest<S extends ChatSchemas>(
   const { caller, key, context } = identity;
   await deps.attachments.saveFiles(body.json.messages, identity, { keepMs, field: 'messages' });
   const read = async () => {
-    const from = { ...deps, caller, key, name };
+    const from = { ...deps, caller, key, name, signal: context.signal };
     if (model.kind === 'proxy') {
       const { value, headers } = parsePlainChat<S['plain']>(schemas.plain, body, chatAbilities(identity, name, model));
       return { value, headers, request: await fromPlainChat(value, { ...from, model }) };
     }
     const { value, headers } = parseSubmission<S['research']>(schemas.research, body, deps.config.current().tools);
-    return { value, headers, request: await fromChat(value, { ...from, model, signal: context.signal }) };
+    return { value, headers, request: await fromChat(value, { ...from, model }) };
   };
   const { value, headers, request } = await read();
   return {

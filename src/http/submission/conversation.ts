@@ -47,7 +47,7 @@ interface AttachOptions extends Pick<ConversationOptions, 'isStored'> {
 /** Functions that open sealed contents and resolve files, for one request. `model`: see `AttachmentContext`. */
 export function contentReadersFor(
   { user }: Caller,
-  { sealed: contents, attachments }: ContentSources,
+  { sealed: contents, attachments, signal }: ContentSources,
   {
     takesPdf = false,
     sentBefore = 0,
@@ -57,7 +57,7 @@ export function contentReadersFor(
   const sent = { bytes: sentBefore };
   return {
     attach: (parts, place, { allowPdf, isStored = false }) =>
-      attachments.resolve(parts, { user, place, sent, isStored, takesPdf: takesPdf && allowPdf, ...model }),
+      attachments.resolve(parts, { user, place, sent, isStored, takesPdf: takesPdf && allowPdf, signal, ...model }),
     openCompaction: (sealed, param) => contents.openSummary(sealed, { user, param }),
     openThought: (sealed, param) => contents.openThought(sealed, { user, param }),
   };
@@ -67,6 +67,8 @@ export function contentReadersFor(
 export interface ContentSources {
   attachments: Pick<Attachments, 'resolve'>;
   sealed: SealedContents;
+  /** Aborts when the client disconnects. */
+  signal: AbortSignal;
 }
 
 /** An input item with its references, files and sealed contents resolved. */

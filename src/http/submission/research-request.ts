@@ -45,7 +45,6 @@ export interface SubmissionContext extends ContentSources {
   model: ResearchModelConfig;
   runs: Pick<Runs, 'conversation' | 'findItems' | 'history' | 'resumeResearch' | 'settings'>;
   schemas: SchemaChecker;
-  signal: AbortSignal;
   /** The tools that the request names, if any. */
   tools?: BuiltinTools | null;
   /** The conversation that the request belongs to. */
@@ -123,7 +122,7 @@ export async function joinConversation(
 }
 
 /** The parts of a submission's context that its thread needs. */
-type ThreadContext = Omit<SubmissionContext, 'schemas' | 'signal'>;
+type ThreadContext = Omit<SubmissionContext, 'schemas'>;
 
 /** Reads the whole thread: the earlier response or conversation, if the request names one, and the input. */
 export async function researchThread(

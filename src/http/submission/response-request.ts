@@ -26,7 +26,8 @@ export type ResponseRequest = Awaited<ReturnType<typeof readResponse>>;
 /** Turns the body into a request for the model's kind. @throws GatewayError for everything that cannot be honoured. */
 export async function readResponse(deps: AppDeps, identity: Identity, requested: RequestedResponse) {
   const { caller, key, context } = identity;
-  await waitForTurn(deps.submissions, key.id, context.signal);
+  const { signal } = context;
+  await waitForTurn(deps.submissions, key.id, signal);
   const { body, name, model } = requested;
   const { tools, store, runs } = deps.config.current();
   // For a response that is not stored, only as long as its run may take.
@@ -41,12 +42,12 @@ export async function readResponse(deps: AppDeps, identity: Identity, requested:
       enforcesGrammars: enforcesGrammars(identity, name, model),
     });
     const joined = await joinConversation(value, deps.conversations, caller);
-    const prepared = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined });
+    const prepared = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined, signal });
     return { ...requested, value, headers, joined, prepared };
   }
   const { value, headers } = parseSubmission(createResponseBody, body, tools);
   const joined = await joinConversation(value, deps.conversations, caller);
-  const request = await fromResponse(value, { ...deps, caller, key, name, model, joined, signal: context.signal });
+  const request = await fromResponse(value, { ...deps, caller, key, name, model, joined, signal });
   return { ...requested, value, headers, joined, prepared: { request, ...shownFunctions(value, request) } };
 }
 

@@ -9,7 +9,7 @@ import { readThreadSettings } from './research-options.ts';
 import { joinConversation, researchThread } from './research-request.ts';
 
 type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'sealed' | 'attachments'> &
-  Pick<Identity, 'caller' | 'key'> & { name: string; model: ModelConfig };
+  Pick<Identity, 'caller' | 'key' | 'context'> & { name: string; model: ModelConfig };
 
 interface RequestedThread {
   messages: TurnMessage[];
@@ -23,15 +23,15 @@ interface RequestedThread {
  */
 export async function readThread(
   { conversation, ...body }: Pick<CountBody, 'input' | 'previous_response_id' | 'conversation'>,
-  { name, model, ...deps }: ThreadContext,
+  { name, model, context: { signal }, ...deps }: ThreadContext,
 ): Promise<RequestedThread> {
   const { input = [], previous_response_id } = body;
   const joined = await joinConversation({ conversation, previous_response_id }, deps.conversations, deps.caller);
   if (model.kind === 'proxy') {
-    return await readPlainThread({ input, previous_response_id }, { ...deps, model, joined });
+    return await readPlainThread({ input, previous_response_id }, { ...deps, model, joined, signal });
   }
   // Comes first because it refuses threads with too many tools, which are expensive to read.
   const settings = await readThreadSettings({ input, previous_response_id }, { ...deps, joined });
-  const thread = await researchThread({ input, previous_response_id }, { ...deps, name, model, joined });
+  const thread = await researchThread({ input, previous_response_id }, { ...deps, name, model, joined, signal });
   return { messages: thread.map(asTurnMessage), settings };
 }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { Admission } from '../../../src/http/limits/admission.ts';
-import type { LimitRequest, LimitResult, LimitStore } from '../../../src/store/limit-store.ts';
+import type { LimitBudget, LimitRequest, LimitResult, LimitStore } from '../../../src/store/limit-store.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
 import { serveStore } from '../../../src/store/shared/store-server.ts';
@@ -97,10 +97,10 @@ describe('a store held by another process of the gateway', () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const counted = memoryLimits(Date.now);
     const budget = counted.budget({ name: 'tokens', windowSeconds: 86_400 });
-    budget.reserve('ann', 'run', { points: 60, limit: 100, ttlMs: 60_000, lasting: true });
-    budget.note('ann', 'run', { spent: 40, ttlMs: 60_000 });
+    void budget.reserve('ann', 'run', { points: 60, limit: 100, ttlMs: 60_000, lasting: true });
+    void budget.note('ann', 'run', { spent: 40, ttlMs: 60_000 });
     const frozen = Promise.withResolvers<void>();
-    const late: typeof budget.reserve = async (...args) => {
+    const late: LimitBudget['reserve'] = async (...args) => {
       await frozen.promise;
       return budget.reserve(...args);
     };
@@ -124,7 +124,7 @@ describe('a store held by another process of the gateway', () => {
       );
     // The first answer follows the late one, the second whatever the worker did because of it.
     for (const _ of [1, 2]) await until(answered);
-    budget.settle('ann', 'run', { points: 60 });
+    void budget.settle('ann', 'run', {});
     assert.equal(budget.used('ann').used, 40);
     await worker.runs.close();
     await held.close();

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { abortable } from '../../../src/base/abort.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { ClientLeft } from '../../../src/http/request-context.ts';
+import { Attachments } from '../../../src/http/submission/attachments.ts';
+import type { Toolbox } from '../../../src/tools/toolbox.ts';
+
+describe('documents of a request whose client disconnects while the first is read', () => {
+  for (const isStored of [false, true]) {
+    it(`are not read on (${isStored ? 'from a conversation' : 'in the input'})`, async () => {
+      const left = new AbortController();
+      const urls: string[] = [];
+      const read: Toolbox['read'] = (url, { signal }) => {
+        urls.push(url);
+        left.abort(new ClientLeft());
+        return abortable(new Promise<never>(() => {}), signal);
+      };
+      const unused = {} as never;
+      const attachments = new Attachments({ files: unused, documents: { read }, config: unused, log: silentLogger });
+      const parts = [1, 2, 3].map((n) => ({ type: 'file' as const, url: `http://slow.test/${n}` }));
+      const context = { user: 'ann', place: 'input', canOpenUrls: false, window: 1000, takesPdf: false };
+      const resolving = attachments.resolve(parts, { ...context, isStored, sent: { bytes: 0 }, signal: left.signal });
+      await assert.rejects(resolving, ClientLeft);
+      assert.deepEqual(urls, ['http://slow.test/1']);
+    });
+  }
+});
