@@ -21,6 +21,17 @@ const SEED = Number(process.env.FUZZ_SEED ?? 1);
 const KINDS = ['chat', 'completions', 'responses', 'messages'] as const;
 /** How a call ends. Each fate has its own key, so that errors in opposite directions do not cancel out. */
 const FATES = ['whole', 'cut', 'left', 'left before the first byte', 'refused', 'reset'] as const;
+/** What the provider reports: the truth, nothing, or one of these. Each has its own keys, too. */
+const LIES = {
+  total: { total_tokens: 90_000_000 },
+  'no prompt': { prompt_tokens: null, total_tokens: 5000 },
+  nothing: { prompt_tokens: 0, completion_tokens: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+  'too little': { prompt_tokens: 0, completion_tokens: 1, input_tokens: 0, output_tokens: 1 },
+  nonsense: { prompt_tokens: -5, completion_tokens: -1, input_tokens: 'many', output_tokens: null },
+  'too much': { prompt_tokens: 99e6, completion_tokens: 99e6, input_tokens: 99e6, output_tokens: 99e6 },
+};
+const TOLD = ['truth', 'no usage', ...(Object.keys(LIES) as (keyof typeof LIES)[])] as const;
+type Told = (typeof TOLD)[number];
 type Kind = (typeof KINDS)[number];
 type Fate = (typeof FATES)[number];
 
@@ -29,9 +40,9 @@ interface Plan {
   kind: Kind;
   fate: Fate;
   stream: boolean;
-  reports: boolean;
-  /** The false usage that the provider reports, if any. */
-  lie: object | undefined;
+  told: Told;
+  /** Whether a stream has a report of what came so far in its middle. */
+  midway: boolean;
   prompt: string;
   /** Pieces of text of each choice. */
   choices: string[][];
@@ -41,17 +52,12 @@ interface Plan {
 
 /** The provider's own count: four characters are a token; a message adds four tokens. */
 const tokensIn = (text: string) => text.length / 4;
+/** The tokens of an answer. A provider that reports them may need fewer than an estimate. */
+const answerTokens = ({ fate, told }: Plan, text: string) =>
+  tokensIn(text) * (fate === 'whole' && told === 'truth' ? 2 / 3 : 1);
 const promptOf = (plan: Plan) => Math.ceil(tokensIn(plan.prompt) + (plan.kind === 'completions' ? 0 : 4));
-const keyOf = ({ fate, reports, stream }: Pick<Plan, 'fate' | 'reports' | 'stream'>) =>
-  `${fate} ${reports ? 'reported' : 'silent'} ${stream ? 'streamed' : 'whole'}`.replaceAll(' ', '-');
-
-const LIES: readonly object[] = [
-  { total_tokens: 90_000_000 },
-  { prompt_tokens: null, total_tokens: 5000 },
-  { prompt_tokens: 0, completion_tokens: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0 },
-  { prompt_tokens: -5, completion_tokens: -1, input_tokens: 'many', output_tokens: null },
-  { prompt_tokens: 99e6, completion_tokens: 99e6, input_tokens: 99e6, output_tokens: 99e6, reasoning_tokens: 98e6 },
-];
+const keyOf = ({ fate, told, stream }: Pick<Plan, 'fate' | 'told' | 'stream'>) =>
+  `${fate} ${told} ${stream ? 'streamed' : 'whole'}`.replaceAll(' ', '-');
 
 function plan(id: number, random: Random): Plan {
   const stream = random.chance(0.7);
@@ -69,9 +75,10 @@ function plan(id: number, random: Random): Plan {
     choices,
     // An incomplete JSON answer is no answer: only streams are cut off or abandoned midway.
     fate: !stream && (fate === 'cut' || fate === 'left') ? 'whole' : fate,
-    reports: random.chance(0.5),
-    lie: random.chance(0.7) ? random.pick(LIES) : undefined,
-    prompt: random.words(random.below(200) + 20),
+    told: random.pick(TOLD),
+    midway: random.chance(0.5),
+    // Short, so that answers are most of what is counted.
+    prompt: random.words(random.below(20) + 20),
     pieces: random.below(all) + 1,
   };
 }
@@ -151,6 +158,27 @@ function wholeOf(plan: Plan, usage: object | undefined): object {
 
 const textOf = ({ choices }: Plan) => choices.flat().join('');
 
+function usageOf(plan: Plan, text: string): object {
+  const [input, output] = [promptOf(plan), Math.ceil(answerTokens(plan, text))];
+  return plan.kind === 'responses' || plan.kind === 'messages'
+    ? { input_tokens: input, output_tokens: output }
+    : { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+}
+
+/** An event in the middle of a stream that reports what came so far. */
+function midwayReport(plan: Plan, text: string): object {
+  const usage = usageOf(plan, text);
+  switch (plan.kind) {
+    case 'chat':
+    case 'completions':
+      return { id: 'x', choices: [], usage };
+    case 'responses':
+      return { type: 'response.in_progress', response: { status: 'in_progress', output: [], usage } };
+    case 'messages':
+      return { type: 'message_delta', delta: {}, usage };
+  }
+}
+
 /** Answers according to the plans, and counts tokens. */
 class CountingProvider implements AsyncDisposable {
   readonly plans = new Map<number, Plan>();
@@ -197,26 +225,29 @@ class CountingProvider implements AsyncDisposable {
   }
 
   #usage(plan: Plan): object | undefined {
-    if (!plan.reports) return plan.lie;
-    const [input, output] = [promptOf(plan), Math.ceil(tokensIn(textOf(plan)))];
-    return plan.kind === 'responses' || plan.kind === 'messages'
-      ? { input_tokens: input, output_tokens: output }
-      : { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+    const { told } = plan;
+    if (told === 'no usage') return undefined;
+    return told === 'truth' ? usageOf(plan, textOf(plan)) : LIES[told];
   }
 
   async #whole(plan: Plan, res: ServerResponse): Promise<void> {
-    this.#count(plan, Math.ceil(tokensIn(textOf(plan))));
+    this.#count(plan, Math.ceil(answerTokens(plan, textOf(plan))));
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(wholeOf(plan, this.#usage(plan))));
   }
 
   async #stream(plan: Plan, res: ServerResponse): Promise<void> {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     let sent = 0;
-    for (const { text, event } of events(plan)) {
+    const all = events(plan);
+    const middle = plan.midway ? Math.ceil((plan.fate === 'whole' ? all.length : plan.pieces) / 2) : -1;
+    let text = '';
+    for (const { text: piece, event } of all) {
       if (plan.fate !== 'whole' && sent === plan.pieces) break;
-      this.#count(plan, tokensIn(text));
+      this.#count(plan, answerTokens(plan, piece));
       sent += 1;
+      text += piece;
       res.write(`data: ${JSON.stringify(event)}\n\n`);
+      if (sent === middle) res.write(`data: ${JSON.stringify(midwayReport(plan, text))}\n\n`);
       await new Promise((resolve) => setImmediate(resolve));
     }
     if (plan.fate === 'whole') res.end(ending(plan, this.#usage(plan)));
@@ -320,8 +351,7 @@ describe(`what keys are charged for random calls (FUZZ_SEED=${SEED})`, () => {
     this.timeout(patience(60));
     const ids = new Set<string>();
     for (const fate of FATES)
-      for (const reports of [true, false])
-        for (const stream of [true, false]) ids.add(keyOf({ fate, reports, stream }));
+      for (const told of TOLD) for (const stream of [true, false]) ids.add(keyOf({ fate, told, stream }));
     await using world = await openWorld(
       [...ids].map((id) => ({ id, secret: `sk-${id}`, limits: { tokens_per_day: 100_000_000 } })),
     );
