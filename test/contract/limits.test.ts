@@ -349,6 +349,18 @@ describe('limits on Redis', () => {
     assert.equal((await budget.used('ann')).used, 87);
   });
 
+  it('know nothing of what a run had reserved that ended on another instance, while Redis is away', async () => {
+    await using fixture = await open();
+    const { here, there } = fixture;
+    const day = { name: 'elsewhere', windowSeconds: 600 };
+    await here.budget(day).reserve('ann', 'run', { points: 50, limit: 100, ttlMs: 60_000, lasting: true });
+    await there.release({ key: 'ann', id: 'run' }, [{ kind: 'budget', ...day, points: 50, spent: 5 }]);
+    assert.equal((await here.budget(day).used('ann')).used, 5);
+    await server.kill();
+    assert.equal((await here.budget(day).used('ann')).used, 5);
+    await server.start();
+  });
+
   it('release in Redis what ended while it was away, and nothing that was only counted locally', async () => {
     await using fixture = await open();
     const { here, there } = fixture;
