@@ -237,6 +237,7 @@ describe('concurrent_runs', () => {
     assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), refused('concurrency_limit_exceeded'));
     assert.equal(await lost.release(limit, 'limited'), false);
     clock.now = 4000;
+    await place.take('limited', endedId, { limit: 9, ttlMs: 600_000 });
     assert.equal(
       await lost.release(limit, 'limited'),
       false,
