@@ -51,6 +51,12 @@ describe('an owner whose claim the store no longer knows', () => {
     assert.equal(await isFree(id), false);
   });
 
+  it('gives up a run that was deleted, in a store that never loses one', async () => {
+    const owner = await ownerOf(await claimedRun(store), 1);
+    await store.delete(owner.lease.run.id);
+    assert.equal(await regainRun(owner), undefined);
+  });
+
   it('leaves a run free that another owner held in between', async () => {
     const first = await claimedRun(store);
     const owner = await ownerOf(first, 1);
