@@ -136,7 +136,11 @@ export const responseObject = z.object({
   tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.string() })]),
   /** Plain models only: the client's functions as sent, with `strict`, and server-side tools. */
   tools: z.array(z.union([functionTool, namespaceTool, customTool, shellTool, hostedTool])),
-  text: z.object({ format: z.looseObject({ type: z.string() }) }),
+  text: z.object({
+    format: z.looseObject({ type: z.string() }),
+    /** Plain models only, if requested. */
+    verbosity: z.string().optional(),
+  }),
   reasoning: z.object({ effort: z.string().nullable(), summary: reasoningSummary.nullable() }),
   truncation: z.enum(['auto', 'disabled']),
   store: z.boolean(),

@@ -106,7 +106,7 @@ describe('files in requests', () => {
 
   it('are stored as files if sent inline, and replaced by their id in the stored input', async () => {
     const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
-    const part = { type: 'input_file', filename: 'lake.md', file_data };
+    const part = { type: 'input_file', filename: 'lake.md', file_data, file_id: null, file_url: null };
     const response = await client.responses.create({ model: 'deep', input: asking(part) });
     assert.equal(response.status, 'completed');
     assert.match(response.output_text, /1642/);

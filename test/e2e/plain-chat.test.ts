@@ -280,7 +280,8 @@ describe('verbosity', () => {
       if (!JSON.stringify(request.body.text ?? '').includes('verbosity')) return server.respond(request);
       return json({ error: { message: "Unsupported parameter: 'text.verbosity'." } }, { status: 400 });
     };
-    assert.equal((await client.responses.create(ask)).status, 'completed');
+    const adapted = await client.responses.create(ask);
+    assert.deepEqual([adapted.status, adapted.text], ['completed', text]);
     assert.deepEqual(provider.requests.at(-1)?.body.text, { format: text.format });
     const chat = { model: 'plain', messages: [{ role: 'user' as const, content: 'Hi' }], verbosity: 'low' as const };
     assert.ok((await client.chat.completions.create(chat)).choices[0]);

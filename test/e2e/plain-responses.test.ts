@@ -515,6 +515,11 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(second.output_text, 'Done.');
     const sent = gateway.provider.requests[1]?.body;
     assert.equal(sent?.messages?.[1].tool_calls[0].function.name, sent?.tools?.[1].function.name);
+    const allowed = [{ type: 'function', name: 'find', namespace: 'crm' }, { type: 'web_search' }];
+    const tool_choice = { type: 'allowed_tools' as const, mode: 'auto' as const, tools: allowed };
+    // A tool that was left out may be named among those that are allowed.
+    await gateway.ann.responses.create({ model: 'plain', input: 'Who?', tools, tool_choice });
+    assert.equal(gateway.provider.requests.at(-1)?.body.tools?.length, 1);
   });
 
   it('load deferred functions by tool_search before calling them', async () => {

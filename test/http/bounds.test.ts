@@ -53,6 +53,8 @@ const SHARED: { good: object[]; bad: Case[] } = {
     [{ tools: 'web_search' }, 'tools'],
     [{ tools: [{ type: 'mcp', server_label: 'm' }] }, 'tools[0].server_url', MISSING],
     [{ tools: mcpTool({ server_url: 'ftp://m.example/' }) }, 'tools[0].server_url'],
+    [{ tools: [{ type: 'mcp', server_label: 'm', connector_id: 'c' }] }, 'tools[0].connector_id', UNSUPPORTED],
+    [{ tools: [{ type: 'mcp', server_label: 'm', tunnel_id: 't' }] }, 'tools[0].tunnel_id', UNSUPPORTED],
     [{ tools: Array.from({ length: 65 }, () => ({ type: 'web_search' })) }, 'tools'],
     [{ mcp_servers: {} }, 'mcp_servers'],
     [{ mcp_servers: [{ url: 'https://mcp.example/' }] }, 'mcp_servers[0].name', MISSING],

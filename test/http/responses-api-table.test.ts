@@ -3,9 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { runEvent } from '../../src/protocol/events.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
 import { IDLE_LOAD } from '../support/idle-load.ts';
+import { type Body, CHOICES, type Given, ITEMS, PARAMETERS, TOOLS } from '../support/responses-api-parts.ts';
 import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -20,167 +22,6 @@ const TYPES = readFileSync(
   'utf8',
 );
 const KEY = 'sk-table-0123456789abcdef';
-
-type Body = Record<string, unknown>;
-/** Objects that requests refer to. */
-interface Given {
-  /** The id of a vector store. */
-  store: string;
-  response: string;
-  /** The id of an output item of `response`. */
-  item: string;
-  /** An item that `POST /v1/responses/compact` returned. */
-  compaction: Body;
-  conversation: string;
-}
-
-const PARAMETERS: Record<string, (given: Given) => Body> = {
-  access_programs: () => ({ access_programs: ['a'] }),
-  background: () => ({ background: true }),
-  background_options: () => ({ background: true, background_options: { completion_window: '2h' } }),
-  context_management: () => ({ context_management: [{ type: 'compaction', compact_threshold: 50_000 }] }),
-  conversation: ({ conversation }) => ({ conversation }),
-  image: () => ({ image: { detail: 'auto' } }),
-  include: () => ({ include: ['reasoning.encrypted_content'] }),
-  input: () => ({ input: [{ role: 'user', content: 'Hello' }] }),
-  instructions: () => ({ instructions: 'Be short.' }),
-  max_output_tokens: () => ({ max_output_tokens: 500 }),
-  max_tool_calls: () => ({ max_tool_calls: 3 }),
-  metadata: () => ({ metadata: { a: 'b' } }),
-  model: () => ({}),
-  moderation: () => ({ moderation: { model: 'm' } }),
-  parallel_tool_calls: () => ({ parallel_tool_calls: false }),
-  previous_response_id: ({ response }) => ({ previous_response_id: response }),
-  prompt: () => ({ prompt: { id: 'pmpt_1' } }),
-  prompt_cache_key: () => ({ prompt_cache_key: 'a' }),
-  prompt_cache_options: () => ({ prompt_cache_options: { ttl: '1h' } }),
-  prompt_cache_retention: () => ({ prompt_cache_retention: '24h' }),
-  reasoning: () => ({ reasoning: { effort: 'low', summary: 'auto' } }),
-  safety_identifier: () => ({ safety_identifier: 'a' }),
-  service_tier: () => ({ service_tier: 'flex' }),
-  store: () => ({ store: false }),
-  stream: () => ({ stream: true }),
-  stream_options: () => ({ stream: true, stream_options: { include_obfuscation: false } }),
-  temperature: () => ({ temperature: 0.2 }),
-  text: () => ({ text: { format: { type: 'json_object' } } }),
-  tool_choice: () => ({ tool_choice: 'auto' }),
-  tools: () => ({ tools: [{ type: 'web_search' }] }),
-  top_logprobs: () => ({ top_logprobs: 2 }),
-  top_p: () => ({ top_p: 0.5 }),
-  truncation: () => ({ truncation: 'auto' }),
-  user: () => ({ user: 'a' }),
-};
-
-const FUNCTION = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false };
-const TOOLS: Record<string, Body> = {
-  FunctionTool: FUNCTION,
-  FileSearchTool: { type: 'file_search', vector_store_ids: ['vs_1'] },
-  ComputerTool: { type: 'computer' },
-  ComputerUsePreviewTool: { type: 'computer_use_preview', display_height: 1, display_width: 1, environment: 'linux' },
-  WebSearchTool: { type: 'web_search' },
-  'Tool.Mcp': { type: 'mcp', server_label: 'desk', server_url: 'https://desk.example/mcp', require_approval: 'never' },
-  'Tool.CodeInterpreter': { type: 'code_interpreter', container: { type: 'auto' } },
-  'Tool.ProgrammaticToolCalling': { type: 'programmatic_tool_calling' },
-  'Tool.ImageGeneration': { type: 'image_generation' },
-  'Tool.LocalShell': { type: 'local_shell' },
-  FunctionShellTool: { type: 'shell' },
-  CustomTool: { type: 'custom', name: 'c' },
-  NamespaceTool: { type: 'namespace', name: 'n', description: '', tools: [FUNCTION] },
-  ToolSearchTool: { type: 'tool_search' },
-  WebSearchPreviewTool: { type: 'web_search_preview' },
-  ApplyPatchTool: { type: 'apply_patch' },
-};
-
-const call = { call_id: 'call_1', name: 'f', arguments: '{}', status: 'completed' };
-const ASKED = { type: 'mcp_approval_request', id: 'm', server_label: 'desk', name: 'a', arguments: '{}' };
-const ANSWERED = { type: 'mcp_approval_response', approval_request_id: 'm' };
-const ITEMS: Record<string, (given: Given) => Body[]> = {
-  EasyInputMessage: () => [{ role: 'user', content: 'a' }],
-  'ResponseInputItem.Message': () => [
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a' }], status: 'completed' },
-  ],
-  ResponseOutputMessage: () => [
-    {
-      type: 'message',
-      id: 'msg_1',
-      role: 'assistant',
-      status: 'completed',
-      content: [{ type: 'output_text', text: 'a', annotations: [] }],
-    },
-  ],
-  ResponseFileSearchToolCall: () => [{ type: 'file_search_call', id: 'fs_1', queries: ['a'], status: 'completed' }],
-  ResponseComputerToolCall: () => [
-    { type: 'computer_call', id: 'cu_1', call_id: 'c', action: { type: 'wait' }, pending_safety_checks: [] },
-  ],
-  'ResponseInputItem.ComputerCallOutput': () => [
-    {
-      type: 'computer_call_output',
-      call_id: 'c',
-      output: { type: 'computer_screenshot', image_url: 'https://a.example/b' },
-    },
-  ],
-  ResponseFunctionWebSearch: () => [
-    { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'a' } },
-  ],
-  ResponseFunctionToolCall: () => [
-    { type: 'function_call', ...call },
-    { type: 'function_call_output', call_id: 'call_1', output: 'b' },
-  ],
-  'ResponseInputItem.FunctionCallOutput': () => [{ type: 'function_call_output', call_id: 'call_1', output: 'b' }],
-  'ResponseInputItem.ToolSearchCall': () => [{ type: 'tool_search_call', arguments: {} }],
-  ResponseToolSearchOutputItemParam: () => [{ type: 'tool_search_output', tools: [] }],
-  'ResponseInputItem.AdditionalTools': () => [{ type: 'additional_tools', role: 'developer', tools: [FUNCTION] }],
-  ResponseConfigurationUpdateItemParam: () => [{ type: 'configuration_update', reasoning: { effort: 'high' } }],
-  ResponseReasoningItem: () => [{ type: 'reasoning', id: 'rs_1', summary: [] }],
-  ResponseCompactionItemParam: ({ compaction }) => [compaction],
-  'ResponseInputItem.ImageGenerationCall': () => [
-    { type: 'image_generation_call', id: 'ig_1', result: null, status: 'completed' },
-  ],
-  ResponseCodeInterpreterToolCall: () => [
-    { type: 'code_interpreter_call', id: 'ci_1', code: '1', container_id: 'c', outputs: [], status: 'completed' },
-  ],
-  'ResponseInputItem.LocalShellCall': () => [
-    {
-      type: 'local_shell_call',
-      id: 'l',
-      call_id: 'c',
-      action: { type: 'exec', command: ['ls'], env: {} },
-      status: 'completed',
-    },
-    { type: 'local_shell_call_output', id: 'l', output: 'b' },
-  ],
-  'ResponseInputItem.LocalShellCallOutput': () => [{ type: 'local_shell_call_output', id: 'c', output: 'b' }],
-  'ResponseInputItem.ShellCall': () => [
-    { type: 'shell_call', call_id: 'c', action: { commands: ['ls'] } },
-    { type: 'shell_call_output', call_id: 'c', output: [] },
-  ],
-  'ResponseInputItem.ShellCallOutput': () => [{ type: 'shell_call_output', call_id: 'c', output: [] }],
-  'ResponseInputItem.ApplyPatchCall': () => [
-    { type: 'apply_patch_call', call_id: 'c', status: 'completed', operation: { type: 'delete_file', path: 'a' } },
-    { type: 'apply_patch_call_output', call_id: 'c', status: 'completed' },
-  ],
-  'ResponseInputItem.ApplyPatchCallOutput': () => [
-    { type: 'apply_patch_call_output', call_id: 'c', status: 'completed', output: 'b' },
-  ],
-  'ResponseInputItem.McpListTools': () => [{ type: 'mcp_list_tools', id: 'm', server_label: 'desk', tools: [] }],
-  'ResponseInputItem.McpApprovalRequest': () => [ASKED, { ...ANSWERED, approve: false }],
-  // The table names the first item; the two belong together.
-  'ResponseInputItem.McpApprovalResponse': () => [{ ...ANSWERED, approve: false }, ASKED],
-  'ResponseInputItem.McpCall': () => [
-    { type: 'mcp_call', id: 'm', server_label: 'desk', name: 'a', arguments: '{}', output: 'b' },
-  ],
-  ResponseCustomToolCallOutput: () => [{ type: 'custom_tool_call_output', call_id: 'c', output: 'b' }],
-  ResponseCustomToolCall: () => [
-    { type: 'custom_tool_call', call_id: 'c', name: 'a', input: 'b' },
-    { type: 'custom_tool_call_output', call_id: 'c', output: 'b' },
-  ],
-  'ResponseInputItem.CompactionTrigger': () => [{ type: 'compaction_trigger' }],
-  'ResponseInputItem.ItemReference': ({ item }) => [{ type: 'item_reference', id: item }],
-  'ResponseInputItem.Program': () => [{ type: 'program', id: 'p', call_id: 'c', code: 'a', fingerprint: 'f' }],
-  'ResponseInputItem.ProgramOutput': () => [
-    { type: 'program_output', id: 'p', call_id: 'c', result: 'b', status: 'completed' },
-  ],
-};
 
 /** The request parameters that the SDK lists. */
 function parametersOfSdk(): string[] {
@@ -197,12 +38,22 @@ function unionOfSdk(name: string): string[] {
   return members.split(' | ');
 }
 
+/** The types of the events in a union of the SDK. */
+function eventsOfSdk(union: string): string[] {
+  return unionOfSdk(union).flatMap((name) => {
+    const [, body = ''] = new RegExp(`export interface ${name} \\{([\\s\\S]*?)\\n\\}`).exec(TYPES) ?? [];
+    const [, type] = /^ {4}type: '([\w.]+)';/m.exec(body) ?? [];
+    return type ?? [];
+  });
+}
+
 /** Makes file_search name an existing vector store. */
 function withStore(tool: Body | undefined, store: string): Body | undefined {
   return tool?.type === 'file_search' ? { ...tool, vector_store_ids: [store] } : tool;
 }
 
 const MODELS = ['plain', 'deep'] as const;
+const HEAD = '| | plain model | research model |\n| --- | --- | --- |';
 
 async function openGateway() {
   const stack = new AsyncDisposableStack();
@@ -287,10 +138,9 @@ function shown(name: string): string {
 }
 
 /** Compares a table of the page with the outcomes, or writes it. */
-function compareTable(heading: string, rows: readonly string[]): void {
+function compareTable(heading: string, rows: readonly string[], head = HEAD): void {
   const page = readFileSync(PAGE, 'utf8');
-  const head = ['| | plain model | research model |', '| --- | --- | --- |'];
-  const table = [...head, ...new Set(rows)].join('\n');
+  const table = [head, ...new Set(rows)].join('\n');
   const place = new RegExp(`(## ${heading}\\n\\n)(?:\\|[^\\n]*\\n)*\\n?`);
   const written = page.replace(place, (_, title: string) => `${title}${table}\n\n`);
   if (process.env.WRITE_TABLES === '1') writeFileSync(PAGE, written);
@@ -335,5 +185,31 @@ describe('the tables of docs/responses-api.md', function () {
       () => /input\[1\](?!\.)/,
     );
     compareTable('Input items', rows);
+  });
+
+  it('match the outcome of every tool choice', async () => {
+    const hosted = /interface ToolChoiceTypes \{[^}]*?type: ([^;]+);/.exec(
+      TYPES.replace(/\/\*\*[\s\S]*?\*\//g, ''),
+    )?.[1];
+    const missing = hosted?.split(' | ').filter((type) => !(type.slice(1, -1) in CHOICES));
+    assert.deepEqual(missing, []);
+    const rows = await rowsOf(
+      Object.keys(CHOICES),
+      (name, { store }) => {
+        const { tool, choice } = CHOICES[name] ?? {};
+        return { tools: [TOOLS.FunctionTool, ...(tool ? [withStore(tool, store)] : [])], tool_choice: choice };
+      },
+      () => /tool_choice/,
+    );
+    compareTable('Tool choice', rows);
+  });
+
+  it('name the events that are not sent', () => {
+    const sent = new Set<string>(runEvent.options.map(({ shape }) => shape.type.value));
+    const known = eventsOfSdk('ResponseStreamEvent');
+    assert.ok(known.length > 50, `${known.length} events`);
+    assert.deepEqual([...sent.difference(new Set(known))], []);
+    const rows = known.flatMap((type) => (sent.has(type) ? [] : [`| \`${type}\` |`]));
+    compareTable('Events that are not sent', rows.toSorted(), '| event |\n| --- |');
   });
 });

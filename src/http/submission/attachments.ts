@@ -85,7 +85,7 @@ export class Attachments {
       // Stored items are read much later, so missing files are reported now.
       if (field === 'items' && typeof part.file_id === 'string')
         await this.#files.find(user, part.file_id, `${place}.file_id`);
-      if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
+      if (part.file_id != null || part.file_url != null || typeof part.file_data !== 'string') continue;
       const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
       const name = typeof part.filename === 'string' ? part.filename : 'file';
       const file = await this.#store(bytes, { user, name, type, keepMs });

@@ -33,8 +33,10 @@ function choose<Tools extends OfferedTools>(all: Tools, choice: ToolChoice): Cho
   if (choice.type !== 'allowed_tools') {
     return { ...all, toolChoice: toolChoice(requireNamed(choice, { ...all, param: 'tool_choice' })) };
   }
-  const allowed = choice.tools.map((named, index) => {
-    return requireNamed(named, { ...all, param: `tool_choice.tools[${index}]` });
+  const allowed = choice.tools.flatMap((named, index) => {
+    // A hosted tool that the model lacks was left out of the tools, too.
+    if (isHosted(named) && !exists(named, all)) return [];
+    return [requireNamed(named, { ...all, param: `tool_choice.tools[${index}]` })];
   });
   return { ...all, ...restrictTo(all, allowed), toolChoice: choice.mode };
 }

@@ -135,6 +135,8 @@ const toolFilter = z.strictObject({
 const mcpShape = {
   type: z.literal('mcp'),
   server_label: mcpServer.shape.name,
+  connector_id: unsupportedField('connectors run at OpenAI: send server_url'),
+  tunnel_id: unsupportedField('tunnels end at OpenAI: send server_url'),
   server_url: httpUrl,
   headers: optional(headerMap),
   authorization: optional(headerValue),

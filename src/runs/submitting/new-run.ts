@@ -32,7 +32,10 @@ export function createdResponse(
     temperature: modelRequest?.temperature ?? 1,
     top_p: modelRequest?.topP ?? 1,
     tool_choice: research?.toolChoice ?? 'auto',
-    text: { format: modelRequest?.format ?? { type: 'text' } },
+    text: {
+      format: modelRequest?.format ?? { type: 'text' },
+      ...(request.kind === 'plain' && request.verbosity !== undefined && { verbosity: request.verbosity }),
+    },
     reasoning: { effort: research?.effort ?? 'medium', summary: modelRequest?.reasoningSummary ?? null },
     store: submission.api !== 'unstored',
     ...(research?.charts && { charts: true }),
