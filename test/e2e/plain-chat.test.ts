@@ -108,7 +108,7 @@ for (const wire of ['messages', 'responses'] as const) {
       }
     });
 
-    it('accept a system message alone, images in tool results, and deprecated function calls', async () => {
+    it('accept a system message alone, images in tool results, custom tool calls, and deprecated function calls', async () => {
       await using gateway = await openGateway(wire, undefined, { vision: true });
       const { client, provider } = gateway;
       const say = async (messages: OpenAI.ChatCompletionMessageParam[]) => {
@@ -138,6 +138,14 @@ for (const wire of ['messages', 'responses'] as const) {
         sentCalls,
         wire === 'messages' ? /"tool_use".*"tool_result".*Seen/ : /"function_call".*"function_call_output".*Seen/,
       );
+      const custom = { id: 'c2', type: 'custom' as const, custom: { name: 'sketch', input: 'A lake.' } };
+      const answered = { role: 'tool' as const, tool_call_id: 'c2', content: 'Drawn.' };
+      const sentText = await say([
+        { role: 'user', content: 'Go.' },
+        { role: 'assistant', tool_calls: [custom] },
+        answered,
+      ]);
+      assert.match(sentText, /sketch.*A lake\..*Drawn\./);
       const legacyBody = { model: 'plain', functions: [], messages: [{ role: 'user' as const, content: 'Go.' }] };
       assert.ok((await client.chat.completions.create(legacyBody)).choices[0]);
     });
@@ -189,18 +197,19 @@ for (const wire of ['messages', 'responses'] as const) {
     it('return 400 for parameters that cannot be honoured, naming the field', async () => {
       await using gateway = await openGateway(wire);
       const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
-      for (const [body, param] of [
+      for (const [body, param, code] of [
         [{ n: 2 }, 'n'],
         ...(wire === 'messages' ? ([[{ logprobs: true }, 'logprobs']] as const) : []),
         [{ top_logprobs: 2 }, 'top_logprobs'],
         [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
         [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools[0].function.name'],
         [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
+        [{ tools: [{ type: 'custom', custom: { name: 'sketch' } }] }, 'tools[0].type', 'unsupported_parameter'],
         [{ messages: [...ask.messages, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, undefined],
       ] as const) {
         const pending = gateway.client.chat.completions.create({ ...ask, ...body } as typeof ask);
         if (param === undefined) assert.ok((await pending).choices[0]);
-        else await assert.rejects(pending, { status: 400, param });
+        else await assert.rejects(pending, { status: 400, param, ...(code && { code }) });
       }
     });
   });

@@ -200,13 +200,16 @@ export const foreignItems = {
   program_output: z.object({ result: output }).transform(({ result }) => priorOutput(undefined, result)),
 } as const;
 
+const functionCall = z
+  .object({ id, function: z.object({ name: z.string(), arguments: output }) })
+  .transform(({ id: callId, function: called }) => call(called.name, called.arguments, { callId }));
+const customCall = z
+  .object({ id, custom: z.object({ name: z.string(), input: output }) })
+  .transform(({ id: callId, custom: { name, input } }) => call(name, { input }, { callId }));
 /** `tool_calls` of an assistant message in a chat history. */
 export const toolCalls = z
-  .array(z.object({ id, function: z.object({ name: z.string(), arguments: output }) }))
-  .max(1000)
-  .transform((calls) =>
-    calls.map(({ id: callId, function: called }) => call(called.name, called.arguments, { callId })),
-  );
+  .array(pickSchema((value) => (isObject(value) && value.type === 'custom' ? customCall : functionCall)))
+  .max(1000);
 
 /** The deprecated `function_call` of a chat history. It has no id: the message that answers it names the function. */
 export const legacyFunctionCall = z

@@ -12,6 +12,15 @@ import { createChatCompletionBody } from './requests.ts';
  * completions of plain models"). Tools are converted to the format of the Responses API.
  */
 
+const tool = pickSchema((value) =>
+  isObject(value) && value.type != null && value.type !== 'function'
+    ? {
+        refuse: 'unsupported_parameter',
+        message: 'only functions can be used in chat completions of this model: use /v1/responses',
+        at: 'type',
+      }
+    : chatFunction,
+);
 const namedFunction = z
   .object({ type: z.literal('function'), function: functionTool.pick({ name: true }) })
   .transform(({ function: { name } }) => ({ type: 'function' as const, name }));
@@ -46,7 +55,7 @@ export const plainChatBody = z.object({
   response_format,
   reasoning_effort: effortName.optional(),
   verbosity: z.string().max(32).optional(),
-  tools: boundedList(chatFunction, { max: 128 }).optional(),
+  tools: boundedList(tool, { max: 128 }).optional(),
   tool_choice: toolChoice.optional(),
   parallel_tool_calls: z.boolean().optional(),
   prompt_cache_key: z.string().max(256).optional(),
