@@ -259,7 +259,7 @@ export const shellEvents = [
 export type ShellItem = z.output<(typeof shellItems)[number]>;
 
 /** Types of items for which OpenAI's lists include a status, though requests may omit it. */
-const WITH_STATUS = /^message$|_call$|_call_output$/;
+const WITH_STATUS = /^message$|_call$|_output$/;
 /** Types of text parts, which requests may use for either role. */
 const TEXT_PART = /^(?:input_|output_)?text$/;
 
@@ -272,12 +272,23 @@ export function completeInputItem(item: JsonObject): JsonObject {
   const isAssistant = item.role === 'assistant';
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   return {
+    ...omittedFields(type, item),
     ...item,
     type,
+    ...(type === 'shell_call' &&
+      isObject(item.action) && { action: { timeout_ms: null, max_output_length: null, ...item.action } }),
     ...(type === 'message' &&
       Array.isArray(parts) && { content: parts.map((part) => completePart(part, isAssistant)) }),
     ...(status == null && WITH_STATUS.test(String(type)) && { status: 'completed' }),
   };
+}
+
+/** Fields that OpenAI's lists always have and requests may omit. */
+function omittedFields(type: JsonValue, { call_id }: JsonObject): JsonObject {
+  if (type === 'shell_call') return { environment: null };
+  if (type === 'shell_call_output') return { max_output_length: null };
+  if (type !== 'tool_search_call' && type !== 'tool_search_output') return {};
+  return { call_id: null, execution: typeof call_id === 'string' ? 'client' : 'server' };
 }
 
 function completePart(part: JsonValue, isAssistant: boolean): JsonValue {

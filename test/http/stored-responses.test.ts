@@ -359,6 +359,9 @@ describe('GET /v1/responses/:id/input_items', () => {
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] },
       { type: null, role: 'assistant', content: 'Cut', status: 'incomplete' },
       { role: 'user', content: 'So?' },
+      { type: 'shell_call', call_id: 'c2', action: { commands: ['ls'], timeout_ms: 5 } },
+      { type: 'shell_call_output', call_id: 'c2', output: [] },
+      { type: 'tool_search_output', tools: [] },
     ];
     const body = { model: 'deep', input, background: true };
     const other = responseIn(await send(gateway, 'POST /v1/responses', { body }));
@@ -382,6 +385,12 @@ describe('GET /v1/responses/:id/input_items', () => {
         content: [{ type: 'output_text', text: 'Cut', annotations: [], logprobs: [] }],
       },
       { id: '', type: 'message', role: 'user', status, content: [{ type: 'input_text', text: 'So?' }] },
+      {
+        ...{ id: '', type: 'shell_call', call_id: 'c2', environment: null, status },
+        action: { commands: ['ls'], timeout_ms: 5, max_output_length: null },
+      },
+      { id: '', ...input[8], max_output_length: null, status },
+      { id: '', ...input[9], call_id: null, execution: 'server', status },
     ]);
   });
 
