@@ -94,7 +94,14 @@ describe('a failover to a replica that lacks the last writes', () => {
       if (fate === 'ended elsewhere and deleted')
         await store.append(run.id, ending(other?.token ?? '', 3, 'cancelled'));
       if (fate !== 'held') assert.equal(await store.delete(run.id), true);
-      const lost = { ...run, token: claim?.token ?? '', leaseMs: 60_000, startedAt: 1, cancelRequested: false, transcript: [] };
+      const lost = {
+        ...run,
+        token: claim?.token ?? '',
+        leaseMs: 60_000,
+        startedAt: 1,
+        cancelRequested: false,
+        transcript: [],
+      };
       assert.equal(await store.restore(lost), 'exists', fate);
     }
     await store.close();
