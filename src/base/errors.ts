@@ -61,7 +61,6 @@ export interface ErrorObject {
   code: ErrorCode;
 }
 
-/** Whether a value is an error code of the gateway. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(TYPE_OF_CODE, value);
 }

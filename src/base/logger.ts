@@ -36,7 +36,6 @@ export class Redactor {
     this.addSecrets(secrets);
   }
 
-  /** Adds secrets to remove. */
   addSecrets(secrets: Iterable<string>): void {
     addTo(this.#secrets, secrets);
   }

@@ -1,6 +1,5 @@
 import { percentDecode } from '../base/text.ts';
 
-/** The address of a Redis node. */
 export interface Address {
   host: string;
   port: number;

@@ -2,7 +2,6 @@ import type { Conversation } from './conversation.ts';
 import { choosePassages, rankPassages } from './passages.ts';
 import { keywordsOf } from './words.ts';
 
-/** How many sentences an answer quotes at most. */
 const MAX_QUOTES = 6;
 
 const WRITTEN_BY = '_Written by the demo model: a small program that quotes what it finds, not a language model._';

@@ -50,7 +50,6 @@ export class ChoiceTracker {
   }
 }
 
-/** How a stream ended. */
 export interface StreamEnding {
   /** The payloads of its last events, the last first. */
   payloads(): readonly JsonObject[];
@@ -148,7 +147,6 @@ const RESPONSE_STREAM: AnswerKind = {
   failure: errorEvent,
 };
 
-/** Streams of Anthropic's Messages. */
 const MESSAGE_STREAM: AnswerKind = {
   isError: isMessageError,
   signs: messageSigns,

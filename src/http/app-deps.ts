@@ -54,7 +54,6 @@ export interface OperatorParts {
   activity: Activity;
 }
 
-/** What the HTTP app is made of. */
 export interface HttpParts {
   config: Pick<LiveConfig, 'current' | 'onChange'>;
   runs: Runs;
@@ -72,7 +71,6 @@ export interface HttpParts {
   sealed: SealedContents;
   /** Proxies calls. Background tasks on proxy models go through `runs`. */
   proxy: Pick<ModelProxy, 'forward'>;
-  /** The cache of proxied answers. */
   answerCache: Pick<AnswerCache, 'entryOf'>;
   /** Streams calls of configured paths to a provider without buffering them. */
   passthrough: Pick<Passthrough, 'pass' | 'connect'>;

@@ -12,7 +12,6 @@ import { stepsOfThread } from './truncation.ts';
 
 /** Compacts a thread into a summary (docs/api.md, "Counting and compacting"). */
 
-/** The limit of a summary, in tokens. */
 const MAX_SUMMARY_TOKENS = 8192;
 
 const PROMPT = `You compact a conversation, so that another model can go on with it without having read it. Write what it has

@@ -36,7 +36,6 @@ export const compactedResponseObject = z.object({
 });
 export type CompactedResponse = z.output<typeof compactedResponseObject>;
 
-/** A message of the compacted thread. */
 interface ThreadMessage {
   role: string;
   content: string | readonly ThreadPart[];

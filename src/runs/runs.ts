@@ -268,7 +268,6 @@ export class Runs {
     };
   }
 
-  /** The run that `previous_response_id` names. */
   async #previous(caller: Caller, previousResponseId: string): Promise<RunRecord> {
     const id = parsePublicId('responses', previousResponseId);
     const run = id && (await this.#findOwned(caller, id));

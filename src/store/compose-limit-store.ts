@@ -11,7 +11,6 @@ import {
   releaseOf,
 } from './limit-store.ts';
 
-/** The parts that count limits. */
 type LimitParts = Pick<LimitStore, 'counter' | 'slots' | 'budget'>;
 
 /** Composes a limit store from counters, slots and budgets, one of each per name. */

@@ -11,7 +11,6 @@ export interface Hold {
 
 /** The reservations of one limit, by key and id, in the memory of this process. */
 export class Holds {
-  /** Called with each hold that expires. */
   onExpired: (key: string, hold: Hold) => void = () => {};
   /** Called when a hold is set, removed or expires. */
   onChange: (key: string, id: string, hold: Hold) => void = () => {};
@@ -98,7 +97,6 @@ export class Holds {
   }
 }
 
-/** The holds of all ids of one key. */
 interface KeyHolds {
   byId: Map<string, Hold>;
   points: number;

@@ -118,7 +118,6 @@ export interface LogBatch {
 /** Proves a claim. Tokens are compared for equality; no two owners ever get the same one, even across a failover. */
 export type FencingToken = string;
 
-/** A run claimed for execution. */
 export interface Claim {
   run: RunRecord;
   token: FencingToken;
@@ -137,7 +136,6 @@ export interface LostRun extends NewRun {
   transcript: readonly string[];
 }
 
-/** One batch to append. */
 export interface AppendBatch {
   token: FencingToken;
   /** Sequence number of the first frame. */
@@ -223,7 +221,6 @@ export interface RunStore {
   list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
   /** Counts runs that have not ended, by status; for limits, readiness and metrics. May lag by a second. */
   countOpen(): Promise<{ queued: number; inProgress: number }>;
-  /** Counts the queued runs of an API key. */
   countQueued(keyId: string): Promise<number>;
 
   /**

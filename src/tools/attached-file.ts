@@ -22,7 +22,6 @@ export function isFileUrl(url: string): boolean {
   return /^file:/i.test(url);
 }
 
-/** The id of the file that a URL names. */
 export function fileIdIn(url: string): string | undefined {
   return FILE_URL.exec(url)?.[1]?.toLowerCase();
 }

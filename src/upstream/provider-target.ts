@@ -108,7 +108,6 @@ export class ProviderTarget {
     return headersToProvider(kind, incoming, isMessages ? this.#messagesHeaders : this.#ownHeaders);
   }
 
-  /** The headers of an answer as a client gets them. */
   headersToClient({ headers }: Pick<TargetRequest, 'headers'>): Record<string, string> {
     const forwarded = headersToClient(headers);
     for (const name in forwarded) forwarded[name] = this.mask.maskText(forwarded[name] ?? '');

@@ -5,7 +5,6 @@ import { ParseFailure, ParsePool } from '../tools/fetch-url-content/parsing/pars
 import { ToolError } from '../tools/tool.ts';
 import type { FileValue } from './records.ts';
 
-/** Limits for one document: time in milliseconds and memory in bytes. */
 const LIMITS = { timeMs: 20_000, memoryBytes: 768 * 1024 * 1024 };
 /** Longest text, in UTF-16 code units. A longer document is refused, because no part of it may be left out. */
 const MAX_TEXT_LENGTH = 8_000_000;

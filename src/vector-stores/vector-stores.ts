@@ -46,7 +46,6 @@ const TOUCH_INTERVAL_MS = 1000;
 /** When the reader checks a user at the latest, in milliseconds, if this process dies meanwhile. */
 const READ_FALLBACK_MS = 5000;
 
-/** Files to add to a vector store. */
 export interface NewFiles {
   files: readonly { file: FileRecord; attributes: Attributes; chunking?: Record<string, unknown> | undefined }[];
   batch?: string;
@@ -185,7 +184,6 @@ export class VectorStores {
     return bytes;
   }
 
-  /** Number of files in each state. */
   async counts(id: string): Promise<Record<FileState, number>> {
     const none = { in_progress: 0, completed: 0, failed: 0, cancelled: 0 };
     return { ...none, ...(await this.#parts.entries.counts(listNames.files(id))) };

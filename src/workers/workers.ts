@@ -92,7 +92,6 @@ class WorkerPool {
   #failedStarts = 0;
   #quickDeaths = 0;
   #port: string | undefined;
-  /** Aborts when the workers are stopped. */
   readonly #stopping = new AbortController();
 
   constructor(options: PoolOptions) {

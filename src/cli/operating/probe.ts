@@ -59,7 +59,6 @@ export async function probe(
   }
 }
 
-/** Why a provider cannot be probed. */
 function whyNotProbed(name: string, { config: { providers }, file }: LoadedConfig): string {
   if (Object.hasOwn(providers, name))
     return `${name} is the built-in demo model: there is nothing to find out about it`;

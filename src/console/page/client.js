@@ -123,7 +123,6 @@ export class Client {
     return await (await this.#fetch('metrics')).text();
   }
 
-  /** Reads a path of the API. */
   read(path, query) {
     return this.#json(withQuery(path, query));
   }

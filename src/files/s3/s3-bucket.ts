@@ -120,7 +120,6 @@ export class S3Bucket {
     }
   }
 
-  /** Sends a query to the bucket itself. */
   async #queryBucket(query: Record<string, string>, signal: AbortSignal): Promise<string> {
     const { status, text } = await this.#connection.send({ method: 'GET', path: `/${this.#name}`, query }, signal);
     if (status === 404) throw this.#connection.failure(new Error(`there is no bucket ${this.#name}`));

@@ -32,7 +32,6 @@ const FREE_BYTES = 256 * 1024;
 const RESERVE_STEP = 256 * 1024;
 
 export interface WholeAnswerOptions {
-  /** Judges the complete answer. */
   judge(answer: BufferedAnswer): AttemptResult;
   memory: Permit;
   meter: Pick<AttemptMeter, 'countBytes' | 'setDelivered' | 'countWholeText'>;

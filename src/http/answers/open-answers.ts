@@ -84,7 +84,6 @@ export class OpenAnswers {
     last.index = entry.index;
   };
 
-  /** Ends the answers that are `chosen`. */
   endAll(reason: GatewayError, chosen: (answer: OpenAnswer) => boolean): void {
     for (const entry of [...this.#open]) {
       if (!chosen(entry.answer)) continue;

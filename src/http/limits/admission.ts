@@ -39,7 +39,6 @@ interface AdmittedRun {
   held: RunReservation;
 }
 
-/** A run that has ended, with its usage. */
 interface EndedRun extends AdmittedRun {
   used: UsageTotals;
 }

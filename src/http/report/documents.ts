@@ -8,7 +8,6 @@ import type { WorkLimits } from '../../base/load/process-usage.ts';
 import type { Report } from '../../runs/projections/report.ts';
 import type { DocumentFormat } from './document-child.ts';
 
-/** The limits for making one document. */
 const LIMITS: WorkLimits = { timeMs: 5000, memoryBytes: 384 * 1024 * 1024 };
 /** How many documents are made at once, in all and for one key; more wait. */
 const MAX_CHILDREN = 4;

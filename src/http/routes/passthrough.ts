@@ -11,7 +11,6 @@ import { chooseModel, declaresApi, findModel } from '../models.ts';
 import { notFoundAt } from '../unknown-path.ts';
 import { entryFor, passOn } from './passthrough-entries.ts';
 
-/** Methods that are proxied. */
 const PROXIED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Paths below the gateway's own resources, which are proxied only for a model that declares them. */

@@ -36,7 +36,6 @@ export interface AttachmentContext {
   place: string;
   /** The parts are from a stored conversation: files that can no longer be read are named instead of refused. */
   isStored: boolean;
-  /** The model can open URLs itself. */
   canOpenUrls: boolean;
   /** The model's context window, in tokens. */
   window: number;

@@ -78,10 +78,8 @@ export type ResolvedItem =
   | ResolvedOutput
   | ({ type: 'thought' } & Thought);
 
-/** An output with its files resolved. */
 export type ResolvedOutput = PriorOutput & { shown?: PlainPart[] };
 
-/** A message with its files resolved. */
 export type ResolvedMessage = Omit<InputMessage, 'content'> & { content: PlainPart[] };
 
 /**

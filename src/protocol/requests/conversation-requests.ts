@@ -6,7 +6,6 @@ import { metadata } from './requests.ts';
 
 /** The bodies of `/v1/conversations` (docs/api.md, "Conversations"). */
 
-/** How many items one request may add. */
 const MAX_ITEMS = 20;
 
 export const createConversationBody = z.object({

@@ -92,7 +92,6 @@ export interface JsonShape {
   depth: number;
   /** Number of arrays and objects. */
   containers: number;
-  /** Number of members of objects. */
   members: number;
   /** Number of commas: of array entries and object members after the first. */
   entries: number;

@@ -17,7 +17,6 @@ const namedHosted = z.object({
     return hosted === 'code_interpreter' || hosted === 'file_search' ? hosted : 'web_search';
   }),
 });
-/** A tool as `tool_choice` names it. */
 const namedTool = pickSchema((value) => {
   const type = isObject(value) ? value.type : undefined;
   if (type !== 'mcp' && hostedType(type)) return namedHosted;

@@ -27,7 +27,6 @@ const NEXT_OR_PARTIAL =
   /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?]|$)|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
 /** Bounded, because a text that consists of schemes is scanned again from each of them. */
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
-/** The characters that a URL may contain. */
 const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
 /** The only fence that all readers agree on: in a list, a quotation or after white space, a block may end earlier. */

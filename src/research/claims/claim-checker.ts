@@ -120,7 +120,6 @@ export class ClaimChecker {
     return own ? shownPassages(this.#parse(claim), own) : [];
   }
 
-  /** A range of the text of a source. */
   textIn(source: Source, { start, end }: Range): string {
     return this.#textOf(source)?.text.slice(start, end) ?? '';
   }

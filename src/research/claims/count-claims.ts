@@ -44,7 +44,6 @@ export async function countClaims(
   return claims;
 }
 
-/** The sentences of a text, each with its citations. */
 export function* citedSentences(
   text: string,
   annotations: readonly UrlCitation[],

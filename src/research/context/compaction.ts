@@ -123,7 +123,6 @@ export function findingsMessages({ notes, blocks }: Segment, fence: Fence): Turn
   return texts.length === 0 ? [] : [{ role: 'user', content: texts.join('\n\n') }];
 }
 
-/** Whether an entry changes the next request. */
 function changesRequest(entry: CompactionEntry, segment: Segment): boolean {
   return (
     entry.anew === true ||

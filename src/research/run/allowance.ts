@@ -21,7 +21,6 @@ export interface Allowance {
   release(): void;
   /** The limit that `more` further tool calls would reach, if any. */
   callLimit(more: number): ForcedEnd | undefined;
-  /** Tokens that are left for research. */
   readonly tokensLeft: number;
 }
 

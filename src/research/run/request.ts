@@ -62,7 +62,6 @@ export const builtinTools = storedObject({
   /** Where the user is, as an ISO 3166 code. */
   country: z.string().optional(),
   searchContextSize: z.enum(['low', 'medium', 'high']).optional(),
-  /** Where `file_search` searches. */
   fileSearch: fileSearch.optional(),
 });
 export type BuiltinTools = z.output<typeof builtinTools>;

@@ -23,9 +23,7 @@ export interface ResearchRun {
   budget: Budget;
   /** What remains of the budget. */
   allowance: Allowance;
-  /** What the run may still cost. */
   costBudget: CostBudget;
-  /** The price of the routes that `reader` uses. */
   readerPrice: RoutePrice | undefined;
   chat: ChatModel;
   /** Reads huge pages in pieces, on a cheaper route if the configuration names one. */

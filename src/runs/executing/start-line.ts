@@ -37,7 +37,6 @@ export class StartLine {
     }
   }
 
-  /** Starts the next one in line. */
   startNext(): void {
     const queued = this.#queue.values().next().value;
     const here = this.#byOwner.values().next().value?.values().next().value;

@@ -39,7 +39,6 @@ export class ResponseFold {
     this.last++;
   }
 
-  /** Adds text to an item. */
   addText(outputIndex: number, text: { type: TextDelta; delta: string; logprobs?: readonly TokenLogprob[] }): void {
     if (this.#response) addText(this.#response, outputIndex, text);
     this.last++;

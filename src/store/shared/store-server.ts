@@ -54,7 +54,6 @@ export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   };
 }
 
-/** The connection of one worker. */
 class WorkerConnection implements Disposable {
   readonly #shared: SharedStorage;
   readonly #runs: RunStore;

@@ -20,7 +20,6 @@ export interface EntryStore {
   remove(list: string, id: string): Promise<boolean>;
   /** Records in order of creation, ties in a stable order. */
   page(list: string, query: EntryQuery): Promise<{ entries: Entry[]; hasMore: boolean }>;
-  /** Number of records in each state. */
   counts(list: string): Promise<Record<string, number>>;
   /** Removes all records of a list. */
   clear(list: string): Promise<void>;

@@ -11,7 +11,6 @@ export interface UsageStore {
   add(rows: readonly UsageRow[], batch: UsageBatch): Promise<void>;
   /** Usage of the days from `from` to `to`, both included, in no particular order. */
   read(days: { from: string; to: string }): Promise<UsageRow[]>;
-  /** Removes the usage of days before this one. */
   removeBefore(day: string): Promise<void>;
 }
 

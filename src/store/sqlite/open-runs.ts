@@ -34,7 +34,6 @@ export class OpenRuns {
   #queuedCount = 0;
   #newest = 0;
 
-  /** Reads the open runs from the database. */
   constructor(db: DatabaseSync) {
     const rows = db.prepare(`
       SELECT key, id, key_id, status, cancel_requested, claims, attempts,

@@ -1,4 +1,3 @@
-/** A part of a long text. */
 export interface TextPart {
   text: string;
   /** Where the next part starts; undefined at the end. */

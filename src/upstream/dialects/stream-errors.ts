@@ -65,7 +65,6 @@ function hasMessage(payload: Payload): boolean {
 
 /** Fields that a payload may have that is nothing but an error. */
 const ERROR_KEYS = new Set(['code', 'status', 'status_code', 'request_id', 'requestId', 'type', 'param', ...MESSAGES]);
-/** Codes that mean success. */
 const SUCCESS_CODE = /^(?:0|200|ok|success)$/i;
 
 /** Whether the payload is nothing but an error: a lone `error` or `detail`, or a message with an error code. */

@@ -144,7 +144,6 @@ function* finalParts(
   yield { type: 'finish', reason: turn.reason, usage, message, route: answeringRoute, ...(adapted && { adapted }) };
 }
 
-/** The fields with secrets masked in their texts. */
 function maskFields(fields: JsonObject, mask: (text: string) => string): JsonObject {
   const text = JSON.stringify(fields);
   const masked = mask(text);

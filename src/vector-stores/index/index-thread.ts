@@ -21,9 +21,7 @@ import {
   isInMemory,
 } from './messages.ts';
 
-/** Most indexes that are open at once. */
 const MAX_OPEN = 64;
-/** Most indexes in memory at once. */
 const MAX_IN_MEMORY = 16;
 /**
  * How long an unused index stays in memory, or open for searches, in milliseconds. If another process has removed its

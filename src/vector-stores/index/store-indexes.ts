@@ -56,7 +56,6 @@ export class StoreIndexes implements Disposable {
     this.#writeThread = this.#openThread({ writes: true });
   }
 
-  /** The folder of the indexes. */
   get folder(): string {
     return this.#folder;
   }

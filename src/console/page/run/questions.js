@@ -6,7 +6,6 @@ const PARALLEL = 4;
 /** When an unreadable question is tried again, in milliseconds. */
 const RETRY_MS = 5000;
 
-/** How many questions are cached. */
 const MAX_CACHED = 2000;
 
 /** The question of a run: the last user message of its input. `undefined` until it is read. */

@@ -24,7 +24,6 @@ export interface Figure {
   rate?: string | undefined;
   /** A quotient of units that are not known, if it has one: `µg/l`. */
   quotient?: string | undefined;
-  /** Whether it is a temperature below zero. */
   isBelowZero?: boolean;
   /** Lazy, because it is only needed for claims and costs more than finding the figure. */
   precision: () => Precision;

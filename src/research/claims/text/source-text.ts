@@ -87,7 +87,6 @@ export class SourceText {
     return this.folded.slice(this.start(index), this.end(index));
   }
 
-  /** The index of the sentence at a place in the text. */
   indexAt(place: number): number {
     let low = 0;
     let high = this.#starts.length - 1;

@@ -228,7 +228,6 @@ function sourcesIn(result: string): { type: 'url'; url: string }[] {
   );
 }
 
-/** The passages that `file_search` found. */
 function passagesIn(result: string): NonNullable<FileSearchCall['results']> {
   const { results } = objectIn(result);
   return (Array.isArray(results) ? results : []).flatMap((found) => {

@@ -47,7 +47,6 @@ export interface RecorderOptions {
   reasoningStyle: ReasoningStyle;
   /** Keeps reasoning open until its turn is complete: only then does the provider send what it wants back. */
   encryptsReasoning: boolean;
-  /** The calls so far, by number. */
   calls: ReadonlyMap<number, { name: string; client?: true; asks?: true; lane?: number | undefined }>;
   /** How many of the calls belong to earlier responses. */
   earlierCalls: number;

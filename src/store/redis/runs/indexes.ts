@@ -64,7 +64,6 @@ export class RedisIndexes extends RedisPart {
     ]);
   }
 
-  /** Removes a run from the sets of open runs. */
   async removeOpen(id: RunId): Promise<void> {
     await Promise.all([this.removeQueued(id), this.command('ZREM', this.keys.claimed.of(id), id)]);
   }

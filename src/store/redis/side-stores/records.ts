@@ -3,7 +3,6 @@ import { parseJson } from '../../../base/json.ts';
 import type { RedisConnection } from '../connection/connection.ts';
 import { maybeText, maybeTextList, numberReply, textList } from '../replies.ts';
 
-/** Most records that are read in one step. */
 const STEP = 500;
 
 /** Parses a record from JSON; undefined if it cannot be read, because it is damaged or of a newer version. */

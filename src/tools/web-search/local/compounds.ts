@@ -66,7 +66,6 @@ export class Compounds {
     }
   }
 
-  /** Restores what was learned earlier. */
   restore(words: Iterable<LearnedWord>): void {
     for (const { language, stem, count } of words) this.#wordsOf(language).set(stem, count);
   }

@@ -199,7 +199,6 @@ export class DocumentIndex implements Disposable {
     await this.#runInSlices(this.#writer.put(file, document));
   }
 
-  /** Removes documents in slices. */
   async removeInSlices(paths: readonly string[]): Promise<void> {
     this.#passages.forget();
     for (const path of paths) await this.#runInSlices(this.#writer.delete(path));

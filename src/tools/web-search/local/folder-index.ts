@@ -203,7 +203,6 @@ export class FolderIndex implements Disposable {
   }
 }
 
-/** The key of the progress in the index. */
 const PROGRESS = 'progress';
 
 /** The index in its file, or in memory where that does not work. */

@@ -88,7 +88,6 @@ export function stopWords(language: IndexLanguage): ReadonlySet<string> {
   return STOP_WORDS.get(language) ?? new Set();
 }
 
-/** Whether the language has compound words. */
 export function hasCompounds(language: IndexLanguage): boolean {
   return COMPOUNDING.has(language);
 }
@@ -113,7 +112,6 @@ export function detectLanguage(text: string): IndexLanguage | undefined {
 
 /** Longer words are not stemmed, in characters. */
 const MAX_WORD = 40;
-/** How many stems are cached for each language. */
 const MAX_CACHED = 50_000;
 
 /** Stems words, with a cache, since most words of a text were seen before. */

@@ -15,7 +15,6 @@ export interface QueryThreadOptions {
   /** The module that the thread runs, and its `workerData`. */
   entry: URL;
   data: object;
-  /** How many queries may be pending. */
   maxPending: number;
   /** The currently configured embeddings, which the thread gets vectors from. */
   embeddings(): Embeddings | undefined;

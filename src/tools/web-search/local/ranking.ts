@@ -11,7 +11,6 @@ export interface RankedPassage {
   section?: string;
 }
 
-/** A row of the database as a passage. */
 export function rankedPassage(row: Record<string, unknown>, score: number): RankedPassage {
   const { path, title, text, published, page, section } = row;
   return {

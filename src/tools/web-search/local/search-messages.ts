@@ -5,7 +5,6 @@ import type { EmbeddingPurpose } from './semantic-search.ts';
 export interface SearchQuestion {
   text: string;
   limit: number;
-  /** The trace of the run that searches. */
   trace: TraceContext | undefined;
 }
 
@@ -23,7 +22,6 @@ export interface EmbeddedTexts {
   vectors: Float32Array[] | undefined;
 }
 
-/** The `workerData` of the thread. */
 export interface SearchThreadData {
   folder: string;
   /** The file of the index; absent: in memory. */

@@ -140,7 +140,6 @@ export function phrasesOf(term: string): string[][] {
   return [...term.matchAll(/"([^"]+)"/g)].map(([, phrase = '']) => phrase.split(' '));
 }
 
-/** A term quoted for FTS5. */
 export function quote(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }

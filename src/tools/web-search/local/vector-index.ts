@@ -228,7 +228,6 @@ class Signs {
 /** The distance of excluded vectors, which no two vectors can have. */
 const EXCLUDED = 0xffff;
 
-/** How many bits are set. */
 function bitsIn(number: number): number {
   let n = number - ((number >>> 1) & 0x55555555);
   n = (n & 0x33333333) + ((n >>> 2) & 0x33333333);

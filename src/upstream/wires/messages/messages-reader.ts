@@ -30,7 +30,6 @@ export class MessagesReader implements TurnReader {
   readonly deltas = new Deltas();
   #written: ModelText;
   #blocks = new Map<number, Block>();
-  /** The block that started last. */
   #last: Block | undefined;
   #counts: Record<string, number> = {};
   #stopReason: string | undefined;

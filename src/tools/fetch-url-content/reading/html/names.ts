@@ -27,7 +27,6 @@ const ROLE =
   /\b(?:editor|writer|reporter|correspondent|staff|engineer|scientist|researcher|professor|director|manager|founder|co-founder|ceo|cto|fellow|president|contributor|developer|journalist|columnist|analyst|associate|head|chief|senior|lead|university|institute)\b/i;
 /** Separators between names, in a line without runs of spaces. */
 const SEPARATOR = / ?[,;、،] ?(?:(?:and|und|et|y|e) )?| (?:and|und|et|y|e|&) /i;
-/** Introduces a name after a date. */
 const BY_AFTER_DATE = /[\s·•|]by\s+/i;
 
 /** Names, which begin with capitals in scripts that have them. */
@@ -37,7 +36,6 @@ const UNCASED_NAMES = /^[\p{Lo}\p{M}][\p{Lo}\p{M}\s・·.、,]{1,30}$/u;
 const FULL_NAME = /^\p{Lu}[\p{L}.'’-]*(?:\s(?:(?:de|van|von|der|den|la|le|du|bin|al)\s)?\p{Lu}[\p{L}.'’-]*){1,3}$/u;
 const DATED = /\b(?:19|20)\d\d\b/;
 
-/** Whether a text consists of names. */
 export function isNames(text: string): boolean {
   return NAMES.test(text) || UNCASED_NAMES.test(text);
 }

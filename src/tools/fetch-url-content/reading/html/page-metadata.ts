@@ -18,7 +18,6 @@ export interface PageMetadata {
 /** What is known about a page besides its text. */
 export interface PageDescription {
   metadata: PageMetadata;
-  /** Whether the page says that it is an article. */
   isArticle: boolean;
   /** The text of the article in structured data; may be empty. */
   articleBody: string;
@@ -30,7 +29,6 @@ export interface PageDescription {
 
 /** Types of nodes in structured data that describe the page itself. */
 const ARTICLE_TYPE = /Article|Posting|WebPage|Report|Recipe|Product|Book|Question|Dataset|Course|Event|Podcast|Video/i;
-/** Types that say that the page is an article. */
 const PROSE_TYPE = /Article|Posting|Report$|Review$/i;
 
 const MAX_NODES = 300;

@@ -5,11 +5,9 @@ import { HEADING, type PageShape, templateOf } from './page-shape.ts';
 /** Adds a feature of a block: its name, and which of its few values it has. */
 type AddFeature = (name: string, value: string | number) => void;
 
-/** A block with its place in the page. */
 interface PlacedBlock {
   at: number;
   block: Block;
-  /** What kind of text it is. */
   textKind: TextKind;
   /** The name of its element, reduced to those that features distinguish. */
   kind: string;

@@ -66,7 +66,6 @@ function tidyLines(run: string): string {
     .trim();
 }
 
-/** Whether an element interrupts the text around it. */
 function interruptsText(element: HtmlElement): boolean {
   if (isBlockElement(element) || element.holdsBlocks) return true;
   if (element.name === FORMULA) return textOf(element).startsWith('$$');

@@ -1,7 +1,6 @@
 import { ACCENTS, brace, FUNCTIONS, joinLatex, latexText, scriptBase } from '../math/mathml.ts';
 import type { XmlEvent } from './xml-events.ts';
 
-/** An open element of a formula. */
 interface OpenElement {
   name: string;
   /** The LaTeX of its children, with their element names. */

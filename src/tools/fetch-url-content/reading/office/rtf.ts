@@ -236,7 +236,6 @@ class RtfReader {
   }
 }
 
-/** The levels of heading styles, by style number. */
 function headingStyles(source: string): Map<number, number> {
   const at = source.indexOf('{\\stylesheet');
   const styles = at < 0 ? '' : source.slice(at, at + 200_000);
