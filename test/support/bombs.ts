@@ -1,6 +1,7 @@
 import { Readable, type Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { once } from '../../src/base/once.ts';
 import { type PdfObject, pdfOf } from './pdf-file.ts';
 import { zipOf } from './zip-file.ts';
 
@@ -58,10 +59,11 @@ export function pdfBombs(): Bomb[] {
     dictionary: `<< /Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /Font << /F1 3 0 R >> /XObject << /X ${target} 0 R >> >> >>`,
     stream: Buffer.from(inner.repeat(30)),
   });
+  const inflating = once(() => packed(700, createDeflate({ level: 1 })));
   return [
-    pdf('a PDF that inflates to 700 MB', async () => onePage([flate(await packed(700, createDeflate({ level: 1 })))])),
+    pdf('a PDF that inflates to 700 MB', async () => onePage([flate(await inflating())])),
     pdf('a PDF that inflates twice', async () => {
-      const twice = deflateSync(await packed(700, createDeflate({ level: 1 })));
+      const twice = deflateSync(await inflating());
       return onePage([{ dictionary: '<< /Filter [/FlateDecode /FlateDecode] >>', stream: twice }]);
     }),
     pdf('a PDF of two million operators', () => {
@@ -82,8 +84,10 @@ export function pdfBombs(): Bomb[] {
 
 /** Archives, and bodies that exceed the limit once they are unpacked. */
 export function archiveBombs(): Bomb[] {
-  const gzip = () => packed(200, createGzip());
-  const zip = async () => Buffer.concat([Buffer.from([0x50, 0x4b, 0x03, 0x04]), await packed(200, createDeflate())]);
+  const gzip = once(() => packed(200, createGzip({ level: 1 })));
+  const zip = once(async () =>
+    Buffer.concat([Buffer.from([0x50, 0x4b, 0x03, 0x04]), await packed(200, createDeflate({ level: 1 }))]),
+  );
   const layers = async () => gzipSync(gzipSync(await gzip()));
   const entities = Array.from({ length: 30 }, (_, at) => `<!ENTITY a${at + 1} "&a${at};&a${at};">`).join('');
   return [

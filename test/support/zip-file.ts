@@ -17,7 +17,7 @@ export function zipOf(parts: readonly ZipPart[]): Buffer {
   let offset = 0;
   for (const { name, data, stored, claimed } of parts) {
     const bytes = Buffer.from(data);
-    const packed = stored ? bytes : deflateRawSync(bytes, { level: 9 });
+    const packed = stored ? bytes : deflateRawSync(bytes, { level: 1 });
     const title = Buffer.from(name);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
