@@ -18,12 +18,11 @@ const keyrings = new WeakMap<readonly KeyConfig[], Keyring>();
 
 /** The keyring of a configuration. Builds it if `prepareKeyring` has not. */
 export function keyringOf({ keys }: GatewayConfig): Keyring {
-  const known = keyrings.get(keys);
-  if (known) return known;
-  const keyring = new Keyring();
-  for (const key of keys) keyring.add(key);
-  keyrings.set(keys, keyring);
-  return keyring;
+  return keyrings.getOrInsertComputed(keys, () => {
+    const keyring = new Keyring();
+    for (const key of keys) keyring.add(key);
+    return keyring;
+  });
 }
 
 /** Builds the keyring of a configuration without blocking the event loop. */

@@ -33,9 +33,8 @@ export class LiveConfig {
     const key = this.keyById(keyId);
     if (!key) return undefined;
     const operatorKeys = this.#current.store.encryption_keys;
-    const cipher = ciphers.get(key) ?? new CredentialCipher(key.encryptionHash ?? secretHash(key), operatorKeys);
-    ciphers.set(key, cipher);
-    return cipher;
+    const make = () => new CredentialCipher(key.encryptionHash ?? secretHash(key), operatorKeys);
+    return ciphers.getOrInsertComputed(key, make);
   }
 
   /**

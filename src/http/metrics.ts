@@ -70,9 +70,7 @@ export class HttpMetrics {
 
   /** The histogram of a route, cached because a lookup by labels is slow. */
   #secondsOf(route: string): Histogram.Internal<'route'> {
-    const durations = this.#durations.get(route) ?? this.#seconds.labels({ route });
-    this.#durations.set(route, durations);
-    return durations;
+    return this.#durations.getOrInsertComputed(route, () => this.#seconds.labels({ route }));
   }
 
   /** Counts a request that was answered, or whose client disconnected. */

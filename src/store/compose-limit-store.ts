@@ -61,11 +61,7 @@ export function composeLimitStore<Budget extends LimitBudget>(
 
 function memoizeByName<Options extends { name: string }, T>(make: (options: Options) => T): (options: Options) => T {
   const known = new Map<string, T>();
-  return (options) => {
-    const value = known.get(options.name) ?? make(options);
-    known.set(options.name, value);
-    return value;
-  };
+  return (options) => known.getOrInsertComputed(options.name, () => make(options));
 }
 
 /** Takes one limit for a holder. */

@@ -30,8 +30,7 @@ export class Holds {
   restore(key: string, id: string, hold: Hold): void {
     const { points, spent, until } = hold;
     this.#drop(key, id);
-    const keyHolds = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
-    this.#keys.set(key, keyHolds);
+    const keyHolds = this.#keys.getOrInsertComputed(key, () => ({ byId: new Map(), points: 0, soonest: until }));
     keyHolds.byId.set(id, hold);
     keyHolds.points += Math.max(points, spent);
     keyHolds.soonest = Math.min(keyHolds.soonest, until);

@@ -6,8 +6,7 @@ export class LogListeners {
   readonly #byRun = new Map<RunId, Set<LogHandlers>>();
 
   add(id: RunId, handlers: LogHandlers): Disposable {
-    const handlersOfRun = this.#byRun.get(id) ?? new Set();
-    this.#byRun.set(id, handlersOfRun);
+    const handlersOfRun = this.#byRun.getOrInsertComputed(id, () => new Set());
     // Wrapped, so that the same handlers can be added twice and removed once.
     const entry: LogHandlers = { onBatch: (batch) => handlers.onBatch(batch), onGap: () => handlers.onGap() };
     handlersOfRun.add(entry);

@@ -189,9 +189,7 @@ export class StoreSearch implements Disposable {
   }
 
   #shareRunning(store: string, work: () => Promise<void>): Promise<void> {
-    const running = this.#running.get(store) ?? work().finally(() => this.#running.delete(store));
-    this.#running.set(store, running);
-    return running;
+    return this.#running.getOrInsertComputed(store, () => work().finally(() => this.#running.delete(store)));
   }
 
   async #update(store: string): Promise<void> {

@@ -96,9 +96,8 @@ export class HostLimits {
   }
 
   #host(name: string): Host {
-    const host = this.#hosts.get(name) ?? { inFlight: 0, busySince: 0, answeredAt: -Infinity, waiting: [] };
-    this.#hosts.set(name, host);
-    return host;
+    const unknown = () => ({ inFlight: 0, busySince: 0, answeredAt: -Infinity, waiting: [] });
+    return this.#hosts.getOrInsertComputed(name, unknown);
   }
 
   #forget(name: string): void {

@@ -23,9 +23,8 @@ export class KnownTexts {
     for (let at = text.length - MIN_LENGTH; at < text.length; at++) {
       hash = (Math.imul(hash, BASE) + text.charCodeAt(at)) | 0;
     }
-    const lengths = this.#lengths.get(hash);
-    if (!lengths) this.#lengths.set(hash, [text.length]);
-    else if (!lengths.includes(text.length)) lengths.push(text.length);
+    const lengths = this.#lengths.getOrInsertComputed(hash, () => []);
+    if (!lengths.includes(text.length)) lengths.push(text.length);
   }
 
   /** Replaces each known text in `text`; overlapping ones are replaced together. */

@@ -56,10 +56,9 @@ export class Activity {
     const { provider, outcome, model, status = 0, opened } = report;
     if (opened) this.#minute(provider, at).opened += 1;
     if (outcome === 'left') return;
-    const attempts = this.#attempts.get(provider) ?? [];
+    const attempts = this.#attempts.getOrInsertComputed(provider, () => []);
     attempts.push({ ok: outcome === 'ok', ms: report.durationMs });
     if (attempts.length > MAX_ATTEMPTS) attempts.shift();
-    this.#attempts.set(provider, attempts);
     const minute = this.#minute(provider, at);
     minute.attempts += 1;
     if (outcome === 'ok') return;

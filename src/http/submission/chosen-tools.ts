@@ -98,8 +98,7 @@ function restrictTo({ tools, hosted, mcpServers }: OfferedTools, allowed: readon
   const servers = new Map<string, string[]>();
   for (const named of allowed) {
     if (named.type === 'mcp') {
-      const names = servers.get(named.server_label) ?? [];
-      servers.set(named.server_label, names);
+      const names = servers.getOrInsertComputed(named.server_label, () => []);
       if (named.name !== undefined) names.push(named.name);
     } else for (const name of namesOf(named)) names.add(name);
   }

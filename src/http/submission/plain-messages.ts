@@ -180,10 +180,7 @@ function outputsOf(items: readonly ResolvedItem[], approvals: ReadonlyMap<string
   const outputs: Outputs = new Map();
   for (const item of items) {
     if (item.type !== 'prior_output' || item.callId === undefined) continue;
-    const callId = approvals.get(item.callId) ?? item.callId;
-    const answers = outputs.get(callId);
-    if (answers) answers.push(item);
-    else outputs.set(callId, [item]);
+    outputs.getOrInsertComputed(approvals.get(item.callId) ?? item.callId, () => []).push(item);
   }
   return outputs;
 }

@@ -209,10 +209,7 @@ export class CitedAnswer {
   }
 
   #numberOf({ id }: Source): number {
-    if (this.#keepsNumbers) return id;
-    const number = this.#numbers.get(id) ?? this.#numbers.size + 1;
-    this.#numbers.set(id, number);
-    return number;
+    return this.#keepsNumbers ? id : this.#numbers.getOrInsertComputed(id, () => this.#numbers.size + 1);
   }
 
   /** The citation of a URL in the text itself, which gets no number of its own. */

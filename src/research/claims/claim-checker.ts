@@ -182,10 +182,7 @@ function notePlaces(
 }
 
 function note(places: Map<number, Place[]>, id: unknown, place: Place): void {
-  if (typeof id !== 'number') return;
-  const known = places.get(id) ?? [];
-  known.push(place);
-  places.set(id, known);
+  if (typeof id === 'number') places.getOrInsertComputed(id, () => []).push(place);
 }
 
 function textAt({ result, part }: Place): string {

@@ -120,8 +120,6 @@ class ReasoningDeltas {
   }
 
   #indexOf(outputIndex: number): number {
-    const index = this.#indexes.get(outputIndex) ?? this.#indexes.size;
-    this.#indexes.set(outputIndex, index);
-    return index;
+    return this.#indexes.getOrInsertComputed(outputIndex, () => this.#indexes.size);
   }
 }

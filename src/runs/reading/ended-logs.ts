@@ -48,9 +48,7 @@ export class EndedLogs {
 
   /** Reads the store once, however many readers arrive at the same time. */
   #load(id: RunId): Promise<Uint8Array | undefined> {
-    const loading = this.#loading.get(id) ?? this.#read(id).finally(() => this.#loading.delete(id));
-    this.#loading.set(id, loading);
-    return loading;
+    return this.#loading.getOrInsertComputed(id, () => this.#read(id).finally(() => this.#loading.delete(id)));
   }
 
   async #read(id: RunId): Promise<Uint8Array | undefined> {

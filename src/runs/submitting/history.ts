@@ -200,8 +200,7 @@ async function keyFactsOfPages(state: ResearchState, topic: ReadonlySet<string>)
     const page = parseJson(result.result);
     if (!isObject(page) || !hasSourceNumbers(call, page)) continue;
     if (typeof page.source_id !== 'number' || typeof page.content !== 'string') continue;
-    const parts = texts.get(page.source_id) ?? [];
-    texts.set(page.source_id, [...parts, page.content]);
+    texts.getOrInsertComputed(page.source_id, () => []).push(page.content);
   }
   const facts = new Map<number, string>();
   for (const [id, parts] of texts) {

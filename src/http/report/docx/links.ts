@@ -19,8 +19,7 @@ export class Links {
   hyperlink(href: string, write: (isLink: boolean) => string): string {
     const target = uriOf(href);
     if (target === undefined) return write(false);
-    const id = this.#ids.get(target) ?? `link${this.#ids.size + 1}`;
-    this.#ids.set(target, id);
+    const id = this.#ids.getOrInsertComputed(target, () => `link${this.#ids.size + 1}`);
     return `<w:hyperlink r:id="${id}">${write(true)}</w:hyperlink>`;
   }
 

@@ -70,12 +70,8 @@ export class SourceText {
 
   /** A sentence, cached because claims share passages. */
   sentence(index: number): Sentence {
-    const known = this.#parsed.get(index);
-    if (known) return known;
-    if (this.#parsed.size >= MAX_PARSED) this.#parsed.clear();
-    const parsed = this.parse(index);
-    this.#parsed.set(index, parsed);
-    return parsed;
+    if (this.#parsed.size >= MAX_PARSED && !this.#parsed.has(index)) this.#parsed.clear();
+    return this.#parsed.getOrInsertComputed(index, () => this.parse(index));
   }
 
   /** A sentence, not cached. */

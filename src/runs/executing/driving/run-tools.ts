@@ -98,8 +98,7 @@ export function serversOf(tools: Iterable<Tool>): ListedServer[] {
     const dot = name.indexOf('.');
     if (dot === -1) continue;
     const label = name.slice(0, dot);
-    const server = servers.get(label) ?? { label, tools: [] };
-    servers.set(label, server);
+    const server = servers.getOrInsertComputed(label, () => ({ label, tools: [] }));
     if (unreachable) server.error = unreachable.reason;
     else server.tools.push({ name: name.slice(dot + 1), description, parameters });
   }

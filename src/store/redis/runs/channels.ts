@@ -62,8 +62,8 @@ export class Channels {
   /** Resolves once Redis has confirmed the subscription: every later append reaches this instance. */
   async subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
     const listener = this.#subscribers.add(id, handlers);
-    const channel = this.#channels.get(id) ?? { readers: 0, subscribed: false, work: Promise.resolve() };
-    this.#channels.set(id, channel);
+    const unused = () => ({ readers: 0, subscribed: false, work: Promise.resolve() });
+    const channel = this.#channels.getOrInsertComputed(id, unused);
     channel.readers++;
     let isDisposed = false;
     const dispose = () => {

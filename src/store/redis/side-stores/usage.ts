@@ -70,9 +70,7 @@ function rowsOf(day: string, reply: unknown): UsageRow[] {
     if (!parsed.success) continue;
     const [key, team, model, tag, count] = parsed.data;
     const name = JSON.stringify([key, team, model, tag]);
-    const row = rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
-    row[count] = Number(value);
-    rows.set(name, row);
+    rows.getOrInsertComputed(name, () => emptyUsage({ day, key, team, model, tag }))[count] = Number(value);
   }
   return [...rows.values()];
 }

@@ -123,9 +123,7 @@ export class Compounds {
   }
 
   #wordsOf(language: IndexLanguage): Map<string, number> {
-    const known = this.#words.get(language) ?? new Map<string, number>();
-    this.#words.set(language, known);
-    return known;
+    return this.#words.getOrInsertComputed(language, () => new Map());
   }
 }
 

@@ -79,10 +79,9 @@ function subjectOf(
   const weights = new Map<string, { weight: number; passages: number }>();
   for (const { passage, counts, length } of trusted) {
     for (const [word, count] of counts) {
-      const known = weights.get(word) ?? { weight: 0, passages: 0 };
+      const known = weights.getOrInsertComputed(word, () => ({ weight: 0, passages: 0 }));
       known.weight += (passage.score * count) / length;
       known.passages += 1;
-      weights.set(word, known);
     }
   }
   return [...weights]

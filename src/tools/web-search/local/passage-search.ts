@@ -152,20 +152,15 @@ export class PassageSearch {
 
   /** How many passages match a term, counted up to `COMMON` and cached, so there may be more by now. */
   #countOf(term: string): number {
-    return this.#cached(term, () => Number(this.#statements.count.get(term, COMMON)?.count ?? 0));
+    const count = () => Number(this.#statements.count.get(term, COMMON)?.count ?? 0);
+    return this.#counts.getOrInsertComputed(term, count);
   }
 
   /** The same, estimated for common terms: counting a word that is everywhere takes tens of milliseconds. */
   #estimatedCount(term: string): number {
     const count = this.#countOf(term);
     if (count < COMMON) return count;
-    return this.#cached(`about ${term}`, () => Math.max(COMMON, this.#sampledCount(term)));
-  }
-
-  #cached(name: string, count: () => number): number {
-    const known = this.#counts.get(name) ?? count();
-    this.#counts.set(name, known);
-    return known;
+    return this.#counts.getOrInsertComputed(`about ${term}`, () => Math.max(COMMON, this.#sampledCount(term)));
   }
 
   #sampledCount(term: string): number {

@@ -157,17 +157,15 @@ const neighbours = new WeakMap<readonly Block[], Map<HtmlElement, [number, numbe
 
 /** The indexes of the blocks directly before and after an element that holds the block at `at`. */
 function neighboursOf(box: HtmlElement, at: number, blocks: readonly Block[]): [number, number] {
-  const known = neighbours.get(blocks) ?? new Map<HtmlElement, [number, number]>();
-  neighbours.set(blocks, known);
-  const found = known.get(box);
-  if (found) return found;
-  const isInside = (place: number) => isWithin(blocks[place]?.element, box);
-  let before = at - 1;
-  while (isInside(before)) before--;
-  let after = at + 1;
-  while (isInside(after)) after++;
-  known.set(box, [before, after]);
-  return [before, after];
+  const known = neighbours.getOrInsertComputed(blocks, () => new Map());
+  return known.getOrInsertComputed(box, () => {
+    const isInside = (place: number) => isWithin(blocks[place]?.element, box);
+    let before = at - 1;
+    while (isInside(before)) before--;
+    let after = at + 1;
+    while (isInside(after)) after++;
+    return [before, after];
+  });
 }
 
 function isNearChild({ parent }: HtmlElement, box: HtmlElement): boolean {
@@ -201,10 +199,7 @@ const UNIT = /^(?:ul|ol|dl|table|figure|pre)$/;
 function unitsOf(blocks: readonly Block[], shape: PageShape): Iterable<number[]> {
   const units = new Map<HtmlElement, number[]>();
   for (const [at, { element }] of blocks.entries()) {
-    const unit = unitAround(element, shape);
-    const members = units.get(unit);
-    if (members) members.push(at);
-    else units.set(unit, [at]);
+    units.getOrInsertComputed(unitAround(element, shape), () => []).push(at);
   }
   return units.values();
 }

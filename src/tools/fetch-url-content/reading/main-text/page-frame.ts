@@ -31,9 +31,7 @@ const tablesOfContents = new WeakMap<HtmlElement, boolean>();
 export function isTableOfContents(element: HtmlElement): boolean {
   const { name, size } = element;
   if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
-  const known = tablesOfContents.get(element) ?? element.elements.every(hasOnlyInPageLinks);
-  tablesOfContents.set(element, known);
-  return known;
+  return tablesOfContents.getOrInsertComputed(element, () => element.elements.every(hasOnlyInPageLinks));
 }
 
 /** Whether a block is nothing but a link into the page, such as one that skips its frame. */

@@ -172,9 +172,7 @@ function totalsByTemplate(blocks: readonly Block[], prose: readonly boolean[]): 
   const templates = new Map<string, TemplateTotals>();
   for (const [at, block] of blocks.entries()) {
     const { text, linked } = block;
-    const template = templateOf(block);
-    const totals = templates.get(template) ?? { count: 0, text: 0, linked: 0, prose: 0 };
-    templates.set(template, totals);
+    const totals = templates.getOrInsertComputed(templateOf(block), () => ({ count: 0, text: 0, linked: 0, prose: 0 }));
     totals.count += 1;
     totals.text += text.length;
     totals.linked += linked;
@@ -202,10 +200,7 @@ function findEchoes(blocks: readonly Block[]): Set<number> {
   const places = new Map<string, number[]>();
   for (const [at, { text }] of blocks.entries()) {
     const key = text.length > MAX_LABEL_LENGTH ? '' : text.replace(/[\d\P{L}]+/gu, '').toLowerCase();
-    if (key === '') continue;
-    const others = places.get(key);
-    if (others) others.push(at);
-    else places.set(key, [at]);
+    if (key !== '') places.getOrInsertComputed(key, () => []).push(at);
   }
   return new Set([...places.values()].filter((indexes) => indexes.length > 2).flat());
 }

@@ -80,9 +80,7 @@ export function cellFormats(xml: string): CellFormat[] {
     const number = Number(id);
     const isDate = (number >= 14 && number <= 17) || (number >= 27 && number <= 36) || (number >= 50 && number <= 58);
     const code = custom.get(id) ?? (isDate ? 'y' : (BUILT_IN[number] ?? ''));
-    const format = known.get(code) ?? parseCellFormat(code);
-    known.set(code, format);
-    formats.push(format);
+    formats.push(known.getOrInsertComputed(code, parseCellFormat));
   }
   return formats;
 }

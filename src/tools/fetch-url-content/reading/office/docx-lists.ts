@@ -77,8 +77,7 @@ export class ListNumbers {
     if (!list) return undefined;
     // The file may contain any depth.
     const at = Math.trunc(Math.min(Math.max(depth, 0), MAX_LEVELS));
-    const counts = this.#counts.get(list.kind) ?? [];
-    this.#counts.set(list.kind, counts);
+    const counts = this.#counts.getOrInsertComputed(list.kind, () => []);
     const first = (level: number) => list.levels[level]?.start ?? 1;
     const levelId = `${id}/${at}`;
     const restart = this.#startedLevels.has(levelId) ? undefined : list.starts.get(at);

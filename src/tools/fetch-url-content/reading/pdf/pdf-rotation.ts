@@ -27,8 +27,7 @@ export function groupByDirection(items: readonly TextItem[]): PlacedText[][] {
     // Spaces and ends of lines take the direction of the text before them.
     if (str.trim() !== '') angle = (Math.round((Math.atan2(b, a) * 180) / Math.PI / STEP) * STEP + 360) % 360;
     const [sine, cosine] = [Math.sin((angle * Math.PI) / 180), Math.cos((angle * Math.PI) / 180)];
-    const pieces = groups.get(angle) ?? [];
-    groups.set(angle, pieces);
+    const pieces = groups.getOrInsertComputed(angle, () => []);
     const piece = {
       text: str.replaceAll('\ufffd', ''),
       x: x * cosine + y * sine,
