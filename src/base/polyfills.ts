@@ -1,6 +1,6 @@
 /**
  * Polyfills for the built package on older versions of Node: the two disposable stacks, `RegExp.escape`, and
- * `getOrInsertComputed` of maps. Entry points import this first. What the runtime has already is left alone.
+ * `getOrInsertComputed` of maps. Entry points of processes and threads import this first. What the runtime has is left alone.
  */
 
 type Undo = () => unknown;
