@@ -47,8 +47,6 @@ export class Execution {
   #proxyAnswer: ProxyAnswer | undefined;
   /** Reads how much the call of a proxy task has used so far. */
   #readProxyUsage: (() => UsageTotals) | undefined;
-  /** Whether an earlier owner stored at least one step. */
-  readonly #hasEarlierSteps: boolean;
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
   /** How this execution ended the run, once it did. */
@@ -60,7 +58,6 @@ export class Execution {
     this.#created = opened.response;
     this.#state = opened.state;
     this.#proxyAnswer = opened.proxied;
-    this.#hasEarlierSteps = opened.proxied === undefined && opened.entries > 0;
     this.#writer = new LogWriter({
       store,
       lease,
@@ -101,7 +98,7 @@ export class Execution {
       if (lease.attempts > MAX_ATTEMPTS) {
         throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
       }
-      if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#hasEarlierSteps || lease.orphaned)) {
+      if (lease.orphaned) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
       if (run.request.length > LARGE_BYTES) await yieldToEventLoop();

@@ -18,13 +18,8 @@ const RELEASE_MS = 3000;
 
 /** How often claims are renewed, in milliseconds. A renewal also finds a cancel whose notification was lost. */
 const RENEW_MS = 1000;
-/**
- * A chat completion is created with the claim of the process that holds its connection. One from an older gateway that
- * nobody has claimed for this long was orphaned by a process that died before it could, in milliseconds.
- */
-const ORPHANED_MS = 3000;
-/** How many cancelled, or served, runs are remembered; by the time the oldest are forgotten, the store knows them. */
-const MAX_KNOWN = 10_000;
+/** How many cancelled runs are remembered; by the time the oldest are forgotten, the store knows them. */
+const MAX_CANCELLED = 10_000;
 
 /** Room for one run, given back when disposed. */
 export interface Room extends Disposable {
@@ -57,11 +52,8 @@ export abstract class Executor {
   protected readonly stopping = new AbortController();
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs that are cancelled as far as this process knows, even if the store does not yet: if claimed again, they end. */
-  readonly #cancelled = boundedCache<true>(MAX_KNOWN);
+  readonly #cancelled = boundedCache<true>(MAX_CANCELLED);
   readonly #tick: AppendTick;
-  readonly #startedAt: number;
-  /** Chat completions whose connection this process holds, until they have been driven. */
-  readonly #served = boundedCache<true>(MAX_KNOWN);
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   /** How many runs are claimed here and wait for room, by API key. */
@@ -74,7 +66,6 @@ export abstract class Executor {
     this.capacity = new Capacity(options);
     this.outage = new StoreOutage(options.store);
     this.#tick = new AppendTick(options.load);
-    this.#startedAt = options.clock.now();
   }
 
   abstract start(): Promise<void>;
@@ -122,7 +113,8 @@ export abstract class Executor {
     const lease = new RunLease(claim, { store, log, onRenewalFailed: (thrown) => this.outage.noteFailure(thrown) });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pauseUnlessChat(lease);
-    lease.orphaned = this.#isOrphaned(claim);
+    // A chat completion begins in the process that holds its connection, or never.
+    lease.orphaned = claim.run.api === 'chat_completions' && !options.beginning;
     const run: ActiveRun = { lease, done: this.#executeIn(lease, options) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
@@ -132,18 +124,12 @@ export abstract class Executor {
       return result;
     } finally {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
-      this.#served.delete(id);
       if (this.#runs.size === 0) {
         clearInterval(this.#renewal);
         this.#renewal = undefined;
       }
       this.capacity.placeFreed();
     }
-  }
-
-  /** Notes that the only reader of this chat completion is a connection to this process. */
-  markServed(id: RunId): void {
-    this.#served.set(id, true);
   }
 
   /**
@@ -157,8 +143,7 @@ export abstract class Executor {
     return {
       claim: { leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
-        const { id, keyId, api } = claim.run;
-        if (api === 'chat_completions') this.markServed(id);
+        const { id, keyId } = claim.run;
         const room = (signal: AbortSignal) => this.capacity.waitForRoom(keyId, () => this.active, signal);
         this.onStarted(id, this.drive(claim, { beginning, ...(later && { waitForRoom: room }) }));
       },
@@ -261,13 +246,6 @@ export abstract class Executor {
     );
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
     return result;
-  }
-
-  /** Only decides for runs that are claimed for the first time; `Execution` recognises the others by their attempts. */
-  #isOrphaned({ run }: Claim): boolean {
-    const { id, api, createdAt } = run;
-    if (api !== 'chat_completions' || this.#served.has(id)) return false;
-    return createdAt < this.#startedAt || this.options.clock.now() - createdAt > ORPHANED_MS;
   }
 
   #mayRun({ run }: RunLease): boolean {

@@ -21,9 +21,7 @@ export class StartLine {
   }
 
   enter(place: WaitingStart): void {
-    const places = this.#placesOf(place);
-    places.add(place);
-    if (place.owner !== undefined) this.#byOwner.set(place.owner, places);
+    this.#placesOf(place).add(place);
   }
 
   leave(place: WaitingStart): void {
@@ -42,27 +40,23 @@ export class StartLine {
     const here = this.#byOwner.values().next().value?.values().next().value;
     const next = this.#queueIsNext ? (queued ?? here) : (here ?? queued);
     if (!next) return;
-    this.#remove(next);
+    this.#remove(next, { isServed: true });
     this.#queueIsNext = next.owner !== undefined;
-    this.#moveToBack(next.owner);
     next.settle(true);
   }
 
-  #moveToBack(owner: string | undefined): void {
-    const places = owner === undefined ? undefined : this.#byOwner.get(owner);
-    if (owner === undefined || !places) return;
-    this.#byOwner.delete(owner);
-    this.#byOwner.set(owner, places);
-  }
-
   #placesOf({ owner }: WaitingStart): Set<WaitingStart> {
-    return owner === undefined ? this.#queue : (this.#byOwner.get(owner) ?? new Set());
+    return owner === undefined ? this.#queue : this.#byOwner.getOrInsertComputed(owner, () => new Set());
   }
 
-  #remove(place: WaitingStart): boolean {
+  /** Removes a place, and puts the others of its key behind those of all other keys if `isServed`. */
+  #remove(place: WaitingStart, { isServed = false } = {}): boolean {
+    const { owner } = place;
     const places = this.#placesOf(place);
     const wasThere = places.delete(place);
-    if (place.owner !== undefined && places.size === 0) this.#byOwner.delete(place.owner);
+    if (owner === undefined) return wasThere;
+    if (isServed || places.size === 0) this.#byOwner.delete(owner);
+    if (isServed && places.size > 0) this.#byOwner.set(owner, places);
     return wasThere;
   }
 }
