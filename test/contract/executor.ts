@@ -56,6 +56,20 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
     });
 
+    it('lets chat completions wait here while every place is taken', async () => {
+      await using fixture = await open();
+      const gate = Promise.withResolvers<void>();
+      const chat = new ScriptedModel(() => ({ text: ['done'], ...gated(gate.promise) }));
+      await using a = await fixture.open({ chat, config: testConfig({ runs: { max_concurrent: 1 } }) });
+      const submit = async (api: 'responses' | 'chat_completions') => (await a.runs.submit(question({ api }))).run;
+      const runs = [await submit('responses')];
+      await until(() => chat.requests.length === 1);
+      for (let n = 0; n < 2; n++) runs.push(await submit('chat_completions'));
+      assert.deepEqual([a.executor.active, a.executor.waiting, chat.requests.length], [1, 2, 1]);
+      gate.resolve();
+      for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+    });
+
     it('alternates between keys, and starts the runs of one key in order', async () => {
       await using fixture = await open();
       const gates = Array.from({ length: 12 }, () => Promise.withResolvers<void>());

@@ -115,7 +115,8 @@ export abstract class Executor {
     if (this.#pausing) pauseUnlessChat(lease);
     // A chat completion begins in the process that holds its connection, or never.
     lease.orphaned = claim.run.api === 'chat_completions' && !options.beginning;
-    const run: ActiveRun = { lease, done: this.#executeIn(lease, options) };
+    // Starts a moment later: whether it has to wait depends on all runs, this one included.
+    const run: ActiveRun = { lease, done: Promise.resolve().then(() => this.#executeIn(lease, options)) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
     try {
