@@ -183,9 +183,7 @@ export class Execution {
     const body = await driver.proxy({ run: lease.run, request, setUsageReader, signal: lease.signal });
     const used = this.#used();
     this.#proxyAnswer = { body, used };
-    // Earlier versions of the gateway read `tokens` and `cost`.
-    const counted = { tokens: totalTokens(used), cost: used.cost, used };
-    this.#writer.pushTranscript({ t: 'proxy_result', body, ...counted }, { progress: true });
+    this.#writer.pushTranscript({ t: 'proxy_result', body, used }, { progress: true });
     return { incomplete: null };
   }
 

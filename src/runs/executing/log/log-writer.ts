@@ -250,33 +250,27 @@ export class LogWriter {
     return batch;
   }
 
-  /** Appends a batch, with retries. An append that succeeds at once costs no promise beyond the store's. */
-  #append(batch: AppendBatch): Promise<AppendResult> {
+  /** Appends a batch, with retries. */
+  async #append(batch: AppendBatch): Promise<AppendResult> {
     const { store, lease } = this.#options;
     this.#appendStartedAt = performance.now();
-    const append = () => store.append(lease.run.id, batch);
-    const retry = (thrown: unknown) => this.#retry(batch, thrown);
-    return this.#inSpan(batch, append).then(this.#onAnswer(batch, retry), retry);
+    try {
+      return await this.#onAnswer(batch, await this.#inSpan(batch, () => store.append(lease.run.id, batch)));
+    } catch (thrown) {
+      return await this.#retry(batch, thrown);
+    }
   }
 
-  /** `onFailure`: called if the store fails while the run is got back. */
-  #onAnswer(batch: AppendBatch, onFailure?: (thrown: unknown) => Promise<AppendResult>) {
-    return (answer: AppendResult) => {
-      if (answer.result === 'gap') return this.#resend(batch, answer.last);
-      if (answer.result === 'fenced' || answer.result === 'missing') {
-        const regained = this.#regain(batch, answer);
-        return onFailure ? regained.catch(onFailure) : regained;
-      }
-      this.#appendStartedAt = undefined;
-      this.#refusals = 0;
-      return answer;
-    };
-  }
-
-  /** Tries to recover from a failover that lost the claim, or the whole run. */
-  async #regain(batch: AppendBatch, answer: AppendResult): Promise<AppendResult> {
-    const last = await this.#options.regain?.(this.#appended);
-    return last === undefined ? answer : await this.#resend(batch, last);
+  /** Recovers from a failover that lost appends, the claim, or the whole run. */
+  async #onAnswer(batch: AppendBatch, answer: AppendResult): Promise<AppendResult> {
+    if (answer.result === 'gap') return await this.#resend(batch, answer.last);
+    if (answer.result === 'fenced' || answer.result === 'missing') {
+      const last = await this.#options.regain?.(this.#appended);
+      return last === undefined ? answer : await this.#resend(batch, last);
+    }
+    this.#appendStartedAt = undefined;
+    this.#refusals = 0;
+    return answer;
   }
 
   /** Sends appends again that were acknowledged and then lost by a failover, then this one. */
@@ -305,7 +299,7 @@ export class LogWriter {
       log.warn({ run: lease.run.id, err: messageOf(lastError) }, 'append failed, repeating it');
       await delay(pause);
       try {
-        return await this.#onAnswer(batch)(await store.append(lease.run.id, batch));
+        return await this.#onAnswer(batch, await store.append(lease.run.id, batch));
       } catch (thrown) {
         if (thrown instanceof ClaimLostError) throw thrown;
         lastError = thrown;
