@@ -7,12 +7,10 @@ export class LogListeners {
 
   add(id: RunId, handlers: LogHandlers): Disposable {
     const handlersOfRun = this.#byRun.getOrInsertComputed(id, () => new Set());
-    // Wrapped, so that the same handlers can be added twice and removed once.
-    const entry: LogHandlers = { onBatch: (batch) => handlers.onBatch(batch), onGap: () => handlers.onGap() };
-    handlersOfRun.add(entry);
+    handlersOfRun.add(handlers);
     return {
       [Symbol.dispose]: () => {
-        handlersOfRun.delete(entry);
+        handlersOfRun.delete(handlers);
         if (handlersOfRun.size === 0 && this.#byRun.get(id) === handlersOfRun) this.#byRun.delete(id);
       },
     };
@@ -23,8 +21,7 @@ export class LogListeners {
   }
 
   emitBatch(id: RunId, batch: LogBatch): void {
-    const all = this.#byRun.get(id);
-    if (all) for (const handlers of [...all]) handlers.onBatch(batch);
+    for (const handlers of this.#byRun.get(id) ?? []) handlers.onBatch(batch);
   }
 
   /** Emits a batch that this process appended. */
@@ -33,12 +30,11 @@ export class LogListeners {
   }
 
   emitGap(id: RunId): void {
-    const all = this.#byRun.get(id);
-    if (all) for (const handlers of [...all]) handlers.onGap();
+    for (const handlers of this.#byRun.get(id) ?? []) handlers.onGap();
   }
 
   emitGapToAll(): void {
-    for (const id of [...this.#byRun.keys()]) this.emitGap(id);
+    for (const id of this.#byRun.keys()) this.emitGap(id);
   }
 }
 
@@ -47,13 +43,11 @@ export class Listeners<Event = void> {
   readonly #all = new Set<(event: Event) => void>();
 
   add(listener: (event: Event) => void): Disposable {
-    // Wrapped, as in `LogListeners.add`.
-    const entry = (event: Event) => listener(event);
-    this.#all.add(entry);
-    return { [Symbol.dispose]: () => void this.#all.delete(entry) };
+    this.#all.add(listener);
+    return { [Symbol.dispose]: () => void this.#all.delete(listener) };
   }
 
   emit(event: Event): void {
-    for (const listener of [...this.#all]) listener(event);
+    for (const listener of this.#all) listener(event);
   }
 }
