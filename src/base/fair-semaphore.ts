@@ -21,7 +21,6 @@ export interface FairSemaphoreOptions {
 
 /** Permits held by one owner. Disposing releases all of them, once. */
 export interface Permit extends Disposable {
-  /** How many permits are held. */
   readonly permits: number;
   /** Acquires more permits now. @throws the error of `fullError` if they are not free. */
   grow(permits: number): void;
@@ -87,7 +86,6 @@ export class FairSemaphore {
     this.#options = options;
   }
 
-  /** Permits that are held. */
   get held(): number {
     return this.#held;
   }

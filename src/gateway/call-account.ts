@@ -37,7 +37,6 @@ export class CallAccount {
     this.#unseen = unseen;
   }
 
-  /** Starts metering a new attempt on a route. */
   attempt({ price }: Pick<Route, 'price'>, request: Pick<TargetRequest, 'api' | 'body'>): AttemptMeter {
     const meter = new AttemptMeter(price, request, this.#unseen);
     this.#meters.push(meter);

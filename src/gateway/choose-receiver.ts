@@ -68,7 +68,6 @@ function judgeInsteadOfStream(answer: BufferedAnswer, context: RelayContext): At
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
 }
 
-/** Relays a complete answer as the stream that was requested. */
 function relayWhole(answer: BufferedAnswer, stream: Buffer, context: RelayContext): AttemptResult {
   let earlyResult: AttemptResult | undefined;
   const control: ResultControl = {

@@ -81,7 +81,6 @@ function withoutFenced(text: string): string {
   return [...before, last].join('\n');
 }
 
-/** A place in a document. */
 export interface PlaceInFile {
   page?: number | undefined;
   /** The headings above it. */

@@ -35,7 +35,6 @@ export function createChatModel(options: ChatModelOptions): ChatModel {
   return { turn: (request, options) => runTurn(request, context, options) };
 }
 
-/** A turn in progress. */
 interface Turn {
   request: TurnRequest;
   context: ChatContext;

@@ -66,7 +66,6 @@ export interface Upstream extends AsyncDisposable {
    * @throws GatewayError `upstream_error` while the provider waits for its first credential.
    */
   target(provider: string, key: KeyConfig): ProviderTarget | undefined;
-  /** The health of each provider. */
   states(): ProviderState[];
   /** Takes a new configuration; running turns end with the old one. @throws Error if it is unusable. */
   update(providers: Readonly<Record<string, ProviderConfig>>): void;

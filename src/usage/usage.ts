@@ -180,7 +180,6 @@ export class UsageLog implements AsyncDisposable {
   }
 }
 
-/** Adds the difference between `used` and `before`. */
 function addUsed(row: UsageRow, used: UsageTotals, before: UsageTotals): void {
   row.input_tokens += used.inputTokens - before.inputTokens;
   row.cached_tokens += used.cachedTokens - before.cachedTokens;

@@ -7,7 +7,6 @@ import type { DeliveryAttempt } from './delivery.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** Connections to one host. */
 const CONNECTIONS = 32;
 
 /** Sends events to receivers. */

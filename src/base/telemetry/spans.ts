@@ -63,7 +63,6 @@ export class OpenSpan {
     this.bounds = bounds;
   }
 
-  /** Whether attributes are recorded. */
   get isRecorded(): boolean {
     return this.#span?.isRecording() ?? false;
   }

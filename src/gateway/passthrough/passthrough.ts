@@ -149,7 +149,6 @@ function passTrailers(proxyReq: ClientRequest, req: IncomingMessage): void {
   });
 }
 
-/** The error that a client gets when a provider did not answer. */
 function toClientError(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;
   const { kind, message } = failureOfConnection(error);

@@ -7,7 +7,6 @@ import { secretHash } from '../../config/secrets.ts';
 /** An answer that is being written. */
 export interface OpenAnswer {
   key: KeyConfig;
-  /** Pattern of its route. */
   route: string;
   /** An open connection without an answer, such as a WebSocket between two responses. */
   idle?: true;
@@ -18,7 +17,6 @@ export interface OpenAnswer {
 class Entry implements Disposable {
   readonly answer: OpenAnswer;
   readonly #remove: (entry: Entry) => void;
-  /** Its index in the list. */
   index: number;
 
   constructor(answer: OpenAnswer, index: number, remove: (entry: Entry) => void) {

@@ -26,7 +26,6 @@ const MAX_IMAGE = 20 * 1024 * 1024;
 const MAX_PDF = MAX_IMAGE;
 /** The most bytes of files in one request to a model: they are kept in memory and in the store. */
 const MAX_SENT = 40 * 1024 * 1024;
-/** The most files of one request. */
 const MAX_FILES = 50;
 
 /** Whose parts they are, and how a model gets them. */

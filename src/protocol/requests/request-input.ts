@@ -56,7 +56,6 @@ const assistantMessage = z
     const optionalFields = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
     return { type: 'message', role: 'assistant', content: parts, ...optionalFields };
   });
-/** A message of a thread. */
 export interface InputMessage {
   type: 'message';
   role: z.output<typeof role>;

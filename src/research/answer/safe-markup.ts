@@ -99,7 +99,6 @@ const RISKY = new Set(
     ' ',
   ),
 );
-/** How much of a tag is read. */
 const LONGEST_TAG = 2000;
 const LONGEST_PLAIN_TAG = 300;
 

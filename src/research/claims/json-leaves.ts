@@ -5,7 +5,6 @@ export interface JsonLeaf {
   /** The range of the value; of a string without its quotes. */
   start: number;
   end: number;
-  /** The value as text. */
   text: string;
   kind: 'string' | 'number' | 'other';
   /** The names that lead to it, and the string values beside it in its object. */

@@ -46,7 +46,6 @@ const EXTENTS = [
   [1, 2],
   [0, 3],
 ] as const;
-/** How many passages are judged. */
 const MAX_PASSAGES = 8;
 
 /** The latest passages of a claim: it is checked, shown to the model and compared with a quote in quick succession. */

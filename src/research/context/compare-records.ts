@@ -93,7 +93,6 @@ export function coveredBy({ records }: FoundResult, notes: readonly EvidenceReco
   });
 }
 
-/** How many pairs are listed. */
 const MAX_PAIRS = 8;
 
 /** Lines that show sources side by side that say the same except for one figure. */

@@ -4,7 +4,6 @@ import type { SubmissionKey } from '../../store/run-store.ts';
 
 /** How long a slot is assumed to stay taken, in milliseconds; another process may delete its run meanwhile. */
 const ASSUMED_MS = 60_000;
-/** How many slots are remembered. */
 const MAX_SLOTS = 10_000;
 
 /**

@@ -20,7 +20,6 @@ export interface DeliveryStore {
     run: string,
     change: { before: string | undefined; state: string; dueInMs: number | undefined; keepMs: number },
   ): Promise<boolean>;
-  /** Removes the entry. */
   remove(run: string): Promise<void>;
   /** The number of entries that are or become due. */
   count(): Promise<number>;

@@ -8,7 +8,6 @@ export interface ListEntry extends ListPosition {
   row: Row;
 }
 
-/** A statement for each direction. */
 interface OrderedStatements {
   newestFirst: StatementSync;
   oldestFirst: StatementSync;

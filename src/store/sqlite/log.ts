@@ -42,7 +42,6 @@ export class SqliteLog extends StoredLogs {
     };
   }
 
-  /** Inserts the first frames of a new run. */
   insertFirst(key: number, count: number, frames: Uint8Array): void {
     if (count > 0) this.#statements.insert.run(key, 1, count, 0, frames);
   }

@@ -8,7 +8,6 @@ const MINUTE = 60 * SECOND;
 /** The longest time that a failure closes the gate. */
 const MAX_PAUSE = 60 * MINUTE;
 const FAILURES_BEFORE_PAUSE = 3;
-/** How many searches may wait. */
 const MAX_WAITING = 4096;
 
 /** The longest rest that a successful answer can impose. */

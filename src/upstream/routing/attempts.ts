@@ -65,7 +65,6 @@ const TRANSIENT = new Set([500, 502, 503]);
 
 type Outcome = 'ok' | AttemptFailure;
 
-/** An attempt in progress. */
 interface OpenAttempt extends Attempt {
   startedAt: number;
   /** Undefined until one is reported, and where the client disconnected first. */

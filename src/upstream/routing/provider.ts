@@ -61,7 +61,6 @@ export class Provider implements AsyncDisposable {
     this.pool = new ConnectionPool({ connections: config.max_connections, connectMs: config.timeouts.connect });
   }
 
-  /** The health of one of the provider's models. */
   breaker(model: string): CircuitBreaker {
     return getOrCreate(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
   }

@@ -21,7 +21,6 @@ export class RunState {
   written = 0;
   /** Model turns that can be told from the log: a stretch of thoughts and the calls that follow it. */
   turns = 0;
-  /** Tool calls. */
   calls = 0;
   /** The current plan: `[{text, status, finding}]`; null without a plan. */
   plan = null;

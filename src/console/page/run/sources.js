@@ -13,7 +13,6 @@ export function parseJson(text) {
 /** Sources by address, in the order in which they were found. `version` changes with each update. */
 export class Sources extends Map {
   version = 0;
-  /** How many were read. */
   read = 0;
 
   set(url, source) {

@@ -1,6 +1,5 @@
 import { xmlText } from './xml.ts';
 
-/** The style of a run. */
 export interface TextStyle {
   bold?: boolean;
   italic?: boolean;

@@ -11,7 +11,6 @@ import { readQuery } from '../../query.ts';
 const DAY_MS = 86_400_000;
 /** How many days are shown if none are given. */
 const DEFAULT_DAYS = 30;
-/** The most rows of an answer. */
 const MAX_ROWS = 100_000;
 
 /** `GET /admin/usage` (docs/keys.md, "Usage"). */

@@ -93,7 +93,6 @@ export class LogWriter {
     this.#entries = options.entries;
   }
 
-  /** Adds an event. */
   push(event: UnnumberedEvent): void {
     const { type, ...payload } = event;
     const rest = payloadTexts(payload);

@@ -40,7 +40,6 @@ import {
 export interface RecorderOptions {
   runId: RunId;
   writer: LogWriter;
-  /** The items so far. */
   output: readonly OutputItem[];
   /** Whose item types and events the log uses; the gateway's own if undefined. */
   profile: Profile | undefined;
@@ -193,7 +192,6 @@ export class Recorder {
     this.endMessage('incomplete');
   }
 
-  /** The items so far. */
   get output(): OutputItem[] {
     return [...this.#output];
   }

@@ -60,7 +60,6 @@ export class Connection {
     return connection;
   }
 
-  /** Whether `close` was called. */
   get isClosed(): boolean {
     return this.#closed;
   }

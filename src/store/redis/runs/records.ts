@@ -199,7 +199,6 @@ function completeKeys(keys: ReturnType<typeof parseKeys>): SubmissionKey[] {
   return keys.flatMap(({ fingerprint, ...key }) => (fingerprint === undefined ? [] : [{ ...key, fingerprint }]));
 }
 
-/** The fields of a run that is created as claimed. */
 function firstClaim({ createdAt }: NewRun, { leaseMs }: { leaseMs: number }) {
   const token = newToken(1);
   return { leaseMs, fields: { status: 'in_progress', startedAt: `${createdAt}`, token, claims: '1', attempts: '1' } };

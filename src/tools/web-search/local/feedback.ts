@@ -2,7 +2,6 @@ import type { RankedPassage } from './ranking.ts';
 
 /** How many of the best passages are assumed to be relevant. */
 const TRUSTED = 8;
-/** How many of their words are used. */
 const MAX_WORDS = 40;
 /** The weight of the similarity to the trusted passages, relative to the best score of the query. */
 const WEIGHT = 0.4;

@@ -54,7 +54,6 @@ function pairs(run: string): string[] {
   return characters.map((character, at) => character + (characters[at + 1] ?? ''));
 }
 
-/** The parts of a query. */
 export interface QueryTerms {
   /** FTS5 expressions of which any may match, made of quoted strings only; none if the query has no words. */
   expressions: string[];
@@ -64,9 +63,7 @@ export interface QueryTerms {
   words: string[];
 }
 
-/** How a query is parsed. */
 export interface QueryLanguages {
-  /** The languages of the documents. */
   languages: readonly IndexLanguage[];
   stems: Stems;
   compounds: Compounds;

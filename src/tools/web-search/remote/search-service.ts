@@ -17,7 +17,6 @@ export interface SearchService {
   request(query: SearchQuery, options: SearchProviderOptions): ServiceRequest;
   /** Reads the pages out of an answer. */
   pages: z.ZodType<FoundPage[]>;
-  /** The details of a refusal. */
   refusal(answer: ServiceAnswer): ServiceRefusal;
   /** Whether an answer is a refusal; where absent, one whose status is not 200 is. */
   refuses?(answer: ServiceAnswer): boolean;

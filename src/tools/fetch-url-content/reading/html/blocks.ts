@@ -10,7 +10,6 @@ export interface Block {
   text: string;
   /** How much of the text is in links, in characters. */
   linked: number;
-  /** The element that holds it. */
   element: HtmlElement;
   /** The outermost inline elements that lie within it. */
   inline: readonly HtmlElement[];

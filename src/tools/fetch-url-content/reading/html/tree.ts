@@ -35,7 +35,6 @@ export class HtmlElement {
     return this.attributes[name] ?? '';
   }
 
-  /** Whether `name` is one of its classes. */
   hasClass(name: string): boolean {
     const names = this.attributes.class;
     return names?.includes(name) === true && names.split(/\s+/).includes(name);

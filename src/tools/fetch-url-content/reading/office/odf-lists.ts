@@ -46,7 +46,6 @@ export class OdfLists {
     this.#headings = new ListNumbers(this.#styles);
   }
 
-  /** How many lists are open. */
   get depth(): number {
     return this.#open.length;
   }
