@@ -105,16 +105,10 @@ export function limitsOf(owners: readonly LimitOwner[], max: MaxUsage): OwnedReq
     for (const budget of BUDGETS) {
       const reserved = pointsFor(budget, limits, max);
       if (!reserved) continue;
-      const { points, limit } = reserved;
-      const { name, windowSeconds } = budget.window;
-      budgets.push({ owner, request: { kind: 'budget', name, windowSeconds, points, limit, ttlMs, owner: ownerId } });
+      budgets.push({ owner, request: { kind: 'budget', ...budget.window, ...reserved, ttlMs, owner: ownerId } });
     }
     if (requests !== undefined) {
-      const { name, windowSeconds } = REQUESTS;
-      rates.push({
-        owner,
-        request: { kind: 'points', name, windowSeconds, points: 1, limit: requests, owner: ownerId },
-      });
+      rates.push({ owner, request: { kind: 'points', ...REQUESTS, points: 1, limit: requests, owner: ownerId } });
     }
   }
   return [...places, ...budgets, ...rates];
