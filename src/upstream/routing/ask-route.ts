@@ -77,6 +77,7 @@ async function* askOnce(
   const { body, names, adapted } = wire.request(request, { provider: provider.name, model, traits, run: options.run });
   const meter = new CallMeter(route, { prompt: () => estimateInput(request) });
   options.meters.push(meter);
+  const streamed = body.stream === true;
   const turn = yield* readTurn({
     target,
     wire,
@@ -90,10 +91,11 @@ async function* askOnce(
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
     meter,
+    streamed,
     patience: options.hasAlternative
-      ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })
+      ? provider.patience(model, { streamed, bytes: estimateInput(request) * 4 })
       : undefined,
-    firstTokens: provider.firstTokens(model, { streamed: true }),
+    firstTokens: provider.firstTokens(model, { streamed }),
     sink: options.sink,
     signal: options.signal,
   });

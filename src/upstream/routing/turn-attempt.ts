@@ -40,6 +40,8 @@ export interface AttemptOptions {
   decoding: Omit<DecoderOptions, 'failureOf'>;
   /** Counts what is sent and delivered. */
   meter: CallMeter;
+  /** Whether the request asks for a stream, which some routes refuse. */
+  streamed: boolean;
   /** See `CallOptions`. */
   patience: number | undefined;
   firstTokens: FirstTokenTimes;
@@ -78,6 +80,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Delta, 
       onSent: () => meter.sent(),
       patience: options.patience,
       firstTokens: options.firstTokens,
+      streamed: options.streamed,
       signal: reader.signal,
     },
   );

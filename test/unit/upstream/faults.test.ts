@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { FAULTS, startFaultyProvider, timeoutsFor } from '../../support/provider-faults.ts';
-import { chunk, frames, startScriptedProvider, turn } from '../../support/scripted-provider.ts';
+import { chunk, frames, hang, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf, textOf } from './chat-harness.ts';
 
 const isTurnError = (started: boolean, kind: string | undefined) => (error: unknown) => {
@@ -57,6 +57,17 @@ describe('a research turn with only a failing provider', () => {
       provider.respond = () => frames([...before, ...nothing, chunk({ content: 'b' }), chunk({}, 'stop')]);
       await assert.rejects(ask(model), /events that say nothing/);
     }
+  });
+
+  it('waits three times as long for an answer where streaming is refused', async () => {
+    await using provider = await startScriptedProvider({
+      respond: ({ body }) =>
+        body.stream === true ? status(400, { message: 'Streaming is not supported for this model.' }) : hang(),
+    });
+    const timeouts = { first_byte: 0.1 };
+    const { upstream, model } = chat(config({ only: { base_url: provider.url, timeouts, max_retries: 0 } }));
+    await using _ = upstream;
+    await assert.rejects(ask(model), /no answer within 300 ms/);
   });
 
   it('succeeds at the second try if the fault has passed', async () => {
