@@ -55,14 +55,18 @@ export class ContinuedAnswer {
     this.#text += text;
     const sent = this.#isFirstRoute && Array.isArray(content) ? content : text;
     const sentDelta: JsonObject = { ...rest, ...(sent === '' ? {} : { content: sent }) };
-    const enveloped = this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta: sentDelta }] });
-    if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
-      this.#bufferedCalls.push(enveloped);
-      if (!isLast) return [];
-      return this.#bufferedCalls.splice(0);
+    const enveloped = (delta: JsonObject) => this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta }] });
+    if (!isLast && (delta.tool_calls !== undefined || delta.function_call !== undefined)) {
+      const { tool_calls, function_call, ...said } = sentDelta;
+      this.#bufferedCalls.push(
+        enveloped({ ...(tool_calls && { tool_calls }), ...(function_call && { function_call }) }),
+      );
+      return Object.keys(said).length === 0 ? [] : [enveloped(said)];
     }
-    if (isLast) return [...this.#bufferedCalls.splice(0), enveloped];
-    return Object.keys(sentDelta).length === 0 && !this.#isFirstRoute && chunk.usage === undefined ? [] : [enveloped];
+    if (isLast) return [...this.#bufferedCalls.splice(0), enveloped(sentDelta)];
+    return Object.keys(sentDelta).length === 0 && !this.#isFirstRoute && chunk.usage === undefined
+      ? []
+      : [enveloped(sentDelta)];
   }
 
   /** The changes to the request of a route that continues the answer: the text so far becomes its beginning. */

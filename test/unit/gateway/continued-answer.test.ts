@@ -53,6 +53,16 @@ describe('an answer written by several routes', () => {
     for (const { id } of [...first, ...second]) assert.equal(id, 'a', 'one id');
   });
 
+  it('has what a route said beside a call that it did not finish', () => {
+    const answer = new ContinuedAnswer();
+    const begun = [{ index: 0, id: 'c1', function: { name: 'f', arguments: '{"a' } }];
+    const first = feed(answer, [chunk('a', { role: 'assistant', content: 'One two three ', tool_calls: begun })]);
+    assert.deepEqual(deltas(first), [{ role: 'assistant', content: 'One two three ' }]);
+    answer.startRoute();
+    const second = feed(answer, [chunk('b', { role: 'assistant', content: 'four.' }), chunk('b', {}, 'stop')]);
+    assert.deepEqual(deltas(second), [{ content: 'four.' }]);
+  });
+
   it('may have content in parts, which a later route continues as text', () => {
     const answer = new ContinuedAnswer();
     const thought = { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'I think' }] }] };
