@@ -56,7 +56,8 @@ export class ContinuedAnswer {
     const sent = this.#isFirstRoute && Array.isArray(content) ? content : text;
     const sentDelta: JsonObject = { ...rest, ...(sent === '' ? {} : { content: sent }) };
     const enveloped = (delta: JsonObject) => this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta }] });
-    if (!isLast && (delta.tool_calls !== undefined || delta.function_call !== undefined)) {
+    // Some servers send null or an empty list with every delta.
+    if (!isLast && [delta.tool_calls, delta.function_call].flat().some(Boolean)) {
       const { tool_calls, function_call, ...said } = sentDelta;
       this.#bufferedCalls.push(
         enveloped({ ...(tool_calls && { tool_calls }), ...(function_call && { function_call }) }),

@@ -63,6 +63,15 @@ describe('an answer written by several routes', () => {
     assert.deepEqual(deltas(second), [{ content: 'four.' }]);
   });
 
+  it('is not held back for calls that are none', () => {
+    const fields: JsonObject[] = [{ tool_calls: null }, { tool_calls: [] }, { function_call: null }];
+    for (const none of fields) {
+      const answer = new ContinuedAnswer();
+      const words = { content: 'One two three ', ...none };
+      assert.deepEqual(deltas(feed(answer, [chunk('a', words), chunk('a', none, 'stop')])), [words, none]);
+    }
+  });
+
   it('may have content in parts, which a later route continues as text', () => {
     const answer = new ContinuedAnswer();
     const thought = { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'I think' }] }] };
