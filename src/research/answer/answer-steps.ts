@@ -67,6 +67,11 @@ export function usedUpBudget({ state, budget, costBudget }: ResearchRun, usage: 
 /** With fewer tokens left no further part is requested. */
 const MIN_PART = 16;
 
+/** Whether `max_cost` pays for a request. The first one of an answer is made in any case: its cost was reserved. */
+export function isAffordable({ costBudget }: ResearchRun, { window }: Context, { estimate }: AnswerRequest): boolean {
+  return costBudget.maxAnswerOutput(window.counted(estimate)) >= MIN_PART;
+}
+
 /** Records that nothing of the answer is retained. */
 export const NO_TEXT: AnswerProgress = { length: 0, tokens: 0 };
 

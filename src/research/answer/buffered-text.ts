@@ -11,6 +11,7 @@ import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
 import {
   type AnswerOptions,
+  isAffordable,
   NO_TEXT,
   onlyAnnouncesCalls,
   partTokens,
@@ -58,6 +59,10 @@ export async function* collectText(
   let withoutTools = false;
   for (let parts = 1; ; parts++) {
     const request = yield* resolveRequest(options.ask({ soFar: before, again: false, withoutTools }));
+    if ((parts > 1 || inMessage) && !isAffordable(run, context, request)) {
+      if (!options.part || before.trim() === '') throw EmptyAnswer.tooCostly();
+      return { text: before, cut: 'budget', usage: noUsage() };
+    }
     const bound = new AnswerBound(before, options.limit);
     const continuation = new Continuation(before);
     const unfenced = before === '' ? new Unfenced('markdown') : undefined;

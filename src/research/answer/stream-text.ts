@@ -15,6 +15,7 @@ import {
 import {
   type AnswerOptions,
   citedSteps,
+  isAffordable,
   NO_TEXT,
   onlyAnnouncesCalls,
   partTokens,
@@ -50,6 +51,11 @@ export async function* streamText(
   for (let parts = 1; ; parts++) {
     const before = written.text;
     const request = yield* resolveRequest(target.ask({ ...how, soFar: before }));
+    if ((parts > 1 || cited.length > 0) && !isAffordable(run, context, request)) {
+      if (written.text.trim() === '' && !target.isPart) throw EmptyAnswer.tooCostly();
+      written.cut = 'budget';
+      return yield* finishText(run, { written, usage: noUsage(), target });
+    }
     try {
       const finish = yield* streamTurn(run, { request, written, target, mayShow, signal });
       const text = written.text.slice(before.length);

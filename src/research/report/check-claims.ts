@@ -12,6 +12,7 @@ import { type ClaimChecker, NO_WORDS } from '../claims/claim-checker.ts';
 import { citedSentences } from '../claims/count-claims.ts';
 import { type AnswerSentence, claimBefore, isStatement, LIST_MARK, markersIn, plainText } from '../claims/sentences.ts';
 import { commonValues } from '../context/opening.ts';
+import { EmptyAnswer } from '../run/no-answer.ts';
 import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Source } from '../run/sources.ts';
 import type { Step } from '../run/steps.ts';
@@ -60,7 +61,9 @@ export async function* checkText(
     const begun = performance.now();
     using limit = linkSignals([answering.signal], { what: 'the check', timeoutMs: checks.leftMs });
     try {
-      const { request, asked } = await checkRequest(run, answering, { text, doubtful, claims });
+      const check = await checkRequest(run, answering, { text, doubtful, claims });
+      if (!check) throw EmptyAnswer.tooCostly();
+      const { request, asked } = check;
       const collected = yield* collectText(
         run,
         { ...answering, signal: limit.signal },
@@ -126,12 +129,12 @@ async function sentencesToVerify(text: string, { state }: ResearchRun, claims: C
 /** How many citations of one sentence are considered. */
 const MAX_CITATIONS = 100;
 
-/** A request, and the sentences that it asks about: as many as fit, including their verdicts. */
+/** A request, and the sentences that it asks about: as many as fit, including their verdicts; undefined if none does. */
 async function checkRequest(
   run: ResearchRun,
   options: AnswerOptions,
   { text, doubtful, claims }: { text: string; doubtful: readonly Doubtful[]; claims: ClaimChecker },
-): Promise<{ request: AnswerRequest; asked: readonly Doubtful[] }> {
+): Promise<{ request: AnswerRequest; asked: readonly Doubtful[] } | undefined> {
   const { prompts, fence } = run;
   const excerpts = new Excerpts(claims);
   const questions: string[] = [];
@@ -151,9 +154,8 @@ async function checkRequest(
   const verdicts = Math.floor((request.request.maxOutputTokens ?? 0) / VERDICT_TOKENS);
   const asked = doubtful.slice(0, Math.max(1, Math.min(questions.length, verdicts)));
   // The first that does not fit has left its excerpts.
-  return asked.length < doubtful.length
-    ? await checkRequest(run, options, { text, doubtful: asked, claims })
-    : { request, asked };
+  if (asked.length < doubtful.length) return await checkRequest(run, options, { text, doubtful: asked, claims });
+  return verdicts === 0 ? undefined : { request, asked };
 }
 
 /** The text with corrections, and the quoted passages that are verbatim in their sources. */

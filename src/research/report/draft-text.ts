@@ -51,9 +51,8 @@ export async function* draftText(
       yield step({ text, usage: draft.usage, whole: !isEmpty, ...(draft.cut ? { cut: draft.cut } : {}) });
       if (isEmpty && tries > 0) throw EmptyAnswer.twice();
     } catch (thrown) {
-      const isLate = thrown instanceof NoAnswerInTime;
-      if (!isPart || !(isLate || thrown instanceof EmptyAnswer)) throw thrown;
-      yield step({ text: '', usage: noUsage(), whole: true, cut: isLate ? 'budget' : 'stuck' });
+      if (!isPart || !(thrown instanceof EmptyAnswer || thrown instanceof NoAnswerInTime)) throw thrown;
+      yield step({ text: '', usage: noUsage(), whole: true, cut: thrown.cut });
     }
   }
   const { text, cut = null } = report.draft;

@@ -1,9 +1,18 @@
 import { GatewayError } from '../../base/errors.ts';
+import type { IncompleteReason } from '../../protocol/response.ts';
 
 /** The model was asked for a text and wrote none. The rest of the answer may do without that text. */
 export class EmptyAnswer extends GatewayError {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Why a text of which this is a part is cut short. */
+  readonly cut: IncompleteReason;
+
+  constructor(message: string, { cut = 'stuck', ...options }: ErrorOptions & { cut?: IncompleteReason } = {}) {
     super('upstream_error', message, options);
+    this.cut = cut;
+  }
+
+  static tooCostly(): EmptyAnswer {
+    return new EmptyAnswer('What is left of max_cost does not pay for another turn.', { cut: 'budget' });
   }
 
   static twice(): EmptyAnswer {
@@ -17,6 +26,8 @@ export class EmptyAnswer extends GatewayError {
 
 /** The time for the answer ran out before any of it was written. */
 export class NoAnswerInTime extends GatewayError {
+  readonly cut = 'budget';
+
   constructor(cause?: unknown) {
     super('upstream_timeout', 'No answer was written in time.', { cause });
   }

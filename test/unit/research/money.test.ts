@@ -2,14 +2,17 @@ import assert from 'node:assert/strict';
 import { interruptedStep } from '../../../src/research/interrupted-step.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
 import { stoppedUsage } from '../../../src/research/turns.ts';
-import { noUsage } from '../../../src/upstream/turn.ts';
+import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
+import { noUsage, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { handbook } from '../../support/handbook.ts';
 import { longRun } from '../../support/long-run.ts';
+import { reportModel, requestKind } from '../../support/report-model.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { testConfig } from '../../support/run-harness.ts';
-import { cutTurn } from '../../support/scripted-model.ts';
+import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
 
 const PRICE = { input: 2, cached_input: 0.2, output: 10 };
+const MAX_COST = 0.2;
 const book = handbook({ chapters: 60, length: 5000 });
 
 describe('the cost of a run', () => {
@@ -95,6 +98,36 @@ describe('max_cost', () => {
       if (maxCost >= 0.1) assert.ok(told.size >= 4, `${told.size} facts are told`);
     });
   }
+
+  it('is kept by the check of an answer, and by the sections of a report', async () => {
+    const cost = (request: TurnRequest) => (estimateRequest(request.messages, request.tools) * PRICE.input) / 1_000_000;
+    const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
+    for (const kind of ['check', 'section']) {
+      let spent = 0;
+      const respond = reportModel({
+        outline: ['One', 'Two', 'Three'].map((heading) => ({ heading, records: [1] })),
+        section: () => ({ text: ['It had 1.9 million visitors in 2019 [1].'] }),
+      });
+      const say = (request: TurnRequest): ScriptedTurn => {
+        const rest = MAX_COST - spent - 0.0002;
+        // The first part of the answer costs nearly all that is left.
+        const isFirst = spent < 0.1 && ['answer', 'section'].includes(requestKind(request));
+        const own = isFirst ? rest : cost(request);
+        spent += own;
+        const turn =
+          requestKind(request) === 'answer' ? { text: ['All about a of 1.9 million in 2019 [1].'] } : respond(request);
+        return { ...turn, usage: { inputTokens: 1000, outputTokens: 100, cost: own } };
+      };
+      const report = kind === 'check' ? ('short' as const) : ('full' as const);
+      const { response } = await runResearch({
+        ...{ config, turns: say, answers: say },
+        request: { report, verify: kind === 'check', maxCost: MAX_COST },
+      });
+      assert.ok((response.usage.cost?.total ?? 1) <= MAX_COST, `${kind}: ${response.usage.cost?.total}`);
+      assert.match(response.output_text, /1\.9 million/);
+      assert.equal(response.incomplete_details?.reason, kind === 'check' ? undefined : 'budget');
+    }
+  });
 
   it('changes nothing if it is not reached', async () => {
     const { response, told } = await longRun({ book, turns: 10, price: PRICE, request: { maxCost: 50 } });
