@@ -68,8 +68,15 @@ export function usedUpBudget({ state, budget, costBudget }: ResearchRun, usage: 
 const MIN_PART = 16;
 
 /** Whether `max_cost` pays for a request. The first one of an answer is made in any case: its cost was reserved. */
-export function isAffordable({ costBudget }: ResearchRun, { window }: Context, { estimate }: AnswerRequest): boolean {
-  return costBudget.maxAnswerOutput(window.counted(estimate)) >= MIN_PART;
+export function mayAsk({ costBudget, state }: ResearchRun, { window }: Context, { estimate }: AnswerRequest): boolean {
+  const last = state.ownEntries.findLast((entry) => entry.t === 'turn' || isOfAnswer(entry));
+  const isFirst = last === undefined || last.t === 'turn';
+  return isFirst || costBudget.maxAnswerOutput(window.counted(estimate)) >= MIN_PART;
+}
+
+/** Whether an entry charges a turn of an answer. */
+function isOfAnswer(entry: TranscriptEntry): boolean {
+  return entry.t === 'draft' || entry.t === 'section' || (entry.t === 'spent' && entry.answerLength !== undefined);
 }
 
 /** Records that nothing of the answer is retained. */

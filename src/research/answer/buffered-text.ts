@@ -11,7 +11,7 @@ import { AnswerBound } from './answer-bound.ts';
 import { answerTokensLeft, type RequestSource, resolveRequest, type TextAttempt } from './answer-request.ts';
 import {
   type AnswerOptions,
-  isAffordable,
+  mayAsk,
   NO_TEXT,
   onlyAnnouncesCalls,
   partTokens,
@@ -59,7 +59,7 @@ export async function* collectText(
   let withoutTools = false;
   for (let parts = 1; ; parts++) {
     const request = yield* resolveRequest(options.ask({ soFar: before, again: false, withoutTools }));
-    if ((parts > 1 || inMessage) && !isAffordable(run, context, request)) {
+    if (!mayAsk(run, context, request)) {
       if (!options.part || before.trim() === '') throw EmptyAnswer.tooCostly();
       return { text: before, cut: 'budget', usage: noUsage() };
     }

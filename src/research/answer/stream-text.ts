@@ -15,7 +15,7 @@ import {
 import {
   type AnswerOptions,
   citedSteps,
-  isAffordable,
+  mayAsk,
   NO_TEXT,
   onlyAnnouncesCalls,
   partTokens,
@@ -51,7 +51,7 @@ export async function* streamText(
   for (let parts = 1; ; parts++) {
     const before = written.text;
     const request = yield* resolveRequest(target.ask({ ...how, soFar: before }));
-    if ((parts > 1 || cited.length > 0) && !isAffordable(run, context, request)) {
+    if (!mayAsk(run, context, request)) {
       if (written.text.trim() === '' && !target.isPart) throw EmptyAnswer.tooCostly();
       written.cut = 'budget';
       return yield* finishText(run, { written, usage: noUsage(), target });

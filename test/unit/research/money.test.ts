@@ -99,7 +99,7 @@ describe('max_cost', () => {
     });
   }
 
-  it('is kept by the check of an answer, and by the sections of a report', async () => {
+  it('is kept by the check and the repair of an answer, and by the sections of a report', async () => {
     const cost = (request: TurnRequest) => (estimateRequest(request.messages, request.tools) * PRICE.input) / 1_000_000;
     const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
     for (const kind of ['check', 'section']) {
@@ -121,11 +121,15 @@ describe('max_cost', () => {
       const report = kind === 'check' ? ('short' as const) : ('full' as const);
       const { response } = await runResearch({
         ...{ config, turns: say, answers: say },
-        request: { report, verify: kind === 'check', maxCost: MAX_COST },
+        request: {
+          ...{ report, verify: kind === 'check', maxCost: MAX_COST },
+          format: kind === 'repair' ? { type: 'json_object' } : null,
+        },
       });
       assert.ok((response.usage.cost?.total ?? 1) <= MAX_COST, `${kind}: ${response.usage.cost?.total}`);
-      assert.match(response.output_text, /1\.9 million/);
-      assert.equal(response.incomplete_details?.reason, kind === 'check' ? undefined : 'budget');
+      assert.equal(response.status, kind === 'repair' ? 'failed' : 'completed');
+      if (kind !== 'repair') assert.match(response.output_text, /1\.9 million/);
+      assert.equal(response.incomplete_details?.reason, kind === 'section' ? 'budget' : undefined);
     }
   });
 
