@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { storeUnavailable } from '../../../src/store/failure.ts';
+import type { CounterWindow } from '../../../src/store/limit-store.ts';
+import { redisBudget } from '../../../src/store/redis/budgets.ts';
 import { Connection, type RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
 import { RedisKeys } from '../../../src/store/redis/keys.ts';
+import { redisLimits } from '../../../src/store/redis/limits.ts';
 import { Channels } from '../../../src/store/redis/runs/channels.ts';
 import { RedisLog } from '../../../src/store/redis/runs/log.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
@@ -14,6 +17,7 @@ import { RedisDeliveries } from '../../../src/store/redis/side-stores/deliveries
 import { RedisRunStore } from '../../../src/store/redis/store.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimed, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';
 
@@ -287,5 +291,39 @@ describe('deliveries over Redis, with a request for another one between any two 
         return more;
       });
     }
+  });
+});
+
+describe('limits over Redis, of which one command fails', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  it('count what was granted while Redis was away once, whichever it is of their release', async () => {
+    await using pair = await openPair(server.port, { held: false });
+    const fail = () => Promise.reject(storeUnavailable('it is away'));
+    const windows = ['first', 'second'].map((name) => ({ name, windowSeconds: 600 }));
+    await atEachMoment(async (n) => {
+      const key = randomUUID();
+      const limits = redisLimits({ redis: pair.watched, keys: pair.keys, log: silentLogger, now: Date.now });
+      const stored = { redis: pair.own, keys: pair.keys };
+      const used = () => Promise.all(windows.map(async (window) => (await redisBudget(stored, window).used(key)).used));
+      for (const window of windows) {
+        const reserve = async () => limits.budget(window).reserve(key, 'a', { points: 10, limit: 100, ttlMs: 60_000 });
+        await pair.between(1, fail, reserve);
+      }
+      const spent = (window: CounterWindow) => ({ kind: 'budget' as const, ...window, points: 10, spent: 7 });
+      const release = () => limits.release({ key, id: 'a' }, windows.map(spent));
+      const more = await pair.between(n, fail, release);
+      // After a release that succeeds, earlier ones are repeated.
+      await limits.release({ key, id: 'b' }, [{ kind: 'place', name: 'runs' }]);
+      await eventually('the second is counted', async () => (await used())[1] === 7 || undefined);
+      assert.deepEqual(await used(), [7, 7], `without command ${n}`);
+      return more;
+    });
   });
 });
