@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,6 @@ export interface StoreServer extends AsyncDisposable {
 /** Serves a storage to the other processes of this gateway. The caller still closes it. */
 export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
   const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
-  await chmod(folder, 0o700);
   const path = process.platform === 'win32' ? `\\\\.\\pipe\\${folder.replaceAll(/[:\\]/g, '-')}` : join(folder, 's');
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
