@@ -13,7 +13,7 @@ interface Generation {
   readonly config: ToolsConfig;
   /** Created when the first run opens it, so that the gateway's start does not wait for the tools' code to load. */
   toolbox: Promise<Toolbox> | undefined;
-  /** How many runs have tools of this generation open. */
+  /** How many runs have tools of this generation open, or documents that are being read with them. */
   users: number;
   retired: boolean;
 }
@@ -52,6 +52,17 @@ export function createLiveToolbox(
     closing.add(closed);
   };
 
+  /** Keeps a generation open until its user is disposed of. */
+  const use = (generation: Generation): Disposable => {
+    generation.users += 1;
+    return {
+      [Symbol.dispose]() {
+        generation.users -= 1;
+        closeIfUnused(generation);
+      },
+    };
+  };
+
   return {
     prepare: async () => void (await toolboxOf(current)),
     update(next) {
@@ -63,16 +74,14 @@ export function createLiveToolbox(
       closeIfUnused(retired);
     },
     async read(url, options) {
-      return await (await toolboxOf(current)).read(url, options);
+      const generation = current;
+      using _ = use(generation);
+      return await (await toolboxOf(generation)).read(url, options);
     },
     async open(request: ToolRequest): Promise<OpenedTools> {
       const generation = current;
-      generation.users += 1;
       await using stack = new AsyncDisposableStack();
-      stack.defer(() => {
-        generation.users -= 1;
-        closeIfUnused(generation);
-      });
+      stack.use(use(generation));
       const { tools } = stack.use(await (await toolboxOf(generation)).open(request));
       const owned = stack.move();
       return { tools, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -32,6 +32,21 @@ describe('the live toolbox', () => {
     assert.deepEqual(closed, [1, 2]);
   });
 
+  it('closes a replaced toolbox only once its documents are read', async () => {
+    const reading = Promise.withResolvers<{ title: string; content: string }>();
+    const { live, closed } = counted({ read: () => reading.promise });
+    const { signal, log } = REQUEST;
+    const read = live.read('https://a.test/', { signal, log });
+    await nextTurn();
+    live.update(CONFIG);
+    await nextTurn();
+    assert.deepEqual(closed, [], 'a document is being read with it');
+    reading.resolve({ title: 'A', content: 'text' });
+    assert.equal((await read).title, 'A');
+    await nextTurn();
+    assert.deepEqual(closed, [1]);
+  });
+
   it('closes a replaced toolbox at once if nobody uses it', async () => {
     const { live, closed } = counted();
     await (await live.open(REQUEST))[Symbol.asyncDispose]();
@@ -104,14 +119,14 @@ describe('the live toolbox', () => {
 });
 
 /** A live toolbox that numbers its generations, and the numbers of the closed ones. */
-function counted({ fails = false } = {}) {
+function counted({ fails = false, read = async () => ({ title: '', content: '' }) } = {}) {
   const closed: number[] = [];
   let made = 0;
   const create = async (): Promise<Toolbox> => {
     made += 1;
     const number = made;
     return {
-      read: async () => ({ title: '', content: '' }),
+      read,
       open: async () => {
         if (fails) throw new Error('no tools');
         return { tools: new Map(), [Symbol.asyncDispose]: async () => {} };
