@@ -38,7 +38,7 @@ export function createSearchProvider(
   options: Pick<SearchProviderOptions, 'fetch' | 'indexFolder' | 'log' | 'embeddings'> &
     Partial<Pick<SearchProviderOptions, 'now'>>,
 ): SearchProvider & AsyncDisposable {
-  const { provider: name } = backend;
+  const { provider: name, url, engine_id, engines, language } = backend;
   const { needs, cacheable, maxConcurrent } = SEARCH_PROVIDERS[name];
   const missing = needs.find((option: SearchOption) => !backend[option]);
   if (missing) throw new Error(`The search provider ${name} needs ${missing}.`);
@@ -50,7 +50,7 @@ export function createSearchProvider(
   };
   return {
     name,
-    cacheable,
+    cacheKey: cacheable ? JSON.stringify([name, url, engine_id, engines, language]) : undefined,
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     async search(query, call) {
       loaded ??= load();

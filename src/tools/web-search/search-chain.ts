@@ -24,9 +24,13 @@ const PATIENCE_MS = 10_000;
 /** How many private answers are cached for one run. */
 const MAX_PRIVATE = 100;
 
-const cachedHits = z.array(
-  z.object({ url: z.string(), title: z.string(), snippet: z.string(), published: z.string().optional() }),
-);
+const cachedHit = z.object({
+  url: z.string(),
+  title: z.string(),
+  snippet: z.string(),
+  published: z.string().optional(),
+});
+const cachedAnswer = z.object({ hits: z.array(cachedHit), note: z.string().optional() });
 
 interface SearchOptions {
   signal: AbortSignal;
@@ -36,7 +40,7 @@ interface SearchOptions {
 }
 
 /** The latest private answers of one run, which no other run may see. */
-export type RunHits = LRUCache<string, SearchHit[]>;
+export type RunHits = LRUCache<string, FoundHits>;
 
 export function createRunHits(): RunHits {
   return new LRUCache({ max: MAX_PRIVATE });
@@ -61,7 +65,7 @@ export interface FoundHits {
   private?: boolean;
 }
 
-type Outcome = (FoundHits & { cacheable: boolean }) | { failures: ProviderFailure[] };
+type Outcome = (FoundHits & { isCacheable: boolean }) | { failures: ProviderFailure[] };
 
 /** Tries providers in order, with a gate for each and a cache of their answers. */
 export interface SearchChain {
@@ -78,7 +82,7 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     provider,
     gate: new ProviderGate({ maxConcurrent: Math.min(maxConcurrent, provider.maxConcurrent ?? maxConcurrent) }),
   }));
-  const chainName = options.providers.map(({ name }) => name).join(',');
+  const providers = options.providers.map(({ name, cacheKey = name }) => cacheKey);
 
   async function attempt({ provider, gate }: Entry, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
     const { signal, log } = options;
@@ -106,7 +110,7 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     for (const entry of entries) {
       try {
         const found = await attempt(entry, query, options);
-        return { ...found, cacheable: entry.provider.cacheable };
+        return { ...found, isCacheable: entry.provider.cacheKey !== undefined };
       } catch (error) {
         options.signal.throwIfAborted();
         const failure = toFailure(error);
@@ -132,24 +136,24 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
 
   return {
     async search(query, options) {
-      const key = cacheKey(chainName, query);
+      const key = cacheKeyOf(providers, query);
       const cached = cache && (options.ownHits?.get(key) ?? (await readCache(cache.store, key)));
-      if (cached) return { hits: cached };
-      const { cacheable, ...found } = await tryUntilPatienceEnds(query, options);
-      if (cache && cacheable && found.private) options.ownHits?.set(key, found.hits);
-      else if (cache && cacheable) {
+      if (cached) return cached;
+      const { isCacheable, ...found } = await tryUntilPatienceEnds(query, options);
+      if (cache && isCacheable && found.private) options.ownHits?.set(key, found);
+      else if (cache && isCacheable) {
         const hits = found.hits.map((hit) => ({ ...hit }));
-        await cache.store.set(key, hits, cache.ttlMs).catch(() => {});
+        await cache.store.set(key, { ...found, hits }, cache.ttlMs).catch(() => {});
       }
       return found;
     },
   };
 }
 
-function cacheKey(chainName: string, query: SearchQuery): string {
+function cacheKeyOf(providers: readonly string[], query: SearchQuery): string {
   const { text, limit, filters, timeRange = '', country } = query;
   const identity = [
-    chainName,
+    providers,
     text.toLowerCase(),
     limit,
     [...filters.allowedDomains].sort(),
@@ -160,9 +164,9 @@ function cacheKey(chainName: string, query: SearchQuery): string {
   return `web_search:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }
 
-/** The cached hits, if any: with a failing cache the call only costs one more search. */
-async function readCache(store: ToolCache, key: string): Promise<SearchHit[] | undefined> {
-  const parsed = cachedHits.safeParse(await store.get(key).catch(() => undefined));
+/** The cached answer, if any: with a failing cache the call only costs one more search. */
+async function readCache(store: ToolCache, key: string): Promise<FoundHits | undefined> {
+  const parsed = cachedAnswer.safeParse(await store.get(key).catch(() => undefined));
   return parsed.success ? parsed.data : undefined;
 }
 

@@ -48,8 +48,8 @@ export interface SearchAnswer {
 export interface SearchProvider {
   /** The name in the configuration. */
   readonly name: string;
-  /** Whether answers may be stored and given to other runs; false for files, which change. */
-  readonly cacheable: boolean;
+  /** What answers depend on besides the query; undefined: they may not be stored, as those of files, which change. */
+  readonly cacheKey: string | undefined;
   /** How many concurrent searches it accepts, if fewer than usual. */
   readonly maxConcurrent?: number;
   /** @throws SearchFailure if it could not search. */

@@ -254,7 +254,7 @@ describe('the usage of a run', () => {
     let searched = 0;
     const provider: SearchProvider = {
       name: 'p',
-      cacheable: false,
+      cacheKey: undefined,
       async search({ text }) {
         searched += 1;
         if (text === 'sharks') throw new SearchFailure('rejected', 'no');

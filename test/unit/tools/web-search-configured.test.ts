@@ -67,6 +67,34 @@ describe('web_search as configured', () => {
     }
   });
 
+  it('does not reuse results of the same service at another address, engine or language', async () => {
+    await using service = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
+    await using other = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
+    const cache = cacheOf(new Map());
+    const search = async (given: object) => {
+      await using tool = createConfiguredSearch(searchConfig({ provider: 'searxng', ...given }), { cache });
+      await callTool(tool, { queries: ['heat pumps'] });
+    };
+    await search({ url: service.origin });
+    await search({ url: service.origin, language: 'de' });
+    await search({ url: service.origin, engines: ['duckduckgo'] });
+    await search({ url: other.origin });
+    assert.deepEqual([service.requests.length, other.requests.length], [3, 1]);
+    await search({ url: other.origin, api_key: 'key-of-a-new-month' });
+    assert.equal(other.requests.length, 1, 'the credential does not matter');
+  });
+
+  it('tells the note about results again when they come from the cache', async () => {
+    await using service = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
+    const config = searchConfig({ provider: 'searxng', url: service.origin });
+    await using tool = createConfiguredSearch(config, { cache: cacheOf(new Map()) });
+    for (const call of [1, 2]) {
+      const { result } = await callTool(tool, { queries: ['heat pumps'], time_range: 'week' });
+      assert.match(String(result.note), /cannot search the past week alone/, `call ${call}`);
+    }
+    assert.equal(service.requests.length, 1);
+  });
+
   it('never caches the local folder', async () => {
     const entries = new Map<string, JsonValue>();
     await using tool = createConfiguredSearch(searchConfig({ provider: 'local', folder }), { cache: cacheOf(entries) });

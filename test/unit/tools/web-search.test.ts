@@ -23,7 +23,7 @@ function scripted(name: string, ...script: (SearchAnswer | SearchFailure | 'sile
   const asked: SearchQuery[] = [];
   return {
     name,
-    cacheable: true,
+    cacheKey: name,
     asked,
     async search(query, { signal }) {
       asked.push(query);
@@ -141,7 +141,7 @@ describe('web_search: several providers', () => {
     let most = 0;
     const slow: SearchProvider = {
       name: 'slow',
-      cacheable: true,
+      cacheKey: 'slow',
       maxConcurrent: 2,
       async search() {
         running += 1;

@@ -46,7 +46,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
   });
   return {
     name: 'local',
-    cacheable: false,
+    cacheKey: undefined,
     async search({ text, limit }, { signal }) {
       signal.throwIfAborted();
       const { hits, progress } = await abortable(thread.ask({ text, limit, trace: currentTrace() }), signal);
