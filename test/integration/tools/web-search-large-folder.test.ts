@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DocumentIndex } from '../../../src/tools/web-search/local/document-index.ts';
 import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
+import { zipOf } from '../../support/zip-file.ts';
 
 const NOTHING = { allowedDomains: [], blockedDomains: [] };
 const SENTENCE = 'The gateway keeps a log of what was done, and readers follow it from any place they like';
@@ -27,6 +28,27 @@ describe('the local search', () => {
       const total = process.cpuUsage(all);
       assert.ok(hits.length > 0);
       assert.ok(own.user < total.user / 2, `${own.user} of ${total.user} us`);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('finds every document of a folder of large ones', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    try {
+      const picture = { name: 'word/media/image1.png', data: Buffer.alloc(7_900_000), stored: true };
+      for (let at = 0; at < 10; at++) {
+        const data = `<w:document><w:body><w:p><w:r><w:t>Report ${at} on otters.</w:t></w:r></w:p></w:body></w:document>`;
+        const bytes = zipOf([{ name: '[Content_Types].xml', data: '' }, { name: 'word/document.xml', data }, picture]);
+        await writeFile(join(folder, `${at}.docx`), bytes);
+      }
+      using search = createLocalSearch({ folder });
+      const { signal } = new AbortController();
+      for (let found = 0; found < 10; ) {
+        const { hits, note } = await search.search({ text: 'otters', limit: 20, filters: NOTHING }, { signal });
+        found = hits.length;
+        if (!note) assert.equal(found, 10);
+      }
     } finally {
       await rm(folder, { recursive: true });
     }

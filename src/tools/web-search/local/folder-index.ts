@@ -9,8 +9,8 @@ import { FolderReader } from './folder-reader.ts';
 import { lockIndex } from './index-database.ts';
 import { type Embed, SemanticSearch } from './semantic-search.ts';
 
-/** How many documents are read at once. */
-const BATCH = 16;
+/** How many documents are read at once. Of more, the largest would not all be taken by the parse pool, and be lost. */
+const BATCH = 8;
 /** How long documents are written before queries are answered in between, in milliseconds. */
 const SLICE_MS = 5;
 /** How many documents are revisited at a time. */
