@@ -124,16 +124,18 @@ function passagesOutput(
   const content = passages.map(({ offset, text }) => `[offset ${offset}]\n${text}`).join('\n\n');
   const snippet = toSingleLine(passages[0]?.text ?? page.content.slice(0, 2 * SNIPPET_LENGTH));
   return {
-    sources: [{ ...sourceOf(url, page), snippet: snippet.slice(0, SNIPPET_LENGTH) }],
+    sources: [{ ...sourceOf(url, page), snippet: snippet.slice(0, SNIPPET_LENGTH).toWellFormed() }],
     result(sourceId) {
       const result = describePage(url, page, { content, source_id: sourceId(url), truncated: true });
       result.find = find;
       result.matches = passages.map(({ offset, text }) => ({ offset, length: text.length }));
       result.total_length = page.content.length;
       addLinks(result, links);
-      if (passages.length === 0) result.note = 'None of these words stand in the document. Other words may.';
+      const notes = page.incomplete ? [`Not everything was searched: ${page.incomplete}.`] : [];
+      if (passages.length === 0) notes.push('None of these words stand in the document. Other words may.');
       else if (places > passages.length)
-        result.note = `Some of it stands in ${counted(places - passages.length, 'more place')}.`;
+        notes.push(`Some of it stands in ${counted(places - passages.length, 'more place')}.`);
+      if (notes.length > 0) result.note = notes.join(' ');
       return result;
     },
   };
@@ -170,7 +172,7 @@ function partOutput(
 ): ToolOutput {
   const { page, part, links, passages } = read;
   const { url } = request;
-  const snippet = toSingleLine(part.text).slice(0, SNIPPET_LENGTH);
+  const snippet = toSingleLine(part.text).slice(0, SNIPPET_LENGTH).toWellFormed();
   return {
     sources: [{ ...sourceOf(url, page), snippet }],
     result(sourceId) {

@@ -9,7 +9,7 @@ const SLACK = 0.2;
 
 /** The part of `text` from `offset` with about `size` UTF-16 code units. It cuts no character and, if possible, no word. */
 export function partOf(text: string, offset: number, size: number): TextPart {
-  const start = isInsidePair(text, offset) ? offset - 1 : offset;
+  const start = characterStart(text, offset);
   if (start + size >= text.length) return { text: text.slice(start), nextOffset: undefined };
   const limit = start + size;
   const end = naturalEnd(text, Math.floor(limit - size * SLACK), limit);
@@ -22,9 +22,10 @@ function naturalEnd(text: string, from: number, limit: number): number {
     const at = window.lastIndexOf(mark);
     if (at >= 0) return from + at + mark.length;
   }
-  return isInsidePair(text, limit) ? limit - 1 : limit;
+  return characterStart(text, limit);
 }
 
-function isInsidePair(text: string, at: number): boolean {
-  return /[\udc00-\udfff]/.test(text[at] ?? '') && /[\ud800-\udbff]/.test(text[at - 1] ?? '');
+/** `at`, or the place before it if that is inside of a surrogate pair. */
+export function characterStart(text: string, at: number): number {
+  return /[\udc00-\udfff]/.test(text[at] ?? '') && /[\ud800-\udbff]/.test(text[at - 1] ?? '') ? at - 1 : at;
 }

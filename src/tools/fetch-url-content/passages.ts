@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { collapseSpaces } from '../../base/text.ts';
+import { characterStart } from './paging.ts';
 
 /** A passage of a document that matches a query or a goal. */
 export interface DocumentPassage {
@@ -95,10 +96,9 @@ function windowAt(text: string, offset: number): string {
   return fold(text.slice(offset, offset + WINDOW + CONTEXT));
 }
 
-/** Converts to lower case without changing lengths, so that offsets stay valid. */
+/** Converts to lower case without changing lengths, so that offsets stay valid: only `İ` would become longer. */
 function fold(text: string): string {
-  const lower = text.toLowerCase();
-  return (lower.length === text.length ? lower : text).replace(/[\s\u00a0]/g, ' ');
+  return text.replaceAll('İ', 'i').toLowerCase().replace(/\s/g, ' ');
 }
 
 function wordsOf(phrase: string): string[] {
@@ -123,19 +123,19 @@ function bestHit(window: string, query: { phrase: string; words: readonly string
 function wordStart(text: string, at: number): number {
   if (at <= 0) return 0;
   const space = text.slice(at, at + 40).search(/\s/);
-  return space >= 0 ? at + space + 1 : at;
+  return space >= 0 ? at + space + 1 : characterStart(text, at);
 }
 
 function wordEnd(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const before = text.slice(at - 40, at);
   const space = Math.max(before.lastIndexOf(' '), before.lastIndexOf('\n'));
-  return space >= 0 ? at - 40 + space : at;
+  return space >= 0 ? at - 40 + space : characterStart(text, at);
 }
 
 /** Words of four letters or more, and pairs of characters in scripts without spaces. */
 function termsOf(goal: string): string[] {
-  const words = goal.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
+  const words = fold(goal).match(/[\p{L}\p{N}]{4,}/gu) ?? [];
   const terms = words.flatMap((word) => {
     const isUnspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(word);
     return isUnspaced ? [...word].slice(1).map((character, at) => [...word][at] + character) : [word];

@@ -56,6 +56,10 @@ describe('fetch_url_content', () => {
 
   const pages = servePages({
     '/article': { type: 'text/html; charset=utf-8', body: ARTICLE },
+    '/turkish.txt': { type: 'text/plain; charset=utf-8', body: 'Başkent Ankara, en büyük şehir İstanbul.' },
+    '/huge.txt': { type: 'text/plain', body: 'A line about zebras.\n'.repeat(400_000) },
+    '/waves.txt': { type: 'text/plain; charset=utf-8', body: `${'🌊'.repeat(400)}needle${'🌊'.repeat(400)}` },
+    '/wavesx.txt': { type: 'text/plain; charset=utf-8', body: `x${'🌊'.repeat(400)}needle.${'🌊'.repeat(400)}` },
     '/long.txt': { type: 'text/plain', body: LONG },
     '/hidden.txt': { type: 'text/plain', body: `${LONG}\nThe submarine cable to the island broke.\n${LONG}` },
     '/app': {
@@ -209,6 +213,28 @@ describe('fetch_url_content', () => {
     const none = await read(url, { find: 'elephants' });
     assert.deepEqual([none.content, none.matches], ['', []]);
     assert.match(String(none.note), /None of these words/);
+  });
+
+  it('finds words in any case beside a dotted capital I', async () => {
+    const found = await read(`${server.origin}/turkish.txt`, { find: 'ankara' });
+    assert.match(String(found.content), /Ankara/);
+    assert.equal((await read(`${server.origin}/turkish.txt`, { find: 'İstanbul' })).note, undefined);
+  });
+
+  it('says that words were looked for only in the part that was read', async () => {
+    const found = await read(`${server.origin}/huge.txt`, { find: 'elephants' });
+    assert.match(String(found.note), /only its first .* None of these words/s);
+  });
+
+  it('cuts no character in half', async () => {
+    for (const text of ['', 'x']) {
+      const url = `${server.origin}/waves${text}.txt`;
+      const output = await callTool(tool, { url, find: 'needle' });
+      assert.ok(JSON.stringify(output.result).isWellFormed());
+      for (const source of [...output.output.sources, ...(await callTool(tool, { url })).output.sources])
+        assert.ok(source.snippet.isWellFormed(), url);
+      assert.ok(String(output.result.content).isWellFormed(), url);
+    }
   });
 
   it('says so if a page has no text', async () => {

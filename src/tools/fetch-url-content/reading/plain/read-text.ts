@@ -12,5 +12,8 @@ export function readText(job: ParseJob): ParsedDocument {
 /** Cuts the content of a document at `maxLength` UTF-16 code units. */
 export function cutContent(content: string, maxLength = MAX_CONTENT): Pick<ParsedDocument, 'content' | 'incomplete'> {
   if (content.length <= maxLength) return { content };
-  return { content: content.slice(0, maxLength), incomplete: `only its first ${maxLength} characters were read` };
+  return {
+    content: content.slice(0, maxLength).toWellFormed(),
+    incomplete: `only its first ${maxLength} characters were read`,
+  };
 }
