@@ -317,6 +317,26 @@ describe('the metadata of a document', () => {
   });
 });
 
+describe('feeds', () => {
+  const options = { charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 };
+  const feedOf = (entries: string) => Buffer.from(`<rss><channel><title>News</title>${entries}</channel></rss>`);
+
+  it('are read with all of their entries, or say how many were', async () => {
+    const entry = `<item><title>A ship</title><description>${'The ship came in. '.repeat(2000)}</description></item>`;
+    const some = await read({
+      kind: 'xml',
+      bytes: feedOf('<item><title>A ship</title></item>'.repeat(600)),
+      ...options,
+    });
+    assert.equal(some.content.match(/^## /gm)?.length, 600);
+    const one = await read({ kind: 'xml', bytes: feedOf(entry), ...options });
+    assert.ok(one.content.length > 35_000);
+    assert.equal(one.incomplete, undefined);
+    const many = await read({ kind: 'xml', bytes: feedOf(entry.repeat(100)), ...options });
+    assert.equal(many.incomplete, 'only 28 of its 100 entries were read');
+  });
+});
+
 describe('workbooks', () => {
   it('show numbers in the format of their cells, and dates in ISO 8601', () => {
     const shown: [number: string, format: string, shown: string][] = [

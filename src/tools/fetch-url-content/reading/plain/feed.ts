@@ -4,9 +4,7 @@ import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { elementsBelow, findElement, type HtmlElement, lineOf, parseXml, textOf } from '../html/tree.ts';
 
-const MAX_ENTRIES = 500;
-/** The longest text of an entry, and of all entries, in characters. */
-const MAX_ENTRY_LENGTH = 30_000;
+/** No further entry is read once those before are longer, in UTF-16 code units. */
 const MAX_FEED_LENGTH = 1_000_000;
 
 /**
@@ -20,14 +18,17 @@ export function readFeed(xml: string, url: string): ParsedDocument | undefined {
   const entries = elementsBelow(root).filter(({ name }) => name === 'item' || name === 'entry');
   const channel = findElement(root, ({ name }) => name === 'channel') ?? root.elements[0];
   const title = childText(channel, ['title']);
-  const lines = [title && `# ${title}`];
+  const texts: string[] = [];
   let length = 0;
-  for (const entry of entries.slice(0, MAX_ENTRIES)) {
-    lines.push(formatEntry(entry, url));
-    length += lines.at(-1)?.length ?? 0;
+  for (const entry of entries) {
     if (length > MAX_FEED_LENGTH) break;
+    const text = formatEntry(entry, url);
+    texts.push(text);
+    length += text.length;
   }
-  return { title, content: lines.filter(Boolean).join('\n\n') };
+  const content = [title && `# ${title}`, ...texts].filter(Boolean).join('\n\n');
+  if (texts.length === entries.length) return { title, content };
+  return { title, content, incomplete: `only ${texts.length} of its ${entries.length} entries were read` };
 }
 
 function formatEntry(entry: HtmlElement, base: string): string {
@@ -50,8 +51,8 @@ function entryText(entry: HtmlElement, base: string): string {
   });
   if (!fullText) return '';
   const markup = fullText.elements.length > 0 ? markupOf(fullText) : textOf(fullText);
-  const text = /<\w/.test(markup) ? readWhole(markup.slice(0, MAX_ENTRY_LENGTH * 4), base) : stripMarkup(markup);
-  return text.replace(/^#{1,4} /gm, '##$&').slice(0, MAX_ENTRY_LENGTH);
+  const text = /<\w/.test(markup) ? readWhole(markup, base) : stripMarkup(markup);
+  return text.replace(/^#{1,4} /gm, '##$&');
 }
 
 /** Serialises markup that Atom holds as elements. */
