@@ -79,7 +79,7 @@ export class ReportReader {
     const { record } = this;
     if (report.type === 'output') {
       const { stream } = report;
-      record[stream] = (record[stream] + report.text).slice(0, this.#limits[stream]);
+      record[stream] = (record[stream] + report.text).slice(0, this.#limits[stream]).toWellFormed();
     } else if (report.type === 'cut') {
       record.truncated = true;
     } else {
@@ -103,6 +103,6 @@ export class ReportReader {
   /** Cuts a text. An intact driver has cut it already, up to the notes that it adds; a changed one may not have. */
   #cut(text: string): string {
     if (text.length > this.#limits.result) this.record.truncated = true;
-    return text.slice(0, this.#limits.result + MAX_NOTE_LENGTH);
+    return text.slice(0, this.#limits.result + MAX_NOTE_LENGTH).toWellFormed();
   }
 }

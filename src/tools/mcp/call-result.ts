@@ -36,7 +36,7 @@ function limitResult(text: string, json: string): JsonValue {
 
 function limitText(text: string): JsonValue {
   if (text.length <= MCP_LIMITS.result) return text;
-  return { text: text.slice(0, MCP_LIMITS.result), truncated: true };
+  return { text: text.slice(0, MCP_LIMITS.result).toWellFormed(), truncated: true };
 }
 
 function describe(block: ContentBlock): string {
@@ -70,11 +70,16 @@ function sourcesOf(content: readonly ContentBlock[]): ToolSource[] {
     if (sources.length >= MAX_SOURCES) break;
     if (block.type === 'resource_link' && isWebAddress(block.uri)) {
       const { uri, name, title = name, description = '' } = block;
-      sources.push({ url: uri, title, snippet: description.slice(0, SNIPPET_CHARACTERS), kind: 'listed' });
+      sources.push({
+        url: uri,
+        title,
+        snippet: description.slice(0, SNIPPET_CHARACTERS).toWellFormed(),
+        kind: 'listed',
+      });
     }
     if (block.type === 'resource' && 'text' in block.resource && isWebAddress(block.resource.uri)) {
       const { uri, text } = block.resource;
-      sources.push({ url: uri, title: uri, snippet: text.slice(0, SNIPPET_CHARACTERS), kind: 'read' });
+      sources.push({ url: uri, title: uri, snippet: text.slice(0, SNIPPET_CHARACTERS).toWellFormed(), kind: 'read' });
     }
   }
   return sources;

@@ -28,7 +28,7 @@ export function redactAndCut(text: string, server: McpServer): string {
   const redactor = new Redactor();
   redactor.setSecrets(secretsOfServer(server));
   const clean = redactor.redact(text);
-  return clean.length <= MCP_LIMITS.message ? clean : `${clean.slice(0, MCP_LIMITS.message)}...`;
+  return clean.length <= MCP_LIMITS.message ? clean : `${clean.slice(0, MCP_LIMITS.message).toWellFormed()}...`;
 }
 
 /** Whether the failure concerns one request only, so that the connection is still usable. */

@@ -41,7 +41,7 @@ function remoteTool(tool: ListedTool): RemoteTool {
   const { outputSchema: _, ...definition } = tool;
   return {
     name: tool.name,
-    description: (tool.description ?? tool.title ?? tool.name).slice(0, MCP_LIMITS.description),
+    description: (tool.description ?? tool.title ?? tool.name).slice(0, MCP_LIMITS.description).toWellFormed(),
     parameters: boundedSchema(tool.inputSchema) ?? { type: 'object', additionalProperties: true },
     definition,
   };

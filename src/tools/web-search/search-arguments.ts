@@ -64,7 +64,9 @@ export function parseSearchArguments(args: JsonObject): SearchRequest {
     ? [parsed.data.queries, parsed.data.query, parsed.data.q].flatMap((field) => field ?? [])
     : [];
   const cleaned = fields.map((query) => toSingleLine(query.slice(0, 4 * MAX_QUERY_LENGTH)));
-  const unique = [...new Set(cleaned.map((query) => query.slice(0, MAX_QUERY_LENGTH)).filter((query) => query !== ''))];
+  const unique = [
+    ...new Set(cleaned.map((query) => query.slice(0, MAX_QUERY_LENGTH).toWellFormed()).filter((query) => query !== '')),
+  ];
   if (unique.length === 0) {
     throw invalid('web_search needs {"queries": ["..."]}: an array with at least one query.');
   }

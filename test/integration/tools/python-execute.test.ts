@@ -96,6 +96,19 @@ random.random()`;
     assert.match(String(result.result), /^'r{19999}\n\[cut: 100002 characters\]$/);
   });
 
+  it('truncates at whole characters', async () => {
+    const waves = '"x" + chr(0x1f30a) * 50_000';
+    for (const code of [
+      `import sys; print(${waves}); print(${waves}, file=sys.stderr); ${waves}`,
+      `raise ValueError(${waves})`,
+    ]) {
+      const result = await run(code);
+      const texts = JSON.stringify(result);
+      assert.match(texts, /🌊/);
+      assert.doesNotMatch(texts, /\\ud83c/, 'half a character');
+    }
+  });
+
   it('rejects invalid arguments', async () => {
     const wrong: JsonObject[] = [{}, { code: '' }, { code: 1 }, { code: 'x'.repeat(200_001) }];
     for (const args of wrong) {

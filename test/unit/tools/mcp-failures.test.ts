@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { mock } from 'node:test';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { createLogger, silentLogger } from '../../../src/base/logger.ts';
 import { boundTransport } from '../../../src/tools/mcp/bounded-messages.ts';
@@ -21,6 +22,7 @@ import {
 import { startWebServer } from '../../support/web-server.ts';
 
 const never = new AbortController().signal;
+const WAVES = `x${'🌊'.repeat(30_000)}`;
 const SECRET = 'canary-token-5fd2';
 
 async function outputOf(
@@ -100,6 +102,13 @@ describe('results of MCP tools', () => {
         failing: { call: () => ({ ...textResult(`it broke with ${SECRET}`), isError: true }) },
         long: { call: ({ args }) => textResult('x'.repeat(Number(args.length))) },
         longStructure: { call: () => ({ content: [], structuredContent: { a: 'y'.repeat(60_000) } }) },
+        waves: { call: () => textResult(WAVES) },
+        linkedWaves: {
+          call: () => ({
+            content: [{ type: 'resource', resource: { uri: 'https://example.com/w', text: `x${WAVES}` } }],
+          }),
+        },
+        failingWaves: { call: () => ({ ...textResult(WAVES), isError: true }) },
         linked: { call: () => LINKED },
         refusing: {
           call: ({ id, response }) => replyError(response, id, { code: -32_602, message: `bad argument ${SECRET}` }),
@@ -140,6 +149,19 @@ describe('results of MCP tools', () => {
     assert.ok(typeof cut === 'object' && cut !== null && 'truncated' in cut);
   });
 
+  it('are cut at whole characters', async () => {
+    for (const name of ['s.waves', 's.linkedWaves']) {
+      const output = await outputOf(tools, name);
+      for (const { snippet } of output.sources) assert.ok(snippet.isWellFormed());
+      const { text } = z.object({ text: z.string() }).parse(output.result(() => 1));
+      assert.ok(text.isWellFormed(), name);
+    }
+    await assert.rejects(
+      outputOf(tools, 's.failingWaves'),
+      (error) => error instanceof Error && error.message.isWellFormed(),
+    );
+  });
+
   it('name the pages they contain as sources', async () => {
     const output = await outputOf(tools, 's.linked');
     assert.deepEqual(output.sources, [
@@ -158,11 +180,7 @@ describe('results of MCP tools', () => {
   });
 
   it('come only from tools with usable names', () => {
-    assert.equal(
-      tools.length,
-      Object.keys(['structured', 'unstructured', 'both', 'failing', 'long', 'longStructure', 'linked', 'refusing'])
-        .length,
-    );
+    assert.equal(tools.length, 11);
     assert.ok(!tools.some((tool) => tool.name.includes('!')));
   });
 });
