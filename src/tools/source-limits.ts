@@ -14,7 +14,10 @@ export interface SourceLimits {
  * Whether a date of publication is within the limits. A bare year or month is within them if any of its days is; an
  * unknown date always is.
  */
-export function isPublishedWithin(published: string | undefined, { after, before }: SourceLimits): boolean {
+export function isPublishedWithin(
+  published: string | undefined,
+  { after, before }: Pick<SourceLimits, 'after' | 'before'>,
+): boolean {
   const date = published === undefined ? undefined : /^\d{4}(-\d{2}(-\d{2})?)?/.exec(published)?.[0];
   if (date === undefined) return true;
   const first = date + '-01-01'.slice(date.length - 4);

@@ -1,3 +1,5 @@
+import { isPublishedWithin } from '../source-limits.ts';
+
 /** The past time ranges that a search can be limited to, with their length in days. */
 export const TIME_RANGES = { day: 1, week: 7, month: 31, year: 366 } as const;
 export type TimeRange = keyof typeof TIME_RANGES;
@@ -60,7 +62,5 @@ export function startOf(range: TimeRange, now: number): string {
  * day's grace for time zones. A hit without a date is included.
  */
 export function isInRange(published: string | undefined, range: TimeRange | undefined, now: number): boolean {
-  if (published === undefined || range === undefined) return true;
-  const latest = published.length === 7 ? `${published}-31` : published;
-  return latest >= new Date(now - (TIME_RANGES[range] + 1) * DAY_MS).toISOString().slice(0, 10);
+  return range === undefined || isPublishedWithin(published, { after: startOf(range, now - DAY_MS) });
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts';
 import { matchesHost } from '../../base/hosts.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
+import { commonDomains, isPublishedWithin, type SourceLimits } from '../source-limits.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import { mergeByRank } from './merge.ts';
 import { isInRange } from './published.ts';
@@ -64,15 +64,17 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
       async call(args, { signal, log, onSearch }: ToolContext) {
         const { queries, dropped, timeRange, sites } = parseSearchArguments(args);
         const filterLayers = sites.length > 0 ? [...layers, { allowedDomains: sites, blockedDomains: [] }] : layers;
+        const filters = combine(filterLayers);
         const limits = {
           limit: resultCount * 2,
-          filters: combine(filterLayers),
           ...(timeRange ? { timeRange } : {}),
           ...(run.country ? { country: run.country } : {}),
         };
-        onSearch?.(queries.length);
+        // Where no site is allowed, nothing can be found.
+        const asked = filters ? queries.map((text) => ({ text, filters, ...limits })) : [];
+        onSearch?.(asked.length);
         const answers = await Promise.allSettled(
-          queries.map((text) => chain.search({ text, ...limits }, { signal, log, ownHits: run.ownHits })),
+          asked.map((query) => chain.search(query, { signal, log, ownHits: run.ownHits })),
         );
         signal.throwIfAborted();
         const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -106,12 +108,11 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
   };
 }
 
-/** The filters that a provider gets: the narrowest allow list, and all blocked domains. */
-function combine(layers: readonly DomainFilters[]): DomainFilters {
-  return {
-    allowedDomains: layers.map(({ allowedDomains }) => allowedDomains).findLast((domains) => domains.length > 0) ?? [],
-    blockedDomains: layers.flatMap(({ blockedDomains }) => blockedDomains),
-  };
+/** The filters that a provider gets: the domains that all lists allow, and all blocked ones. Undefined if none are allowed. */
+function combine(layers: readonly DomainFilters[]): DomainFilters | undefined {
+  let allowedDomains: readonly string[] | undefined = [];
+  for (const layer of layers) allowedDomains &&= commonDomains(allowedDomains, layer.allowedDomains);
+  return allowedDomains && { allowedDomains, blockedDomains: layers.flatMap(({ blockedDomains }) => blockedDomains) };
 }
 
 /** Applies the filters strictly, since providers apply them loosely. Local documents have the domain `corpus`. */

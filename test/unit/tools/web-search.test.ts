@@ -370,6 +370,37 @@ describe('web_search: filters of a call', () => {
     });
   });
 
+  it('asks only for sites that all lists allow, and for none if there are none', async () => {
+    const one = scripted('one', found);
+    const filters = { allowedDomains: ['docs.a.test', 'b.test'], blockedDomains: [] };
+    const tool = createWebSearchTool({ providers: [one], filters, now: () => NOW });
+    await callTool(tool, { queries: ['x'], sites: ['a.test'] });
+    assert.deepEqual(
+      one.asked.map((query) => query.filters.allowedDomains),
+      [['docs.a.test']],
+    );
+    const none = await callTool(tool, { queries: ['x'], sites: ['c.test'] });
+    assert.match(String(none.result.note), /^No results/);
+    assert.equal(one.asked.length, 1);
+  });
+
+  it('keeps results of which only the year or no readable date is known', async () => {
+    const dates = ['2024', '12.5.24', '2022'];
+    const hits = dates.map((published) => ({ ...hit(`https://a.test/${published}`), published }));
+    const tool = createWebSearchTool({ providers: [scripted('one', { hits })], now: () => NOW });
+    const results = searchResults(await callTool(tool, { queries: ['x'], time_range: 'month' }));
+    assert.deepEqual(
+      results.map(({ url }) => url),
+      ['https://a.test/2024', 'https://a.test/12.5.24'],
+    );
+  });
+
+  it('cuts no character of a long query in half', async () => {
+    const one = scripted('one', found);
+    await callTool(createWebSearchTool({ providers: [one] }), { queries: [`x${'🌊'.repeat(300)}`] });
+    assert.ok(one.asked[0]?.text.isWellFormed());
+  });
+
   it('does not use the cached answer for another time range', async () => {
     const one = scripted('one', found);
     const tool = createWebSearchTool({
