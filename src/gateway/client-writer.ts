@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { atTurnEnd, corkUntilTurnEnd } from '../base/turn-end.ts';
+import { atTurnEnd, corkUntilTurnEnd } from '../base/load/turn-end.ts';
 import type { AnswerCopy } from './answers/answer-copy.ts';
 
 /** A client that reads nothing for this long is disconnected, in milliseconds. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { atTurnEnd } from '../../base/turn-end.ts';
+import { atTurnEnd } from '../../base/load/turn-end.ts';
 import type { LongAnswers } from '../limits/long-answers.ts';
 import { waitUntilWritable } from './sse.ts';
 

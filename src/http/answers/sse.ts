@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { corkUntilTurnEnd } from '../../base/turn-end.ts';
+import { corkUntilTurnEnd } from '../../base/load/turn-end.ts';
 import { STREAM_HEADERS } from '../../protocol/frames.ts';
 import { heartbeat } from './heartbeat.ts';
 

@@ -119,7 +119,10 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   /** Waits until replicas have the whole run, then makes it visible. `wait` may wait for more than the run itself. */
-  async #makeAllVisible(id: RunId, wait = (replicas: Replicas) => replicas.waitForRun(id)): Promise<void> {
+  async #makeAllVisible(
+    id: RunId,
+    wait = (replicas: Replicas): Promise<unknown> => replicas.waitForRun(id),
+  ): Promise<void> {
     if (!this.#replicas) return;
     await wait(this.#replicas);
     await this.#log.makeVisible(id);
@@ -131,10 +134,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return holder;
   }
 
-  /**
-   * The earlier attempt may have stored or deleted the run without waiting for replicas, and what a repeat returns must
-   * not be lost either. Only events that were waited for become visible.
-   */
+  /** What a repeat returns must not be lost either, and the earlier attempt may not have waited for replicas. */
   async #waitForRepeat({ run, runId }: KeyHolder, keys: readonly SubmissionKeyName[] | undefined): Promise<void> {
     if (run) await this.#makeNewVisible(run, { last: run.last, keys });
     else await this.waitForReplicas(runId);
@@ -178,11 +178,10 @@ export class RedisRunStore extends RedisPart implements RunStore {
     const { id } = claim.run;
     this.#channels.markHeld(id, leaseMs);
     try {
-      // What the former owner wrote may still be hidden, and the new one continues after it.
+      // What the former owner wrote may still be hidden. A claim that nobody gets is no attempt to drive the run.
       await this.#makeAllVisible(id, (replicas) => replicas.waitForClaim(id));
       return claim;
     } catch (thrown) {
-      // Nobody gets this claim, so it is no attempt to drive the run.
       await this.release(id, claim).catch(() => {});
       throw thrown;
     }
@@ -190,11 +189,8 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   async restore(run: LostRun): Promise<'restored' | 'exists'> {
     const result = await this.#records.restore(run);
-    if (result === 'restored') {
-      await this.#makeAllVisible(run.id, async (replicas) => {
-        await Promise.all([replicas.waitForNewRun(run), replicas.waitForClaim(run.id)]);
-      });
-    }
+    const bothWaits = (replicas: Replicas) => Promise.all([replicas.waitForNewRun(run), replicas.waitForClaim(run.id)]);
+    if (result === 'restored') await this.#makeAllVisible(run.id, bothWaits);
     return result;
   }
 

@@ -162,10 +162,7 @@ export class Attempts {
     }
   }
 
-  /**
-   * Another route is better than a long wait, also one that pauses for less. Without one, research waits, and a client gets
-   * what the provider answers.
-   */
+  /** Another route is better than a long wait, also one that pauses less. Without one, research waits; a client gets the answer. */
   #patience(): SlotPatience {
     if (this.hasAnother) return { pauseMs: SHORT_WAIT_MS, slotMs: 0, insists: false };
     const { patienceMs } = this.#options.backoff;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { corkUntilTurnEnd } from '../../../src/base/turn-end.ts';
+import { corkUntilTurnEnd } from '../../../src/base/load/turn-end.ts';
 import { writeStream } from '../../../src/http/answers/sse.ts';
 import { createHttpServer } from '../../../src/http/server.ts';
 
