@@ -70,9 +70,12 @@ export class ModelText {
     this.#deltas.emit('text', text);
   }
 
-  #onBareClosing(): void {
+  /** An answer has one reasoning without an opening tag, before its text. After that a closing tag is a word of the text. */
+  #onBareClosing(): boolean {
+    if (this.#deltas.reasoning.trim() !== '') return this.text.trim() === '';
     this.text = '';
     this.#deltas.reclassifyAsReasoning();
     this.#learned.startsThinking = true;
+    return true;
   }
 }

@@ -45,7 +45,7 @@ type Emit = (section: Section, text: string) => void;
  */
 export class ThinkTags {
   readonly #emit: Emit;
-  readonly #onBareClosing: () => void;
+  readonly #onBareClosing: () => boolean;
   readonly #splitter = new MarkerSplitter({
     markers: () => this.#markers(),
     text: (text) => this.#emitTrimmed(text),
@@ -65,11 +65,11 @@ export class ThinkTags {
 
   /**
    * `startsInside`: the model is known to begin with reasoning without an opening tag. `onBareClosing`: called when a
-   * closing tag comes without an opening one, so that the text emitted before it was reasoning.
+   * closing tag comes without an opening one, so that the text emitted before it was reasoning; false if the tag is text.
    */
-  constructor(emit: Emit, options: { startsInside?: boolean; onBareClosing?: () => void } = {}) {
+  constructor(emit: Emit, options: { startsInside?: boolean; onBareClosing?: () => boolean } = {}) {
     this.#emit = emit;
-    this.#onBareClosing = options.onBareClosing ?? (() => {});
+    this.#onBareClosing = options.onBareClosing ?? (() => true);
     if (!options.startsInside) return;
     this.#closing = '</think>';
     this.#edges.reasoning.cut();
@@ -118,7 +118,10 @@ export class ThinkTags {
       this.#closing = marker === this.#closing ? undefined : TAGS[marker];
       this.#presumed = undefined;
     } else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];
-    else if (BARE_CLOSINGS.includes(marker)) this.#onBareClosing();
+    else if (BARE_CLOSINGS.includes(marker) && !this.#onBareClosing()) {
+      this.#emitTrimmed(written);
+      return;
+    }
     this.#edges.text.cut();
     this.#edges.reasoning.cut();
   }

@@ -20,6 +20,25 @@ describe('a closing think tag without an opening one', () => {
   });
 });
 
+describe('a closing think tag after the reasoning', () => {
+  const ANSWER = 'The tag </think> ends it.';
+  const thought = { choices: [{ index: 0, delta: { reasoning_content: 'I think.' } }] };
+  for (const [what, before, said] of [
+    ['in a field of its own', `data: ${JSON.stringify(thought)}\n\n`, ANSWER],
+    ['between tags', '', `<think>I think.</think>${ANSWER}`],
+    ['without an opening tag', '', `I think.</think>${ANSWER}`],
+    ['that was closed twice', '', `<think>I think.</think>\n</think>${ANSWER}`],
+  ] as const) {
+    it(`${what} is text, however it is cut`, () => {
+      for (const pieces of [[said], [...said]]) {
+        const { reasoning, turn } = decodeTurn(Buffer.from(before + frames(...pieces).join('') + END));
+        assert.match(reasoning + turn.text, /I think\./);
+        assert.equal(turn.text, ANSWER);
+      }
+    });
+  }
+});
+
 describe('text of a model that begins with reasoning', () => {
   for (const [said, reasoning, answer] of [
     ['I think.</think>Done.', 'I think.', 'Done.'],
