@@ -204,6 +204,19 @@ describe('web_search with the local provider', () => {
     assert.match(String(nothing.result.note), /No results/);
   });
 
+  it('reads texts in other encodings', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'corpus-'));
+    await writeFile(join(other, 'latin.txt'), Buffer.from('Die Größe der Brücke beträgt zehn Meter.', 'latin1'));
+    await writeFile(join(other, 'wide.txt'), Buffer.from('\ufeffA lighthouse on the reef.', 'utf16le'));
+    using local = createLocalSearch({ folder: other });
+    for (const text of ['Brücke', 'lighthouse']) {
+      const filters = { allowedDomains: [], blockedDomains: [] };
+      const { hits } = await local.search({ text, limit: 5, filters }, { signal: new AbortController().signal });
+      assert.equal(hits.length, 1, text);
+    }
+    await rm(other, { recursive: true });
+  });
+
   it('rejects with the abort reason of its caller', async () => {
     const aborted = AbortSignal.abort(new Error('cancelled'));
     await assert.rejects(

@@ -2,6 +2,7 @@ import { type CorpusFile, readDocument } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import { describeContent } from '../../fetch-url-content/content-kind.ts';
 import { ParseFailure, ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
+import { decodeText } from '../../fetch-url-content/reading/plain/charset.ts';
 import { ToolError } from '../../tool.ts';
 import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import type { IndexedDocument } from './document-index.ts';
@@ -32,7 +33,7 @@ export class FolderReader implements Disposable {
     try {
       const { bytes, contentType } = await readDocument(this.#folder, corpusUrl(path));
       const name = path.slice(path.lastIndexOf('/') + 1);
-      if (isText(contentType)) return chunkDocument(new TextDecoder().decode(bytes), { contentType, name });
+      if (isText(contentType)) return chunkDocument(decodeText(bytes), { contentType, name });
       const { kind, charset } = describeContent(bytes, contentType);
       const job = { kind, bytes, charset, url: corpusUrl(path) };
       const { title, content, published } = await this.#pool.parse(job, { signal });
