@@ -146,8 +146,7 @@ class WorkerPool {
    * must request 0 like those that listen, and the actual number only if none is left.
    */
   #portForNext(): string | undefined {
-    const others = [...this.#states.values()];
-    const peer = others.find(({ isListening }) => isListening) ?? others[0];
+    const peer = this.#states.values().find(({ isListening }) => isListening);
     return peer ? peer.port : this.#port;
   }
 

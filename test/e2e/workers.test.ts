@@ -129,6 +129,26 @@ describe('a gateway in several processes over SQLite', function () {
     assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
   });
 
+  it('keeps its port when the last worker dies while the replacement of another one starts', async () => {
+    const before = await allWorkers(gateway, []);
+    const children = async () => {
+      const { pid } = gateway.child;
+      return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number);
+    };
+    const deaths = () => gateway.log.filter((line) => line.includes('"msg":"a worker died and is replaced"')).length;
+    const earlier = deaths();
+    const [first = 0, ...others] = before;
+    process.kill(first, 'SIGKILL');
+    await eventually('its replacement starts', async () =>
+      (await children()).some((pid) => !before.includes(pid)) ? true : undefined,
+    );
+    for (const pid of others) process.kill(pid, 'SIGKILL');
+    await allWorkers(gateway, before);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+    // The first replacement asked for the port of a worker that is gone; the next one asks for the right one.
+    assert.ok(deaths() - earlier <= before.length + 1, gateway.log.slice(-20).join('\n'));
+  });
+
   it('continues a run whose worker was killed, every worker streams the same bytes, and all of them stop in order', async () => {
     provider.respond = () => stallAfter(3, { reasoning: 'a thought that never ends' });
     const first = await allWorkers(gateway, []);
