@@ -1,4 +1,5 @@
 import { inSlices } from '../../base/load/event-loop.ts';
+import { withoutTrailing } from '../../base/text.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import { citation } from '../answer/citation.ts';
 import type { Source } from '../run/sources.ts';
@@ -126,7 +127,7 @@ function digitsOf([figure, another]: readonly Figure[]): RegExp | undefined {
   const whole = Math.round((figure.values[0] ?? 0) / (figure.steps[0] ?? 1));
   if (!Number.isSafeInteger(whole) || whole < 1) return undefined;
   const spaced = (digits: string) => digits.split('').join(SEPARATOR);
-  const own = spaced(String(whole).replace(/0+$/, ''));
+  const own = spaced(withoutTrailing(String(whole), '0'));
   return new RegExp(`(?<![1-9])(?:${own}|${spaced(String(whole - 1))}${SEPARATOR}[5-9])`);
 }
 const SEPARATOR = "[.,' \u00a0\u202f\u2009٬٫]?";
