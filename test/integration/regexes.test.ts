@@ -107,6 +107,12 @@ const PER_CALL: readonly FoundRegex[] = [
     flags: 'gu',
   },
   { file: 'research/claims/claim-checker.ts', source: 'The\\s+lift\\s+is\\s+open', flags: '' },
+  {
+    file: 'research/claims/leaf-sources.ts',
+    source:
+      "(?<![1-9])(?:2[.,' \\u00a0\\u202f\\u2009٬٫]?6|2[.,' \\u00a0\\u202f\\u2009٬٫]?5[.,' \\u00a0\\u202f\\u2009٬٫]?[5-9])",
+    flags: '',
+  },
   { file: 'demo/words.ts', source: '(?<![\\p{L}\\p{N}_])resum\\p{L}{0,4}(?![\\p{L}\\p{N}_])', flags: 'u' },
 ].map((each) => ({ ...each, literal: `/${each.source}/${each.flags}` }));
 
