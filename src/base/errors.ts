@@ -61,6 +61,7 @@ export interface ErrorObject {
   code: ErrorCode;
 }
 
+/** Whether a value is an error code of the gateway. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(TYPE_OF_CODE, value);
 }

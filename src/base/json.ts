@@ -7,6 +7,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value that was parsed from JSON is an object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value);
 }

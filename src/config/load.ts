@@ -101,6 +101,7 @@ function check(read: unknown, environment: Environment) {
   return { value, parsed, described, overrideProblems };
 }
 
+/** Freezes a value and everything in it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -1,5 +1,6 @@
 import { percentDecode } from '../base/text.ts';
 
+/** The address of a Redis node. */
 export interface Address {
   host: string;
   port: number;

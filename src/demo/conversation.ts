@@ -20,6 +20,7 @@ export type Conversation = ReturnType<typeof readChat>;
 const ASKS_FOR_ANSWER =
   /\b(final answer|answer to my question|write (the|your) (answer|report)|your answer was interrupted)\b/i;
 
+/** Reads the messages of a request. */
 export function readChat(messages: readonly DemoMessage[]) {
   const start = findQuestion(messages);
   const after = messages.slice(start + 1);

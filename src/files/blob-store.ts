@@ -38,6 +38,7 @@ export interface ReceivedBlob extends AsyncDisposable {
   commit(): Promise<void>;
 }
 
+/** The error for a file of more than `maxBytes` bytes. */
 export function fileTooLarge(maxBytes: number): GatewayError {
   return new GatewayError('request_too_large', `file: files may have ${maxBytes} bytes at most (files.max_bytes).`, {
     param: 'file',

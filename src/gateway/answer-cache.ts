@@ -31,6 +31,7 @@ const MAX_SHARE = 1 / 4;
 /** Memory for copies of answers in progress, in bytes. An answer for which there is none is not cached. */
 const COPIED_BYTES = 64 * 1024 * 1024;
 
+/** A call whose answer may be in the cache. */
 export interface CacheableCall {
   request: ProxiedRequest;
   /** The parsed body; undefined for a form. */

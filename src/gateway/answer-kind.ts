@@ -50,6 +50,7 @@ export class ChoiceTracker {
   }
 }
 
+/** How a stream ended. */
 export interface StreamEnding {
   /** The payloads of its last events, the last first. */
   payloads(): readonly JsonObject[];

@@ -18,6 +18,7 @@ const MAX_BUFFERED = 1024 * 1024;
 /** APIs that answer only with JSON, or with events when a stream is requested. */
 const JSON_APIS = new Set(['chat_completions', 'completions', 'responses', 'messages', 'embeddings']);
 
+/** Chooses the receiver of an answer's body by the answer's head. */
 export function receiverOf(received: AnswerHead, control: ResultControl, context: AttemptContext): ResultReceiver {
   const { api, client, target, meter, memory } = context;
   // Clients ignore the body of a 205, so it would look to them like an empty success.

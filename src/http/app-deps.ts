@@ -54,6 +54,7 @@ export interface OperatorParts {
   activity: Activity;
 }
 
+/** What the HTTP app is made of. */
 export interface HttpParts {
   config: Pick<LiveConfig, 'current' | 'onChange'>;
   runs: Runs;

@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http';
 import { createHttpServer } from './server.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
+/** The listening servers of a gateway. */
 export interface ListeningServers extends AsyncDisposable {
   /** Address of the first server without the final `/v1`, such as `http://127.0.0.1:8080`. */
   readonly url: string;

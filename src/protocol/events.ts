@@ -56,6 +56,7 @@ export const runEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.failed'), ...numbered, response: responseObject }),
 ]);
 
+/** One event of a run's log. */
 export type RunEvent = z.output<typeof runEvent>;
 
 /** An event that has no sequence number yet. */

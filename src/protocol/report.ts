@@ -5,6 +5,7 @@ import { claims, usage } from './response.ts';
 export const reportFormat = z.enum(['md', 'html', 'docx', 'json']);
 export type ReportFormat = z.output<typeof reportFormat>;
 
+/** The media type of `docx`. */
 export const DOCX_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 
 /** A report with `format=json`. */

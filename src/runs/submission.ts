@@ -65,6 +65,7 @@ export interface Submission {
   admit?: (id: RunId, options: { waits: boolean }) => Promise<RunReservation>;
 }
 
+/** Recognises a repeated submission. */
 export interface RepeatKey extends SubmissionKey {
   /** Whether this may be a repeat; if not, it is a new run even if the same body was submitted before. */
   sentBefore: boolean;

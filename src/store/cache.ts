@@ -30,6 +30,7 @@ export interface Caches {
   open<T>(options: CacheOptions<T>): Cache<T>;
 }
 
+/** A cache of any JSON. */
 export function jsonCache(caches: Caches, namespace: string): Cache<JsonValue> {
   // Only JSON was ever put into the cache.
   const isJson = (value: unknown): value is JsonValue => value !== undefined;

@@ -84,6 +84,7 @@ async function chooseIndexes<Entry extends ListPosition>(query: ListQuery, index
   return models.flatMap((model) => [...buckets].map((bucket) => ({ model, bucket })));
 }
 
+/** The index that lists a run. */
 export function bucketOf(run: Pick<RunSummary, 'status' | 'listed'>): Bucket {
   return toBucket(listedStatus(run));
 }

@@ -118,6 +118,7 @@ export interface LogBatch {
 /** Proves a claim. Tokens are compared for equality; no two owners ever get the same one, even across a failover. */
 export type FencingToken = string;
 
+/** A run claimed for execution. */
 export interface Claim {
   run: RunRecord;
   token: FencingToken;
@@ -136,6 +137,7 @@ export interface LostRun extends NewRun {
   transcript: readonly string[];
 }
 
+/** One batch to append. */
 export interface AppendBatch {
   token: FencingToken;
   /** Sequence number of the first frame. */

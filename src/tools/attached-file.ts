@@ -22,6 +22,7 @@ export function isFileUrl(url: string): boolean {
   return /^file:/i.test(url);
 }
 
+/** The id of the file that a URL names. */
 export function fileIdIn(url: string): string | undefined {
   return FILE_URL.exec(url)?.[1]?.toLowerCase();
 }
@@ -81,6 +82,7 @@ function withoutFenced(text: string): string {
   return [...before, last].join('\n');
 }
 
+/** A place in a document. */
 export interface PlaceInFile {
   page?: number | undefined;
   /** The headings above it. */

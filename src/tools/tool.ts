@@ -15,6 +15,7 @@ export interface ToolSource {
   kind: 'listed' | 'read';
 }
 
+/** What a tool call returns. */
 export interface ToolOutput {
   /** Sources in the order in which the run should number them. */
   sources: readonly ToolSource[];

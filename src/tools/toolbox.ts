@@ -44,6 +44,7 @@ export interface Toolbox extends AsyncDisposable {
   read(url: string, options: ReadOptions): Promise<Pick<ParsedPage, 'title' | 'content'>>;
 }
 
+/** Creates the tools of a configuration. */
 export function createToolbox(
   config: ToolsConfig,
   options: { log: Logger; cache: ToolCache; embeddings?: EmbeddingsSource },

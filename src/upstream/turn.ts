@@ -140,6 +140,7 @@ export interface Adaptation {
   message: string;
 }
 
+/** The names that identify a route. */
 export interface RouteName {
   provider: string;
   /** The provider's name of the model. */

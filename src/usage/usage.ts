@@ -36,6 +36,7 @@ interface Batch {
 /** What a row counts. `day`: in days since 1970, in UTC. */
 type DayLabels = UsageLabels & { day: number };
 
+/** The usage of one call or run. */
 export interface UsedCall {
   /** What it is counted under. An empty team or tag is the same as none. */
   labels: { key: string; team?: string | undefined; model: string; tag?: string | undefined };

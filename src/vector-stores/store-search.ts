@@ -22,6 +22,7 @@ export interface StoreSearchParts {
   log: Logger;
 }
 
+/** A search hit with its file. */
 export interface FoundPassage extends IndexHit {
   file: Pick<StoredFile, 'id' | 'name' | 'attributes'>;
 }

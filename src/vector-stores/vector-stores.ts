@@ -46,6 +46,7 @@ const TOUCH_INTERVAL_MS = 1000;
 /** When the reader checks a user at the latest, in milliseconds, if this process dies meanwhile. */
 const READ_FALLBACK_MS = 5000;
 
+/** Files to add to a vector store. */
 export interface NewFiles {
   files: readonly { file: FileRecord; attributes: Attributes; chunking?: Record<string, unknown> | undefined }[];
   batch?: string;

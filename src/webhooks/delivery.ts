@@ -63,6 +63,7 @@ export function newDelivery(now: number): Delivery {
   return { status: 'pending', attempts: [], failures: 0, nextAt: now };
 }
 
+/** The delivery after one more attempt. */
 export function afterAttempt(before: Delivery, attempt: DeliveryAttempt): Delivery {
   const attempts = [...before.attempts, attempt].slice(-MAX_STORED_ATTEMPTS);
   const { status } = attempt;

@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
 import type { DelivererParts } from './deliverer.ts';
 
+/** Metrics of deliveries. */
 export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, 'count'>): DelivererParts['observe'] {
   const registers = [registry];
   const attempts = new Counter({

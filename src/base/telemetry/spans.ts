@@ -21,6 +21,7 @@ import { currentTrace, runInTrace, type TraceContext } from './trace-context.ts'
  * is passed on unchanged.
  */
 
+/** The instrumentation scope of spans and metrics. */
 export const INSTRUMENTATION_SCOPE = 'research-gateway';
 /** How many spans a request or an execution of a run may have; work beyond that gets none. */
 const MAX_SPANS = 1000;

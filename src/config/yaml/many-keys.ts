@@ -11,6 +11,7 @@ const WORD = /^(?!(?:true|false|null)$)[a-z][\w./@-]*$/i;
 const DIGEST = /^(?=.*[a-df])[0-9a-f]{64}$/;
 const PLACEHOLDER = /^\uE000(\d+)$/;
 
+/** The keys of a file of many keys, and the file without them. */
 export interface ManyKeysFile {
   keys: unknown[];
   rest: string;

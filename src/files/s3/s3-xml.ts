@@ -2,6 +2,7 @@ import { decodeXML } from 'entities';
 
 /** The XML of S3 responses: elements have no attributes, and none contains an element of its own name. */
 
+/** The content of each element of a name. */
 export function* elementsIn(xml: string, name: string): Iterable<string> {
   const [start, end] = [`<${name}>`, `</${name}>`];
   for (let from = 0; ; ) {
@@ -19,6 +20,7 @@ export function elementText(xml: string, name: string): string | undefined {
   return undefined;
 }
 
+/** An element with a text. */
 export function element(name: string, text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return `<${name}>${escaped}</${name}>`;

@@ -243,6 +243,7 @@ export function* payloadsFromEnd(text: string, matching?: RegExp): Generator<{ p
   }
 }
 
+/** Payloads as the frames of a stream. */
 export function framesOf(payloads: readonly JsonObject[]): string {
   return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join('');
 }

@@ -6,6 +6,7 @@ import { type AnswerKind, judgePayload } from '../answer-kind.ts';
 import type { AttemptContext } from '../attempt-context.ts';
 import { type Frame, frameAt, MAX_MULTILINE_FRAME, TOO_MANY_VALUES } from './frames.ts';
 
+/** How a stream begins. */
 export type Opening =
   /** So far there are only comments that keep the connection alive, or payloads without content. */
   | { is: 'waiting' }

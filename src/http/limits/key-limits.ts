@@ -196,6 +196,7 @@ export function releasesOf(
   return [...placesOf(held), ...budgets];
 }
 
+/** The error for a request that exceeds a limit. */
 export function limitError({ request, owner }: OwnedRequest, { reservedByOthers, count }: LimitResult): GatewayError {
   const { name, limit } = request;
   const soon = { retryAfterMs: CONCURRENCY_RETRY_MS };

@@ -20,6 +20,7 @@ export function entryFor(path: string, { passthrough }: GatewayConfig): Passthro
   return covering.sort((a, b) => b.path.length - a.path.length)[0];
 }
 
+/** Whether a key may use the paths of an entry. */
 export function mayUsePath({ passthrough }: KeyConfig, { path }: PassthroughEntry): boolean {
   return passthrough === 'all' || passthrough.some((allowed) => isUnder(path, allowed));
 }
@@ -62,6 +63,7 @@ function isUnder(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
 }
 
+/** Whether a request wants a WebSocket. */
 export function wantsWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';
 }

@@ -78,8 +78,10 @@ export type ResolvedItem =
   | ResolvedOutput
   | ({ type: 'thought' } & Thought);
 
+/** An output with its files resolved. */
 export type ResolvedOutput = PriorOutput & { shown?: PlainPart[] };
 
+/** A message with its files resolved. */
 export type ResolvedMessage = Omit<InputMessage, 'content'> & { content: PlainPart[] };
 
 /**

@@ -23,6 +23,7 @@ interface OptionsContext {
   joined?: { items: JsonObject[] } | undefined;
 }
 
+/** A body without its tools. */
 export type OptionsBody = Omit<CreateResponse, 'tools'> | Omit<CreateChatCompletion, 'tools' | 'webhook'>;
 
 /** Whether the input, or the conversation, contains an earlier answer. */
@@ -39,6 +40,7 @@ function defaultPlan(body: OptionsBody, context: OptionsContext) {
   return plan === 'propose' && follows ? undefined : plan;
 }
 
+/** The options of a run. */
 export function runOptions(body: OptionsBody, context: OptionsContext) {
   const { model } = context;
   const plan = body.research?.plan ?? defaultPlan(body, context);

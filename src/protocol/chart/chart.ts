@@ -57,6 +57,7 @@ export type ChartChannel = z.output<typeof channel>;
 export type ChartValue = string | number;
 /** A row, with only those fields that are drawn. */
 export type ChartRow = Readonly<Record<string, ChartValue>>;
+/** A validated chart. */
 export type ChartSpec = Pick<z.output<typeof chartInput>, 'title' | 'description' | 'mark' | 'encoding'> & {
   data: { values: ChartRow[] };
 };

@@ -56,6 +56,7 @@ const assistantMessage = z
     const optionalFields = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
     return { type: 'message', role: 'assistant', content: parts, ...optionalFields };
   });
+/** A message of a thread. */
 export interface InputMessage {
   type: 'message';
   role: z.output<typeof role>;

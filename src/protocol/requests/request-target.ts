@@ -49,6 +49,7 @@ function withoutRepeatedSlashes(path: string): string {
   return path.includes('//') ? path.replace(/\/{2,}/g, '/') : path;
 }
 
+/** The address of a request at a provider. */
 export interface ProviderAddress {
   origin: string;
   /** Path with query. */

@@ -223,6 +223,7 @@ export function isShellType(type: unknown): type is keyof typeof shellTools {
 /** The server-side tools by their `hostedType`. */
 export const hostedTools = { ...undatedTools, web_search: webSearchTool };
 
+/** A tool of a plain model. */
 export const plainTool = pickSchema((value) => {
   if (!isObject(value) || value.type === 'function') return functionTool;
   if (value.type === 'namespace') return namespaceTool;
@@ -291,6 +292,7 @@ const clientTools = {
   ...shellTools,
 };
 
+/** Whether a tool runs at the client. */
 export function isClientTool(tool: ResponseTool): tool is ClientTool {
   return Object.hasOwn(clientTools, tool.type);
 }

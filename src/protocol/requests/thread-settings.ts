@@ -133,6 +133,7 @@ function keyOf(tool: ResponseTool): string {
   return `${tool.type} ${'name' in tool ? tool.name : ''}`;
 }
 
+/** A list of tools in a request. */
 export interface ToolList {
   tools: readonly ResponseTool[];
   /** The list as the client sent it, and its path. */

@@ -27,6 +27,7 @@ export function answerLimit({ request, model }: ResearchRun): number {
   return Math.min(request.maxOutputTokens ?? model.max_completion_tokens, model.max_completion_tokens);
 }
 
+/** An attempt at writing a text. */
 export interface TextAttempt {
   /** What was written before the text was cut off. */
   soFar: string;

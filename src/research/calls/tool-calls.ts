@@ -143,6 +143,7 @@ function withRedirect(source: Source, value: unknown): Source {
 const MAX_NAME = 100;
 const MAX_LISTED = 50;
 
+/** The refusal of a call of a tool that is not on offer. */
 export function unknownTool(name: string, offered: Iterable<string>): string {
   const known = [...offered].slice(0, MAX_LISTED).join(', ') || 'none';
   return `There is no tool named ${name.slice(0, MAX_NAME).toWellFormed()}. Available tools: ${known}.`;

@@ -44,6 +44,7 @@ export async function countClaims(
   return claims;
 }
 
+/** The sentences of a text, each with its citations. */
 export function* citedSentences(
   text: string,
   annotations: readonly UrlCitation[],

@@ -5,6 +5,7 @@ import { isOneOf } from './text/words.ts';
 
 /** Finds what in a passage a claim, or a part of it, seems to rest on. */
 
+/** A clause with the sentence that it is in. */
 export interface ClauseOf {
   clause: Clause;
   sentence: Sentence;

@@ -1,5 +1,6 @@
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 
+/** The first lines that fit into `tokens` together. */
 export function firstThatFit(lines: readonly string[], tokens: number): string[] {
   let left = tokens;
   const end = lines.findIndex((line) => {

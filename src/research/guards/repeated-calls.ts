@@ -88,6 +88,7 @@ const FILLERS = new Set(
   'the a an of in on at for to and is are was were be what which how does do did please about'.split(' '),
 );
 
+/** The queries of a search call. */
 export function queriesOf(args: string): string[] {
   const value = parseJson(args);
   if (!isObject(value)) return [];

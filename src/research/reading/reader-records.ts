@@ -4,6 +4,7 @@ import { type EvidenceRecord, mostRelevant } from '../run/evidence.ts';
 import type { ResultEntry } from '../run/transcript.ts';
 import { relevanceOf, splitSentences } from '../text/key-facts.ts';
 
+/** The reader's notes on a piece of a page. */
 export interface PieceNotes {
   /** Short lines. */
   notes: string;

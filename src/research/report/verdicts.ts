@@ -3,6 +3,7 @@ import { objectsIn } from './objects-in.ts';
 /** The model's verdict on a doubtful sentence: a passage that supports it, or a correction; `instead: ''` removes it. */
 export type SentenceVerdict = { passage: string } | { instead: string };
 
+/** The verdicts of an answer, by the number of their sentence. */
 export function verdictsIn(answer: string): Map<number, SentenceVerdict> {
   const verdicts = new Map<number, SentenceVerdict>();
   for (const item of objectsIn(answer, 'n')) {

@@ -55,6 +55,7 @@ export interface ResearchRun {
   shouldPause(): boolean;
 }
 
+/** What a lane has to find out. */
 export interface LaneTask {
   /** The question that findings are ranked by. */
   question: string;

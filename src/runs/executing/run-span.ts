@@ -38,6 +38,7 @@ function spanDetails(run: RunRecord) {
   }
 }
 
+/** Records how a run ended in the active span. */
 export function recordRunEnd(ended: ExecutionOutcome['ended']): void {
   const span = activeSpan();
   if (!span || !ended) return;

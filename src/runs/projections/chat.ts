@@ -107,6 +107,7 @@ export function finishReason(response: ResponseObject): ChatFinishReason {
   return reason === 'max_output_tokens' ? 'length' : 'stop';
 }
 
+/** A call of one of the client's functions. */
 export function toToolCall({ call_id, namespace, name, arguments: args }: FunctionCallItem): ChatToolCall {
   const fullName = namespace === undefined ? name : `${namespace}.${name}`;
   return { id: call_id, type: 'function', function: { name: fullName, arguments: args } };

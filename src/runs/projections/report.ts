@@ -3,6 +3,7 @@ import { answerPart, type UrlCitation } from '../../protocol/items.ts';
 import type { Claims, ResponseObject, Usage } from '../../protocol/response.ts';
 import { sourceDates } from './source-dates.ts';
 
+/** A source as a report lists it. */
 export interface ReportSource {
   /** The number in the text; null for a URL that appears in the text itself. */
   number: number | null;

@@ -11,6 +11,7 @@ import { NewerDataError, parseStored } from './stored-data.ts';
 const KINDS: ReadonlySet<string> = new Set(transcriptEntry.options.map(({ shape }) => shape.t.value));
 const kindOf = z.looseObject({ t: z.string() });
 
+/** The stored transcript of a research run. */
 export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
   return await parseTranscript(await runInTurn(() => store.readTranscript(id)));
 }

@@ -21,6 +21,7 @@ export class ShardedKey {
 
 /** The hash tag of the shared secret, to wait for replicas of it. */
 export const SECRET_TAG = 'secret';
+/** The hash tag of the set of expiring files. */
 export const EXPIRING_FILES_TAG = 'files';
 
 /** The keys of a `DeliveryStore`: a sorted set by due time, and a state per entry. `tag`: the hash tag of the set. */

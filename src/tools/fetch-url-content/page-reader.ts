@@ -21,6 +21,7 @@ const parsedPage = parsedDocument.extend({
   datedByServer: z.literal(true).optional(),
 });
 
+/** A page with its text. */
 export type ParsedPage = z.output<typeof parsedPage>;
 
 export interface PageReaderOptions extends PageSourceOptions {

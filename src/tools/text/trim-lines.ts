@@ -11,6 +11,7 @@ export function trimLines(text: string): string {
   return trimmedLines.join('\n').trim();
 }
 
+/** Removes blanks and tabs at the end of a line. */
 export function trimBlanksEnd(line: string): string {
   let end = line.length;
   while (end > 0 && (line[end - 1] === ' ' || line[end - 1] === '\t')) end -= 1;

@@ -76,6 +76,7 @@ export interface SearchChain {
   search(query: SearchQuery, options: SearchOptions): Promise<FoundHits>;
 }
 
+/** Creates the chain with its gates. */
 export function createSearchChain(options: SearchChainOptions): SearchChain {
   const { maxConcurrent = 4, attemptTimeoutMs = 8000, cache } = options;
   const entries: Entry[] = options.providers.map((provider) => ({

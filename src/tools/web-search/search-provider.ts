@@ -27,6 +27,7 @@ export interface SearchQuery {
   country?: string;
 }
 
+/** The context of one search. */
 export interface SearchCall {
   signal: AbortSignal;
   /** Called with the headers of each answer of a service. */
@@ -73,6 +74,7 @@ export class SearchFailure extends Error {
   }
 }
 
+/** An embedding model. */
 export interface Embeddings {
   /** Identifies the model; vectors of different models cannot be compared. */
   model: string;

@@ -32,6 +32,7 @@ function fields(...names: string[]): TextFields {
   return { names: new Set(names), ends: new RegExp(`(?:${[...ends].join('|')})"\\s{0,8}:\\s{0,8}["{]`, 'g') };
 }
 
+/** Whether an API answers with text of a model. */
 export function answersText(api: string): boolean {
   return api in FIELDS;
 }

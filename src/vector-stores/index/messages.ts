@@ -1,5 +1,6 @@
 import type { Attributes, Filter } from '../filters.ts';
 
+/** The data that an index thread starts with. */
 export interface IndexThreadData {
   folder: string;
   /** Whether the thread writes, if this process does, or searches. */
@@ -37,6 +38,7 @@ export type IndexRequest =
       | { ask: 'drop' }
     ));
 
+/** A change of an index. */
 export type IndexChange = { store: string } & (
   | { ask: 'put'; file: IndexFile }
   | { ask: 'attributes'; path: string; signature: string; attributes: Attributes }

@@ -8,6 +8,7 @@ export function save({ name, blob }) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
+/** The response object as a file. */
 export function jsonFile(response) {
   const text = `${JSON.stringify(response, null, 2)}\n`;
   return { name: `${response.id}.json`, blob: new Blob([text], { type: 'application/json' }) };

@@ -1,5 +1,6 @@
 import { xmlText } from './xml.ts';
 
+/** The style of a run. */
 export interface TextStyle {
   bold?: boolean;
   italic?: boolean;

@@ -14,6 +14,7 @@ export function xmlText(text: string): string {
   return escapeMarkup(allowed);
 }
 
+/** A part with its XML declaration. */
 export function xmlPart(content: string): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${content}`;
 }

@@ -49,6 +49,7 @@ export function widthOf(text, size) {
   return width * size;
 }
 
+/** Shortens a text to at most `max` characters. */
 export function shortened(text, max) {
   const letters = [...text];
   if (letters.length <= max) return text;

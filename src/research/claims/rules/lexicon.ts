@@ -55,6 +55,7 @@ ieri|oggi|(?:anno|mese|settimana|trimestre) (?:scors|precedent|successiv|prossim
 ~ 昨日|昨天|今天|本日|去年|昨年|今年|来年|明年|前年|上年|次年|翌|同年|同期|年前|年后|年後|天后|日后|日後|月后|か月後|أمس|الماضي|المقبل|التالي|السابق
 `);
 
+/** The two directions. */
 export const DIRECTIONS: readonly [WordList, WordList] = [
   new WordList(String.raw`
 ris(?:e|es|en|ing)|rose|increas*|grow*|grew|gain*|climb*|surg*|jump*|soar*|higher|expand*

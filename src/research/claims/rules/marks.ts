@@ -15,6 +15,7 @@ export interface Mark {
   of: { word: Word } | { figure: Figure } | { date: FoundDate };
 }
 
+/** The marks of sentences, in order. */
 export function marksOf(sentences: readonly Sentence[]): Mark[] {
   return sentences.flatMap((sentence) => sentence.clauses.flatMap((clause) => marksOfClause(clause, sentence)));
 }

@@ -8,6 +8,7 @@ const ABOUT_TOLERANCE = 0.06;
 const OVER_TOLERANCE = 0.12;
 const OVER_SHARE_TOLERANCE = 0.34;
 
+/** Whether a figure of a claim agrees with one of its source. */
 export function sameFigure(claim: Figure, source: Figure): boolean {
   const scale = scaleBetween(claim.unit, source.unit);
   if (scale === undefined || isOtherSide(claim, source)) return false;

@@ -139,6 +139,7 @@ const HALF = new RegExp(
   foldedPattern('^(?: and a half| et demie?| y medi[oa]| e mezz[oa]| e meia| е половиной)(?!\\p{L})'),
 );
 
+/** The spelled-out numbers of a folded text. */
 export function* spelledNumbers(text: string): Generator<FoundNumber> {
   if (!text.match(WORD)?.some((word) => partsOf(word) || (word.endsWith('halb') && HALVES.test(word)))) return;
   const language = languageOf(text);

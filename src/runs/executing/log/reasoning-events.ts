@@ -9,6 +9,7 @@ import { itemDone, type LogItem, type Place, type Position, wholeItem } from './
  */
 export type ReasoningStyle = 'text' | 'text and summary' | 'summary';
 
+/** The delta events of each style. */
 export const REASONING_DELTAS = {
   text: ['response.reasoning_text.delta'],
   'text and summary': ['response.reasoning_text.delta', 'response.reasoning_summary_text.delta'],

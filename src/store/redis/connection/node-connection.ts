@@ -18,6 +18,7 @@ export interface ConnectionOptions {
   connectLimitMs: number;
 }
 
+/** Options of a connection to one server. */
 export interface NodeOptions extends ConnectionOptions {
   address: Address;
   onLost(): void;

@@ -31,6 +31,7 @@ const REPAIR_CHUNK = 250;
 /** Largest number of open runs of a list that a repair checks: more than the limits of a gateway allow. */
 const MAX_OPEN = 2000;
 
+/** A run as the indexes know it. */
 export type IndexedRun = { id: RunId } & Pick<RunFacts, 'user' | 'api' | 'model'>;
 
 /** A member of an index, and the key of that index. */

@@ -23,6 +23,7 @@ const AT_ONCE = 200;
 
 const fieldName = z.tuple([z.string(), z.string(), z.string(), z.string(), z.enum(USAGE_COUNTS)]);
 
+/** Usage by day, in Redis. */
 export class RedisUsage extends RedisPart implements UsageStore {
   add: UsageStore['add'] = async (rows, { source, id }) => {
     const { keys } = this;

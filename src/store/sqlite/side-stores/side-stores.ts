@@ -7,6 +7,7 @@ import { SqliteFiles } from './files.ts';
 import type { SqliteParts } from './part.ts';
 import { SqliteUsage } from './usage.ts';
 
+/** Opens the side stores in the database of the runs. */
 export function sqliteSideStores(db: DatabaseSync, parts: SqliteParts) {
   return {
     conversations: new SqliteConversations(db, parts),

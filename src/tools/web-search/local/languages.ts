@@ -88,6 +88,7 @@ export function stopWords(language: IndexLanguage): ReadonlySet<string> {
   return STOP_WORDS.get(language) ?? new Set();
 }
 
+/** Whether the language has compound words. */
 export function hasCompounds(language: IndexLanguage): boolean {
   return COMPOUNDING.has(language);
 }

@@ -11,6 +11,7 @@ export interface RankedPassage {
   section?: string;
 }
 
+/** A row of the database as a passage. */
 export function rankedPassage(row: Record<string, unknown>, score: number): RankedPassage {
   const { path, title, text, published, page, section } = row;
   return {

@@ -22,6 +22,7 @@ export interface EmbeddedTexts {
   vectors: Float32Array[] | undefined;
 }
 
+/** The `workerData` of the thread. */
 export interface SearchThreadData {
   folder: string;
   /** The file of the index; absent: in memory. */

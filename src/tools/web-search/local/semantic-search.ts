@@ -6,6 +6,7 @@ import { type EmbeddedPassage, type PassageText, VectorIndex } from './vector-in
 /** Returns the vectors of texts, or undefined if it fails. */
 export type Embed = (texts: readonly string[], purpose: EmbeddingPurpose) => Promise<Float32Array[] | undefined>;
 
+/** What embeddings are for. */
 export type EmbeddingPurpose = 'query' | 'documents';
 
 /** How many passages one request embeds, and how many requests run at once. */

@@ -54,6 +54,7 @@ function pairs(run: string): string[] {
   return characters.map((character, at) => character + (characters[at + 1] ?? ''));
 }
 
+/** The parts of a query. */
 export interface QueryTerms {
   /** FTS5 expressions of which any may match, made of quoted strings only; none if the query has no words. */
   expressions: string[];
@@ -63,6 +64,7 @@ export interface QueryTerms {
   words: string[];
 }
 
+/** How a query is parsed. */
 export interface QueryLanguages {
   languages: readonly IndexLanguage[];
   stems: Stems;
@@ -137,6 +139,7 @@ export function phrasesOf(term: string): string[][] {
   return [...term.matchAll(/"([^"]+)"/g)].map(([, phrase = '']) => phrase.split(' '));
 }
 
+/** A term quoted for FTS5. */
 export function quote(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }

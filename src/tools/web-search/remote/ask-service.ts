@@ -78,6 +78,7 @@ const MESSAGES: Readonly<Record<SearchFailureKind, string>> = {
   unavailable: 'failed',
 };
 
+/** The failure that a service's refusal means. */
 export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): SearchFailure {
   const kind = refusal.kind ?? KINDS[answer.status] ?? 'unavailable';
   const detail = toSingleLine(refusal.detail ?? '').slice(0, 160);

@@ -226,6 +226,7 @@ export function isClientCall(item: Record<string, unknown>): boolean {
   return item.type === 'function_call' || item.type === 'custom_tool_call';
 }
 
+/** The text of a message's content. */
 export function textOfParts(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';

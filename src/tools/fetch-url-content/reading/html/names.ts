@@ -36,6 +36,7 @@ const UNCASED_NAMES = /^[\p{Lo}\p{M}][\p{Lo}\p{M}\s・·.、,]{1,30}$/u;
 const FULL_NAME = /^\p{Lu}[\p{L}.'’-]*(?:\s(?:(?:de|van|von|der|den|la|le|du|bin|al)\s)?\p{Lu}[\p{L}.'’-]*){1,3}$/u;
 const DATED = /\b(?:19|20)\d\d\b/;
 
+/** Whether a text consists of names. */
 export function isNames(text: string): boolean {
   return NAMES.test(text) || UNCASED_NAMES.test(text);
 }

@@ -44,6 +44,7 @@ function isHead({ name, attributes }: HtmlElement): boolean {
   return name === 'th' || attributes.role === 'columnheader' || attributes.role === 'rowheader';
 }
 
+/** Whether a table is used for layout only. */
 export function isLayout(table: HtmlElement): boolean {
   const { role } = table.attributes;
   if (role === 'presentation' || role === 'none') return true;

@@ -11,6 +11,7 @@ const MAX_MARGINS = 60;
 /** The longest header or footer, in UTF-16 code units. */
 const MAX_MARGIN_LENGTH = 2000;
 
+/** The role of a paragraph. */
 export interface ParagraphKind {
   /** 1 to 6 for headings. */
   heading?: number | undefined;

@@ -23,6 +23,7 @@ export type ListsById = ReadonlyMap<string, NumberedList>;
 /** The most levels that Word has. */
 const MAX_LEVELS = 9;
 
+/** Reads the lists in `numbering.xml`. */
 export function readLists(xml: string): ListsById {
   const kinds = new Map<string, ListLevel[]>();
   const lists = new Map<string, NumberedList>();

@@ -32,6 +32,7 @@ export class TextSizes {
   }
 }
 
+/** A line of a page. */
 export interface PlacedLine {
   /** The line breaks before it: two begin a paragraph. */
   gap: string;
