@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { GatewayError } from '../../base/errors.ts';
+import { GatewayError, shuttingDown } from '../../base/errors.ts';
 import { newRunId, type RunId } from '../../base/ids.ts';
 import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
@@ -120,6 +120,8 @@ export class Submissions {
     const roomNow = 'begin' in place ? place : undefined;
     using later = !roomNow && isChat ? executor.takeRoom({ later: true }) : undefined;
     const room = roomNow ?? later;
+    // It begins here, where its connection is, or never.
+    if (isChat && !room) throw shuttingDown();
     const held = (await submission.admit?.(id, { waits: !roomNow })) ?? {};
     const cipher = cipherOf(submission.caller.keyId);
     if (!cipher) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');

@@ -22,7 +22,10 @@ class IdleExecutor extends Executor {
   async start() {}
   wake() {}
   override takeRoom(how: { later?: boolean } = {}) {
-    return this.serves ? super.takeRoom(how) : undefined;
+    if (this.serves) return super.takeRoom(how);
+    const room = how.later ? super.takeRoom(how) : undefined;
+    // A chat completion begins in a process that dies at once.
+    return room && { ...room, claim: { leaseMs: 1 }, begin: () => {} };
   }
   async stop(how: { graceMs: number }) {
     await this.handOver(how);
@@ -192,6 +195,13 @@ describe('Executor', () => {
     assert.equal(await driven.drive(begun), 'ended');
     assert.equal(await driven.status(begun), 'failed');
     assert.equal(driven.chat.requests.length, 0);
+  });
+
+  it('refuses a chat completion once it hands over its runs, before anything of it is stored', async () => {
+    await using driven = await Driven.open();
+    await driven.active.handOver({ graceMs: 10 });
+    await assert.rejects(driven.submit('chat_completions'), { code: 'shutting_down' });
+    assert.deepEqual(await driven.store.countOpen(), { queued: 0, inProgress: 0 });
   });
 
   it('remembers cancels of runs that it does not drive up to a limit, and forgets the oldest', async () => {
