@@ -136,6 +136,9 @@ describe('a run whose instances die', function () {
   async function crashed(times: number, api: 'responses' | 'chat_completions' = 'responses'): Promise<RunRecord> {
     const harness = await openHarness({ chat: new ScriptedModel(() => FOREVER), store });
     await harness.executor.stop({ graceMs: 0 });
+    // A chat completion is claimed by the process that holds its connection.
+    if (api === 'chat_completions')
+      harness.executor.takeRoom = () => ({ claim: { leaseMs: 0 }, begin: () => {}, [Symbol.dispose]() {} });
     const { run } = await harness.runs.submit(question({ api }));
     await harness[Symbol.asyncDispose]();
     for (let n = 0; n < times; n++) await died(run.id);
