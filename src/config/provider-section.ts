@@ -6,7 +6,7 @@ import { hasCredentialInQuery, isCredentialHeader } from './credential-places.ts
 
 /** Reads a provider's section from the file, with references unresolved and credentials masked; undefined if it is gone. */
 export async function readProviderSection(file: string, name: string): Promise<Record<string, unknown> | undefined> {
-  const root: unknown = parse(await readFile(resolve(file), 'utf8'), { logLevel: 'silent' });
+  const root: unknown = parse(await readFile(resolve(file), 'utf8'), { logLevel: 'silent', merge: true });
   const providers = isObject(root) ? root.providers : undefined;
   const section = isObject(providers) && Object.hasOwn(providers, name) ? providers[name] : undefined;
   return isObject(section) ? maskedProvider(name, section) : undefined;

@@ -92,6 +92,24 @@ describe('research-gateway probe', () => {
     assert.deepEqual(printed.providers.mine, { ...before.config.providers.mine, api_key: '123456' });
   });
 
+  it('prints no credential that a provider takes over from another section with a merge key', async () => {
+    const file = join(folder, 'merged.yaml');
+    const lines = [
+      'providers:',
+      '  first: &first { base_url: "http://127.0.0.1:9/v1", api_key: sk-canary-key, headers: { x-token: canary-header }, max_retries: 0 }',
+      '  mine: { <<: *first, wire: messages }',
+      'models: { m: { kind: proxy, routes: [{ provider: mine, model: m }] } }',
+      'keys: [{ id: k, secret: sk-k }]',
+      'tools: { web_search: { folder: . } }',
+    ];
+    await writeFile(file, lines.join('\n'));
+    const terminal = new RecordedTerminal();
+    await probe({ provider: 'mine', model: 'm', config: file }, { environment: readEnvironment({}), terminal });
+    const { out } = terminal.written;
+    assert.doesNotMatch(out, /canary/);
+    assert.match(out, /api_key: "?\$\{MINE_API_KEY\}/);
+  });
+
   it('fails if the provider cannot be used, and lists the known ones for an unknown name', async () => {
     assert.equal((await run('mine')).code, 1);
     const unknown = await run('other');
