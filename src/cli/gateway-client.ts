@@ -2,6 +2,7 @@ import OpenAI, { APIConnectionError, APIError } from 'openai';
 import { z } from 'zod';
 import { messageOf } from '../base/errors.ts';
 import { withoutTrailing } from '../base/text.ts';
+import { printable } from './printable.ts';
 
 /** How long an answer that is no stream may take, in milliseconds. */
 const ANSWER_MS = 30_000;
@@ -27,12 +28,12 @@ export function refusalOf(error: unknown): { status: number; message: string } |
   const status = Number(error.status);
   const { data } = errorBody.safeParse(error.error);
   const unknown = `HTTP status ${status}; is this the address of a research gateway?`;
-  return { status, message: data ? `${data.message} (${data.code ?? status})` : unknown };
+  return { status, message: data ? printable(`${data.message} (${data.code ?? status})`) : unknown };
 }
 
 /** Why a gateway could not be reached, or a connection to it was lost. */
 export function lossOf(error: unknown): string {
-  const reason = messageOf(rootCause(error));
+  const reason = printable(messageOf(rootCause(error)));
   return error instanceof APIConnectionError ? `the gateway cannot be reached: ${reason}` : reason;
 }
 

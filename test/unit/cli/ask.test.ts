@@ -189,4 +189,10 @@ describe('the exit code of research-gateway ask', () => {
     assert.equal(code, 5);
     assert.match(err, /Unknown API key\. \(invalid_api_key\).*--api-key/);
   });
+
+  it('strips escape sequences from the message of a refusal', async () => {
+    const refuse = { status: 401, code: 'invalid_api_key' as const, message: 'Unknown\u001b[2J key.' };
+    const { err } = await askFake({ model: 'deep' }, { refuse });
+    assert.match(err, /Unknown\[2J key\./);
+  });
 });
