@@ -18,7 +18,7 @@ const EXPOSED_HEADERS = [
   'content-disposition',
 ].join(', ');
 
-const METHODS = 'GET, HEAD, POST, DELETE';
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** How long a browser may remember the answer to a preflight, in seconds. */
 const MAX_AGE = '600';
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]{1,4096}$/;
