@@ -35,7 +35,7 @@ function formatEntry(entry: Record<string, unknown>): string {
   const level = typeof entry.level === 'number' ? LEVELS[entry.level] : undefined;
   const details = Object.entries(entry)
     .filter(([name]) => !HIDDEN_FIELDS.has(name))
-    .map(([name, value]) => `${name}=${oneLine(formatValue(value)).slice(0, MAX_VALUE)}`);
+    .map(([name, value]) => `${name}=${oneLine(formatValue(value)).slice(0, MAX_VALUE).toWellFormed()}`);
   const time = typeof entry.time === 'string' ? new Date(entry.time).toTimeString().slice(0, 8) : '';
   return [time, level && `${level}:`, oneLine(String(entry.msg ?? '')), ...details].filter(Boolean).join(' ');
 }

@@ -83,4 +83,11 @@ describe('terminalLog', () => {
       'run ended status=completed tokens=12',
     ]);
   });
+
+  it('cuts no character in half', () => {
+    let shown = '';
+    const log = createLogger({ destination: terminalLog((text) => (shown += text)) });
+    log.warn({ reason: `${'a'.repeat(299)}\u{1f600}` }, 'failed');
+    assert.ok(shown.isWellFormed());
+  });
 });
