@@ -147,6 +147,7 @@ function validSections(value: unknown): Sections {
     models: shape.models.safeParse(value.models).data,
     passthrough: shape.passthrough.safeParse(value.passthrough).data,
     keys: shape.keys.safeParse(value.keys).data,
+    teams: shape.teams.safeParse(value.teams).data,
     tools: shape.tools.safeParse(value.tools).data,
     files: shape.files.safeParse(value.files).data,
   };

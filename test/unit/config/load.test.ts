@@ -769,6 +769,12 @@ describe('rules across sections', () => {
       problemsOf(text).map(({ path }) => path),
       ['models.m.routes[0].provider', 'server.port'],
     );
+    assert.deepEqual(
+      problemsOf(`${MINIMAL.replace('id: a', 'id: a, team: nobody')}teams: { sales: {} }\nserver: { port: x }\n`).map(
+        ({ path }) => path,
+      ),
+      ['keys[0].team', 'server.port'],
+    );
   });
 
   it('accept the default key on every loopback address', () => {
