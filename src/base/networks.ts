@@ -48,7 +48,7 @@ function readNetwork(text: string): Network | undefined {
 
 /** Whether `clientAddress` accepts the text as a trusted proxy. */
 export function isProxyNetwork(text: string): boolean {
-  return NAMED[text] !== undefined || isNetwork(text);
+  return Object.hasOwn(NAMED, text) || isNetwork(text);
 }
 
 /** Parses an address strictly: four decimal parts or RFC 4291 text; no octal, hexadecimal or short forms, no zone. */

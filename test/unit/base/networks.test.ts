@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { clientAddress, isInNetworks, isNetwork, parseAddress, parseNetwork } from '../../../src/base/networks.ts';
+import {
+  clientAddress,
+  isInNetworks,
+  isNetwork,
+  isProxyNetwork,
+  parseAddress,
+  parseNetwork,
+} from '../../../src/base/networks.ts';
 
 /** The client address of a request over this connection with this header. */
 function from(remoteAddress: string | undefined, forwarded: string | undefined, trusted: string[]): string {
@@ -47,6 +54,15 @@ describe('a network', () => {
     assert.ok(holds('::ffff:10.1.2.3', '10.1.2.3'));
     assert.ok(holds('2001:db8::/32', '2001:db8:1::1') && !holds('2001:db8::/32', '2001:db9::1'));
     assert.ok(holds('0.0.0.0/0', '8.8.8.8') && !holds('::/0', '8.8.8.8'));
+  });
+
+  it('of trusted proxies may be named, by no other word', () => {
+    assert.deepEqual(['loopback', '10.0.0.0/8', 'constructor', 'somewhere'].map(isProxyNetwork), [
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('must be written in full: short, hexadecimal and malformed forms are refused', () => {
