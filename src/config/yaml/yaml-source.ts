@@ -92,6 +92,8 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
       problems.push({ path: '', message: `has more than ${MAX_ALIASES} aliases, or one that leads nowhere` });
     else if (error instanceof Error && error.message.startsWith('Merge sources'))
       problems.push({ path: '', message: 'has a << that leads to no section: put the alias of one behind it' });
+    else if (error instanceof RangeError)
+      problems.push({ path: '', message: 'has a << that leads to the section around it: name another section' });
     else throw error;
   }
   return source;

@@ -79,6 +79,11 @@ describe('loading a configuration', () => {
     assert.match(problemsOf(`a: &a [x]\n${levels.join('')}${MINIMAL}`)[0]?.message ?? '', /10000 aliases/);
   });
 
+  it('explains a section that is merged into itself', () => {
+    const text = MINIMAL.replace('providers:', 'providers: &all').replace('up: {', 'up: { <<: *all,');
+    assert.match(problemsOf(text)[0]?.message ?? '', /<< that leads to the section around it/);
+  });
+
   it('freezes the result at every depth', () => {
     const config = parse(MINIMAL);
     assert.throws(() => Object.assign(config.server, { port: 1 }), TypeError);
