@@ -2,6 +2,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../base/errors.ts';
 import { inSlices } from '../base/load/event-loop.ts';
 import { ConfigError } from './config-error.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
@@ -24,7 +25,7 @@ const MAX_LISTED_KEYS = 100;
 export type ReloadOutcome =
   /** `changed` lists paths whose new values are in force; `needsRestart` those that changed but keep their old values. */
   | { result: 'reloaded'; config: GatewayConfig; changed: string[]; needsRestart: string[] }
-  /** The file is invalid; the old configuration stays in force. */
+  /** The file is invalid, or could not be loaded for another reason; the old configuration stays in force. */
   | { result: 'invalid'; error: ConfigError }
   | { result: 'unchanged' };
 
@@ -107,7 +108,7 @@ function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined
   }
 }
 
-async function reload(current: GatewayConfig, load: LoadOptions): Promise<ReloadOutcome> {
+async function reload(current: GatewayConfig, load: LoadOptions & { file: string }): Promise<ReloadOutcome> {
   try {
     const { config: fresh } = await loadConfig({ ...load, parse: parseInThread });
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
@@ -119,7 +120,8 @@ async function reload(current: GatewayConfig, load: LoadOptions): Promise<Reload
     return { result: 'reloaded', config, changed, needsRestart };
   } catch (error) {
     if (error instanceof ConfigError) return { result: 'invalid', error };
-    throw error;
+    const problem = { path: '', message: `cannot be loaded: ${messageOf(error)}` };
+    return { result: 'invalid', error: new ConfigError(load.file, [problem], { cause: error }) };
   }
 }
 

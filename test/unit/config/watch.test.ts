@@ -51,6 +51,25 @@ describe('watchConfig', function () {
     return outcome;
   }
 
+  it('reports a reload that fails for another reason than the file, and keeps the old configuration', async () => {
+    const environment = readEnvironment({
+      get MODEL(): string {
+        throw new Error('no more threads');
+      },
+    });
+    using failing = watchConfig({
+      loaded: await loadConfig({ file, environment }),
+      load: { file, environment },
+      onOutcome: (outcome) => outcomes.emit('failing', outcome),
+    });
+    const next = once(outcomes, 'failing');
+    await writeFile(file, text({ broken: `mcp: { enabled: "$\{MODEL}" }` }));
+    await failing.reload().catch(() => {});
+    const [outcome]: ReloadOutcome[] = await next;
+    assert.ok(outcome?.result === 'invalid');
+    assert.match(outcome.error.message, /gateway\.yaml: cannot be loaded: no more threads/);
+  });
+
   it('loads a file that was written in place', async () => {
     const outcome = await outcomeOf(() => writeFile(file, text({ model: 'two' })));
     assert.ok(outcome.result === 'reloaded');
