@@ -55,7 +55,7 @@ export class ContinuedAnswer {
     this.#text += text;
     const sent = this.#isFirstRoute && Array.isArray(content) ? content : text;
     const sentDelta: JsonObject = { ...rest, ...(sent === '' ? {} : { content: sent }) };
-    const enveloped = (delta: JsonObject) => this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta }] });
+    const enveloped = (part: JsonObject) => this.#withEnvelope({ ...chunk, choices: [{ ...choice, delta: part }] });
     // Some servers send null or an empty list with every delta.
     if (!isLast && [delta.tool_calls, delta.function_call].flat().some(Boolean)) {
       const { tool_calls, function_call, ...said } = sentDelta;

@@ -33,7 +33,8 @@ export const SCRIPTS = {
   /**
    * KEYS run, log, tombstone, transcript. ARGV changes channel, id, number of frames, frames, now, keys, milliseconds
    * that the longest idempotency key holds or '', milliseconds of the lease if it is created as claimed or '', number of
-   * transcript entries, these, then fields and values of the record. Returns 1 if created, or the end of the lease; 0 if it exists; -1 if it must not be created.
+   * transcript entries, these, then fields and values of the record. Returns 1 if created, or the end of the lease; 0 if
+   * it exists; -1 if it must not be created.
    */
   create: loadScript(`${NOW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end

@@ -200,4 +200,17 @@ describe('a turn of hostile size', () => {
       for (let n = 0; n < 64; n++) chat.accept({ choices: [{ index: 0, delta: { tool_calls: [call(n)] } }] });
     }, /does not end/);
   });
+
+  it('compares no endless list in a last event with what came before', () => {
+    const message = (n: number) => ({ type: 'message', content: [{ type: 'output_text', text: `${n}` }] });
+    const reader = new ResponsesReader(options);
+    for (let n = 0; n < 1000; n++)
+      reader.accept({ type: 'response.output_item.done', output_index: n, item: message(n) });
+    const end = (output: unknown[]) =>
+      reader.accept({ type: 'response.completed', response: { object: 'response', status: 'completed', output } });
+    assert.throws(() => end(Array.from({ length: 20_000 }, () => message(999))), /does not end/);
+    end(Array.from({ length: 1003 }, (_, n) => message(n % 1002)));
+    const { turn } = reader.finish();
+    assert.ok(turn.text.endsWith('99910001001'), turn.text.slice(-20));
+  });
 });

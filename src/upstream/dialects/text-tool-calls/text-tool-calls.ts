@@ -149,8 +149,8 @@ export class TextToolCalls {
   }
 
   /**
-   * Reads a block that was not closed, and emits what is buffered. `cut`: the answer was cut off, so an
-   * open block is no call.
+   * Reads a block that was not closed, and emits what is buffered. `cut`: the answer was cut off, so an open block is no
+   * call.
    */
   end(options: { cut: boolean }): void {
     if (this.#start !== undefined) this.#endStart(false);

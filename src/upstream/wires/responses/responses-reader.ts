@@ -125,7 +125,7 @@ export class ResponsesReader implements TurnReader {
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     let place = index;
     for (let known = this.#items.get(place); known && !isSame(known, item); known = this.#items.get(place))
-      place += 1 / MAX_ITEMS;
+      place += 1 / MAX_ITEMS; // Between this position and the next.
     this.#items.set(place, item);
     this.#added(index, item);
     if (item.type === 'message') {
@@ -153,16 +153,14 @@ export class ResponsesReader implements TurnReader {
     this.#end = { status, reason: isObject(details) ? details.reason : undefined };
     if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
     if (!Array.isArray(output) || output.length <= this.#items.size) return;
-    for (const [index, item] of output.entries()) if (!this.#isKnown(index, item)) this.#done(index, item);
-  }
-
-  /** Whether an item of the last event came before. */
-  #isKnown(index: number, item: unknown): boolean {
-    const isText = isObject(item) && item.type === 'message';
-    if (!isText && !(isObject(item) && isClientCall(item))) return this.#items.has(index);
-    return this.#items
-      .values()
-      .some((known) => isSame(known, item) && (!isText || textOfParts(known.content) === textOfParts(item.content)));
+    if (output.length > MAX_ITEMS) throw brokenStream('the answer does not end');
+    const known = new Set(this.#items.values().map(identityOf));
+    for (const [index, item] of output.entries()) {
+      const identity = isObject(item) ? identityOf(item) : undefined;
+      if (identity === undefined ? this.#items.has(index) : known.has(identity)) continue;
+      known.add(identity);
+      this.#done(index, item);
+    }
   }
 
   #reason(): FinishReason {
@@ -197,6 +195,12 @@ export class ResponsesReader implements TurnReader {
 /** Whether two items of one position may be the same. */
 function isSame(a: JsonObject, b: Record<string, unknown>): boolean {
   return a.type === b.type && a.call_id === b.call_id;
+}
+
+/** What tells a message or a call of the last event from others, wherever it stands; others are known by position. */
+function identityOf(item: Record<string, unknown>): string | undefined {
+  if (item.type === 'message') return `message ${textOfParts(item.content)}`;
+  return isClientCall(item) ? `${item.type} ${item.call_id}` : undefined;
 }
 
 /** The calls in order. `cut`: the answer was cut off, so an incomplete call is dropped. */
