@@ -213,4 +213,18 @@ describe('a turn of hostile size', () => {
     const { turn } = reader.finish();
     assert.ok(turn.text.endsWith('99910001001'), turn.text.slice(-20));
   });
+
+  it('takes absurd positions of items for none', () => {
+    for (const output_index of [2 ** 53, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, -1, 0.5, Number.NaN]) {
+      const reader = new ResponsesReader(options);
+      const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'search', arguments: '{}' });
+      for (const id of ['a', 'b', 'c'])
+        reader.accept({ type: 'response.output_item.done', output_index, item: call(id) });
+      reader.accept({ type: 'response.completed', response: { object: 'response', status: 'completed' } });
+      assert.deepEqual(
+        reader.finish().turn.calls.map(({ id }) => id),
+        ['a', 'b', 'c'],
+      );
+    }
+  });
 });

@@ -94,7 +94,7 @@ export class ResponsesReader implements TurnReader {
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
-    const index = typeof payload.output_index === 'number' ? payload.output_index : this.#items.size;
+    const index = isPosition(payload.output_index) ? payload.output_index : this.#items.size;
     const delta = typeof payload.delta === 'string' ? payload.delta : '';
     if (type === 'response.output_item.added') this.#added(index, payload.item);
     else if (type === 'response.output_text.delta') {
@@ -190,6 +190,11 @@ export class ResponsesReader implements TurnReader {
     const emitted = this.#emittedOf(index)[type];
     if (whole.startsWith(emitted)) this.#emit(index, type, whole.slice(emitted.length), kind);
   }
+}
+
+/** Small enough for the fractions between positions (`#done`). */
+function isPosition(index: unknown): index is number {
+  return Number.isInteger(index) && Number(index) >= 0 && Number(index) < 2 ** 32;
 }
 
 /** Whether two items of one position may be the same. */
