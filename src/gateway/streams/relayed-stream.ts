@@ -29,8 +29,8 @@ import {
 import { unsentFailurePayloads, usageAtEnd, weightAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
-/** The longest frame that is accepted, in bytes. */
-const MAX_FRAME = 8 * 1024 * 1024;
+/** The longest frame that is accepted, in bytes: a picture of 4096 x 4096 pixels fits. */
+const MAX_FRAME = 32 * 1024 * 1024;
 /** Max. bytes buffered before the first content: two events may repeat a long request. A longer event counts as content. */
 const MAX_OPENING = 4 * 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */

@@ -237,14 +237,14 @@ describe('a relayed stream, split into chunks at any byte', () => {
   });
 
   it('limits how much it holds of a frame that never ends', () => {
-    const { result, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
+    const { result, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(33 * 1024 * 1024, 'x')]);
     assert.ok(result.is === 'delivered' && result.failure);
     assert.ok(written.length < 2000);
   });
 
   it('may start with a picture of several megabytes, but not with 500 000 empty lists', () => {
     const role = chunk({ role: 'assistant', content: '' });
-    for (const megabytes of [2, 5, 7]) {
+    for (const megabytes of [2, 5, 30]) {
       const picture = chunk({ images: [{ url: 'x'.repeat(megabytes * 1024 * 1024) }] }, 'stop');
       const text = framed([role, picture, '[DONE]']);
       const bytes = Buffer.from(text);
