@@ -7,6 +7,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A value of somebody's JSON as text; '' for objects and lists. (`String` throws for `{"toString": 1}`.) */
+export function scalarText(value: unknown): string {
+  return typeof value === 'object' && value !== null ? '' : String(value);
+}
+
 /** Whether a value that was parsed from JSON is an object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value);

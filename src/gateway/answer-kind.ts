@@ -1,5 +1,5 @@
 import type { ErrorObject } from '../base/errors.ts';
-import { isObject, type JsonObject, parseJson } from '../base/json.ts';
+import { isObject, type JsonObject, parseJson, scalarText } from '../base/json.ts';
 import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import {
   brokenChoice,
@@ -35,7 +35,7 @@ export class ChoiceTracker {
   note({ choices }: JsonObject): void {
     for (const choice of Array.isArray(choices) ? choices : []) {
       if (!isObject(choice)) continue;
-      const index = Number(choice.index ?? 0);
+      const index = Number(scalarText(choice.index ?? 0));
       if (!(index >= 0 && index < MAX_CHOICES)) continue;
       const end = readFinishReason(choice.finish_reason);
       this.#seen.add(index);

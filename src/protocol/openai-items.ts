@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ItemPrefix } from '../base/ids.ts';
-import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue, scalarText } from '../base/json.ts';
 
 /** OpenAI's items for tool calls, for `profile: openai` (docs/api.md, "The profile of OpenAI") and for plain models. */
 
@@ -279,7 +279,7 @@ export function completeInputItem(item: JsonObject): JsonObject {
       isObject(item.action) && { action: { timeout_ms: null, max_output_length: null, ...item.action } }),
     ...(type === 'message' &&
       Array.isArray(parts) && { content: parts.map((part) => completePart(part, isAssistant)) }),
-    ...(status == null && WITH_STATUS.test(String(type)) && { status: 'completed' }),
+    ...(status == null && WITH_STATUS.test(scalarText(type)) && { status: 'completed' }),
   };
 }
 
@@ -294,7 +294,7 @@ function omittedFields(type: JsonValue, { call_id }: JsonObject): JsonObject {
 function completePart(part: JsonValue, isAssistant: boolean): JsonValue {
   if (!isObject(part)) return part;
   if (part.type === 'input_image') return { detail: 'auto', ...part };
-  if (!TEXT_PART.test(String(part.type))) return part;
+  if (!TEXT_PART.test(scalarText(part.type))) return part;
   return isAssistant
     ? { annotations: [], logprobs: [], ...part, type: 'output_text' }
     : { ...part, type: 'input_text' };

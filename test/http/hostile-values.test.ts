@@ -49,6 +49,9 @@ describe('hostile values in requests', () => {
       [{ input: [{ type: '__proto__' }] }, 'input[0].type'],
       [{ reasoning: { effort: 'constructor' } }, 'reasoning.effort'],
       [{ text: { format: { type: 'toString' } } }, 'text.format.type'],
+      [{ tools: [{ type: { toString: 1 } }] }, 'tools[0].type'],
+      [{ input: [{ type: { toString: 1 } }] }, 'input[0].type'],
+      [{ input: [{ role: 'user', content: [{ type: { toString: 1 } }] }] }, 'input[0].content[0].type'],
     ] as const) {
       const { status, json } = await ask(fields);
       assert.ok(status === 400 || status === 404, JSON.stringify(json));

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject, parseJson, scalarText } from '../../base/json.ts';
 import { counted } from '../../base/text.ts';
 import type { RunEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -85,7 +85,7 @@ export class RunView {
 function subjectOf(item: CallView): string {
   const args = parseJson(item.arguments);
   if (!isObject(args)) return oneLine(item.arguments);
-  if (Array.isArray(args.queries)) return args.queries.map((query) => `“${oneLine(String(query))}”`).join(', ');
+  if (Array.isArray(args.queries)) return args.queries.map((query) => `“${oneLine(scalarText(query))}”`).join(', ');
   if (typeof args.url === 'string') return oneLine(args.url);
   return item.arguments === '{}' ? '' : oneLine(item.arguments);
 }

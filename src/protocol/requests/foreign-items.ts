@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../../base/json.ts';
+import { isObject, scalarText } from '../../base/json.ts';
 import { contentParts, type InputPart } from './content-parts.ts';
 import { optional, pickSchema } from './parse.ts';
 import type { ResponseTool } from './request-tools.ts';
@@ -90,7 +90,7 @@ const functionOutput = pickSchema((value) => (isObject(value) && hasMedia(value.
 
 /** Whether an output has parts other than text, in the types of Responses or of chat completions. */
 function hasMedia(parts: unknown): boolean {
-  return Array.isArray(parts) && parts.some((part) => isObject(part) && MEDIA_TYPES.includes(String(part.type)));
+  return Array.isArray(parts) && parts.some((part) => isObject(part) && MEDIA_TYPES.includes(scalarText(part.type)));
 }
 const MEDIA_TYPES = ['input_image', 'input_file', 'input_audio', 'image_url', 'file'];
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
-import { isObject } from '../../base/json.ts';
+import { isObject, scalarText } from '../../base/json.ts';
 import { measureStep } from '../../base/load/event-loop.ts';
 import { formatPath } from '../../base/text.ts';
 
@@ -136,7 +136,8 @@ export function byType<C extends z.ZodType>(
   if (type === undefined || type === null) {
     return { refuse: 'missing_parameter', message: 'this field is required', at: 'type' };
   }
-  const schema = Object.hasOwn(schemas, String(type)) ? schemas[String(type)] : undefined;
+  const name = scalarText(type);
+  const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
   return schema ?? { refuse: 'invalid_parameter', message: unknown, at: 'type' };
 }
 

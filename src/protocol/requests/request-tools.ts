@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseHost } from '../../base/hosts.ts';
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject, scalarText } from '../../base/json.ts';
 import { boundedList, byType, mapOf, optional, pickSchema, schemaRef, unsupported, unsupportedField } from './parse.ts';
 
 /**
@@ -213,7 +213,7 @@ const undatedTools = { mcp: mcpTool, code_interpreter: codeInterpreterTool, file
 /** The type of a server-side tool without its version, such as `web_search` for dated variants; else undefined. */
 export function hostedType(type: unknown): 'web_search' | keyof typeof undatedTools | undefined {
   if (type === 'mcp' || type === 'code_interpreter' || type === 'file_search') return type;
-  return /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type)) ? 'web_search' : undefined;
+  return /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(scalarText(type)) ? 'web_search' : undefined;
 }
 
 export function isShellType(type: unknown): type is keyof typeof shellTools {
@@ -232,7 +232,7 @@ export const plainTool = pickSchema((value) => {
   if (isShellType(value.type)) return shellTools[value.type];
   const hosted = hostedType(value.type);
   if (hosted) return hostedTools[hosted];
-  const type = String(value.type).slice(0, 40);
+  const type = scalarText(value.type).slice(0, 40);
   return {
     refuse: value.type == null ? 'missing_parameter' : 'unsupported_parameter',
     message:

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fieldError } from '../../base/errors.ts';
-import { isObject } from '../../base/json.ts';
+import { isObject, scalarText } from '../../base/json.ts';
 import { effortName } from '../response.ts';
 import { boundedList, optional, pickSchema } from './parse.ts';
 import { textFormat } from './request-formats.ts';
@@ -44,7 +44,7 @@ export const MAX_TOOLS = 1024;
 
 /** Whether an item, as sent, can change settings. */
 export function canChangeSettings({ type }: Record<string, unknown>): boolean {
-  return Object.hasOwn(settingItems, String(type)) || type === 'tool_search_output';
+  return Object.hasOwn(settingItems, scalarText(type)) || type === 'tool_search_output';
 }
 
 /** Counts the tools that unparsed items offer, because parsing too many would be costly. */

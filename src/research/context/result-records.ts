@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../base/json.ts';
+import { isObject, parseJson, scalarText } from '../../base/json.ts';
 import { collapseSpaces } from '../../base/text.ts';
 import type { EvidenceRecord } from '../run/evidence.ts';
 import { hasSourceNumbers, isOwnTool } from '../run/own-tools.ts';
@@ -57,7 +57,7 @@ function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 
   }
   if (typeof value.content !== 'string') return [whole];
   const args = parseJson(call.arguments);
-  const offset = isObject(args) ? Math.floor(Number(args.offset ?? 0)) : 0;
+  const offset = isObject(args) ? Math.floor(Number(scalarText(args.offset ?? 0))) : 0;
   const from = Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
   const source = sourceOf(value);
   return [

@@ -1,5 +1,5 @@
 import { linkSignals, TimeoutError, withTimeout } from '../../base/abort.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue, scalarText } from '../../base/json.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../../tools/tool.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { costOf } from '../../upstream/price.ts';
@@ -130,7 +130,7 @@ function tokensOf(page: Page, args: JsonObject): number {
 
 /** Whether a call requests the page from its start, and not a certain part of it. */
 function fromStart({ offset }: JsonObject): boolean {
-  return !Number(offset ?? 0);
+  return !Number(scalarText(offset ?? 0));
 }
 
 /** The page with its further parts, up to `MAX_PARTS`. A part that cannot be fetched ends it. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { type JsonObject, scalarText } from '../../base/json.ts';
 import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
@@ -84,7 +84,7 @@ export function readWebhook(run: RunRecord, cipher: CredentialCipher | undefined
 /** The input items as submitted, with the ids by which later requests can refer to them. */
 export function readInput(run: RunRecord): JsonObject[] {
   return readRequest(run).input.map((item, index) => {
-    const prefix = INPUT_PREFIX[String(item.type)] ?? (typeof item.id === 'string' ? undefined : 'tc');
+    const prefix = INPUT_PREFIX[scalarText(item.type)] ?? (typeof item.id === 'string' ? undefined : 'tc');
     return prefix ? { ...item, id: itemId(prefix, run.id, { input: index }) } : item;
   });
 }

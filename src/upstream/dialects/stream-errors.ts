@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, scalarText } from '../../base/json.ts';
 import { readFinishReason } from '../decoding/finish-reason.ts';
 
 type Payload = Record<string, unknown>;
@@ -13,9 +13,9 @@ export function isPlainError(payload: Payload): boolean {
   const { error, object, type } = payload;
   if (hasValue(error) || object === 'error' || type === 'error') return true;
   const { base_resp: base, success, error_code: code } = payload;
-  if (isObject(base) && Number(base.status_code ?? 0) !== 0) return true;
+  if (isObject(base) && Number(scalarText(base.status_code ?? 0)) !== 0) return true;
   if (success === false && hasValue(payload.errors)) return true;
-  return (Number(code ?? 0) !== 0 && hasMessage(payload)) || isOnlyError(payload);
+  return (Number(scalarText(code ?? 0)) !== 0 && hasMessage(payload)) || isOnlyError(payload);
 }
 
 /**
@@ -71,7 +71,7 @@ const SUCCESS_CODE = /^(?:0|200|ok|success)$/i;
 function isOnlyError(payload: Payload): boolean {
   const { error, detail, code, status, status_code: number = status } = payload;
   const isAlone = (error ?? detail ?? null) !== null && error !== false;
-  const isCoded = (hasValue(code) && !SUCCESS_CODE.test(String(code))) || Number(number) >= 400;
+  const isCoded = (hasValue(code) && !SUCCESS_CODE.test(scalarText(code))) || Number(scalarText(number)) >= 400;
   const isDescribed = isCoded && hasMessage(payload);
   if (!isAlone && !isDescribed) return false;
   const names = Object.keys(payload).filter((name) => payload[name] !== null);

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, scalarText } from '../../base/json.ts';
 import type { SecretMask } from '../../base/secrets/secret-mask.ts';
 import { parseLimitedJson } from '../../protocol/requests/json-spans.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
@@ -171,7 +171,7 @@ function codesIn(payload: unknown): string[] {
 function statusIn(payload: Record<string, unknown>): number | undefined {
   const error = isObject(payload.error) ? payload.error : payload;
   for (const key of ['status', 'code', 'status_code', 'http_status']) {
-    const value = Number(error[key]);
+    const value = Number(scalarText(error[key]));
     if (Number.isInteger(value) && value >= 400 && value < 600) return value;
   }
   return undefined;

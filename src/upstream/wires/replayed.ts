@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject, scalarText } from '../../base/json.ts';
 import type { AssistantMessage, TurnMessage } from '../turn.ts';
 
 /** What one run learned about sending its own history back. */
@@ -31,7 +31,7 @@ export function hasReasoning({ replay }: AssistantMessage): boolean {
   const { wire, content, output } = replay.fields;
   if (wire === undefined) return true;
   const parts = [content, output].flatMap((field) => (Array.isArray(field) ? field : []));
-  return parts.some((part) => isObject(part) && /^(?:reasoning|(?:redacted_)?thinking)$/.test(String(part.type)));
+  return parts.some((part) => isObject(part) && /^(?:reasoning|(?:redacted_)?thinking)$/.test(scalarText(part.type)));
 }
 
 /** Refusals of replayed reasoning: of another key, model or conversation, or by a fault of the service. */

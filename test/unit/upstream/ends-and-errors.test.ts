@@ -158,3 +158,43 @@ describe('readUsage', () => {
     assert.equal(readUsage({ prompt_tokens: 'many', completion_tokens: null }), undefined);
   });
 });
+
+describe('objects that are no text', () => {
+  it('are read as answers of any wire, and as errors', () => {
+    const odd = { toString: 1, valueOf: 1 };
+    const mask = new SecretMask([]);
+    const payloads: Record<string, unknown>[] = [
+      { error: { message: odd, code: odd, type: odd, status: odd } },
+      { code: odd, message: odd, status: odd, status_code: odd },
+      { error_code: odd, message: 'no' },
+      { base_resp: { status_code: odd, status_msg: odd } },
+      {
+        choices: [{ index: odd, delta: { content: odd, role: odd }, finish_reason: odd }],
+        usage: { total_tokens: odd },
+      },
+      {
+        type: 'response.output_item.done',
+        output_index: odd,
+        item: { type: 'function_call', call_id: odd, name: odd },
+      },
+      {
+        type: 'response.completed',
+        response: { status: 'completed', output: [{ type: 'function_call', call_id: odd }] },
+      },
+      { type: 'content_block_start', index: odd, content_block: { type: 'tool_use', id: odd, name: odd, input: odd } },
+      { type: 'error', error: { type: odd, message: odd } },
+    ];
+    for (const payload of payloads) {
+      isStreamError(payload);
+      for (const wire of Object.values(WIRES)) {
+        try {
+          const reader = wire.reader({ failureOf: (error) => failureOfStreamError(error, mask) });
+          reader.accept(payload);
+          reader.finish();
+        } catch (failure) {
+          assert.ok(failure instanceof AttemptFailure, String(failure));
+        }
+      }
+    }
+  });
+});

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { scalarText } from '../../../base/json.ts';
 import type { TimeRange } from '../published.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { searchWith } from '../remote/search-service.ts';
@@ -57,8 +58,8 @@ function supportedRange(range: TimeRange): TimeRange {
 
 /** The failure of a search without results because no engine answered. */
 function silentEngines(engines: readonly unknown[][]): SearchFailure {
-  const names = engines.slice(0, 4).map(([name, reason]) => `${String(name)} (${String(reason)})`);
-  const limited = engines.every(([, reason]) => /too many requests|captcha|suspended/i.test(String(reason)));
+  const names = engines.slice(0, 4).map(([name, reason]) => `${scalarText(name)} (${scalarText(reason)})`);
+  const limited = engines.every(([, reason]) => /too many requests|captcha|suspended/i.test(scalarText(reason)));
   return new SearchFailure(
     limited ? 'rate_limited' : 'unavailable',
     `got no answer from its engines: ${names.join(', ')}`,

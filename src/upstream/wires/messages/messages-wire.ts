@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { isObject, type JsonObject, type JsonValue, scalarText } from '../../../base/json.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
 import { formatInstruction, IN_WORDS, withInstruction } from '../../dialects/requests/instructions.ts';
@@ -141,7 +141,7 @@ function markTurns(turns: readonly Turn[], changing: number): void {
   markFromEnd(blocks.length - changing, (place) => {
     const target = blocks[place];
     // Thinking blocks cannot be marked.
-    if (!target || !/^(?:text|tool_use|tool_result|image|document)$/.test(String(target.block.type))) return false;
+    if (!target || !/^(?:text|tool_use|tool_result|image|document)$/.test(scalarText(target.block.type))) return false;
     target.content[target.at] = marked(target.block);
     return true;
   });
@@ -242,8 +242,10 @@ function replayedBlocks(message: AssistantMessage, target: BodyTarget): JsonObje
 
 /** Whether the received blocks still match the message, which may have been changed since. */
 function matchesMessage(blocks: readonly JsonObject[], message: AssistantMessage, names: ToolNames): boolean {
-  const text = blocks.map((block) => (block.type === 'text' ? String(block.text) : '')).join('');
-  const used = blocks.filter((block) => block.type === 'tool_use').map((block) => names.original(String(block.name)));
+  const text = blocks.map((block) => (block.type === 'text' ? scalarText(block.text) : '')).join('');
+  const used = blocks
+    .filter((block) => block.type === 'tool_use')
+    .map((block) => names.original(scalarText(block.name)));
   const called = (message.tool_calls ?? []).map(({ name }) => name);
   return text.trim() === message.content.trim() && used.join('\n') === called.join('\n');
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../base/json.ts';
+import { isObject, type JsonObject, scalarText } from '../../../base/json.ts';
 import { type MessagePhase, messagePhase } from '../../../protocol/items.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import {
@@ -205,7 +205,7 @@ function isSame(a: JsonObject, b: Record<string, unknown>): boolean {
 /** What tells a message or a call of the last event from others, wherever it stands; others are known by position. */
 function identityOf(item: Record<string, unknown>): string | undefined {
   if (item.type === 'message') return `message ${textOfParts(item.content)}`;
-  return isClientCall(item) ? `${item.type} ${item.call_id}` : undefined;
+  return isClientCall(item) ? `${item.type} ${scalarText(item.call_id)}` : undefined;
 }
 
 /** The calls in order. `cut`: the answer was cut off, so an incomplete call is dropped. */

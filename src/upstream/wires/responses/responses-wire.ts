@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../base/json.ts';
+import { isObject, type JsonObject, scalarText } from '../../../base/json.ts';
 import { withCallsLast } from '../../dialects/requests/calls-last.ts';
 import { CONTINUE_PROMPT } from '../../dialects/requests/message-order.ts';
 import { dropRefused } from '../../dialects/requests/refused-parameters.ts';
@@ -88,7 +88,7 @@ function withCustomCalls(
     if (item.type === 'function_call_output') {
       return calls.has(item.call_id) ? { ...item, type: 'custom_tool_call_output' } : item;
     }
-    const isCall = item.type === 'function_call' && custom.has(names.original(String(item.name)));
+    const isCall = item.type === 'function_call' && custom.has(names.original(scalarText(item.name)));
     if (isCall || item.type === 'custom_tool_call') calls.add(item.call_id);
     if (!isCall) return item;
     const { arguments: args, ...call } = item;
@@ -137,7 +137,7 @@ function replayedItems(message: AssistantMessage, target: BodyTarget, names: Too
   const text = items.map((item) => (item.type === 'message' ? textOfParts(item.content) : '')).join('');
   const stored = message.tool_calls ?? [];
   if (text.trim() !== message.content.trim() || calls.length !== stored.length) return undefined;
-  if (calls.some((item, n) => names.original(String(item.name)) !== stored[n]?.name)) return undefined;
+  if (calls.some((item, n) => names.original(scalarText(item.name)) !== stored[n]?.name)) return undefined;
   if (items.some((item) => item.type === 'reasoning' && !hasReasoning(item))) return undefined;
   const ids = new Map(calls.map((item, n) => [item, stored[n]?.id ?? '']));
   return items.map((item) => {

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../../../base/json.ts';
+import { isObject, parseJson, scalarText } from '../../../../base/json.ts';
 import { authorsOf } from './authors.ts';
 import type { Block } from './blocks.ts';
 import { dateIn } from './dates.ts';
@@ -233,7 +233,7 @@ function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string,
 
 function typeOf(node: Record<string, unknown>): string {
   const type = node['@type'];
-  return Array.isArray(type) ? type.slice(0, 5).map(String).join(' ') : String(type ?? '');
+  return Array.isArray(type) ? type.slice(0, 5).map(scalarText).join(' ') : scalarText(type ?? '');
 }
 
 function text(value: unknown): string {
