@@ -20,7 +20,8 @@ export const FILE_SEARCH = 'file_search';
 const PASSAGES = 10;
 const MAX_QUERIES = 5;
 const MAX_QUERY_LENGTH = 1000;
-const TIMEOUT_MS = 20_000;
+/** Long, because the first search of an attached file reads and indexes it. */
+const TIMEOUT_MS = 60_000;
 /** Longest passage in a result, in UTF-16 code units. */
 const MAX_PASSAGE_LENGTH = 2400;
 
