@@ -92,7 +92,7 @@ function withCustomCalls(
     if (isCall || item.type === 'custom_tool_call') calls.add(item.call_id);
     if (!isCall) return item;
     const { arguments: args, ...call } = item;
-    return { ...call, type: 'custom_tool_call', input: customText(String(args)) };
+    return { ...call, type: 'custom_tool_call', input: customText(scalarText(args)) };
   });
 }
 
