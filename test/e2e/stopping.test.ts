@@ -73,7 +73,7 @@ describe('a gateway that is told to stop', function () {
     const ask = (stream: boolean) =>
       send(gateway, '/chat/completions', {
         body: { ...CHAT, model: 'fast', stream },
-        signal: AbortSignal.timeout(20_000),
+        signal: AbortSignal.timeout(patience(20)),
       });
     provider.respond = () => stallAfter(4);
     const streamed = await ask(true);

@@ -16,6 +16,7 @@ import {
   status,
   turn,
 } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** Marks the client's headers, cookies, addresses and credentials, which must not reach a provider. */
 const CLIENT_CANARY = 'canary-of-the-client';
@@ -147,7 +148,7 @@ function form(): FormData {
 
 async function task(gateway: ProxyGateway): Promise<string> {
   const created = JSON.parse(await (await send(gateway, '/async', { body: chat(), headers: clientHeaders() })).text());
-  const limit = AbortSignal.timeout(10_000);
+  const limit = AbortSignal.timeout(patience(10));
   for (;;) {
     const headers = { authorization: `Bearer ${CLIENT_KEY}` };
     const text = await (await fetch(`${gateway.url}/async/${created.id}`, { headers, signal: limit })).text();

@@ -12,6 +12,7 @@ import {
   startScriptedProvider,
   status,
 } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** How soon after a client disconnects its provider's connection must be closed. */
 const LIMIT = { timeoutMs: 1000 };
@@ -119,7 +120,7 @@ async function leaveDuring(
 }
 
 async function logged(gateway: ProxyGateway, text: string): Promise<void> {
-  const limit = AbortSignal.timeout(5000);
+  const limit = AbortSignal.timeout(patience(5));
   while (!gateway.log.some((line) => line.includes(text))) {
     limit.throwIfAborted();
     await new Promise((resolve) => setImmediate(resolve));

@@ -329,7 +329,7 @@ describe('a proxy model', () => {
 });
 
 async function finishedTask(gateway: ProxyGateway, id: string): Promise<string> {
-  const limit = AbortSignal.timeout(10_000);
+  const limit = AbortSignal.timeout(patience(10));
   for (;;) {
     const headers = { authorization: `Bearer ${CLIENT_KEY}` };
     const text = await (await fetch(`${gateway.url}/async/${id}`, { headers, signal: limit })).text();

@@ -43,6 +43,7 @@ import {
 } from './run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from './scripted-model.ts';
 import { storageOf } from './storage-of.ts';
+import { patience } from './time-limit.ts';
 
 /**
  * Writes what this version stores as fixtures that all later versions have to read, once for each released version:
@@ -118,7 +119,7 @@ function asking(text: string): Submission {
 }
 
 async function ended(harness: Harness, run: RunRecord): Promise<RunRecord> {
-  await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(30_000) });
+  await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(patience(30)) });
   const api = run.api === 'async' ? 'async' : 'responses';
   return await harness.runs.find(CALLER, api, publicId(api, run.id));
 }

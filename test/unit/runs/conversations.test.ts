@@ -20,11 +20,12 @@ import {
   testTool,
 } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { patience } from '../../support/time-limit.ts';
 import { wrapStore } from '../../support/wrapped-store.ts';
 
 const RETENTION = { retentionMs: 3_600_000 };
 const input = [{ type: 'message', role: 'user', content: 'What is known?' }];
-const limit = () => ({ signal: AbortSignal.timeout(10_000) });
+const limit = () => ({ signal: AbortSignal.timeout(patience(10)) });
 
 /** Runs that take part in a conversation, over a store that outlives the processes. */
 function crashes(name: string, open: () => Promise<Storage>): void {

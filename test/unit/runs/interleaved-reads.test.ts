@@ -5,6 +5,7 @@ import type { RunRecord, Runs } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { CALLER, type Harness, openHarness, question, runToEnd, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { patience } from '../../support/time-limit.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 /** What reads of a run ask of the store. */
@@ -64,7 +65,7 @@ async function makeRuns(harness: Harness): Promise<RunRecord[]> {
     const { run } = await harness.runs.submit(
       question({ api: 'async', request: { kind: 'proxy', body: '{"n":12345678901234567890}' } }),
     );
-    await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(10_000) });
+    await harness.runs.waitForEnd(run, { signal: AbortSignal.timeout(patience(10)) });
     made.push(research.run, await harness.runs.find(CALLER, 'async', publicId('async', run.id)));
   }
   return made.slice(2);
@@ -147,7 +148,7 @@ describe('a read of an ended run that takes several calls of the store', () => {
     const outcome = await ASKED['a response']?.(blind.runs, run).catch((thrown: unknown) => thrown);
     assert.ok(outcome instanceof GatewayError && outcome.code === 'store_unavailable', String(outcome));
     waits.resolve();
-    await slow.runs.waitForEnd(run, { signal: AbortSignal.timeout(10_000) });
+    await slow.runs.waitForEnd(run, { signal: AbortSignal.timeout(patience(10)) });
     await harness.stop();
   });
 });

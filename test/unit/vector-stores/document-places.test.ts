@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
 import { DocumentTexts } from '../../../src/vector-stores/document-text.ts';
+import { patience } from '../../support/time-limit.ts';
 import { zipOf } from '../../support/zip-file.ts';
 
 const SAMPLES = new URL('../../fixtures/documents/', import.meta.url);
@@ -50,7 +51,7 @@ describe('the location of a passage', () => {
   const texts = new DocumentTexts();
   after(() => texts[Symbol.dispose]());
   const passages = async (bytes: Buffer, name: string, type = '') => {
-    const { text } = await texts.read({ bytes, name, type }, AbortSignal.timeout(30_000));
+    const { text } = await texts.read({ bytes, name, type }, AbortSignal.timeout(patience(30)));
     return chunkDocument(text, { contentType: 'text/markdown', name, places: true }).chunks;
   };
   const sectionOf = async (bytes: Buffer, { name, words }: { name: string; words: string }) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { StoreIndexes } from '../../../src/vector-stores/index/store-indexes.ts';
 import { until } from '../../support/http-gateway.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const STORE = `vs_${'0'.repeat(32)}`;
 const fileOf = (path: string, text: string, attributes = {}) => ({
@@ -32,7 +33,7 @@ describe('StoreIndexes', () => {
     assert.ok(indexes.acquireOwnership());
     const search = async (filter?: { type: 'eq'; key: string; value: number }) => {
       const question = { store: STORE, queries: ['physician'], limit: 3, filter };
-      return (await indexes.search(question, AbortSignal.timeout(5000))).map(({ path, page }) => [path, page]);
+      return (await indexes.search(question, AbortSignal.timeout(patience(5)))).map(({ path, page }) => [path, page]);
     };
     const put = (file: ReturnType<typeof fileOf>) => indexes.change({ ask: 'put', store: STORE, file });
     await put(fileOf('medicine', '[Page 4]\n\nThe surgeon works at night.', { year: 1 }));
@@ -55,7 +56,7 @@ describe('StoreIndexes', () => {
     const paragraphs = Array.from({ length: 1500 }, (_, n) => `${`Words of paragraph ${n}, `.repeat(50)}`);
     const text = [...paragraphs, 'The swordfish comes last.'].join('\n\n');
     const ask = (query: string) =>
-      indexes.search({ store: STORE, queries: [query], limit: 1, filter: undefined }, AbortSignal.timeout(5000));
+      indexes.search({ store: STORE, queries: [query], limit: 1, filter: undefined }, AbortSignal.timeout(patience(5)));
     assert.equal((await ask('crane roof'))[0]?.path, 'short');
     let isDone = false;
     const putting = indexes

@@ -7,6 +7,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { storeUnavailable } from '../../../src/store/failure.ts';
 import { StoreSearch } from '../../../src/vector-stores/store-search.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const FILE = { id: 'file-1', name: 'tides.md', state: 'completed', attributes: {} };
 const HIT = { path: FILE.id, text: 'The tide is high.', score: 1 };
@@ -47,7 +48,7 @@ describe('a search while another process writes the index', () => {
   });
   after(() => rm(folder, { recursive: true }));
   const ask = (search: StoreSearch) =>
-    search.search('vs_1', { queries: ['tide'], limit: 1 }, AbortSignal.timeout(9000));
+    search.search('vs_1', { queries: ['tide'], limit: 1 }, AbortSignal.timeout(patience(9)));
 
   it('waits while the index is empty, and fails as overloaded if it stays empty', async () => {
     let now = performance.now();
