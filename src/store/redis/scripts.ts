@@ -88,10 +88,10 @@ redis.call('HSET', KEYS[1], 'until', ends)
 return {'ok', tonumber(r[3]), ends}`),
 
   /**
-   * KEYS run. ARGV token, changes channel, id, the claim's number. A claim that was lost to a later one is no longer
-   * counted; the last one may be released again, because an answer was lost.
+   * KEYS run. ARGV token, changes channel, id, the claim's number, 1 if nobody got it, else 0. A claim that was lost to a
+   * later one is no longer counted; the last one may be released again, because an answer was lost.
    */
-  release: loadScript(`
+  release: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'attempts', 'claims')
 if r[1] ~= 'in_progress' then return 0 end
 local attempts = tonumber(r[3])
@@ -101,7 +101,8 @@ if r[2] ~= ARGV[1] then
   return 0
 end
 if attempts > 0 then attempts = attempts - 1 end
-redis.call('HSET', KEYS[1], 'token', '', 'until', '0', 'attempts', attempts)
+local claims = whole(tonumber(r[4]) - tonumber(ARGV[5]))
+redis.call('HSET', KEYS[1], 'token', '', 'until', '0', 'attempts', attempts, 'claims', claims)
 redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])
 return 1`),
 

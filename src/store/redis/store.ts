@@ -178,11 +178,11 @@ export class RedisRunStore extends RedisPart implements RunStore {
     const { id } = claim.run;
     this.#channels.markHeld(id, leaseMs);
     try {
-      // What the former owner wrote may still be hidden. A claim that nobody gets is no attempt to drive the run.
+      // What the former owner wrote may still be hidden. A claim that nobody gets counts neither as an attempt nor as an owner.
       await this.#makeAllVisible(id, (replicas) => replicas.waitForClaim(id));
       return claim;
     } catch (thrown) {
-      await this.release(id, claim).catch(() => {});
+      await this.release(id, { token: claim.token, unused: true }).catch(() => {});
       throw thrown;
     }
   }
@@ -201,7 +201,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     return renewed;
   }
 
-  async release(id: RunId, options: { token: FencingToken }): Promise<void> {
+  async release(id: RunId, options: { token: FencingToken; unused?: boolean }): Promise<void> {
     try {
       await this.#claims.release(id, options);
     } finally {

@@ -9,6 +9,7 @@ import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
 import { emptyUsage } from '../../../src/store/side-stores/usage-store.ts';
+import { claimNumber } from '../../../src/store/token.ts';
 import {
   claimed,
   claimedRun,
@@ -113,7 +114,7 @@ describe('a Redis store that waits for a replica', function () {
     await patient.close();
   });
 
-  it('counts no attempt for a claim that no replica has', async () => {
+  it('counts neither an attempt nor an owner for a claim that no replica has', async () => {
     const { hasty, patient } = await openPair();
     const run = newRun();
     await patient.create(run);
@@ -124,7 +125,7 @@ describe('a Redis store that waits for a replica', function () {
     const claim = await eventually('it is free at once', () =>
       patient.claim(run.id, { leaseMs: 60_000, force: false }).catch(() => undefined),
     );
-    assert.equal(claim.attempts, 1);
+    assert.deepEqual([claim.attempts, claimNumber(claim.token)], [1, 1]);
     await Promise.all([hasty.close(), patient.close()]);
   });
 

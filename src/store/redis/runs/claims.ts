@@ -93,9 +93,9 @@ export class RedisClaims extends RedisPart {
     return { result: 'ok' as const, cancel: reply[1] === 1 };
   }
 
-  /** See `RunStore.release`. */
-  async release(id: RunId, options: { token: FencingToken }): Promise<void> {
-    const args = [options.token, this.keys.changes, id, `${claimNumber(options.token)}`];
+  /** See `RunStore.release`. `unused`: nobody got the claim, so its number is given to the next one. */
+  async release(id: RunId, { token, unused = false }: { token: FencingToken; unused?: boolean }): Promise<void> {
+    const args = [token, this.keys.changes, id, `${claimNumber(token)}`, unused ? '1' : '0'];
     const released = await this.script(SCRIPTS.release, [this.keys.run(id)], args);
     if (released === 1) await this.#parts.indexes.markClaimed(id, 0);
   }
