@@ -3,10 +3,10 @@ import type { Fleet } from './fleet.ts';
 import type { ResearchWorld } from './research-world.ts';
 
 /**
- * What is done to a fleet: `kill -9`, SIGSTOP and SIGTERM of an instance, a partition between it and its store, a slow
+ * What is done to a fleet: `kill -9`, SIGSTOP and SIGTERM of an instance, `kill -9` of one of its workers, a partition between it and its store, a slow
  * way there; `kill -9` of a Redis server, and one that hangs. Where there is a replica, it takes over meanwhile.
  */
-export type Disruption = 'kill' | 'freeze' | 'terminate' | 'partition' | 'slow' | 'redis' | 'hang';
+export type Disruption = 'kill' | 'worker' | 'freeze' | 'terminate' | 'partition' | 'slow' | 'redis' | 'hang';
 
 /** How long after its waking a frozen instance's requests still arrive, in milliseconds. */
 const WAKING_MS = 1500;
@@ -88,6 +88,8 @@ export class Disruptions {
         return await fleet.slowDown(name, { ms: 2000 + Math.random() * 4000, latencyMs: 50 + Math.random() * 400 });
       case 'freeze':
         return await fleet.freezeInstance(name, 1000 + Math.random() * 7000);
+      case 'worker':
+        return await fleet.killWorker(name);
       case 'kill':
         await this.#kill(name);
     }
@@ -167,6 +169,7 @@ export class Disruptions {
     const of = (disruption: Disruption) => this.#struck.filter((each) => each.disruption === disruption).length;
     return {
       'instances killed': of('kill'),
+      'workers killed': of('worker'),
       'instances frozen': of('freeze'),
       'instances stopped in order': of('terminate'),
       partitions: of('partition'),

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { type BackendKind, startBackend } from './backends.ts';
@@ -23,14 +24,18 @@ export interface Fleet extends AsyncDisposable {
   readonly url: string;
   /** The headers of all clients: their key stands in the store. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The tokens that count against the limit of the key. */
-  tokensUsed(): Promise<number>;
+  /** What counts against a limit of the key. */
+  used(limit: string): Promise<number>;
+  /** Sets the limits of the key. */
+  limit(limits: object): Promise<void>;
   /** Names of the instances; a provider sees them in the path of its requests. */
   readonly names: readonly string[];
   /** Address of one instance. */
   urlOf(name: string): string;
   /** `kill -9`, and a new process after `downMs`. */
   killInstance(name: string, downMs: number): Promise<void>;
+  /** `kill -9` of one of its workers, which its first process replaces. */
+  killWorker(name: string): Promise<void>;
   /** SIGSTOP, and SIGCONT after `ms`. */
   freezeInstance(name: string, ms: number): Promise<void>;
   /** SIGTERM, and a new process once it has ended; whether it ended with code 0. */
@@ -54,6 +59,8 @@ export interface Fleet extends AsyncDisposable {
 export interface FleetOptions {
   backend: BackendKind;
   instances: number;
+  /** Processes of each instance; with one there are no workers. */
+  workers: number;
   world: ResearchWorld;
   receivers: WebhookReceivers;
 }
@@ -71,7 +78,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const logs: string[][] = [];
   const start = async (name: string) => {
     const store = await backend.storeOf(name);
-    const gateway = await startGatewayProcess(configOf({ name, store, world: options.world }), {
+    const gateway = await startGatewayProcess(configOf({ name, store, ...options }), {
       folder: folder.path,
       clockOffsetMs: CLOCK_OFFSETS_MS[names.indexOf(name)] ?? 0,
     });
@@ -101,25 +108,39 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   return {
     url: balancer.url,
     headers,
-    async tokensUsed() {
+    async used(limit) {
       const answer = await fetch(`${balancer.url}/admin/keys/${KEY_ID}`, { headers: ADMIN });
       const { used } = (await answer.json()) as { used: { name: string; used: number }[] };
-      return used.find(({ name }) => name === 'tokens_per_day')?.used ?? 0;
+      return used.find(({ name }) => name === limit)?.used ?? 0;
+    },
+    async limit(limits) {
+      const body = JSON.stringify({ limits });
+      const answer = await fetch(`${balancer.url}/admin/keys/${KEY_ID}`, { method: 'PATCH', headers: ADMIN, body });
+      if (!answer.ok) throw new Error(`the key was not changed: ${await answer.text()}`);
     },
     names,
     urlOf: (name) => processOf(name).url,
     async killInstance(name, downMs) {
-      await processOf(name).kill();
+      const gateway = processOf(name);
+      const workers = await workersOf(gateway.child);
+      await gateway.kill();
+      signalAll(workers, 'SIGKILL');
       running.delete(name);
       balance(balancer, running);
       await delay(downMs);
       await restart(name);
     },
+    async killWorker(name) {
+      const workers = await workersOf(processOf(name).child);
+      const at = Math.floor(Math.random() * workers.length);
+      signalAll(workers.slice(at, at + 1), 'SIGKILL');
+    },
     async freezeInstance(name, ms) {
       const { child } = processOf(name);
-      child.kill('SIGSTOP');
+      const all = [child.pid ?? 0, ...(await workersOf(child))];
+      signalAll(all, 'SIGSTOP');
       await delay(ms);
-      child.kill('SIGCONT');
+      signalAll(all, 'SIGCONT');
     },
     async terminateInstance(name) {
       const gateway = processOf(name);
@@ -150,11 +171,33 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         .filter((line) => line.includes('cannot be reached'))
         .slice(0, MOST_TROUBLES),
     complaints: () =>
-      logs.flat().filter((line) => /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line)),
+      logs
+        .flat()
+        .filter(
+          (line) =>
+            !line.includes('a worker died') &&
+            /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line),
+        ),
     linesAbout: (id) =>
       logs.flatMap((log) => log.filter((line) => line.includes(id) && !line.includes('"msg":"request"')).slice(-8)),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The processes that a process has started and that live. */
+async function workersOf({ pid }: GatewayProcess['child']): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended.
+    }
+  }
 }
 
 function balance(balancer: RoundRobin, running: ReadonlyMap<string, GatewayProcess>): void {
@@ -178,10 +221,10 @@ async function makeKey(url: string, receivers: WebhookReceivers): Promise<Record
   return { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
 }
 
-function configOf({ name, store, world }: { name: string; store: object; world: ResearchWorld }) {
+function configOf({ name, store, workers, world }: FleetOptions & { name: string; store: object }) {
   const provider = new URL(world.provider.url);
   return {
-    server: { port: 0, heartbeat_seconds: 1, shutdown_grace_seconds: 5 },
+    server: { port: 0, workers, heartbeat_seconds: 1, shutdown_grace_seconds: 5 },
     store: { ...store, encryption_keys: ['a key that all instances of the storm have'] },
     runs: { max_concurrent: 100, max_queued: 2000 },
     providers: { scripted: { base_url: `${provider.origin}/${name}/v1`, api_key: 'sk-provider' } },

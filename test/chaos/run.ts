@@ -4,16 +4,17 @@ import { type Disruption, endlessly } from './disruptions.ts';
 import { runStorm, type StormOptions } from './storm.ts';
 
 /**
- * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster --busy 0]`: the long storm. Prints
+ * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster --workers 2 --busy 0]`: the long storm. Prints
  * its numbers and exits with 1 where a promise was broken: receivers of webhooks, which fail half the time, have been told of
  * every end within `--tell` milliseconds, and the limit of the clients' key, which stands in the store, counts what its runs used. `--busy` is how many processes compute
- * beside it all the time, `--calm` the pause between two disruptions in milliseconds: more where instances take long to start.
+ * beside it all the time, `--workers` of how many processes each instance is, `--calm` the pause between two disruptions in milliseconds: more where instances take long to start.
  */
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
     concurrent: { type: 'string', default: '60' },
     backend: { type: 'string', default: '' },
+    workers: { type: 'string', default: '1' },
     takeover: { type: 'string', default: '6000' },
     pause: { type: 'string', default: '20000' },
     leave: { type: 'string', default: '1000' },
@@ -40,12 +41,13 @@ using _ = busyProcesses(Number(values.busy));
 let broken = 0;
 for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {
   if (values.backend !== '' && values.backend !== backend) continue;
-  const runs = Number(values.runs);
+  const [runs, workers] = [Number(values.runs), Number(values.workers)];
   console.log(`${runs} runs, ${STORMS[backend].instances} instances over ${backend}`);
   const report = await runStorm({
     backend,
     instances: STORMS[backend].instances,
-    disruptions: endlessly(STORMS[backend].disruptions),
+    workers,
+    disruptions: endlessly(STORMS[backend].disruptions.flatMap((each) => (workers > 1 ? [each, 'worker'] : [each]))),
     runs,
     concurrent: Number(values.concurrent),
     calmMs: Number(values.calm),

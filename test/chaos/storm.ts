@@ -1,15 +1,18 @@
 import { loadavg } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { BackendKind } from './backends.ts';
 import { type ClientKind, type ClientSeen, Clients, type SeenRun } from './clients.ts';
 import { type Disruption, Disruptions } from './disruptions.ts';
-import { type Fleet, startFleet } from './fleet.ts';
-import { type ResearchWorld, startResearchWorld } from './research-world.ts';
+import { type Fleet, MODEL, startFleet } from './fleet.ts';
+import { questionOf, type ResearchWorld, startResearchWorld } from './research-world.ts';
 import { faultsOf, faultsOfLeft, isPaidLate, type RunEvidence, toldOf } from './verify.ts';
 import { WebhookReceivers } from './webhook-receivers.ts';
 
 export interface StormOptions {
   backend: BackendKind;
   instances: number;
+  /** Processes of each instance. */
+  workers?: number;
   runs: number;
   /** Runs under way at a time. */
   concurrent: number;
@@ -41,6 +44,8 @@ export interface StormReport {
 
 /** The replay of an ended run takes no longer, in milliseconds. */
 const REPLAY_MS = 10_000;
+/** Places of runs that died before they were stored are free by then, in milliseconds. */
+const PLACES_MS = 90_000;
 /** What a chat uses at most, or has reserved: over Redis that is kept for a while where its instance was killed. */
 const MOST_TOKENS = 20_000;
 /** Runs whose evidence is looked at together. */
@@ -66,7 +71,7 @@ export async function runStorm(options: StormOptions): Promise<StormReport> {
     isChat: (n) => kindOf(n).endsWith('chat'),
   });
   await using receivers = await WebhookReceivers.start();
-  await using fleet = await startFleet({ backend: options.backend, instances: options.instances, world, receivers });
+  await using fleet = await startFleet({ workers: 1, ...options, world, receivers });
   return await new Storm(options, { world, fleet, receivers }).run();
 }
 
@@ -112,8 +117,10 @@ class Storm {
     );
     faults.push(...this.#boundsBroken(seen));
     const { tellMs } = this.#options;
-    if (tellMs !== undefined)
+    if (tellMs !== undefined) {
       faults.push(...(await this.#receivers.faults(seen, tellMs)), ...(await this.#limitBroken(seen)));
+      faults.push(...(await this.#placesKept()));
+    }
     if (faults.length > 0) faults.unshift(...this.#fleet.troubles());
     return { faults, numbers: this.#numbers(seen, { ms: storming, load }) };
   }
@@ -222,12 +229,27 @@ class Storm {
       const answer = await fetch(`${this.#fleet.url}/v1/responses/${id}`, { headers: this.#fleet.headers });
       ofRuns += ((await answer.json()) as { usage: { total_tokens: number } }).usage.total_tokens;
     }
-    const used = await this.#fleet.tokensUsed();
+    const used = await this.#fleet.used('tokens_per_day');
     const others = [...this.#world.turns]
       .filter(([n]) => OF_NO_RUN.has(kindOf(n)))
       .reduce((sum, [, turns]) => sum + turns.length, 0);
     if (used >= ofRuns && used <= ofRuns + others * MOST_TOKENS) return [];
     return [`the key used ${used} tokens, its runs ${ofRuns} and ${others} turns of chats and sockets`];
+  }
+
+  /** Nothing runs any more: with a limit of one run at a time the key gets its place, and nothing keeps it. */
+  async #placesKept(): Promise<string[]> {
+    const { url, headers } = this.#fleet;
+    await this.#fleet.limit({ concurrent_runs: 1 });
+    const body = JSON.stringify({ model: MODEL, input: questionOf(0), stream: false });
+    const isAccepted = async () => {
+      const answer = await fetch(`${url}/v1/responses`, { method: 'POST', headers, body });
+      await answer.text();
+      return answer.ok;
+    };
+    if (!(await within(PLACES_MS, isAccepted))) return ['a place of concurrent_runs is kept by runs of the storm'];
+    const isFree = async () => (await this.#fleet.used('concurrent_runs')) === 0;
+    return (await within(PLACES_MS, isFree)) ? [] : ['a place of concurrent_runs is kept after the end'];
   }
 
   #boundsBroken(seen: readonly ClientSeen[]): string[] {
@@ -289,6 +311,14 @@ class Storm {
       'slowest takeover, ms': round(Math.max(0, ...this.#disruptions.takeovers.map(({ ms }) => ms))),
     };
   }
+}
+
+/** Whether `check` says so within this time. */
+async function within(ms: number, check: () => Promise<boolean>): Promise<boolean> {
+  for (const until = performance.now() + ms; performance.now() < until; await delay(1000)) {
+    if (await check()) return true;
+  }
+  return false;
 }
 
 /** The longest time that a viewer saw nothing of a run, and when it ended. */
