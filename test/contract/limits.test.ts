@@ -256,6 +256,8 @@ limitContract('memory', async () => {
   return { here: limits, there: limits, [Symbol.asyncDispose]: async () => {} };
 });
 
+const REQUESTS = { name: 'requests', windowSeconds: 60 };
+
 describe('limits on Redis', () => {
   let server: RedisServer;
   before(async function () {
@@ -307,6 +309,19 @@ describe('limits on Redis', () => {
     assert.equal(await places.count('ann'), 0);
     await server.start();
     await until(async () => ((await counter.take('ann', 0, { limit: 2 })).used === 1 ? true : undefined));
+  });
+
+  it('count nothing locally if a command is at fault, not Redis', async () => {
+    const prefix = randomUUID();
+    const { limits, runs } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const client = await createClient({ url: server.url }).connect();
+    await client.lPush(`${prefix}:limit:requests:ann`, 'no counter');
+    const isFault = { code: 'internal_error' };
+    await assert.rejects(async () => await limits.counter(REQUESTS).take('ann', 1, { limit: 2 }), isFault);
+    const points: LimitRelease = { kind: 'points', ...REQUESTS, points: 1 };
+    await assert.rejects(limits.release({ key: 'ann', id: 'a' }, [points]), isFault);
+    await client.close();
+    await runs.close();
   });
 
   it('wait for a Redis that is slow, instead of counting from zero', async () => {

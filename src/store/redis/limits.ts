@@ -3,6 +3,7 @@ import { boundedCache } from '../../base/bounded-cache.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { composeLimitStore } from '../compose-limit-store.ts';
+import { isStoreUnavailable } from '../failure.ts';
 import type {
   Awaitable,
   Count,
@@ -70,14 +71,7 @@ type Parts = Pick<RedisParts, 'redis' | 'keys'>;
 export function redisLimits(parts: Parts & { log: Logger; now(): number }): LimitStore {
   const { redis, log, now } = parts;
   const localLimits = memoryLimits(now);
-  const orLocally = async <T>(inRedis: () => Awaitable<T>, locally: () => Awaitable<T>): Promise<T> => {
-    try {
-      return await inRedis();
-    } catch (thrown) {
-      log.debug({ reason: messageOf(thrown) }, 'limits are counted by this instance alone');
-      return await locally();
-    }
-  };
+  const orLocally = withFallback(log);
   /** Calls the method of the counter in Redis, or of the local one while Redis is unavailable. */
   const either =
     <T, A extends unknown[], R>(shared: T, local: T, method: (part: T) => (...args: A) => Awaitable<R>) =>
@@ -164,6 +158,19 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
         },
       );
     },
+  };
+}
+
+/** Asks Redis, or while it is unavailable, this instance alone. Another error is a fault of the request or of ours. */
+function withFallback(log: Logger) {
+  return async <T>(inRedis: () => Awaitable<T>, locally: () => Awaitable<T>): Promise<T> => {
+    try {
+      return await inRedis();
+    } catch (thrown) {
+      if (!isStoreUnavailable(thrown)) throw thrown;
+      log.debug({ reason: messageOf(thrown) }, 'limits are counted by this instance alone');
+      return await locally();
+    }
   };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { storeUnavailable } from '../../../src/store/failure.ts';
 import type { RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { RedisKeys } from '../../../src/store/redis/keys.ts';
 import { redisLimits } from '../../../src/store/redis/limits.ts';
@@ -38,7 +39,7 @@ describe('releases owed to Redis', () => {
     const unused = () => Promise.reject(new Error('unused'));
     const redis: RedisConnection = {
       async command(args) {
-        if (isAway) throw new Error('away');
+        if (isAway) throw storeUnavailable('away');
         released.push(args.at(-1));
         return 1;
       },
