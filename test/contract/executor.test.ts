@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mock } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '@redis/client';
 import { Queue } from 'bullmq';
 import { newRunId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
@@ -11,7 +9,6 @@ import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
 import { storeUnavailable } from '../../src/store/failure.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
-import { eventually } from '../support/eventually.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { openHarness, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
@@ -104,35 +101,6 @@ describe('executors on Redis', () => {
     await store.close();
   });
 
-  it('stop a run whose queue lock and claim another worker has taken', async () => {
-    const prefix = randomUUID();
-    await using fixture = await overRedis('queue', { prefix, viaQueue: true, lockMs: 400 });
-    const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
-    await using connection = await openQueue();
-    const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
-    const asked = Promise.withResolvers<void>();
-    const chat = new ScriptedModel(() => {
-      asked.resolve();
-      return { gate: new Promise(() => {}) };
-    });
-    // Renewing the claim would also notice, but a second later.
-    mock.timers.enable({ apis: ['setInterval'] });
-    try {
-      await using a = await fixture.open({ chat });
-      const { run } = await a.runs.submit(question());
-      await asked.promise;
-      assert.ok(await store.claim(run.id, { leaseMs: 60_000, force: true }));
-      const client = await createClient({ url: server.url }).connect();
-      await client.del(`${queue.toKey(run.id)}:lock`);
-      client.destroy();
-      await eventually('the run stops', () => a.executor.active === 0 || undefined, 8000);
-    } finally {
-      mock.timers.reset();
-      await queue.close();
-      await store.close();
-    }
-  });
-
   it('pause between sweeps for abandoned runs', async () => {
     let sweeps = 0;
     await using fixture = await overRedis('queue', { sweepMs: 50, onSweep: () => sweeps++ });
@@ -151,7 +119,7 @@ describe('executors on Redis', () => {
       viaQueue = false,
       onSweep,
       ...more
-    }: { prefix?: string; viaQueue?: boolean; sweepMs?: number; lockMs?: number; onSweep?: () => void } = {},
+    }: { prefix?: string; viaQueue?: boolean; sweepMs?: number; onSweep?: () => void } = {},
   ): Promise<ExecutorFixture> {
     const stack = new AsyncDisposableStack();
     return {

@@ -74,9 +74,6 @@ export abstract class Executor {
   /** Stops claiming; hands active runs over at their next step boundary, after `graceMs` wherever they are. */
   abstract stop(options: { graceMs: number }): Promise<void>;
 
-  /** Hook: called for each run that starts in the process it was submitted to. */
-  protected onStarted(_id: RunId, _done: Promise<ExecutionResult>): void {}
-
   get active(): number {
     return this.#runs.size - this.#waiting + this.#heldPlaces;
   }
@@ -144,9 +141,9 @@ export abstract class Executor {
     return {
       claim: { leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
-        const { id, keyId } = claim.run;
+        const { keyId } = claim.run;
         const room = (signal: AbortSignal) => this.capacity.waitForRoom(keyId, () => this.active, signal);
-        this.onStarted(id, this.drive(claim, { beginning, ...(later && { waitForRoom: room }) }));
+        void this.drive(claim, { beginning, ...(later && { waitForRoom: room }) });
       },
       [Symbol.dispose]: () => place?.[Symbol.dispose](),
     };
@@ -197,11 +194,6 @@ export abstract class Executor {
     const run = this.#runs.get(id);
     run?.lease.cancel();
     return run !== undefined;
-  }
-
-  /** Renews the claim of a run, which may have been lost; if so, stops the run. */
-  async renewLease(id: RunId): Promise<void> {
-    await this.#runs.get(id)?.lease.renew();
   }
 
   /**

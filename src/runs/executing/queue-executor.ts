@@ -3,13 +3,12 @@ import { sleep, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
-import type { Claim } from '../../store/run-store.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
 import { Executor } from './executor.ts';
 import type { ExecutorOptions } from './executor-options.ts';
 
 const QUEUE = 'runs';
-/** See `QueueExecutorOptions.lockMs`. */
+/** A job whose lock is not renewed for this long goes to another instance, in milliseconds. */
 const LOCK_MS = 4000;
 /** How often BullMQ looks for active jobs whose lock has expired, in milliseconds. */
 const STALLED_MS = 500;
@@ -22,13 +21,6 @@ const MAX_TAKEOVERS = 32;
 const SWEEP_LIMIT = 500;
 /** How long adding jobs may take, in milliseconds. */
 const ENQUEUE_MS = 5000;
-/**
- * How long a job waits at first for the claim on its run to expire, in milliseconds. After that the job is put off: the
- * owner is alive, and only lost the job's lock while Redis was away.
- */
-const LEASE_WAIT_MS = 1500;
-const LEASE_POLL_MS = 100;
-const MAX_HELD_ELSEWHERE = 10_000;
 /** How long a job waits here for room, in milliseconds, before it is put off so that another instance can take it. */
 const ROOM_WAIT_MS = 1000;
 /** How long a job that could not be worked on is put off, in milliseconds. */
@@ -54,20 +46,10 @@ const JOB_OPTIONS = {
   stackTraceLimit: 0,
 } as const;
 
-/** A job is a turn: whoever works on it takes the run whose turn it is, and from then on it is that run's job. */
-interface JobData {
-  /** The run was under way before it got its job: it was admitted long ago, so load does not hold it back. */
-  begun: boolean;
-  /** The job's run; if absent, the one that the job's id names. */
-  run?: RunId;
-}
-
 export interface QueueExecutorOptions extends ExecutorOptions {
   connection: QueueConnection;
   /** How often free runs without a job are looked for, in milliseconds. */
   sweepMs?: number;
-  /** A job whose lock is not renewed for this long goes to another instance, in milliseconds. */
-  lockMs?: number;
 }
 
 /**
@@ -78,11 +60,8 @@ export interface QueueExecutorOptions extends ExecutorOptions {
  */
 export class QueueExecutor extends Executor {
   readonly #queueOptions: QueueExecutorOptions;
-  readonly #queue: Queue<JobData>;
-  readonly #worker: Worker<JobData>;
-  /** Runs whose jobs were put off here because another instance held the claim. */
-  readonly #heldElsewhere = new Set<RunId>();
-  readonly #runOf = new Map<string, RunId>();
+  readonly #queue: Queue;
+  readonly #worker: Worker;
   /** Work under way, awaited at shutdown. */
   readonly #working = new Set<Promise<void>>();
   #changes: Disposable | undefined;
@@ -100,7 +79,7 @@ export class QueueExecutor extends Executor {
       ...common,
       autorun: false,
       concurrency: options.maxConcurrent,
-      lockDuration: options.lockMs ?? LOCK_MS,
+      lockDuration: LOCK_MS,
       stalledInterval: STALLED_MS,
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       drainDelay: JOB_POLL_SECONDS,
@@ -108,10 +87,6 @@ export class QueueExecutor extends Executor {
     });
     this.#queue.on('error', (error) => this.#reportFailure(error));
     this.#worker.on('error', (error) => this.#reportFailure(error));
-    this.#worker.on('lockRenewalFailed', (jobs) => {
-      // The lock may have expired only because Redis was away; renewing the claim shows whether the run was taken over.
-      for (const job of jobs) void this.renewLease(this.#runOf.get(job) ?? job);
-    });
   }
 
   async start(): Promise<void> {
@@ -130,16 +105,6 @@ export class QueueExecutor extends Executor {
         () => ABANDONED_POLL_MS,
       ),
     ]);
-  }
-
-  protected override onStarted(id: RunId, done: Promise<ExecutionResult>): void {
-    void this.#track(this.#enqueueUnlessEnded(id, done));
-  }
-
-  /** After driving a run that has no job: if it has not ended, queues one, so that another instance continues it. */
-  async #enqueueUnlessEnded(id: RunId, done: Promise<ExecutionResult>): Promise<void> {
-    if ((await done) === 'ended') return;
-    await this.#enqueue([id], { begun: true }).catch((error: unknown) => this.#reportFailure(error));
   }
 
   wake(id: RunId): void {
@@ -175,11 +140,10 @@ export class QueueExecutor extends Executor {
 
   /**
    * Adds jobs; for a run that has one already, nothing changes. Adds them one by one because `addBulk` keeps failing after
-   * a restart of Redis, which forgets the scripts that its transaction names. `begun`: see `JobData`.
+   * a restart of Redis, which forgets the scripts that its transaction names.
    */
-  async #enqueue(ids: readonly RunId[], { begun = false } = {}): Promise<void> {
-    const data: JobData = { begun };
-    await Promise.all(ids.map((id) => this.#queue.add('run', data, { jobId: id })));
+  async #enqueue(ids: readonly RunId[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.#queue.add('run', {}, { jobId: id })));
   }
 
   async #track(work: Promise<void>): Promise<void> {
@@ -192,91 +156,34 @@ export class QueueExecutor extends Executor {
   }
 
   /**
-   * Works on one job: done if its run needs no job any more, else returned to the queue. A delay is waited out here because
-   * the queue would time it by the clocks of instances.
+   * Works on one job, which is a turn: it is done once the run whose turn it was is no longer driven here, or if there is
+   * none. Without room it returns to the queue. A delay is waited out here because the queue would time it by the clocks
+   * of instances.
    */
-  async #work(job: Job<JobData>, token: string | undefined): Promise<void> {
+  async #work(job: Job, token: string | undefined): Promise<void> {
     const { signal } = this.stopping;
     try {
-      if ((await this.#driveFor(job)) === 'done') return;
+      const hasRoom = await this.capacity.waitToStart(ROOM_WAIT_MS, () => this.active, { signal });
+      if (!hasRoom) throw new Error('this instance is at capacity');
+      const run = await this.#startNext(job.id);
+      await run?.done;
+      return;
     } catch (thrown) {
       this.options.log.debug({ run: job.id, reason: messageOf(thrown) }, 'a job was put off');
       await sleep(RETRY_MS, { signal }).catch(() => {});
-    } finally {
-      if (job.id !== undefined) this.#runOf.delete(job.id);
     }
     await job.moveToWait(token);
-    // This worker takes no more jobs but may consume the notification of this one: notify again.
-    if (signal.aborted) {
-      await this.#queueOptions.connection.client.sendCommand(['ZADD', this.#queue.toKey('marker'), '0', '0']);
-    }
     throw new WaitingError();
   }
 
-  /** @throws if the job should be put off. */
-  async #driveFor(job: Job<JobData>): Promise<'done' | 'returned'> {
-    const { signal } = this.stopping;
-    const room =
-      (job.data.begun && this.capacity.canResume(this.active)) ||
-      (await this.capacity.waitToStart(ROOM_WAIT_MS, () => this.active, { signal }));
-    if (!room) throw new Error('this instance is at capacity');
-    const started = await this.#startFor(job);
-    if (started === 'ended') return 'done';
-    if (started === 'not now') return 'returned';
-    const result = await started.done;
-    if (result === 'lost') throw new Error('the run has another owner, or the store is away');
-    return result === 'ended' ? 'done' : 'returned';
-  }
-
-  /** Claims a run and drives it. @throws if a live owner holds it. */
-  async #startFor(job: Job<JobData>): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
+  /** Claims the run whose turn it is, or the one of the job's id in case no index has it, and drives it. */
+  async #startNext(id: RunId | undefined): Promise<{ done: Promise<ExecutionResult> } | undefined> {
     using _ = this.holdPlace();
-    const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimForTurn(job));
-    if (typeof claim === 'string') return claim;
+    const claim =
+      (await this.claimNext({ queued: true })) ?? (id === undefined ? undefined : await this.claimAbandoned(id));
+    if (!claim) return undefined;
     this.capacity.noteWait(this.options.clock.now() - claim.run.createdAt);
     return { done: this.drive(claim) };
-  }
-
-  /** Claims the run whose turn it is, and makes this its job. Falls back to the run of the job's id, in case no index has it. */
-  async #claimForTurn(job: Job<JobData>): Promise<Claim | 'ended'> {
-    const claim =
-      (await this.claimNext({ queued: true })) ??
-      (job.id === undefined ? undefined : await this.claim(job.id, { force: false }));
-    if (!claim) return 'ended';
-    if (job.id !== undefined) this.#runOf.set(job.id, claim.run.id);
-    const data: JobData = { begun: true, run: claim.run.id };
-    job.updateData(data).catch((error: unknown) => this.#reportFailure(error));
-    return claim;
-  }
-
-  async #claimBegun({ id, data }: Job<JobData>): Promise<Claim | 'ended' | 'not now'> {
-    const run = data.run ?? id;
-    return run === undefined
-      ? 'ended'
-      : await this.#claimWithin(run, { waitMs: this.#heldElsewhere.has(run) ? 0 : LEASE_WAIT_MS });
-  }
-
-  /** Claims a run, waiting up to `waitMs` for a dead owner's claim to expire. @throws if a live owner holds it. */
-  async #claimWithin(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
-    const { store } = this.options;
-    const deadline = performance.now() + waitMs;
-    const held = this.#heldElsewhere;
-    while (!this.stopping.signal.aborted) {
-      const claim = await this.claimAbandoned(id);
-      const run = claim ? undefined : await store.get(id);
-      const result = claim ?? (!run || run.endedAt !== null ? 'ended' : undefined);
-      if (result) {
-        held.delete(id);
-        return result;
-      }
-      if (performance.now() > deadline) {
-        if (held.size >= MAX_HELD_ELSEWHERE) held.clear();
-        held.add(id);
-        throw new Error('the run is held by another instance');
-      }
-      await sleep(LEASE_POLL_MS, { signal: this.stopping.signal }).catch(() => {});
-    }
-    return 'not now';
   }
 
   /** Continues runs whose owner died or released them. `before`: those that were abandoned at the last look. */
@@ -292,7 +199,7 @@ export class QueueExecutor extends Executor {
     if (this.stopping.signal.aborted || !this.capacity.canResume(this.active)) return;
     using _ = this.holdPlace();
     const claim = await this.claimAbandoned(id);
-    if (claim) void this.#track(this.#enqueueUnlessEnded(id, this.drive(claim)));
+    if (claim) void this.drive(claim);
   }
 
   /** Calls `look` periodically, each time with what it found before. */

@@ -220,8 +220,8 @@ describe('a claim that may have been lost', () => {
     await Promise.all(started.map(({ promise }) => promise));
     assert.ok(await inner.claim(lost.id, { leaseMs: 5000, force: true }));
     assert.ok(active);
-    await active.renewLease(lost.id);
-    await active.renewLease(held.id);
+    await active.leaseOf(lost.id)?.renew();
+    await active.leaseOf(held.id)?.renew();
     assert.ok(renewed.includes(lost.id) && renewed.includes(held.id), 'the store was asked');
     await driving[0];
     assert.equal(active.active, 1);
