@@ -26,7 +26,9 @@ interface Pending {
   since: number;
   resolve(value: WireValue): void;
   reject(reason: Error): void;
-  /** Undoes the call if its answer comes after it was rejected as overdue: the server carries it out all the same. */
+  /** Whether it was rejected already. The server carries it out all the same, and answers late. */
+  isOverdue: boolean;
+  /** Undoes an overdue call once it is answered. */
   undo: ((value: WireValue) => void) | undefined;
 }
 
@@ -115,8 +117,6 @@ class StoreLink {
   readonly #answerMs: number;
   readonly #outbox: Outbox<StoreRequest>;
   readonly #pending = new Map<number, Pending>();
-  /** How to undo calls that were rejected as overdue but may still be carried out, until they are answered. */
-  readonly #undos = new Map<number, (value: WireValue) => void>();
   readonly #subscriptions = new Map<number, LogHandlers>();
   readonly #overdueTimer: NodeJS.Timeout;
   #lastNumber = 0;
@@ -135,7 +135,6 @@ class StoreLink {
       });
     });
     this.#overdueTimer = setInterval(() => this.#rejectOverdue(), CHECK_MS);
-    this.#overdueTimer.unref();
   }
 
   /** `undo` gets the value if it arrives only after the call was rejected as overdue. */
@@ -170,21 +169,21 @@ class StoreLink {
     if (this.#socket.destroyed) return Promise.reject(storeUnreachable());
     const call = ++this.#lastNumber;
     return new Promise((resolve, reject) => {
-      this.#pending.set(call, { since: performance.now(), resolve, reject, undo });
+      this.#pending.set(call, { since: performance.now(), resolve, reject, isOverdue: false, undo });
       this.#outbox.send(request(call));
     });
   }
 
   #handleReply(answer: StoreReply): void {
     switch (answer.say) {
-      case 'value':
-        this.#settle(answer.call)?.resolve(answer.value);
-        this.#undos.get(answer.call)?.(answer.value);
-        this.#undos.delete(answer.call);
+      case 'value': {
+        const pending = this.#settle(answer.call);
+        pending?.resolve(answer.value);
+        if (pending?.isOverdue) pending.undo?.(answer.value);
         return;
+      }
       case 'error':
         this.#settle(answer.call)?.reject(fromWireError(answer.error));
-        this.#undos.delete(answer.call);
         return;
       case 'batch':
         this.#subscriptions.get(answer.subscription)?.onBatch(answer.batch);
@@ -206,11 +205,10 @@ class StoreLink {
   /** Calls are in order of time, so the first one that is not overdue ends the search. */
   #rejectOverdue(): void {
     const oldest = performance.now() - this.#answerMs;
-    for (const [call, { since, reject, undo }] of this.#pending) {
-      if (since > oldest) return;
-      this.#pending.delete(call);
-      if (undo) this.#undos.set(call, undo);
-      reject(storeUnreachable());
+    for (const pending of this.#pending.values()) {
+      if (pending.since > oldest) return;
+      pending.isOverdue = true;
+      pending.reject(storeUnreachable());
     }
   }
 
@@ -218,7 +216,6 @@ class StoreLink {
     clearInterval(this.#overdueTimer);
     for (const { reject } of this.#pending.values()) reject(storeUnreachable());
     this.#pending.clear();
-    this.#undos.clear();
     if (!this.#closing) this.listeners.emitGapToAll();
   }
 }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { Admission } from '../../../src/http/limits/admission.ts';
 import type { LimitBudget, LimitRequest, LimitResult, LimitStore } from '../../../src/store/limit-store.ts';
@@ -54,6 +57,23 @@ describe('a store held by another process of the gateway', () => {
     await Promise.all([here.runs.close(), there.runs.close()]);
     await server[Symbol.asyncDispose]();
     await held.close();
+  });
+
+  it('answers with the errors of the store', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const storage = storageOf(held, memoryLimits(Date.now));
+    const refusal = new GatewayError('invalid_parameter', 'no', { param: 'id', retryAfterMs: 7 });
+    const runs = wrapStore(storage.runs, { get: () => Promise.reject(refusal) });
+    await using server = await serveStore({ ...storage, runs });
+    const worker = await connectStore(server.path);
+    const { code, message, param, retryAfterMs } = refusal;
+    await assert.rejects(worker.runs.get(newRun().id), { code, message, param, retryAfterMs });
+    await worker.runs.close();
+    await held.close();
+  });
+
+  it('cannot be connected to if nobody holds it', async () => {
+    await assert.rejects(connectStore(join(tmpdir(), randomUUID())), { code: 'ENOENT' });
   });
 
   it('releases limits that were taken only after the worker had given up waiting', async () => {
