@@ -23,6 +23,7 @@ import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import { type EmbeddingsSource, embeddingsOf } from './tools/web-search/configured-embeddings.ts';
 import type { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
+import { mayBeRefusal } from './upstream/embeddings.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { type OpenedVectorStores, openVectorStores } from './vector-stores/open.ts';
@@ -118,6 +119,7 @@ export function openDocuments(
   const config = live.current();
   const source: EmbeddingsSource = {
     embed: (request, options) => upstream.embed(request, options),
+    mayBeRefusal,
     observe: countEmbeddings(registry),
   };
   const toolbox = stack.use(openToolbox(foundation, source));

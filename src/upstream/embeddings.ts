@@ -4,7 +4,7 @@ import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import type { Attempts } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
 import { unansweredTurnError } from './routing/turn-failure.ts';
-import { noUsage } from './turn.ts';
+import { noUsage, TurnError } from './turn.ts';
 
 /** The longest answer that is read, in bytes: sixteen vectors of 4096 numbers take a megabyte and a half. */
 const MAX_ANSWER = 2 * 1024 * 1024;
@@ -35,6 +35,11 @@ export async function askForEmbeddings(
     }
   }
   throw unansweredTurnError('of the embeddings', attempts.failures, noUsage());
+}
+
+/** Whether `askForEmbeddings` threw for something that may be the fault of the texts, unlike a rate limit or silence. */
+export function mayBeRefusal(thrown: unknown): boolean {
+  return thrown instanceof TurnError && thrown.kind !== 'rate_limit' && thrown.kind !== 'timeout';
 }
 
 function ask(

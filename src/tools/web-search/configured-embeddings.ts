@@ -7,6 +7,7 @@ export interface EmbeddingsSource {
     request: NonNullable<ToolsConfig['web_search']['embeddings']> & { texts: readonly string[] },
     options: { signal: AbortSignal },
   ): Promise<Float32Array[]>;
+  mayBeRefusal: Embeddings['mayBeRefusal'];
   observe: Embeddings['observe'];
 }
 
@@ -20,6 +21,7 @@ export function embeddingsOf(
   return {
     model: `${first?.model} ${config.dimensions ?? ''}`.trim(),
     embed: (texts, { signal }) => source.embed({ ...config, texts }, { signal }),
+    mayBeRefusal: source.mayBeRefusal,
     observe: source.observe,
   };
 }

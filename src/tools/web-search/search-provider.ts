@@ -80,6 +80,8 @@ export interface Embeddings {
   model: string;
   /** A vector for each text. @throws if the provider fails, or the signal's reason. */
   embed(texts: readonly string[], options: { signal: AbortSignal }): Promise<Float32Array[]>;
+  /** Whether `embed` threw for something that may be the fault of the texts, unlike a rate limit or silence. */
+  mayBeRefusal(thrown: unknown): boolean;
   /** Called for every attempt, for metrics. */
   observe?: ((purpose: 'query' | 'documents', outcome: 'ok' | 'failed') => void) | undefined;
 }

@@ -9,6 +9,7 @@ import { runInTrace } from '../../../src/base/telemetry/trace-context.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { createConfiguredSearch } from '../../../src/tools/web-search/configured-search.ts';
 import { fuseByRank } from '../../../src/tools/web-search/local/ranking.ts';
+import { mayBeRefusal } from '../../../src/upstream/embeddings.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { callTool, searchResults } from '../../support/tool-calls.ts';
 import { startWebServer } from '../../support/web-server.ts';
@@ -36,7 +37,7 @@ const FILES = {
 async function startEmbeddings() {
   const asked: string[][] = [];
   const traces: [text: string | undefined, trace: unknown][] = [];
-  const state: { status: number; base64: boolean; refuses: string } = { status: 200, base64: false, refuses: '' };
+  const state = { status: 200, base64: false, refuses: '', refusal: 400 };
   const server = await startWebServer(async (request, response) => {
     const { input, model }: { input: string[]; model: string } = JSON.parse(await readText(request));
     assert.equal(request.headers.authorization, 'Bearer key-of-provider');
@@ -44,7 +45,10 @@ async function startEmbeddings() {
     asked.push(input);
     traces.push([input[0], request.headers.traceparent]);
     const isRefused = state.refuses !== '' && input.some((each) => each.includes(state.refuses));
-    response.writeHead(isRefused ? 400 : state.status, { 'content-type': 'application/json' });
+    response.writeHead(isRefused ? state.refusal : state.status, {
+      'content-type': 'application/json',
+      'retry-after-ms': '1',
+    });
     const data = input.map((each, index) => {
       const vector = embeddingOf(each);
       const embedding = state.base64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector;
@@ -91,6 +95,7 @@ describe('the local search with embeddings', () => {
         log: options.log ?? silentLogger,
         embeddings: {
           embed: (request, call) => upstream.embed(request, call),
+          mayBeRefusal,
           observe: (purpose, outcome) => observed.push(`${purpose} ${outcome}`),
         },
       }),
@@ -159,6 +164,26 @@ describe('the local search with embeddings', () => {
     assert.deepEqual(await search.find('loaf'), []);
     assert.equal((await search.find('baker'))[0], 'corpus:///food.md');
   });
+
+  it('gives up any number of passages in a row that the model refuses', async () => {
+    await using provider = await startEmbeddings();
+    provider.state.refuses = 'baker';
+    for (const name of ['a.md', 'b.md', 'c.md', 'd.md']) await writeFile(join(folder, name), 'Another baker.');
+    await using search = await open(provider.server.origin);
+    await until(async () => (await search.find('physician')).length > 0);
+  });
+
+  for (const status of [429, 503]) {
+    it(`embeds a passage later whose provider answered ${status} for a while`, async () => {
+      await using provider = await startEmbeddings();
+      Object.assign(provider.state, { refuses: 'baker', refusal: status });
+      await using search = await open(provider.server.origin);
+      const wasAskedAlone = () => provider.asked.some((texts) => texts.length === 1 && texts[0]?.includes('sells'));
+      await until(async () => (await search.find('baker')).length > 0 && wasAskedAlone());
+      provider.state.refuses = '';
+      await until(async () => (await search.find('loaf'))[0] === 'corpus:///food.md');
+    });
+  }
 });
 
 describe('fuseByRank', () => {

@@ -27,6 +27,7 @@ describe('StoreIndexes', () => {
         : {
             model,
             embed: async (texts: readonly string[]) => texts.map(vectorOf),
+            mayBeRefusal: () => false,
             observe: (purpose: string, outcome: string) => void purposes.add(`${purpose} ${outcome}`),
           };
     using indexes = new StoreIndexes({ folder: undefined, embeddings, log: silentLogger });

@@ -4,7 +4,7 @@ import type { Logger } from '../../../base/logger.ts';
 import { currentTrace, runInTrace } from '../../../base/telemetry/trace-context.ts';
 import type { Embeddings } from '../search-provider.ts';
 import type { EmbeddedTexts, EmbedRequest } from './search-messages.ts';
-import type { Embed } from './semantic-search.ts';
+import type { Embed, EmbedAnswer } from './semantic-search.ts';
 
 /** How long embedding a query, or a batch of passages, may take, in milliseconds. */
 const EMBEDDING_MS = { query: 3000, documents: 60_000 };
@@ -22,18 +22,17 @@ export async function embedTexts(
     embeddings.observe?.(purpose, 'ok');
     return { id, vectors };
   } catch (thrown) {
-    if (!signal.aborted) {
-      embeddings.observe?.(purpose, 'failed');
-      const fields = { ...where, model: embeddings.model, err: messageOf(thrown) };
-      log?.warn(fields, `the local search goes by words alone: no embeddings for ${purpose}`);
-    }
-    return { id, vectors: undefined };
+    if (signal.aborted) return { id, vectors: undefined };
+    embeddings.observe?.(purpose, 'failed');
+    const fields = { ...where, model: embeddings.model, err: messageOf(thrown) };
+    log?.warn(fields, `the local search goes by words alone: no embeddings for ${purpose}`);
+    return { id, vectors: embeddings.mayBeRefusal(thrown) ? 'refused' : undefined };
   }
 }
 
 /** Embeddings inside a thread, which has no network: it sends texts to the gateway, whose `embedTexts` answers. */
 export class ThreadEmbeddings {
-  readonly #pending = new Map<number, (vectors: Float32Array[] | undefined) => void>();
+  readonly #pending = new Map<number, (vectors: EmbedAnswer) => void>();
   readonly #send: (request: EmbedRequest) => void;
   #lastId = 0;
 

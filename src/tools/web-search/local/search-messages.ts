@@ -1,5 +1,5 @@
 import type { TraceContext } from '../../../base/telemetry/trace-context.ts';
-import type { EmbeddingPurpose } from './semantic-search.ts';
+import type { EmbedAnswer, EmbeddingPurpose } from './semantic-search.ts';
 
 /** A query of the gateway to the thread of the local search. */
 export interface SearchQuestion {
@@ -16,10 +16,10 @@ export interface EmbedRequest {
   trace: TraceContext | undefined;
 }
 
-/** The gateway's answer to an `EmbedRequest`; without vectors if embedding failed. */
+/** The gateway's answer to an `EmbedRequest`. */
 export interface EmbeddedTexts {
   id: number;
-  vectors: Float32Array[] | undefined;
+  vectors: EmbedAnswer;
 }
 
 /** The `workerData` of the thread. */

@@ -3,8 +3,10 @@ import type { DocumentIndex } from './document-index.ts';
 import type { RankedPassage } from './ranking.ts';
 import { type EmbeddedPassage, type PassageText, VectorIndex } from './vector-index.ts';
 
-/** Returns the vectors of texts, or undefined if it fails. */
-export type Embed = (texts: readonly string[], purpose: EmbeddingPurpose) => Promise<Float32Array[] | undefined>;
+/** The vectors of texts; `refused` if the provider refused them or broke down over them; undefined if it is unavailable. */
+export type EmbedAnswer = Float32Array[] | 'refused' | undefined;
+
+export type Embed = (texts: readonly string[], purpose: EmbeddingPurpose) => Promise<EmbedAnswer>;
 
 /** What embeddings are for. */
 export type EmbeddingPurpose = 'query' | 'documents';
@@ -14,8 +16,8 @@ const BATCH = 16;
 const PARALLEL = 4;
 /** How much of a passage or query is embedded, in UTF-16 code units. */
 const MAX_TEXT = 6000;
-/** How many passages may fail one by one before the provider is at fault instead of the passages. */
-const MAX_SINGLE_FAILURES = 3;
+/** A text that every model embeds: a provider that refuses it is at fault itself. */
+const HARMLESS_TEXT = 'text';
 
 /** The pause after a failure, doubling with each further one up to the maximum, in milliseconds. */
 const PAUSE_MS = 1000;
@@ -52,8 +54,9 @@ export class SemanticSearch implements Disposable {
   /** The passages nearest to a query, best first; none without embeddings. `within`: see `VectorIndex.search`. */
   async nearest(query: string, within?: readonly number[]): Promise<RankedPassage[]> {
     if (performance.now() < this.#pausedUntil || this.#vectors.size === 0) return [];
-    const [vector] = (await this.#options.embed([query.slice(0, MAX_TEXT)], 'query')) ?? [];
+    const answer = await this.#options.embed([query.slice(0, MAX_TEXT)], 'query');
     if (this.#closing.signal.aborted) return [];
+    const vector = Array.isArray(answer) ? answer[0] : undefined;
     if (!vector) this.#recordFailure();
     return vector ? this.#vectors.search(vector, MAX_NEAREST, within) : [];
   }
@@ -109,29 +112,32 @@ export class SemanticSearch implements Disposable {
 
   async #embed(batch: readonly PassageText[]): Promise<EmbeddedPassage[] | undefined> {
     const vectors = await this.#ask(batch.map(({ text }) => text));
-    if (vectors) return batch.map(({ id }, at) => ({ id, vector: vectors[at] }));
+    if (Array.isArray(vectors)) return batch.map(({ id }, at) => ({ id, vector: vectors[at] }));
     return this.#failures === 0 ? undefined : await this.#embedEach(batch);
   }
 
   /** Embeds passages one by one, so that one text that the model refuses does not fail the whole batch. */
   async #embedEach(batch: readonly PassageText[]): Promise<EmbeddedPassage[] | undefined> {
     const done: EmbeddedPassage[] = [];
-    let isAvailable = false;
     for (const { id, text } of batch) {
-      if (!isAvailable && done.length >= MAX_SINGLE_FAILURES) return undefined;
-      const vector = (await this.#ask([text]))?.[0];
-      isAvailable ||= vector !== undefined;
-      done.push({ id, vector });
+      let answer = await this.#ask([text]);
+      if (answer === 'refused') {
+        // The text is at fault if it fails once more, after another one did not.
+        if (!Array.isArray(await this.#ask([HARMLESS_TEXT]))) return undefined;
+        answer = await this.#ask([text]);
+      }
+      if (answer === undefined) return undefined;
+      done.push({ id, vector: answer === 'refused' ? undefined : answer[0] });
     }
-    return isAvailable ? done : undefined;
+    return done;
   }
 
-  async #ask(texts: readonly string[]): Promise<Float32Array[] | undefined> {
+  async #ask(texts: readonly string[]): Promise<EmbedAnswer> {
     if (this.#closing.signal.aborted) return undefined;
-    const vectors = await this.#options.embed(
+    const answer = await this.#options.embed(
       texts.map((text) => text.slice(0, MAX_TEXT)),
       'documents',
     );
-    return vectors?.length === texts.length ? vectors : undefined;
+    return answer === 'refused' || answer?.length === texts.length ? answer : undefined;
   }
 }
