@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
 import { ParsePool } from '../../../src/tools/fetch-url-content/parsing/parse-pool.ts';
+import { FolderIndex } from '../../../src/tools/web-search/local/folder-index.ts';
 import { htmlBombs, pdfBombs } from '../../support/bombs.ts';
 import { patience } from '../../support/time-limit.ts';
 
@@ -123,6 +125,22 @@ describe('parser processes', function () {
     process.kill(child, 'SIGCONT');
     assert.equal((await read).content, 'Good page');
     assert.deepEqual(await started(), [child]);
+  });
+
+  it('may be killed by the system without losing a document of a folder', async function () {
+    if (!existsSync(`/proc/${process.pid}/task`)) this.skip();
+    const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    await writeFile(join(folder, 'pumps.rtf'), '{\\rtf1 A pump moves warmth.}');
+    const before = new Set(await childrenOf(process.pid));
+    using index = new FolderIndex({ folder, onTrouble: assert.fail });
+    const find = async () => (await index.search('warmth', 5)).hits.length;
+    const first = find();
+    let started: number[] = [];
+    while (started.length === 0) started = (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
+    for (const child of started) process.kill(child, 'SIGKILL');
+    assert.equal(await first, 0);
+    while ((await find()) === 0) await delay(20);
+    await rm(folder, { recursive: true });
   });
 
   it('report an unreadable document without ending', async () => {

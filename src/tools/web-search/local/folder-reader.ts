@@ -1,3 +1,4 @@
+import { boundedCache } from '../../../base/bounded-cache.ts';
 import { type CorpusFile, readDocument } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import { describeContent } from '../../fetch-url-content/content-kind.ts';
@@ -7,29 +8,45 @@ import { ToolError } from '../../tool.ts';
 import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import type { IndexedDocument } from './document-index.ts';
 
+/** How often reading a version of a document may fail before it counts as empty: a parser may be killed, a disk fail. */
+const MAX_FAILURES = 3;
+
 /** Reads the documents of a folder into passages for the index. */
 export class FolderReader implements Disposable {
   readonly #folder: string;
   readonly #pool = new ParsePool();
+  /** Failures of the versions that are to be read again. */
+  readonly #failures = boundedCache<number>(10_000);
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Reads several documents at once. @throws the signal's reason. */
+  /** Reads several documents at once, without those that are to be read again. @throws the signal's reason. */
   async read(files: readonly CorpusFile[], options: { signal: AbortSignal }): Promise<IndexedDocument[]> {
     const documents = await Promise.all(
       files.map(async (file) => ({ file, document: await this.#read(file, options.signal) })),
     );
     options.signal.throwIfAborted();
-    return documents;
+    return documents.flatMap(({ file, document = this.#fail(file) }) => (document ? [{ file, document }] : []));
   }
 
   [Symbol.dispose](): void {
     this.#pool[Symbol.dispose]();
   }
 
-  async #read({ path }: CorpusFile, signal: AbortSignal): Promise<ChunkedDocument> {
+  /** Counts a failure to read a document; an empty one after too many. */
+  #fail({ path, signature }: CorpusFile): ChunkedDocument | undefined {
+    const version = `${signature} ${path}`;
+    const failures = (this.#failures.get(version) ?? 0) + 1;
+    this.#failures.delete(version);
+    if (failures === MAX_FAILURES) return { title: '', chunks: [] };
+    this.#failures.set(version, failures);
+    return undefined;
+  }
+
+  /** Undefined if it cannot be read now. @throws what is no failure of reading it. */
+  async #read({ path }: CorpusFile, signal: AbortSignal): Promise<ChunkedDocument | undefined> {
     try {
       const { bytes, contentType } = await readDocument(this.#folder, corpusUrl(path));
       const name = path.slice(path.lastIndexOf('/') + 1);
@@ -40,9 +57,9 @@ export class FolderReader implements Disposable {
       const { chunks } = chunkDocument(content, { contentType: 'text/markdown', name });
       return { title: title || name, chunks, ...(published ? { published: published.slice(0, 10) } : {}) };
     } catch (error) {
-      // The file is gone since it was listed, or cannot be read: it has no passages.
-      if (error instanceof ToolError || error instanceof ParseFailure) return { title: '', chunks: [] };
-      throw error;
+      // The file is gone since it was listed, or cannot be read.
+      if (!(error instanceof ToolError || error instanceof ParseFailure)) throw error;
+      return undefined;
     }
   }
 }
