@@ -48,7 +48,9 @@ export function spawnConfinedChild(entry: URL, options: ConfinedChildOptions): C
       ? [node, nodeArgs]
       : ['/bin/sh', ['-c', startingScript(fileURLToPath(entry)), node, ...nodeArgs]];
   const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
-  const child = spawn(command, args, { stdio: [...stdio], serialization: 'advanced', env: {} });
+  // In a session of its own: Ctrl-C stops the gateway in order, and must not break the work that it waits for.
+  const detached = process.platform !== 'win32';
+  const child = spawn(command, args, { stdio: [...stdio], serialization: 'advanced', env: {}, detached });
   if (inBackground && child.pid !== undefined) lowerPriority(child.pid);
   return child;
 }

@@ -62,6 +62,8 @@ export class SandboxProcess implements Disposable {
     this.#child = spawn(file, args, {
       env: {},
       cwd: '/',
+      // In a session of its own, as `spawnConfinedChild`.
+      detached: process.platform !== 'win32',
       stdio: ['pipe', 'ignore', 'pipe', 'pipe', snapshot ?? 'ignore'],
     });
     this.ready = this.#loaded.promise;

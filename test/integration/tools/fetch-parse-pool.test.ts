@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
+import { SandboxProcess } from '../../../src/tools/execute-python/sandbox-process.ts';
 import { ParsePool } from '../../../src/tools/fetch-url-content/parsing/parse-pool.ts';
 import { FolderIndex } from '../../../src/tools/web-search/local/folder-index.ts';
 import { htmlBombs, pdfBombs } from '../../support/bombs.ts';
@@ -143,6 +144,20 @@ describe('parser processes', function () {
     await rm(folder, { recursive: true });
   });
 
+  it('do not get the signals of the terminal of the gateway, and neither does Python', async function () {
+    if (!existsSync(`/proc/${process.pid}/task`)) this.skip();
+    using pool = new ParsePool({ size: 1 });
+    await pool.parse(GOOD, { signal: never });
+    using python = new SandboxProcess({
+      timeoutMs: 1000,
+      memoryMb: 64,
+      limits: { stdout: 100, stderr: 100, result: 100 },
+    });
+    const sessions = (await childrenOf(process.pid)).map((pid) => sessionOf(pid));
+    assert.ok(sessions.length >= 2 && python.pid !== undefined);
+    assert.ok(!(await Promise.all(sessions)).includes(await sessionOf(process.pid)));
+  });
+
   it('report an unreadable document without ending', async () => {
     using pool = new ParsePool({ size: 1 });
     await assert.rejects(pool.parse(job('%PDF-1.7 nothing', 'pdf'), { signal: never }), { kind: 'unreadable' });
@@ -192,6 +207,11 @@ describe('parser processes', function () {
     }
   });
 });
+
+/** The session of a process: a terminal sends signals to the processes of its session. */
+async function sessionOf(pid: number): Promise<string | undefined> {
+  return /\) \S (?:\d+ ){2}(\d+)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8'))?.[1];
+}
 
 async function isZombie(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State:\tZ');
