@@ -19,7 +19,10 @@ export interface BlobStore extends Disposable {
   stream(id: string, signal: AbortSignal): Promise<Readable | undefined>;
   /** Removes a file for good; does nothing if there is none. @throws as `read`. */
   remove(id: string, signal: AbortSignal): Promise<void>;
-  /** Removes remains of uploads and files unknown to `isKnown` that are older than `olderThanMs`. @throws as `read`. */
+  /**
+   * Removes remains of uploads and files unknown to `isKnown` that are older than `olderThanMs`; what cannot be removed
+   * stays until the next sweep. @throws as `read` and `isKnown`.
+   */
   sweep(options: SweepOptions): Promise<void>;
 }
 

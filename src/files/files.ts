@@ -6,6 +6,7 @@ import { FairSemaphore } from '../base/fair-semaphore.ts';
 import { uuidAfter } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
+import { isStoreUnavailable } from '../store/failure.ts';
 import { type ListCursor, noteRemoval, resolveCursor } from '../store/removed-records.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import type { FileQuery, FileRecord, FileStore } from '../store/side-stores/file-store.ts';
@@ -250,11 +251,21 @@ export class Files implements Disposable {
       }
       if (clock.now() < this.#nextOrphanSweep) return;
       this.#nextOrphanSweep = clock.now() + ORPHAN_SWEEP_MS;
-      const isKnown = async (id: string) => !uuidAfter('', id) || (await store.get(id)) !== undefined;
+      const isKnown = async (id: string) => !uuidAfter('', id) || (await this.#hasRecord(id));
       await this.#blobs.sweep({ olderThanMs: MIN_ORPHAN_AGE_MS, isKnown, signal: this.#closing.signal });
     } catch (thrown) {
       if (this.#closing.signal.aborted) return;
       log.warn({ err: messageOf(thrown) }, 'files could not be swept now');
+    }
+  }
+
+  /** Whether a file has a record, readable or not. @throws GatewayError `store_unavailable`. */
+  async #hasRecord(id: string): Promise<boolean> {
+    try {
+      return (await this.#parts.store.get(id)) !== undefined;
+    } catch (thrown) {
+      if (isStoreUnavailable(thrown)) throw thrown;
+      return true;
     }
   }
 

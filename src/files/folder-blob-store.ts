@@ -89,7 +89,8 @@ export class FolderBlobStore implements BlobStore {
         signal.throwIfAborted();
         const path = join(this.#path, folder, name);
         const age = Date.now() - ((await stat(path).catch(() => undefined))?.mtimeMs ?? Number.POSITIVE_INFINITY);
-        if (age > olderThanMs && (folder === INCOMING || !(await isKnown(name)))) await rm(path, { force: true });
+        if (age > olderThanMs && (folder === INCOMING || !(await isKnown(name))))
+          await rm(path, { force: true }).catch(() => {});
       }
     }
   }

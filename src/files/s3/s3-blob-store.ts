@@ -97,13 +97,14 @@ export class S3BlobStore implements BlobStore {
 
   async sweep({ olderThanMs, isKnown, signal }: SweepOptions): Promise<void> {
     const before = Date.now() - olderThanMs;
+    const toNext = () => signal.throwIfAborted();
     for await (const { key, changedAt } of this.#bucket.list(this.#prefix, signal)) {
       const id = key.slice(this.#prefix.length);
-      if (changedAt < before && !(await isKnown(id))) await this.#bucket.remove(key, signal);
+      if (changedAt < before && !(await isKnown(id))) await this.#bucket.remove(key, signal).catch(toNext);
     }
     for await (const upload of this.#bucket.listUploads(this.#prefix, signal)) {
       const isOurs = ID.test(upload.key.slice(this.#prefix.length));
-      if (isOurs && upload.startedAt < before) await this.#bucket.abortUpload(upload, signal);
+      if (isOurs && upload.startedAt < before) await this.#bucket.abortUpload(upload, signal).catch(toNext);
     }
   }
 

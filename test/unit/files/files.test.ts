@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { mock } from 'node:test';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { Files, publicFileId } from '../../../src/files/files.ts';
+import type { FileStore } from '../../../src/store/side-stores/file-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { until } from '../../support/http-gateway.ts';
 import { S3Server } from '../../support/s3/s3-server.ts';
@@ -31,15 +34,20 @@ async function setUp() {
   });
   const store = stack.adopt(openSqliteStore('memory:', { sync: 'normal', log: silentLogger }), (open) => open.close());
   const clock = { at: Date.now(), now: () => clock.at };
-  const files = stack.use(
-    new Files({ store: store.sideStores.files, entries: store.sideStores.entries, config, clock, log: silentLogger }),
-  );
+  const { entries, files: stored } = store.sideStores;
+  /** Files whose records are damaged. */
+  const damaged = new Set<string>();
+  const get: FileStore['get'] = async (id) => {
+    if (damaged.has(id)) throw new GatewayError('internal_error', 'The run store failed.');
+    return await stored.get(id);
+  };
+  const files = stack.use(new Files({ store: { ...stored, get }, entries, config, clock, log: silentLogger }));
   const add = async (keepMs?: number) => {
     await using taken = await files.receive(Readable.from([Buffer.from('some text')]), { user: 'ann', signal });
     return await files.add(taken, { user: 'ann', name: 'a.txt', purpose: 'user_data', type: 'text/plain', keepMs });
   };
   const owned = stack.move();
-  return { server, files, clock, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { server, files, clock, damaged, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 describe('uploaded files', () => {
@@ -113,6 +121,29 @@ describe('uploaded files', () => {
       await until(() => (world.server.objects.size === 1 ? true : undefined));
       assert.equal(others.length, 2);
       assert.ok(world.server.objects.has(locked.id));
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('leave no bytes without a record, although a record is damaged and other bytes cannot be removed', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using world = await setUp();
+      const { server, damaged } = world;
+      const known = await world.add();
+      damaged.add(known.id);
+      const locked = `0${randomUUID().slice(1)}`;
+      const changed = new Date(Date.now() - 7 * HOUR);
+      const bytes = { body: Buffer.from('lost'), changed };
+      for (const id of [locked, randomUUID(), `f${randomUUID().slice(1)}`]) server.objects.set(id, bytes);
+      Object.assign(server.objects.get(known.id) ?? {}, { changed });
+      server.fault = ({ operation, key }) =>
+        operation === 'DeleteObject' && key === locked ? { status: 403, code: 'AccessDenied' } : undefined;
+      world.clock.at += HOUR;
+      mock.timers.tick(60_000);
+      await until(() => (server.objects.size === 2 ? true : undefined));
+      assert.deepEqual([...server.objects.keys()].toSorted(), [locked, known.id].toSorted());
     } finally {
       mock.timers.reset();
     }
