@@ -182,7 +182,8 @@ export class Files implements Disposable {
     using permit = new DisposableStack();
     permit.use(await this.#reading.acquire(file.user, signal));
     const bytes = await this.#blobs.read(file.id, signal);
-    if (!bytes) return undefined;
+    // A file may have lost bytes, for example when the power failed.
+    if (bytes?.length !== file.bytes) return undefined;
     const held = permit.move();
     return { bytes, [Symbol.dispose]: () => held.dispose() };
   }

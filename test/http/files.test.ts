@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,6 +77,17 @@ describe('/v1/files', () => {
     assert.deepEqual(await ann.files.delete(made.id), { id: made.id, object: 'file', deleted: true });
     await assert.rejects(ann.files.retrieve(made.id), /404/);
     await assert.rejects(ann.files.content(made.id), /404/);
+  });
+
+  it('serves no part of a file that has lost bytes as the whole', async () => {
+    const { id } = await upload(ann, 'a.txt');
+    const key = id.slice('file-'.length);
+    await truncate(join(folder, key.slice(0, 2), key), 4);
+    await assert.rejects(
+      ann.files.content(id).then((response) => response.text()),
+      /terminated/,
+    );
+    await ann.files.delete(id);
   });
 
   it('shows files only to their user', async () => {

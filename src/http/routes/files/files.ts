@@ -57,8 +57,19 @@ export async function getFileContent(deps: AppDeps, call: Call): Promise<Answer>
   res.setHeader('content-type', 'application/octet-stream');
   res.setHeader('content-length', file.bytes);
   res.setHeader('content-disposition', attachmentDisposition(file.name));
-  await pipeline(source, res, { signal }).catch(() => void res.destroy());
+  const whole = (chunks: AsyncIterable<Buffer>) => exactly(file.bytes, chunks);
+  await pipeline(source, whole, res, { signal }).catch(() => void res.destroy());
   return { kind: 'written' };
+}
+
+/** Passes chunks on. A response that ended before its `content-length` would leave its client waiting. @throws Error. */
+async function* exactly(bytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let missing = bytes;
+  for await (const chunk of chunks) {
+    missing -= chunk.length;
+    yield chunk;
+  }
+  if (missing !== 0) throw new Error(`${missing} bytes of the file are missing`);
 }
 
 /** `DELETE /v1/files/:id`. */
