@@ -72,7 +72,7 @@ export class S3Connection implements Disposable {
   readonly #endpoint: URL;
   readonly #times: S3Times;
   /** Loaded with the first request. */
-  #client: Promise<SafeFetch> | undefined;
+  #client: SafeFetch | undefined;
 
   constructor(options: S3ConnectionOptions) {
     this.#options = options;
@@ -81,7 +81,7 @@ export class S3Connection implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    void this.#client?.then((client) => client[Symbol.asyncDispose]());
+    void this.#client?.[Symbol.asyncDispose]();
   }
 
   /**
@@ -161,17 +161,16 @@ export class S3Connection implements Disposable {
     });
   }
 
-  #loadClient(): Promise<SafeFetch> {
+  async #loadClient(): Promise<SafeFetch> {
+    const { createSafeFetch } = await import('../../tools/safe-fetch/safe-fetch.ts');
     const { idleMs } = this.#times;
-    this.#client ??= import('../../tools/safe-fetch/safe-fetch.ts').then(({ createSafeFetch }) =>
-      createSafeFetch({
-        allowAddresses: ['0.0.0.0/0', '::/0'],
-        connections: CONNECTIONS,
-        maxBytes: Number.POSITIVE_INFINITY,
-        timeouts: { connectMs: idleMs, headersMs: idleMs, idleMs },
-        userAgent: 'research-gateway',
-      }),
-    );
+    this.#client ??= createSafeFetch({
+      allowAddresses: ['0.0.0.0/0', '::/0'],
+      connections: CONNECTIONS,
+      maxBytes: Number.POSITIVE_INFINITY,
+      timeouts: { connectMs: idleMs, headersMs: idleMs, idleMs },
+      userAgent: 'research-gateway',
+    });
     return this.#client;
   }
 }

@@ -42,29 +42,29 @@ export function createSearchProvider(
   const { needs, cacheable, maxConcurrent } = SEARCH_PROVIDERS[name];
   const missing = needs.find((option: SearchOption) => !backend[option]);
   if (missing) throw new Error(`The search provider ${name} needs ${missing}.`);
-  let loaded: Promise<SearchCode> | undefined;
+  let code: SearchCode | undefined;
   const load = async () => {
+    // Node keeps what was loaded; what failed to load is loaded again by the next search.
     const module: unknown = await import(`./providers/${name}.ts`);
     if (!isProviderModule(module)) throw new Error(`The code of the search provider ${name} exports no createSearch.`);
-    return module.createSearch({ ...backend, now: Date.now, ...options });
+    code ??= module.createSearch({ ...backend, now: Date.now, ...options });
+    return code;
   };
   return {
     name,
     cacheKey: cacheable ? JSON.stringify([name, url, engine_id, engines, language]) : undefined,
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     async search(query, call) {
-      loaded ??= load();
       const { country: userCountry, ...rest } = query;
       const country = searchableCountry(name, userCountry);
       let hasPrivate = false;
       const onAnswer = (headers: Headers) => {
         hasPrivate ||= isPrivateAnswer(headers);
       };
-      const answer = await (await loaded).search({ ...rest, ...(country ? { country } : {}) }, { ...call, onAnswer });
+      const answer = await (await load()).search({ ...rest, ...(country ? { country } : {}) }, { ...call, onAnswer });
       return hasPrivate ? { ...answer, private: true } : answer;
     },
     async [Symbol.asyncDispose]() {
-      const code = await loaded?.catch(() => undefined);
       code?.[Symbol.dispose]?.();
     },
   };

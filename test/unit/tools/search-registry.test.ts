@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 
 const root = new URL('../../../', import.meta.url);
@@ -12,6 +14,27 @@ describe('the registry of search providers', () => {
       const code: object = await import(`../../../src/tools/web-search/providers/${name}.ts`);
       assert.deepEqual(Object.keys(code), ['createSearch'], name);
     }
+  });
+
+  it('loads the code of a provider again that could not be loaded', async () => {
+    const module = new URL('src/tools/web-search/create-provider.ts', root).href;
+    const script = `
+      import { registerHooks } from 'node:module';
+      import { createSearchProvider } from ${JSON.stringify(module)};
+      let failures = 1;
+      const load = (url, context, next) => {
+        if (url.endsWith('/kagi.ts') && failures-- > 0) throw new Error('EMFILE');
+        return next(url, context);
+      };
+      registerHooks({ load });
+      const fetch = async () => Response.json({ data: { search: [] } });
+      const provider = createSearchProvider({ provider: 'kagi', api_key: 'k' }, { fetch });
+      const query = { text: 'x', limit: 1, filters: { allowedDomains: [], blockedDomains: [] } };
+      const search = () => provider.search(query, { signal: new AbortController().signal });
+      console.log(JSON.stringify([await search().catch(({ message }) => message), await search()]));`;
+    const node = [process.execPath, ['--input-type=module-typescript', '-e', script]] as const;
+    const { stdout } = await promisify(execFile)(...node);
+    assert.deepEqual(JSON.parse(stdout), ['EMFILE', { hits: [] }]);
   });
 
   it('is listed completely in docs/configuration.md', async () => {
