@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { abortable } from '../base/abort.ts';
 import { boundedCache } from '../base/bounded-cache.ts';
 import { GatewayError, messageOf, undefinedIfNotFound } from '../base/errors.ts';
+import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Files, publicFileId } from '../files/files.ts';
 import type { DocumentReader } from './document-reader.ts';
@@ -42,6 +43,9 @@ const EXTRA_HITS = 10;
 /** Vector stores that are remembered; each is looked at again once it is forgotten. */
 const MAX_KNOWN = 10_000;
 const WANTED_SUFFIX = '.wanted';
+/** Files of requests that are indexed and searched at once, far fewer than fit into memory, and how many may wait. */
+const MAX_FILE_SEARCHES = 8;
+const MAX_WAITING_FILES = 1000;
 
 /**
  * Searches vector stores, each with its own index on this machine. An index follows the list of files in the store:
@@ -56,6 +60,12 @@ export class StoreSearch implements Disposable {
   /** Vector stores that this process changed after the last update of their index. */
   readonly #stale = boundedCache<true>(MAX_KNOWN);
   readonly #closing = new AbortController();
+  readonly #fileSearches = new FairSemaphore({
+    name: 'attached_files',
+    permits: MAX_FILE_SEARCHES,
+    maxWaiting: MAX_WAITING_FILES,
+    fullError: tooManyFiles,
+  });
   readonly #timers: NodeJS.Timeout[];
 
   constructor(parts: StoreSearchParts) {
@@ -110,6 +120,7 @@ export class StoreSearch implements Disposable {
   ): Promise<FoundPassage[]> {
     const { indexes, files } = this.#parts;
     const { name } = await files.find(user, id);
+    using _ = await this.#fileSearches.acquire(user, signal);
     const file = { id, name, attributes: {} };
     const store = memoryIndexName(id);
     if ((await indexes.progress(store)).documents === 0) {
@@ -119,6 +130,8 @@ export class StoreSearch implements Disposable {
       );
     }
     const hits = await indexes.search({ store, queries, limit, filter: undefined }, signal);
+    // Too many others may have taken its place in memory.
+    if (hits.length === 0 && (await indexes.progress(store)).documents === 0) throw tooManyFiles();
     return hits.map((hit) => ({ ...hit, file }));
   }
 
@@ -255,6 +268,12 @@ export class StoreSearch implements Disposable {
       await this.#bringUpToDate(name.slice(0, -WANTED_SUFFIX.length)).catch(() => {});
     }
   }
+}
+
+function tooManyFiles(): GatewayError {
+  return new GatewayError('overloaded', 'Too many attached files are being searched. Try again.', {
+    retryAfterMs: 2000,
+  });
 }
 
 /** Files that are gone or unreadable are in no index. @throws any other error: the file is read again. */

@@ -23,7 +23,9 @@ import {
 } from './messages.ts';
 
 const MAX_OPEN = 64;
-const MAX_IN_MEMORY = 16;
+/** Indexes in memory: more than a request may attach files; and the UTF-16 code units of their texts together. */
+const MAX_IN_MEMORY = 64;
+const MAX_TEXT_IN_MEMORY = 128_000_000;
 /**
  * How long an unused index stays in memory, or open for searches, in milliseconds. If another process has removed its
  * file, it is on the disk until then.
@@ -57,6 +59,9 @@ const open = new LRUCache<string, CollectionIndex>({
 
 const memoryIndexes = new LRUCache<string, CollectionIndex>({
   max: MAX_IN_MEMORY,
+  maxSize: MAX_TEXT_IN_MEMORY,
+  // Until its text is known.
+  sizeCalculation: () => 1,
   ...UNUSED,
   dispose: (index) => index[Symbol.dispose](),
 });
@@ -107,6 +112,8 @@ async function change(index: CollectionIndex, question: IndexChange): Promise<vo
   switch (question.ask) {
     case 'put':
       await index.put(question.file);
+      if (memoryIndexes.peek(question.store) === index)
+        memoryIndexes.set(question.store, index, { size: question.file.text.length });
       return index.startEmbedding();
     case 'attributes':
       return index.setAttributes(question.path, question);
