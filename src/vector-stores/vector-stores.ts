@@ -283,6 +283,8 @@ export class VectorStores {
       const { state, value } = changed;
       const entry = fileEntry(id, state, value, before.createdAt);
       if (!(await this.#parts.entries.replace(listNames.files(store), entry, { before: before.entry }))) continue;
+      // One that is searched already has other attributes now.
+      if (before.state === 'completed') for (const listener of this.#changeListeners) listener(store);
       return { ...value, id, store, state, createdAt: before.createdAt, entry };
     }
     throw conflictError(id);
@@ -290,12 +292,10 @@ export class VectorStores {
 
   /** Replaces the attributes of a file. @throws GatewayError `not_found`, `store_unavailable`. */
   async setAttributes(store: string, id: string, attributes: Attributes): Promise<StoredFile> {
-    const file = await this.changeFile(store, id, (known) => ({
+    return await this.changeFile(store, id, (known) => ({
       state: known.state,
       value: { ...known, attributes, version: known.version + 1 },
     }));
-    for (const listener of this.#changeListeners) listener(store);
-    return file;
   }
 
   /** Detaches a file, which stays with the user. False if it was not in the vector store. */

@@ -42,6 +42,21 @@ describe('vector stores', () => {
     assert.deepEqual([stores.map(({ id }) => id), hasMore], [[oldest], false]);
   });
 
+  it('let no search find the old attributes of a file that is attached again', async () => {
+    using world = setUp();
+    const { stores } = world;
+    const changed: string[] = [];
+    stores.onChange((id) => changed.push(id));
+    const store = await stores.create('ann', { name: '', metadata: {} });
+    const file = { user: 'ann', id: '1', name: 'a', purpose: '', type: '', bytes: 1, createdAt: 0, expiresAt: null };
+    const attach = (year: number) => stores.attach(store, { files: [{ file, attributes: { year } }] });
+    const [added] = await attach(1);
+    await stores.changeFile(store.id, added?.id ?? '', (value) => ({ state: 'completed', value }));
+    assert.deepEqual(changed, []);
+    await attach(2);
+    assert.deepEqual(changed, [store.id]);
+  });
+
   it('fail to cancel a batch if its records cannot be changed', async () => {
     using world = setUp();
     const store = await world.stores.create('ann', { name: '', metadata: {} });
