@@ -10,6 +10,10 @@ const db = new DatabaseSync(new URL(url));
 const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 
 parentPort?.on('message', () => {
-  checkpoint.get();
+  try {
+    checkpoint.get();
+  } catch {
+    // The disk may be full for now. If the log grows on, the writing connection checkpoints it.
+  }
   parentPort?.postMessage('done');
 });
