@@ -3,6 +3,7 @@ import { type Clock, toSeconds } from '../base/clock.ts';
 import { fieldError, GatewayError } from '../base/errors.ts';
 import { newRunId, parseItemId, type RunId, uuidAfter } from '../base/ids.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import { completeInputItem } from '../protocol/openai-items.ts';
@@ -156,6 +157,7 @@ export class Conversations {
       const page = await this.items(record, { limit: PAGE, order: 'asc', after: last && `${last.id}` });
       items.push(...page.items);
       hasMore = page.hasMore;
+      await yieldToEventLoop();
     }
     return { joined: { id, version }, items, ...(await this.#lastResearch(caller, items)) };
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, undefinedIfNotFound } from '../base/errors.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { type FileBatch, listNames, OPEN, parseFile, type StoredFile, type VectorStore } from './records.ts';
 import type { NewFiles, VectorStores } from './vector-stores.ts';
@@ -46,6 +47,8 @@ export class FileBatches {
       const slice = page.entries.slice(at, at + CONCURRENCY);
       const read = await Promise.all(slice.map((entry) => entries.get(listNames.files(store), entry.id)));
       found.push(...read.flatMap((entry) => parseFile(entry, store) ?? []));
+      // A batch may have thousands, and clients poll it.
+      await yieldToEventLoop();
     }
     return found;
   }

@@ -9,6 +9,8 @@ import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
 import { CarriedTranscripts } from '../../../src/runs/stored/carried-transcripts.ts';
 import { openStorage, type Storage } from '../../../src/store/open.ts';
 import type { NewRun } from '../../../src/store/run-store.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { turnsDuring } from '../../support/loop-turns.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { lookups } from '../../support/research-run.ts';
 import {
@@ -229,4 +231,22 @@ describe('over Redis', () => {
   });
   after(() => server?.[Symbol.asyncDispose]());
   crashes('Redis', () => openStorage({ ...options, url: server.url }, { log: silentLogger }));
+});
+
+describe('a long conversation', () => {
+  it('leaves turns of the event loop to others while it is read', async () => {
+    await using stack = new AsyncDisposableStack();
+    const store = stack.adopt(openSqliteStore('memory:', { sync: 'normal', log: silentLogger }), (open) =>
+      open.close(),
+    );
+    const conversations = new Conversations({
+      ...{ store, ...store.sideStores, retentionMs: 60_000, clock: { now: Date.now } },
+      carried: { of: assert.fail } as never,
+    });
+    const ann = { user: 'ann', keyId: 'ann' };
+    const { id } = await conversations.create(ann, { items: [], metadata: {} });
+    const items = Array.from({ length: 3000 }, () => ({ role: 'user', content: 'word' }));
+    await conversations.add(await conversations.find(ann, id), items);
+    assert.ok((await turnsDuring(() => conversations.join(ann, id))) >= 5);
+  });
 });

@@ -5,6 +5,7 @@ import type { EntryStore } from '../../../src/store/side-stores/entry-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { FileBatches } from '../../../src/vector-stores/file-batches.ts';
 import { VectorStores } from '../../../src/vector-stores/vector-stores.ts';
+import { turnsDuring } from '../../support/loop-turns.ts';
 
 const DAY = 86_400_000;
 
@@ -55,6 +56,15 @@ describe('vector stores', () => {
     assert.deepEqual(changed, []);
     await attach(2);
     assert.deepEqual(changed, [store.id]);
+  });
+
+  it('leave turns of the event loop to others while the files of a large batch are read', async () => {
+    using world = setUp();
+    const store = await world.stores.create('ann', { name: '', metadata: {} });
+    const file = { user: 'ann', name: 'a', purpose: '', type: '', bytes: 1, createdAt: 0, expiresAt: null };
+    const files = Array.from({ length: 320 }, (_, n) => ({ file: { ...file, id: `${n}` }, attributes: {} }));
+    const batch = await world.batches.create(store, files);
+    assert.ok((await turnsDuring(() => world.batches.files(batch))) >= 9);
   });
 
   it('fail to cancel a batch if its records cannot be changed', async () => {
