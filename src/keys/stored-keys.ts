@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { fieldError, GatewayError, messageOf } from '../base/errors.ts';
+import { inSlices, yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { keyringOf, prepareKeyring } from '../config/keyring.ts';
 import type { LiveConfig } from '../config/live-config.ts';
-import type { GatewayConfig } from '../config/schema.ts';
+import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import { secretHash } from '../config/secrets.ts';
 import type { Entry, EntryStore } from '../store/side-stores/entry-store.ts';
 import { entryOf, type KeySealer, readKey } from './key-record.ts';
@@ -211,6 +212,7 @@ export class StoredKeys implements AsyncDisposable {
       }
       after = entries.at(-1);
       if (!hasMore) return keys;
+      await yieldToEventLoop();
     }
   }
 
@@ -220,13 +222,16 @@ export class StoredKeys implements AsyncDisposable {
     const fileIds = new Set(this.#fileConfig.keys.map(({ id }) => id));
     const all = [...this.#stored.values()];
     const skipped = new Map<string, string>();
-    const stored = all.flatMap((key) => {
+    const stored: KeyConfig[] = [];
+    await inSlices(all, (key) => {
       const configs = fileIds.has(key.id) ? 'the file has a key of this id' : configsOf(key, this.#fileConfig, now);
-      if (typeof configs !== 'string') return configs;
+      if (typeof configs !== 'string') {
+        stored.push(...configs);
+        return;
+      }
       skipped.set(key.id, configs);
       if (this.#skipped.get(key.id) !== configs)
         log.warn({ key: key.id, reason: configs }, 'a key of the store is left out');
-      return [];
     });
     this.#skipped = skipped;
     const expiries = all.flatMap(({ hashes }) => hashes.flatMap(({ until = 0 }) => (until > now ? [until] : [])));

@@ -4,11 +4,13 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema } from '../../src/config/schema.ts';
+import { secretHash } from '../../src/config/secrets.ts';
 import { StoredKeys } from '../../src/keys/stored-keys.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { EntryStore } from '../../src/store/side-stores/entry-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { until } from '../support/http-gateway.ts';
+import { turnsDuring } from '../support/loop-turns.ts';
 import { redisOrSkip } from '../support/redis.ts';
 
 const FILE = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'boss', secret: 'sk-boss' }] });
@@ -92,6 +94,24 @@ describe('StoredKeys', () => {
     assert.equal(ids(), 'boss,eve');
     await keys.reload(next);
     assert.equal(ids(), 'chief,eve');
+    await store.close();
+  });
+
+  it('leave turns of the event loop to others when one of thousands changes', async () => {
+    const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const { entries } = store.sideStores;
+    const record = { v: 1, settings: { limits: { requests_per_minute: 60 } }, createdAt: 0 };
+    const ids = Array.from({ length: 4000 }, (_, n) => `key-${n}`);
+    await Promise.all(
+      ids.map((id) => {
+        const value = JSON.stringify({ ...record, id, hashes: [{ sha256: secretHash({ secret: id }) }] });
+        return entries.add('keys', { id, state: 'active', value, createdAt: 0 });
+      }),
+    );
+    const { keys } = await instance(entries);
+    await using _ = keys;
+    const turns = await turnsDuring(() => keys.create('eve', {}));
+    assert.ok(turns >= 10, `${turns} turns`);
     await store.close();
   });
 
