@@ -4,6 +4,7 @@ import { isCopyOf, isFalsified, isFromBeside } from './rules/copies.ts';
 import { affirmsDenied, isDenied } from './rules/denials.ts';
 import { isOpposed, isRuledOut } from './rules/directions.ts';
 import { isGeneralized, isOnlyPlanned } from './rules/extent.ts';
+import { isMisnamed } from './rules/full-names.ts';
 import { RELATIVE } from './rules/lexicon.ts';
 import { missingNames } from './rules/names.ts';
 import { misquotes } from './rules/quotes.ts';
@@ -117,6 +118,7 @@ function confuses(claim: Sentence, passage: Passage, source: SourceText): boolea
     isFalsified(claim, main) ||
     isFromBeside(claim, main, sentences) ||
     misquotes(claim, main, source) ||
+    isMisnamed(claim, sentences, source) ||
     isGeneralized(claim, sentences) ||
     isSwapped(claim, sentences) ||
     isOfAnotherCell(claim, passage, source)

@@ -117,8 +117,12 @@ export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
 
 /** Whether a text contains these letters as a separate word, with no character of `inWords` next to them. */
 export function containsWord(letters: string, text: string, inWords = /\p{L}/u): boolean {
+  return !placesOfWord(letters, text, inWords).next().done;
+}
+
+/** Where a text contains these letters as a separate word. */
+export function* placesOfWord(letters: string, text: string, inWords = /\p{L}/u): Generator<number> {
   for (let at = text.indexOf(letters); at !== -1; at = text.indexOf(letters, at + 1)) {
-    if (!inWords.test(text[at - 1] ?? '') && !inWords.test(text[at + letters.length] ?? '')) return true;
+    if (!inWords.test(text[at - 1] ?? '') && !inWords.test(text[at + letters.length] ?? '')) yield at;
   }
-  return false;
 }
