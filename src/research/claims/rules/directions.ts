@@ -28,9 +28,14 @@ export function isRuledOut(own: Clause, { clause }: ClauseOf): boolean {
   const common = own.words.filter((word) => isOneOf(word, clause.words)).length;
   if (common < MIN_COMMON || common < own.words.length * COMMON_SHARE) return false;
   return EXCLUSIVE.some((sides) => {
-    const [mine, theirs] = [own, clause].map(({ text }) => sides.filter((side) => side.isIn(text)));
+    const [mine, theirs] = [own, clause].map(withoutFigures).map((text) => sides.filter((side) => side.isIn(text)));
     return mine?.length === 1 && theirs?.length === 1 && mine[0] !== theirs[0];
   });
+}
+
+/** The text of a clause without its figures, which are compared with their units: `six months` is `half a year`. */
+function withoutFigures({ text, start: from, figures }: Clause): string {
+  return figures.reduceRight((left, { start, end }) => left.slice(0, start - from) + left.slice(end - from), text);
 }
 const MIN_COMMON = 3;
 const COMMON_SHARE = 0.6;

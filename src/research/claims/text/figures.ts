@@ -1,4 +1,4 @@
-import { CJK_FACTORS, cjkNumber, partsIn } from './number-words.ts';
+import { CJK_FACTORS, cjkNumber, halvesIn, partsIn } from './number-words.ts';
 import { Places } from './places.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
 import { PERCENT, quotientAt, rateAt, scaleBetween, type Unit, unitAt } from './units.ts';
@@ -70,7 +70,8 @@ const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
   [/^(?:bn|b)(?![a-z0-9])/, 1e9],
   [/^k(?![a-z0-9])/, 1e3],
 ];
-const CJK_MAGNITUDE = /^\s?[千万萬亿億兆만억조]+/;
+/** In a unit, `千` is kilo and `兆` mega: `3千克`, `45兆瓦`. */
+const CJK_MAGNITUDE = /^\s?(?:[万萬亿億만억조]|千(?![克米瓦卡])|兆(?![瓦赫焦]))+/;
 
 /** The figures of a folded text, in order. `taken`: the ranges of dates. */
 export function figuresIn(text: string, taken: readonly { start: number; end: number }[] = []): Figure[] {
@@ -80,6 +81,10 @@ export function figuresIn(text: string, taken: readonly { start: number; end: nu
     places.add(figure);
     figures.push(figure);
   };
+  for (const { start, end } of halvesIn(text)) {
+    const figure = written(text, { index: start, end, digits: '0.5' });
+    if (figure.isRounded || figure.unit) add(figure);
+  }
   for (const found of partsIn(text)) {
     if (!places.has(found.start))
       add({ ...found, unit: PERCENT, precision: () => roughly(precisionAt(text, found)), isRounded: true });
@@ -87,7 +92,7 @@ export function figuresIn(text: string, taken: readonly { start: number; end: nu
   for (const { 0: digits, index } of text.matchAll(NUMBER)) {
     const isInName = /[\p{L}_]/u.test(text[index - 1] ?? '') && !isUnitless(text, index);
     if (isInName || places.has(index)) continue;
-    const figure = written(text, { index, digits });
+    const figure = written(text, { index, end: index + digits.length, digits });
     const before = figures.at(-1);
     const isRest = before?.end === index && CJK_MAGNITUDE.test(text[index - 1] ?? '');
     if (isRest) figures.pop();
@@ -157,8 +162,8 @@ function isUnitless(text: string, index: number): boolean {
   );
 }
 
-function written(text: string, { index, digits }: { index: number; digits: string }): Figure {
-  let end = index + digits.length;
+function written(text: string, { index, end: last, digits }: { index: number; end: number; digits: string }): Figure {
+  let end = last;
   const readings = readingsOf(digits);
   const after = text.slice(end, end + 24);
   const { factors, length } = magnitudeOf(after, text.slice(Math.max(0, index - 5), index));

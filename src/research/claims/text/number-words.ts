@@ -52,6 +52,17 @@ const EACH =
   /(?<![a-zß-ʯ])(?:jede[rsnm]?|every|ogni|each) (?:(?<half>second|other|zweite[rsn]?)|(?<third>third|dritte[rsn]?)|(?<fourth>fourth|vierte[rsn]?)|(?<fifth>fifth|funfte[rsn]?)|(?<tenth>tenth|zehnte[rsn]?))(?![a-zß-ʯ])/g;
 const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3, fourth: 25, fifth: 20, tenth: 10 };
 
+/** Half of what follows, if that is a magnitude or a unit: `half a million`, `une demi-heure`, `半年`. */
+const HALF_OF =
+  /(?<![\p{L}-])(?<!(?<!\p{L})(?:and|und|et|y|e|first|second|other) (?:an? |ein |une? )?)(?:half(?: an? ?|[ -])|(?:ein\p{L}* )?halbe[snrm]? |demi-|medi[oa] |mei[oa] |mezz(?:[oa] |'))|(?<![上下前后後大多个個])半(?=年|小时|小時|個?月|个月|か月|天|日)/gu;
+
+/** Where a half of something may be; what follows tells whether it is a figure. */
+export function* halvesIn(text: string): Generator<Pick<FoundNumber, 'start' | 'end'>> {
+  for (const { 0: words, index } of text.matchAll(HALF_OF)) {
+    yield { start: index, end: index + words.trimEnd().length };
+  }
+}
+
 /** Tenths, as Chinese and Japanese count them. */
 const TENTHS = /(?<part>[一二三四五六七八九\d])(?:成|割)(?<half>半)?/g;
 

@@ -106,7 +106,8 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
       if (unit.dimension === 'ratio') return isNear(claim, large / small);
       if (own?.name === 'percent') return unit.dimension === 'points' && isNear(claim, large - small);
       if (unit.name === 'percent') return [small / large, large / small - 1].some((part) => isNear(claim, part * 100));
-      const perOwn = own && scaleBetween(unit, own);
+      // A number without a unit may be in the unit of the other, but not be converted.
+      const perOwn = own && (a.unit && b.unit ? scaleBetween(unit, own) : own.name === unit.name ? 1 : undefined);
       return perOwn !== undefined && isNear(claim, (large - small) * perOwn);
     }),
   );

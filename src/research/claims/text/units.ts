@@ -90,12 +90,12 @@ mixture 0.001 part per billion: ppb|parts per billion
 sound - decibel: db|decib\p{L}*|dezibel
 time 0.001 millisecond: ms|millisecond\p{L}*|millisekunden?|毫秒|ミリ秒
 time 3600 hour: hours?|stunden?|heures?|horas?|ore|ora|小时|時間|час\p{L}*|h|ساع\p{L}*
-time 60 minute: minut\p{L}*|min\.?|分钟|分間?(?![之の])|минут\p{L}*|دقيق\p{L}*
+time 60 minute: minut\p{L}*|min\.?|分钟|分間?(?!之|の[\d一二三四五六七八九十])|минут\p{L}*|دقيق\p{L}*
 time 1 second: seconds?|sekunden?|secondes?|segundos?|secondi|秒|секунд\p{L}*
-time 86400 day: days?|tagen?|tage|jours?|dias?|giorn[oi]|天|日間?(?!本)|дн\p{L}*|день|يوم\p{L}*
+time 86400 day: days?|tage?n?|jours?|dias?|giorn[oi]|天|日間?(?!本)|дн\p{L}*|день|يوم\p{L}*
 time 604800 week: weeks?|wochen?|semaines?|semanas?|settiman[ae]|周|週間|недел\p{L}*
-time 2629800 month: months?|monaten?|monate|mois|mes(?:es)?|mes[ie]|个月|か月|ヶ月|カ月|месяц\p{L}*
-time 31557600 year: years?|jahren?|jahre|ans?|annees?|anos?|ann[oi]|年|лет|год\p{L}*|سن\p{L}*
+time 2629800 month: months?|monate?n?|mois|mes(?:es)?|mes[ie]|个月|か月|ヶ月|カ月|месяц\p{L}*
+time 31557600 year: years?|jahre?n?|ans?|annees?|anos?|ann[oi]|年|лет|год\p{L}*|سن\p{L}*
 ratio 1 times: times|fold|fach\p{L}*|mal|fois|veces|volte|倍
 money - cent: cents?|centimes?|centimos?|centesimi|centavos?|美分|セント
 money - dollar: (?:us-?)?dollars?|dolares|dollari|usd|美元|ドル|米ドル|доллар\p{L}*|\$|دولار\p{L}*
