@@ -1,6 +1,7 @@
 import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { estimatedUsage } from '../upstream/decoding/estimate.ts';
 import {
+  noUsage,
   type TurnDelta,
   TurnError,
   type TurnMessage,
@@ -111,10 +112,24 @@ export async function* askModel(
         signal.throwIfAborted();
         throw thrown;
       }
-      yield* recordCutTurn(run, { thrown, tries, context, estimate, outputLimit: output });
+      try {
+        yield* recordCutTurn(run, { thrown, tries, context, estimate, outputLimit: output });
+      } catch (failure) {
+        // Later in a run, silence may mean that nothing more is to be looked up: the guards decide.
+        if (!(thrown instanceof TurnError && thrown.saysNothing) || run.state.turns === 0) throw failure;
+        return { finish: SILENCE, reasoning: '', estimate };
+      }
     }
   }
 }
+
+/** A turn in which every route gave an empty answer; what it used is recorded already. */
+const SILENCE: Finish = {
+  type: 'finish',
+  reason: 'stop',
+  usage: noUsage(),
+  message: { role: 'assistant', content: '' },
+};
 
 /** The tool choice that the request demands; it holds for the first turn of the response only. */
 function firstToolChoice({ state, request }: ResearchRun): Pick<TurnRequest, 'toolChoice'> {

@@ -49,7 +49,10 @@ export async function* emitSubstitute(run: ResearchRun): AsyncGenerator<Step, Re
   const { state, answerSoFar } = run;
   if (substituteOf(run) === undefined) state.plan = planInText(state);
   const text = substituteOf(run);
-  if (text === undefined) throw new GatewayError('upstream_error', 'The model proposed no plan.');
+  if (text === undefined) {
+    const why = state.forcedEnd ? `The model proposed no plan: ${state.forcedEnd.why}.` : 'The model proposed no plan.';
+    throw new GatewayError('upstream_error', why);
+  }
   const entry = state.answered ?? applyEntry(state, { t: 'answered', usage: noUsage(), cut: null });
   if (answerSoFar.text.length < text.length) {
     yield { type: 'answer', delta: text.slice(answerSoFar.text.length), entry };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { TurnError } from '../../../src/upstream/turn.ts';
 import { lookup, lookups, type ResearchScript, runResearch, textOf, toolMessages } from '../../support/research-run.ts';
 import { testConfig, testTool } from '../../support/run-harness.ts';
 import type { ScriptedTurn } from '../../support/scripted-model.ts';
@@ -123,6 +124,17 @@ describe('a run whose model goes in circles', () => {
     const found = await runResearch({ turns: thenAlways({ reasoning: ['That is enough.'] }) });
     assert.equal(found.asked.research.length, 3, 'told once');
     assert.equal(found.response.incomplete_details, null, 'with sources, silence means ready');
+  });
+
+  it('gets the same hint if its provider gives empty answers, which fail a run only at its start', async () => {
+    const breaks = new TurnError('failed', 'an empty answer', { started: false, saysNothing: true });
+    const found = await runResearch({ turns: thenAlways({ breaks }) });
+    assert.match(textOf(found.asked.research[2]), /neither called a tool nor said anything/);
+    assert.equal(found.asked.research.length, 3, 'told once');
+    assert.equal(found.response.incomplete_details, null);
+    assert.equal(found.response.output_text, 'This is the answer.');
+    const { response } = await runResearch({ turns: () => ({ breaks }) });
+    assert.equal(response.error?.message, 'an empty answer');
   });
 
   it('has the tokens of the repetition in its usage', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { answerPart } from '../../../src/protocol/items.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
-import { openHarness, question, runToEnd, testTool } from '../../support/run-harness.ts';
+import { openHarness, question, runToEnd, testConfig, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 
 const PLAN = {
@@ -28,6 +28,15 @@ describe('a proposed plan', () => {
     assert.equal(response.usage.num_tool_calls, 0);
     assert.equal(chat.requests.length, 1);
     assert.deepEqual(offered(chat.requests[0]?.tools), ['update_plan']);
+  });
+
+  it('fails with the limit that was reached before it was written', async () => {
+    const { response } = await runResearch({
+      turns: () => ({ calls: [{ name: 'google', arguments: {} }] }),
+      config: testConfig({ research: { budgets: { medium: { turns: 1 } } } }),
+      request: { plan: 'propose' },
+    });
+    assert.match(response.error?.message ?? '', /^The model proposed no plan: the budget of 1 research turn is used/);
   });
 
   it('is requested once more if the model writes text, and the run fails without one', async () => {
