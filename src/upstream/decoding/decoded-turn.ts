@@ -61,6 +61,7 @@ export class Deltas {
   #parts: Delta[] = [];
   #repeated = 0;
   #stored = 0;
+  #half = '';
   text = '';
   reasoning = '';
   characters = 0;
@@ -104,8 +105,12 @@ export class Deltas {
     this.emit(type, delta, kind);
   }
 
-  /** Emits output that was already counted. */
-  emit(type: Delta['type'], delta: string, kind: DeltaKind = {}): void {
+  /** Emits output that was already counted. Half of a character waits for the other half. */
+  emit(type: Delta['type'], output: string, kind: DeltaKind = {}): void {
+    const received = this.#half + output;
+    const delta = withoutHalf(received);
+    this.#half = received.slice(delta.length);
+    if (delta === '') return;
     if (type === 'text') this.text += delta;
     else this.reasoning += delta;
     const last = this.#parts.at(-1);
@@ -145,6 +150,12 @@ export class Deltas {
       this.emit('text', text);
     } else if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
     const { reasoningTokens } = this;
-    return { parts: this.take(), turn: { writtenCalls: 0, reasoningTokens, ...turn, text, reason } };
+    return { parts: this.take(), turn: { writtenCalls: 0, reasoningTokens, ...turn, text: withoutHalf(text), reason } };
   }
+}
+
+/** A text without the first half of a surrogate pair at its end: some providers split or cut there. */
+function withoutHalf(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;
 }

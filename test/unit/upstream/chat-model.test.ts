@@ -50,6 +50,23 @@ describe('ChatModel.turn', () => {
     assert.deepEqual(provider.requests[0]?.body.messages, [{ role: 'user', content: 'Cut here: \ufffd' }]);
   });
 
+  it('yields no half of a character, where a provider splits or cuts it', async () => {
+    const halves = ['Good \ud83d', '\ude00', ' day \ud83d'].map((content) => scripted.chunk({ content }));
+    await using provider = await scripted.startScriptedProvider({
+      respond: () => scripted.frames([...halves, scripted.chunk({}, 'length')], { pace: 5 }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    const parts = await ask(model);
+    const deltas = parts.flatMap((part) => (part.type === 'text' ? part.delta : []));
+    assert.deepEqual(
+      deltas.filter((delta) => !delta.isWellFormed()),
+      [],
+    );
+    assert.equal(deltas.join(''), 'Good \u{1f600} day ');
+    assert.equal(finishOf(parts).message.content, 'Good \u{1f600} day ');
+  });
+
   it('redacts credentials that a provider puts into the arguments, name or id of a call', async () => {
     const secret = 'provider-secret';
     const escaped = [...secret].map((sign) => `\\u00${sign.charCodeAt(0).toString(16)}`).join('');
