@@ -60,7 +60,8 @@ export function parseRedisUrl(url: string): RedisUrl {
   if (!Number.isInteger(database) || database < 0)
     throw new Error('must have the number of a database behind the last /');
   if (kind === 'cluster' && database !== 0) throw new Error('must name database 0: a Redis Cluster has no other');
-  const parameters = new URLSearchParams(query);
+  // Only forms write a space as +.
+  const parameters = new URLSearchParams(query.replaceAll('+', '%2B'));
   const isKnown = (parameter: string) => kind === 'sentinel' && /^sentinel_(?:username|password)$/.test(parameter);
   if (![...parameters.keys()].every(isKnown)) {
     throw new Error(

@@ -26,11 +26,12 @@ export const seconds = duration(1000);
 export const minutes = duration(60_000);
 /** A number of minutes, 0 for never; parsed to milliseconds. */
 export const minutesOrNone = z.literal(0).or(minutes);
-/** A positive number of hours without an upper bound, because no timer waits for it; parsed to milliseconds. */
+/** A positive number of hours, up to a century because no timer waits for it; parsed to milliseconds. */
 export const hours = z
   .number()
   .positive()
   .min(1 / 3_600_000, 'must be at least a millisecond')
+  .max(876_600, 'must be at most 876600, a hundred years')
   .transform((value) => Math.round(value * 3_600_000));
 
 function duration(unitMs: number) {

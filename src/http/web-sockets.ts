@@ -18,7 +18,7 @@ const RECHECK_MS = 1000;
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /**
- * Accepts WebSockets of passthrough paths (docs/configuration.md, "passthrough"), which take precedence, and of the
+ * Accepts WebSockets of passthrough paths (docs/configuration.md, "passthrough") and of the
  * Responses API (docs/api.md, "WebSocket"). They end with their key, and when the gateway stops: an upgraded connection
  * no longer belongs to the server.
  */
@@ -38,7 +38,7 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     refuseNewWork(deps, { others: deps.openAnswers.size });
     const path = req.url.split('?', 1)[0] ?? '';
     const entry = entryFor(path, config);
-    if (!entry?.websocket && path === '/v1/responses') {
+    if (path === '/v1/responses') {
       const permit = limit.take(key.id);
       socket.once('close', () => permit[Symbol.dispose]());
       await acceptResponses(req, socket, { head, key });

@@ -72,6 +72,15 @@ describe('CORS', () => {
     });
   });
 
+  it('compares origins as browsers write them', async () => {
+    const names = ['HTTPS://App.Example:443', 'tauri://LocalHost', 'http://bücher.example'];
+    await using gateway = await openGateway({ server: { cors_origins: names } });
+    for (const origin of ['https://app.example', 'tauri://localhost', 'http://xn--bcher-kva.example']) {
+      const answer = await open(gateway, 'GET /v1/models', { headers: { origin } });
+      assert.equal(answer.headers.get('access-control-allow-origin'), origin);
+    }
+  });
+
   it('"*" allows every origin', async () => {
     await using gateway = await openGateway({ server: { cors_origins: ['*'] } });
     const answer = await open(gateway, 'GET /v1/models', { headers: { origin: 'null' } });

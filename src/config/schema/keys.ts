@@ -67,14 +67,26 @@ export const key = keyFields.refine((value) => (value.secret === undefined) !== 
 });
 
 /** Paths of the gateway's own endpoints. */
-const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions', '/v1/webhook_deliveries'];
+const OWN_PATHS = [
+  '/v1/responses',
+  '/v1/async',
+  '/v1/conversations',
+  '/v1/models',
+  '/v1/chat/completions',
+  '/v1/webhook_deliveries',
+];
+
+/** Whether only the gateway itself serves this path. */
+export function isOwnPath(path: string): boolean {
+  return OWN_PATHS.some((own) => path === own || path.startsWith(`${own}/`));
+}
 
 /** An API that is passed through to one provider unchanged (docs/configuration.md, "passthrough"). */
 export const passthroughSetting = z.strictObject({
   path: z
     .string()
     .regex(/^\/v1(?:\/[A-Za-z0-9_.~-]+)+$/, 'must be a path under /v1 such as /v1/files')
-    .refine((path) => !OWN_PATHS.some((own) => path === own || path.startsWith(`${own}/`)), {
+    .refine((path) => !isOwnPath(path), {
       error: `must not be one of the gateway's own: ${OWN_PATHS.join(', ')}`,
     }),
   provider: name,

@@ -7,10 +7,14 @@ import { headers, httpUrl } from './values.ts';
 
 /** `server`, `store`, `runs`, `logging` and `telemetry`: settings of the process as a whole. */
 
-/** The origin of a web page, as browsers send it. */
+/** The origin of a web page; parsed to what browsers send, in lower case and without the default port. */
 const origin = z
   .string()
-  .regex(/^(?:\*|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/i, 'must be an origin such as https://app.example.com, or *');
+  .regex(/^(?:\*|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/i, 'must be an origin such as https://app.example.com, or *')
+  .transform((text) => {
+    const url = URL.parse(text);
+    return url ? `${url.protocol}//${url.host.toLowerCase()}` : text;
+  });
 
 export const server = z
   .strictObject({

@@ -63,6 +63,6 @@ function fillIn(form: unknown, values: readonly (string | number)[]): unknown {
   if (typeof form !== 'object' || form === null) return form;
   if (Array.isArray(form)) return form.map((child) => fillIn(child, values));
   const result: Record<string, unknown> = {};
-  for (const [key, child] of Object.entries(form)) result[key] = fillIn(child, values);
+  for (const [key, child] of Object.entries(form)) result[`${fillIn(key, values)}`] = fillIn(child, values);
   return result;
 }

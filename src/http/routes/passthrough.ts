@@ -1,4 +1,5 @@
 import { fieldError, GatewayError } from '../../base/errors.ts';
+import { isOwnPath } from '../../config/schema/keys.ts';
 import { boundaryOf, formFields } from '../../protocol/requests/multipart.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { Answer } from '../answers/answer.ts';
@@ -12,9 +13,6 @@ import { notFoundAt } from '../unknown-path.ts';
 import { entryFor, passOn } from './passthrough-entries.ts';
 
 const PROXIED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-
-/** Paths below the gateway's own resources, which are proxied only for a model that declares them. */
-const OWN_RESOURCES = /^(?:responses|async|conversations|models|chat\/completions|webhook_deliveries)\//;
 
 type PassthroughBody = Omit<ForwardRequest, 'modelName' | 'model' | 'api'> & { model: unknown };
 
@@ -31,7 +29,8 @@ export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   const api = apiOf(call.req.path);
   if (api.startsWith('v1/')) throw notFoundAt(call.req.path);
   const body = await readNamedModel(call);
-  if (OWN_RESOURCES.test(api) && !isProxiedBy(identity, body.model, api)) throw notFoundAt(call.req.path);
+  // Paths below the gateway's own are proxied only for a model that declares them.
+  if (isOwnPath(call.req.path) && !isProxiedBy(identity, body.model, api)) throw notFoundAt(call.req.path);
   const { name, model } = chooseModel(identity, body.model, api);
   if (model.kind !== 'proxy') {
     throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });

@@ -36,10 +36,10 @@ describe('store.url', function () {
     assert.deepEqual(addresses('redis://u:p@host/2'), ['host 6379']);
     assert.deepEqual(addresses('redis-cluster://a:7000,b,[::1]:7002'), ['a 7000', 'b 6379', '::1 7002']);
     assert.deepEqual(addresses('redis-sentinel://s1,s2:1/runs'), ['s1 26379', 's2 1']);
-    const target = parseTarget('rediss-sentinel://u%40:p%3A%2F@s1/runs/3?sentinel_password=x%20y');
+    const target = parseTarget('rediss-sentinel://u%40:p%3A%2F@s1/runs/3?sentinel_password=x%20y+z%2B');
     assert.deepEqual(
       [target.kind, target.username, target.password, target.master, target.database, target.sentinel, target.tls],
-      ['sentinel', 'u@', 'p:/', 'runs', 3, { password: 'x y' }, {}],
+      ['sentinel', 'u@', 'p:/', 'runs', 3, { password: 'x y+z+' }, {}],
     );
   });
 

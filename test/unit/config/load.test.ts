@@ -10,6 +10,7 @@ import { ConfigError, type ConfigProblem } from '../../../src/config/config-erro
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { DEFAULT_CONFIG_FILE, loadConfig, noticesOf, parseConfig } from '../../../src/config/load.ts';
 import { secretsIn } from '../../../src/config/secrets.ts';
+import { openApiDocument } from '../../../src/protocol/openapi/openapi.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MINIMAL = `
@@ -521,6 +522,9 @@ describe('a problem message', () => {
     assert.match(problemAt('server.port', server('port: 80.5')).message, /not one with a fraction/);
     const tiny = problemAt('server.heartbeat_seconds', server('heartbeat_seconds: 1e-9'));
     assert.match(tiny.message, /at least a millisecond/);
+    for (const endless of ['1e300', '876601', '1e999']) {
+      problemAt('store.retention_hours', `${MINIMAL}store: { retention_hours: ${endless} }\n`);
+    }
     for (const none of ['0mb', '0.1b', '99999999999gb']) {
       assert.match(problemAt('server.body_limit', server(`body_limit: ${none}`)).message, /from 1 byte/);
     }
@@ -554,6 +558,17 @@ describe('a problem message', () => {
       problemAt('providers.up.headers.Content-Length', withHeaders('Content-Length: "5"')).message,
       /the gateway sets itself/,
     );
+  });
+
+  it('is given for a passed-through path that the gateway serves itself', () => {
+    const served = Object.keys(openApiDocument().paths ?? {}).filter((path) => path.startsWith('/v1/'));
+    const roots = new Set(served.map((path) => path.split('/{')[0] ?? ''));
+    for (const path of roots) {
+      // Those that a provider may serve instead (docs/files.md).
+      if (path === '/v1/files' || path === '/v1/vector_stores') continue;
+      const text = `${MINIMAL}passthrough: [{ path: ${path}, provider: up }]\n`;
+      assert.match(problemAt('passthrough[0].path', text).message, /gateway's own/, path);
+    }
   });
 
   it('is given once for a misspelt section', () => {

@@ -97,6 +97,11 @@ describe('a configuration with many keys', () => {
     assert.equal(asked.length, 3);
   });
 
+  it('keeps the name of a field that has no value', () => {
+    const text = `${REST}${stringify({ keys: PADDING })}  - { id: a, tags: { b, c } }\n`;
+    assert.deepEqual(readYaml(text, {}).value, parse(text));
+  });
+
   const broken: Record<string, (text: string) => string> = {
     'an unterminated value': (text) => text.replace('id: pad-7\n', 'id: "pad-7\n'),
     'an extra brace': (text) => text.replace('id: pad-7\n', 'id: pad-7 }\n    limits: { a: b\n'),
