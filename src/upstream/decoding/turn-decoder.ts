@@ -47,6 +47,8 @@ export class TurnDecoder implements TurnReader {
     if (isStreamError(payload)) throw this.#options.failureOf(payload);
     if (!Array.isArray(choices)) return;
     for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.#choice(choice);
+    // A whole answer ends here, even if its provider does not say why.
+    if (payload.object === 'chat.completion' && this.hasOutput) this.#end ??= 'stop';
   }
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
