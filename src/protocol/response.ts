@@ -75,6 +75,7 @@ const functionTool = z.object({
   description: z.string().nullable(),
   parameters: z.custom<JsonObject>(isObject).meta({ type: 'object', additionalProperties: true }).nullable(),
   strict: z.boolean().nullable(),
+  defer_loading: z.boolean().optional(),
 });
 
 /** One of the client's custom tools, which take a text. */

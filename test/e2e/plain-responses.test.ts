@@ -541,7 +541,8 @@ describe('responses of a plain model over a chat-only provider', () => {
     const events: string[] = [];
     const stream = gateway.ann.responses.stream({ ...ask, input: 'Who?' });
     stream.on('response.output_item.done', ({ item: { type } }) => events.push(type));
-    const { output, id } = await stream.finalResponse();
+    const { output, id, tools: shown } = await stream.finalResponse();
+    assert.deepEqual([shown[0], shown.at(-1)], [deferred, other]);
     const search = ['tool_search_call', 'tool_search_output', 'function_call'];
     assert.deepEqual(events, [...search, ...search, 'function_call']);
     const hostedFields = { call_id: null, execution: 'server', status: 'completed' };

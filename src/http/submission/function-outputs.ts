@@ -110,13 +110,13 @@ export async function answersEarlierCalls(
   const outputs = items.flatMap((item) => (item.type === 'prior_output' ? [item.callId] : []));
   if (outputs.length === 0 || items.some(isUserText)) return false;
   const last = previous === undefined ? undefined : (await runs.conversation(caller, previous)).messages.at(-1);
-  const called = last?.role === 'assistant' ? (last.tool_calls ?? []).map((call) => call.id) : [];
+  const waiting = new Set(last?.role === 'assistant' ? last.tool_calls?.map((call) => call.id) : []);
   const stored = joined?.items ?? [];
   const answered = new Set(stored.flatMap(({ type, call_id: of }) => (type === 'function_call_output' ? [of] : [])));
-  const waiting = stored.flatMap(({ type, call_id: of }) =>
-    type === 'function_call' && !answered.has(of) ? [of] : [],
-  );
-  return outputs.every((of) => [...called, ...waiting].includes(of ?? ''));
+  for (const { type, call_id: of } of stored) {
+    if (type === 'function_call' && !answered.has(of)) waiting.add(String(of));
+  }
+  return outputs.every((of) => waiting.has(of ?? ''));
 }
 
 /** Whether an item makes calls, all of them such. */

@@ -5,8 +5,9 @@ type ToolOf<Type> = Extract<ResponseTool, { type: Type }>;
 type ShownTool = ResponseObject['tools'][number];
 type ShownOf<Type> = Extract<ShownTool, { type: Type }>;
 
-function shownFunction({ type, name, description, parameters, strict }: ToolOf<'function'>): ShownOf<'function'> {
-  return { type, name, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null };
+function shownFunction(tool: ToolOf<'function'>): ShownOf<'function'> {
+  const { type, name, description = null, parameters = null, strict = null, defer_loading } = tool;
+  return { type, name, description, parameters, strict, ...(defer_loading !== undefined && { defer_loading }) };
 }
 
 function shownCustom({ type, name, description, format = { type: 'text' } }: ToolOf<'custom'>): ShownOf<'custom'> {
