@@ -135,6 +135,24 @@ describe('finding runs in the console', function () {
     await console.assertHarmless();
   });
 
+  it('names a run by the last question of a long thread that was sent as a whole', async () => {
+    const earlier = Array.from({ length: 60 }, (_, at) => [
+      { role: 'user', content: `Question ${at}?` },
+      { role: 'assistant', content: `Answer ${at}.` },
+    ]);
+    const input = [...earlier.flat(), { role: 'user', content: 'And the last one?' }];
+    const answer = await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-local', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'deep', input, background: true }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await using console = await openConsole(browser, { url: gateway.url, viewport: DESK });
+    await console.page.goto(`${gateway.url}/console/runs/${id}`);
+    await console.page.getByRole('heading', { level: 1, name: 'And the last one?' }).waitFor();
+    await console.assertHarmless();
+  });
+
   it('lists a follow-up asked on the page of a run under that run', async () => {
     await using console = await openConsole(browser, { url: gateway.url });
     const { page } = console;

@@ -234,6 +234,59 @@ describe('the console shows hostile texts as text', function () {
     await console.assertHarmless();
   });
 
+  it('and values that are no texts as JSON: fields of tools and of clients may have any type', async () => {
+    await using console = await open();
+    const { page } = console;
+    await signIn(page, KEYS.ann);
+    // Has no text of its own: `String` of it throws.
+    const odd = { toString: 'odd' };
+    const made = (name: string, args: unknown, result: unknown) => {
+      const common = { id: `tc_${name}`, type: 'tool_call', name, status: 'completed' };
+      return { ...common, arguments: JSON.stringify(args), result: JSON.stringify(result) };
+    };
+    const items = [
+      { id: 'ts_1', type: 'tool_search_call', arguments: { paths: [odd] }, execution: 'server', status: 'completed' },
+      made('web_search', { queries: [odd] }, { results: [{ title: odd, url: odd, snippet: odd }] }),
+      made('fetch_url_content', { url: odd, goal: odd }, { title: odd, content: odd }),
+      made('execute_python', { code: odd }, { stdout: 1, error: { message: odd, code: odd } }),
+      { id: 'mc_1', type: 'mcp_call', server_label: 'a', name: 'b', arguments: '{}', error: odd, status: 'failed' },
+      { id: 'sh_1', type: 'shell_call_output', output: [odd], status: 'completed' },
+    ];
+    const metadata = { title: odd, tag: odd, thread: odd };
+    const events = syntheticRun({ id: 'resp_1', answer: 'The end.', items, response: { metadata } });
+    const listed = { id: 'resp_1', status: 'completed', model: 'deep', created_at: 1, metadata };
+    await page.route('**/v1/responses?*', (route) => route.fulfill({ json: { data: [listed], has_more: false } }));
+    await page.route('**/v1/responses/*/input_items*', (route) => route.fulfill({ json: { data: [] } }));
+    await page.route('**/v1/responses/*?stream=true*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
+    );
+    await page.getByRole('link', { name: 'Runs' }).click();
+    await page.locator('.entry-open').first().click();
+    await page.locator('.prose').getByText('The end.').waitFor();
+    for (const at of items.keys()) {
+      const head = page.locator('.run-side .entry-head').nth(at);
+      await head.click();
+      await page.locator(`.run-side #details-${at}`).getByText('"toString"').first().waitFor();
+      await head.click();
+    }
+    await console.assertHarmless();
+  });
+
+  it('and says so if it cannot draw a run; the rest of the page works on', async () => {
+    await using console = await open();
+    const { page } = console;
+    await signIn(page, KEYS.ann);
+    const events = syntheticRun({ id: 'resp_1', answer: 'The end.', response: { created_at: 'yesterday' } });
+    await page.route('**/v1/responses/*?stream=true*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
+    );
+    await page.goto(`${gateway.url}/console/runs/resp_1`);
+    await page.getByRole('alert').getByText('This view cannot be drawn.').waitFor();
+    await page.getByRole('link', { name: 'Ask', exact: true }).click();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    await console.assertHarmless();
+  });
+
   it('even if an answer takes forever to parse as Markdown, while the page stays responsive', async () => {
     await using console = await open();
     const { page } = console;

@@ -76,14 +76,23 @@ export function money({ total, currency }) {
   }
 }
 
+/** Any value as a text: JSON if it is none. What models, tools and clients send may have any type. */
+export function asText(value) {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
 /** One line of a text, cut at `length` characters. */
 export function line(text, length = 160) {
   const flat = text
     .slice(0, length * 4)
     .replace(/\s+/g, ' ')
     .trim();
-  return flat.length > length ? `${flat.slice(0, length - 1).trimEnd()}…` : flat;
+  return flat.length > length ? `${startOf(flat, length - 1).trimEnd()}…` : flat;
 }
+
+/** The first characters of a text, without the half of one. */
+export const startOf = (text, length) => text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 
 /** An address as people read it: host and path. */
 export function placeOf(url) {

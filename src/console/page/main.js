@@ -1,6 +1,6 @@
 import { app, setTheme, signOut, start } from './app.js';
-import { html, render, useEffect, useRef } from './lib/preact.js';
-import { Button } from './parts/controls.js';
+import { html, render, useEffect, useErrorBoundary, useRef } from './lib/preact.js';
+import { Button, Failure } from './parts/controls.js';
 import { Icon } from './parts/icons.js';
 import { Link } from './parts/link.js';
 import { useStore } from './store.js';
@@ -37,8 +37,16 @@ function Console() {
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
     <${Header} view=${name} />
-    <main id="main" ref=${main} tabindex="-1"><${View} key=${key} ...${view} /></main>
+    <main id="main" ref=${main} tabindex="-1"><${Guarded} key=${key} of=${View} ...${view} /></main>
   `;
+}
+
+/** A view, or why it cannot be drawn: an error in one must not leave a page that does nothing. */
+function Guarded({ of: View, ...view }) {
+  const [error] = useErrorBoundary();
+  if (!error) return html`<${View} ...${view} />`;
+  const failure = { message: 'This view cannot be drawn.', code: String(error) };
+  return html`<${Failure} error=${failure} onRetry=${() => location.reload()} />`;
 }
 
 function Header({ view }) {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 
 const WORDS = fileURLToPath(new URL('../../../src/console/page/words.js', import.meta.url));
 const { directionOf, unmarked, wordEnd, wordStart } = await import(WORDS);
+const { line } = await import(fileURLToPath(new URL('../../../src/console/page/format.js', import.meta.url)));
 
 describe('text helpers of the console', () => {
   it('cut passages at whole words, and never inside a character', () => {
@@ -18,6 +19,7 @@ describe('text helpers of the console', () => {
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(60), (any, at) => {
         assert.ok(any.slice(wordStart(any, at)).isWellFormed());
         assert.ok(any.slice(0, wordEnd(any, at)).isWellFormed());
+        assert.ok(line(any, at + 1).isWellFormed());
       }),
     );
   });

@@ -1,3 +1,4 @@
+import { asText } from '../format.js';
 import { statusOf } from '../run/reasons.js';
 
 /** The two interfaces that list runs, in one form. */
@@ -39,8 +40,8 @@ function fromResponse(response) {
     previous: previous ?? null,
     created: created_at * 1000,
     took: started_at && completed_at ? (completed_at - started_at) * 1000 : null,
-    title: String(metadata?.title ?? metadata?.name ?? ''),
-    tag: String(metadata?.tag ?? ''),
+    title: asText(metadata?.title ?? metadata?.name),
+    tag: asText(metadata?.tag),
     thread: typeof metadata?.thread === 'string' ? metadata.thread : null,
   };
 }

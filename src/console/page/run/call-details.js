@@ -1,4 +1,4 @@
-import { number, openable, placeOf } from '../format.js';
+import { asText, number, openable, placeOf, startOf } from '../format.js';
 import { html, useState } from '../lib/preact.js';
 import { planOf, UPDATE_PLAN } from '../watching/plan-state.js';
 import { PlanItems } from '../watching/plan-view.js';
@@ -14,7 +14,7 @@ export function CallDetails({ item }) {
   const problem = result?.error;
   return html`<div class="call">
     <${Arguments} item=${item} args=${args} />
-    ${problem && html`<p class="bad" dir="auto">${problem.message ?? String(problem)}${problem.code ? ` (${problem.code})` : ''}</p>`}
+    ${problem && html`<p class="bad" dir="auto">${asText(problem.message ?? problem)}${problem.code ? ` (${asText(problem.code)})` : ''}</p>`}
     ${!problem && html`<${Result} item=${item} result=${result} />`}
     <details class="raw"><summary>JSON</summary>
       <${LongText} text=${pretty(args, item.arguments)} label="Arguments" />
@@ -28,10 +28,10 @@ function Arguments({ item, args }) {
   if (plan) return html`<${PlanItems} plan=${plan} />`;
   if (item.name === 'web_search') {
     const queries = [args?.queries ?? args?.query ?? []].flat();
-    return html`<ul class="queries">${queries.map((query, at) => html`<li key=${at} dir="auto">${String(query)}</li>`)}</ul>`;
+    return html`<ul class="queries">${queries.map((query, at) => html`<li key=${at} dir="auto">${asText(query)}</li>`)}</ul>`;
   }
   if (item.name === 'fetch_url_content') {
-    return html`<p class="address"><${Address} url=${String(args?.url ?? '')} />${args?.goal && html`<span dir="auto"> · ${String(args.goal)}</span>`}</p>`;
+    return html`<p class="address"><${Address} url=${asText(args?.url)} />${args?.goal && html`<span dir="auto"> · ${asText(args.goal)}</span>`}</p>`;
   }
   if (typeof args?.code === 'string') return html`<${LongText} text=${args.code} label="Code" />`;
   if (item.arguments === '') return null;
@@ -45,8 +45,8 @@ function Result({ item, result }) {
     return html`<ol class="found">
       ${results.map(
         (found, at) => html`<li key=${at} value=${Number.isSafeInteger(found?.source_id) ? found.source_id : at + 1}>
-          <span dir="auto">${String(found?.title || placeOf(String(found?.url ?? '')))}</span>
-          <span class="address">${placeOf(String(found?.url ?? ''))}</span>
+          <span dir="auto">${asText(found?.title) || placeOf(asText(found?.url))}</span>
+          <span class="address">${placeOf(asText(found?.url))}</span>
         </li>`,
       )}
     </ol>`;
@@ -71,7 +71,7 @@ export function LongText({ text, label, prose = false }) {
   const long = text.length > PREVIEW_LENGTH;
   return html`<figure class="text-box" data-prose=${prose}>
     <figcaption>${label}</figcaption>
-    <pre tabindex="0" dir="auto">${whole || !long ? text : `${text.slice(0, PREVIEW_LENGTH)}…`}</pre>
+    <pre tabindex="0" dir="auto">${whole || !long ? text : `${startOf(text, PREVIEW_LENGTH)}…`}</pre>
     ${long && html`<button type="button" class="link" onClick=${() => setWhole(!whole)}>${whole ? 'Show less' : `Show all ${number(text.length)} characters`}</button>`}
   </figure>`;
 }

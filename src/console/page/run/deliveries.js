@@ -1,5 +1,5 @@
 import { app } from '../app.js';
-import { exactly, line, toTheSecond } from '../format.js';
+import { asText, exactly, line, toTheSecond } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
 import { Button, Failure } from '../parts/controls.js';
 import { useAttempt } from '../parts/request-hooks.js';
@@ -53,5 +53,5 @@ export function Deliveries({ deliveries, reread }) {
 }
 
 function answerOf({ status_code: status, error }) {
-  return status === null ? line(String(error ?? 'no answer'), 200) : `answered ${status}`;
+  return status === null ? line(asText(error ?? 'no answer'), 200) : `answered ${status}`;
 }

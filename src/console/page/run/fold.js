@@ -1,3 +1,4 @@
+import { asText } from '../format.js';
 import { planOf, UPDATE_PLAN } from '../watching/plan-state.js';
 import { parseJson, Sources, sourcesFromCall } from './sources.js';
 
@@ -165,35 +166,39 @@ function textOf(item) {
   return (item.content ?? []).map(({ text, refusal }) => text ?? refusal ?? '').join('');
 }
 
-/** A tool call in the gateway's own form, also for OpenAI's items (`profile: openai`). */
+/** A tool call in the gateway's own form, also for OpenAI's items (`profile: openai`): its parts are texts. */
 function callOf(item) {
+  const { name, arguments: args, result } = partsOf(item);
+  if (name === undefined) return {};
+  return { name: asText(name), arguments: asText(args), result: result && asText(result) };
+}
+
+function partsOf(item) {
   const { type, name, arguments: args, result, error, action, queries, results, server_label } = item;
   switch (type) {
     case 'reasoning':
     case 'message':
       return {};
     case 'tool_call':
-      return { name, arguments: args ?? '', result };
+      return { name: name ?? '', arguments: args, result };
     case 'web_search_call':
-      if (action?.type === 'open_page') return { name: 'fetch_url_content', arguments: json({ url: action.url }) };
-      return { name: 'web_search', arguments: json(action) };
+      if (action?.type === 'open_page') return { name: 'fetch_url_content', arguments: { url: action.url } };
+      return { name: 'web_search', arguments: action };
     case 'code_interpreter_call': {
-      const logs = (item.outputs ?? []).map((entry) => entry?.logs ?? json(entry)).join('\n');
+      const logs = (item.outputs ?? []).map((entry) => asText(entry?.logs ?? entry)).join('\n');
       return {
         name: 'execute_python',
-        arguments: json({ code: item.code }),
-        result: item.outputs && json({ stdout: logs }),
+        arguments: { code: item.code },
+        result: item.outputs && { stdout: logs },
       };
     }
     case 'mcp_list_tools':
-      return { name: String(server_label), arguments: '', result: error ?? json(item.tools) };
+      return { name: server_label ?? '', result: error ?? item.tools };
     default: {
-      const label = name ? `${server_label ?? type}.${name}` : String(type);
-      const given = args ?? item.input ?? json(action ?? item.operation ?? (queries && { queries }));
       return {
-        name: label,
-        arguments: given,
-        result: result ?? item.output ?? failureOf(error) ?? (results && json(results)) ?? undefined,
+        name: name ? `${asText(server_label ?? type)}.${asText(name)}` : type,
+        arguments: args ?? item.input ?? action ?? item.operation ?? (queries && { queries }),
+        result: result ?? item.output ?? failureOf(error) ?? results ?? undefined,
       };
     }
   }
@@ -202,8 +207,4 @@ function callOf(item) {
 /** Why a call failed: `error` is a text, or has the parts of one. */
 function failureOf(error) {
   return Array.isArray(error?.content) ? error.content.map((part) => part?.text ?? '').join('\n') : error;
-}
-
-function json(value) {
-  return value === undefined ? '' : JSON.stringify(value);
 }

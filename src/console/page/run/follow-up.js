@@ -1,4 +1,5 @@
 import { app, ask } from '../app.js';
+import { asText } from '../format.js';
 import { html } from '../lib/preact.js';
 import { Composer } from '../parts/composer.js';
 import { Link } from '../parts/link.js';
@@ -16,7 +17,7 @@ export function FollowUp({ session, asked }) {
   const usable = models.filter(({ supported_apis: apis }) => apis.includes('responses'));
   const model = usable.some(({ id }) => id === response.model) ? response.model : usable[0]?.id;
   if (!model) return null;
-  const thread = String(response.metadata?.thread ?? session.id);
+  const thread = asText(response.metadata?.thread ?? session.id);
   if (isProposal(state)) {
     return html`<section class="follow-up"><h2>The plan</h2><${Approval} session=${session} asked=${asked} model=${model} thread=${thread} /></section>`;
   }
@@ -43,7 +44,7 @@ function Approval({ session, asked, model, thread }) {
   const { plan, metadata } = response;
   const idempotencyKeyFor = useIdempotencyKey();
   const go = (text) => {
-    const title = String(metadata?.title ?? text);
+    const title = asText(metadata?.title ?? text);
     const request = { model, input: text, previous_response_id: session.id, metadata: { title, thread } };
     return ask({ ...givenTo(response, asked), ...request }, { idempotencyKey: idempotencyKeyFor(text) });
   };

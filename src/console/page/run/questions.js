@@ -46,7 +46,7 @@ async function read(client, id) {
   const { questions } = client;
   if (questions.has(id)) return questions.get(id);
   try {
-    const { data } = await client.responses.part(id, 'input_items', { limit: 100 });
+    const { data } = await client.responses.part(id, 'input_items', { limit: 100, order: 'desc' });
     questions.set(id, questionIn(data));
     if (questions.size > MAX_CACHED) questions.delete(questions.keys().next().value);
     return questions.get(id);
@@ -56,9 +56,9 @@ async function read(client, id) {
   }
 }
 
-/** The question and how many attachments precede it. */
+/** The question in the input, which is read from its end, and how many attachments precede it. */
 function questionIn(items) {
-  const question = items.findLast(({ role }) => role === 'user');
+  const question = items.find(({ role }) => role === 'user');
   const content = question?.content;
   if (typeof content === 'string') return { text: content, files: 0 };
   const parts = Array.isArray(content) ? content : [];

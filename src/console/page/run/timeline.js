@@ -1,4 +1,4 @@
-import { duration, line, placeOf } from '../format.js';
+import { asText, duration, line, placeOf } from '../format.js';
 import { html, useState } from '../lib/preact.js';
 import { Icon } from '../parts/icons.js';
 import { VirtualList } from '../parts/virtual-list.js';
@@ -99,21 +99,21 @@ export function headingOf(item, plan) {
       return { icon: 'runs', name: 'Plan', about: steps ? progressOf(steps) : '' };
     }
     case 'web_search': {
-      const queries = [args.queries ?? args.query ?? []].flat().map(String);
+      const queries = [args.queries ?? args.query ?? []].flat().map(asText);
       const results = result?.results ?? args.sources;
       const found = Array.isArray(results) ? ` (${results.length} found)` : '';
       return { icon: 'search', name: 'Search', about: line(queries.join(' · '), 200) + found };
     }
     case 'fetch_url_content': {
       const title = typeof result?.title === 'string' ? result.title : '';
-      return { icon: 'read', name: 'Read', about: line(title || placeOf(String(args.url ?? '')), 160) };
+      return { icon: 'read', name: 'Read', about: line(title || placeOf(asText(args.url)), 160) };
     }
     case 'execute_python':
     case 'code_interpreter':
-      return { icon: 'code', name: 'Python', about: line(String(args.code ?? ''), 120) };
+      return { icon: 'code', name: 'Python', about: line(asText(args.code), 120) };
     default: {
       const about = line(item.arguments ?? '', 140);
-      return { icon: 'plug', name: line(String(item.name), 60), about: about === '{}' ? '' : about };
+      return { icon: 'plug', name: line(item.name, 60), about: about === '{}' ? '' : about };
     }
   }
 }
