@@ -54,6 +54,7 @@ async function openWorld(options: { limits?: object; hedge_after?: number; silen
           ],
           ...model,
         },
+        plain: { kind: 'proxy', responses: 'gateway', apis: ['responses'], ...model },
         run: { kind: 'research', context_length: 32_000, research: { tools: ['web_search'] }, ...model },
       },
       tools: { web_search: { provider: 'local', folder: './docs' } },
@@ -447,6 +448,18 @@ describe('reservations', () => {
     it(`cover ${name}`, async () => {
       await using world = await openWorld({ limits: { tokens_per_day: 4900 } });
       assert.equal(await parallel(world, path, { ...body, model: 'paid' }), most);
+    });
+  }
+
+  for (const [path, more, most] of [
+    ['/responses', { input: 'Go on.', max_output_tokens: 10 }, 3],
+    ['/responses/compact', {}, 2],
+  ] as const) {
+    it(`cover the thread that a request to ${path} refers to`, async () => {
+      await using world = await openWorld({ limits: { tokens_per_day: 10_000 } });
+      const { id } = await answerOf(world, '/responses', { model: 'plain', input: PROMPT });
+      world.one.requests.splice(0);
+      assert.equal(await parallel(world, path, { model: 'plain', previous_response_id: id, ...more }), most);
     });
   }
 

@@ -3,6 +3,7 @@ import { newRunId, publicId } from '../../base/ids.ts';
 import { compactedResponse } from '../../protocol/compaction.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import { type CompactBody, compactBody } from '../../protocol/requests/requests.ts';
+import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { addUsage } from '../../upstream/decoding/usage.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { noUsage, type TurnMessage, type TurnUsage } from '../../upstream/turn.ts';
@@ -70,7 +71,8 @@ async function compactAndSettle(
 ) {
   refuseNewWork(deps);
   const { key, caller, config, context } = identity;
-  const worst = worstCaseOfAnswer(body, model.max_completion_tokens);
+  const { output, ...read } = worstCaseOfAnswer(body, model.max_completion_tokens);
+  const worst = { input: Math.max(read.input, estimateRequest(thread)), output };
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
   const tag = tagOf(req.headers, body.json.metadata);
   let turns = noUsage();

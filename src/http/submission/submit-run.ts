@@ -6,6 +6,7 @@ import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { Submission, SubmissionResult } from '../../runs/submission.ts';
 import type { RunRecord } from '../../store/run-store.ts';
+import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
@@ -27,7 +28,7 @@ export interface RunSubmission {
   tagged?: unknown;
   /** The tools of the body, unless its provider makes the response. */
   tools?: readonly ResponseTool[] | undefined;
-  /** The most that the run is expected to use. */
+  /** The most that the run is expected to use, by its body. */
   worst: WorstCase;
 }
 
@@ -44,11 +45,12 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = {
  * @throws GatewayError if it is refused; nothing of a refused submission counts.
  */
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<SubmissionResult> {
-  const { req, res, identity, raw, submission, worst } = request;
+  const { req, res, identity, raw, submission } = request;
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];
   if (submission.request.kind !== 'proxy') requireExactMetadata(raw);
   await requireStores(deps, request);
+  const worst = withThread(request.worst, submission.request);
   let admitted: AdmittedRequest | undefined;
   try {
     const { run, replayed } = await deps.runs.submit({
@@ -64,7 +66,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           runMs: config.runs.maxRunMs,
           waits,
           tokens: worst.input + worst.output,
-          cost: worstCost(request),
+          cost: worstCost(request, worst),
           res,
         });
         return admitted.held;
@@ -117,8 +119,13 @@ async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }
   }
 }
 
+/** A plain model reads its whole thread, which the body may only refer to: by ids of responses, conversations and files. */
+function withThread({ input, output }: WorstCase, request: Submission['request']): WorstCase {
+  return { input: request.kind === 'plain' ? Math.max(input, estimateRequest(request.messages)) : input, output };
+}
+
 /** The most that a run is expected to cost; undefined if none of its routes has a price. */
-function worstCost({ identity, submission, worst }: RunSubmission): number | undefined {
+function worstCost({ identity, submission }: RunSubmission, worst: WorstCase): number | undefined {
   const { key, config } = identity;
   const model = config.models[submission.model];
   const { request } = submission;
