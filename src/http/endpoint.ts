@@ -4,6 +4,7 @@ import { runInScope, type WorkScope } from '../base/load/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
+import { maxBody } from './limits/bounds.ts';
 import { identify } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
 import { requestContextOf } from './request-context.ts';
@@ -34,7 +35,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     using _open = deps.openAnswers.add({ key, route, end: context.end });
     using memory = deps.bodies.open(key.id);
-    const bodies = { limit: config.server.bodyLimitBytes, memory, idleMs: BODY_IDLE_MS };
+    const bodies = { limit: maxBody(config), memory, idleMs: BODY_IDLE_MS };
     const answer = await endpoint(deps, { req, res, identity, bodies }).catch(async (thrown: unknown) => {
       await deps.attachments.discard(context);
       throw thrown;

@@ -96,6 +96,13 @@ describe('request bodies', () => {
     socket.destroy();
   });
 
+  it('above half of server.body_memory are too large, whatever server.body_limit allows: a retry would never help', async () => {
+    await using gateway = await openGateway({ server: { body_memory: '1mb', body_limit: '1mb' } });
+    const refused = await send(gateway, 'POST /v1/embeddings', { body: { model: 'gpt', input: 'y'.repeat(600_000) } });
+    assertRefused(refused, { status: 413, code: 'request_too_large' });
+    assert.match(refused.text, /524288/);
+  });
+
   it('use memory for bytes received, not for their content-length', async () => {
     await using gateway = await openGateway({ server: { body_memory: '2mb', body_limit: '1mb' } });
     const sockets: Socket[] = [];

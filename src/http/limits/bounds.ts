@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
+import type { GatewayConfig } from '../../config/schema.ts';
 
 /** How many submissions start in one turn of the event loop: each takes a few milliseconds. */
 const PER_TURN = 2;
@@ -15,6 +16,11 @@ const MAX_SOCKETS = 10_000;
 export function bodyMemory(limit: () => number): FairSemaphore {
   const full = () => new GatewayError('overloaded', 'The gateway is reading too many large requests. Try again.');
   return new FairSemaphore({ name: 'bodies', permits: limit, perOwner: () => limit() / 2, fullError: full });
+}
+
+/** The largest body that is accepted, in bytes: a single key could never send a larger one. */
+export function maxBody({ server }: Pick<GatewayConfig, 'server'>): number {
+  return Math.min(server.bodyLimitBytes, Math.floor(server.bodyMemoryBytes / 2));
 }
 
 /** Limits the open WebSockets. A single key gets at most half of them, the next one half of the rest. */

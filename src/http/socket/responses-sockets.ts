@@ -4,12 +4,13 @@ import type { WebSocketServer } from 'ws';
 import { once } from '../../base/once.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { AppDeps } from '../app-deps.ts';
+import { maxBody } from '../limits/bounds.ts';
 import { ResponsesSocket } from './responses-socket.ts';
 import { SOCKET_TIMES } from './times.ts';
 
 /** Accepts WebSockets of the Responses API (docs/api.md, "WebSocket"), and refuses invalid handshakes. */
 export function responsesSockets(deps: AppDeps) {
-  const wsServer = once(() => createServer(deps.config.current().server.bodyLimitBytes));
+  const wsServer = once(() => createServer(maxBody(deps.config.current())));
   return async (req: IncomingMessage, socket: Duplex, { head, key }: { head: Buffer; key: KeyConfig }) => {
     const server = await wsServer();
     if (socket.destroyed) return;
