@@ -6,7 +6,13 @@ import { warning } from './warnings.ts';
 
 /** Chat completions of research models (docs/api.md, "Chat completions"). */
 
-const json = z.unknown();
+const searchResult = z.object({
+  title: z.string(),
+  url: z.string(),
+  snippet: z.string(),
+  /** The number of the source in the run. */
+  source_id: z.int().nullable(),
+});
 
 /** One step of the research, in `message.reasoning_steps` and `delta.reasoning_steps`; `index` is distinct per step. */
 export const reasoningStep = z.discriminatedUnion('type', [
@@ -14,17 +20,17 @@ export const reasoningStep = z.discriminatedUnion('type', [
   z.object({
     index: z.int(),
     type: z.literal('web_search'),
-    web_search: z.object({ search_keywords: json, search_results: z.array(json) }),
+    web_search: z.object({ search_keywords: z.array(z.string()), search_results: z.array(searchResult) }),
   }),
   z.object({
     index: z.int(),
     type: z.literal('fetch_url_content'),
-    fetch_url_content: z.object({ url: json, title: json, snippet: z.string() }),
+    fetch_url_content: z.object({ url: z.string(), title: z.string(), snippet: z.string() }),
   }),
   z.object({
     index: z.int(),
     type: z.literal('execute_python'),
-    execute_python: z.object({ code: json, result: z.string() }),
+    execute_python: z.object({ code: z.string(), result: z.string() }),
   }),
   z.object({
     index: z.int(),
@@ -43,13 +49,6 @@ export const chatUsage = z.object({
   cost: cost.optional(),
 });
 
-const searchResult = z.object({
-  title: z.string(),
-  url: z.string(),
-  snippet: z.string(),
-  /** The number of the source in the run. */
-  source_id: z.int().nullable(),
-});
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error', 'cancelled']);
 /** A call of one of the client's functions. `index` is present in streams only. */
 const toolCall = z.object({

@@ -71,18 +71,22 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
   switch (item.name) {
     case 'web_search': {
       const search_results = resultsOf(item);
-      return { index, type: 'web_search', web_search: { search_keywords: args.queries ?? [], search_results } };
+      return {
+        index,
+        type: 'web_search',
+        web_search: { search_keywords: searchQueries(args).queries, search_results },
+      };
     }
     case 'fetch_url_content': {
       const { title, content } = objectIn(result);
       return {
         index,
         type: 'fetch_url_content',
-        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: snippetOf(content) },
+        fetch_url_content: { url: textIn(args.url), title: textIn(title), snippet: snippetOf(content) },
       };
     }
     case 'execute_python':
-      return { index, type: 'execute_python', execute_python: { code: args.code ?? '', result } };
+      return { index, type: 'execute_python', execute_python: { code: textIn(args.code), result } };
     default:
       return { index, type: 'tool_call', tool_call: { name: item.name, arguments: item.arguments, result } };
   }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
+import { reasoningStep } from '../../../src/protocol/chat.ts';
 import type { RunEvent, UnnumberedEvent } from '../../../src/protocol/events.ts';
 import type { ToolCallItem } from '../../../src/protocol/items.ts';
-import { searchResults } from '../../../src/runs/projections/chat-steps.ts';
+import { searchResults, toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
 import { chatStream } from '../../../src/runs/projections/chat-stream.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { addDelta } from '../../support/python-deltas.ts';
@@ -76,6 +77,25 @@ describe('the steps of a chat stream', () => {
       status: 'completed',
     };
     assert.ok(searchResults([item])[0]?.snippet.isWellFormed());
+  });
+
+  it('have texts and lists of texts, whatever the model wrote as arguments', () => {
+    const stepOf = (name: string, args: object) => {
+      const common = { id: 'tc_0', type: 'tool_call', status: 'completed', result: '{"title":5}' } as const;
+      return reasoningStep.parse(toReasoningStep({ ...common, name, arguments: JSON.stringify(args) }, 0));
+    };
+    for (const args of [{ queries: ['a', 'b'] }, { query: ['a', 'b'] }, { queries: 'a', q: 'b' }]) {
+      assert.deepEqual(stepOf('web_search', args), {
+        index: 0,
+        type: 'web_search',
+        web_search: { search_keywords: ['a', 'b'], search_results: [] },
+      });
+    }
+    for (const odd of [5, {}, [null]]) {
+      stepOf('web_search', { queries: odd });
+      stepOf('fetch_url_content', { url: odd });
+      stepOf('execute_python', { code: odd });
+    }
   });
 
   it('are joined by index in an SDK helper, with the fragments of a thought in one step', async () => {

@@ -215,8 +215,9 @@ function withResult(item: CallItem, { status, result }: { status: 'completed' | 
   }
 }
 
-export function searchQueries({ queries }: JsonObject): { query: string; queries: string[] } {
-  const texts = [queries].flat().filter((query) => typeof query === 'string');
+/** The queries of a search, under any of the names that its tool takes. */
+export function searchQueries({ queries, query, q }: JsonObject): { query: string; queries: string[] } {
+  const texts = [queries, query, q].flat().filter((text) => typeof text === 'string');
   return { query: texts[0] ?? '', queries: texts };
 }
 
