@@ -8,7 +8,7 @@ const GERMAN =
   'Der Flußpegel stieg in zwei Tagen um drei Meter, meldet die Meßstelle – für Anwohner „außergewöhnlich hoch“.';
 
 /** Bytes of a text in a single-byte charset, found by decoding every byte. */
-function singleByte(text: string, charset: string): Uint8Array {
+export function singleByte(text: string, charset: string): Uint8Array {
   const table = new Map(
     Array.from({ length: 256 }, (_, byte) => [new TextDecoder(charset).decode(Uint8Array.of(byte)), byte]),
   );

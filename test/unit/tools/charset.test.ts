@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { decodeText } from '../../../src/tools/fetch-url-content/reading/plain/charset.ts';
+import { singleByte } from '../../support/sample-pages/languages.ts';
 
 const WESTERN = [
   'En raison du taux élevé de délinquance, la préfecture a fermé le marché où les élèves se réunissaient.',
@@ -51,5 +52,28 @@ describe('decodeText without a charset', () => {
   it('reads Greek if its words are Greek', () => {
     const text = 'τα νερα της θαλασσας ανεβαινουν και κατεβαινουν καθε μερα δυο φορες';
     assert.equal(decodeText(greek(text)), text);
+  });
+
+  for (const [charset, text] of [
+    ['windows-1251', 'Уровень воды поднялся на три метра. СЛУЖБА НАБЛЮДЕНИЯ'],
+    ['windows-1251', 'СЛУЖБА НАБЛЮДЕНИЯ СООБЩАЕТ: УРОВЕНЬ ПОДНЯЛСЯ'],
+    ['koi8-r', 'Уровень воды в реке поднялся на три метра за два дня'],
+    ['koi8-u', 'Рівень води в річці піднявся на три метри, її мешканців'],
+    ['windows-874', 'ระดับน้ำในแม่น้ำสูงขึ้นสามเมตรภายในสองวัน ตามรายงาน'],
+    ['windows-1253', 'Η στάθμη του ποταμού ανέβηκε τρία μέτρα'],
+    ['windows-1255', 'מפלס הנהר עלה בשלושה מטרים תוך יומיים'],
+    ['windows-1256', 'ارتفع منسوب مياه النهر ثلاثة أمتار خلال يومين'],
+    ['windows-1252', 'Le niveau de la rivière a monté, où ça, être à Noël; ô'],
+    ['windows-1252', 'Vattennivån i ån steg tre meter. Människor på stranden'],
+  ] as const) {
+    it(`reads ${charset}: ${text.slice(0, 20)}`, () => assert.equal(decodeText(singleByte(text, charset)), text));
+  }
+
+  it('judges text behind a long beginning in ASCII', () => {
+    const start = '<script>let a = 1;</script>'.repeat(4000);
+    const bytes = Buffer.concat([Buffer.from(start), singleByte('Größe und Übung, äußerst', 'windows-1252')]);
+    assert.equal(decodeText(bytes).slice(start.length), 'Größe und Übung, äußerst');
+    assert.equal(decodeText(bytes, 'utf-8').slice(start.length), 'Größe und Übung, äußerst');
+    assert.equal(decodeText(Buffer.from(`${start}Größe`)).slice(start.length), 'Größe');
   });
 });

@@ -13,6 +13,23 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   ['powers', math('<msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mn>1</mn>'), '$x^2+1$'],
   ['a fraction', math('<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>'), '$\\frac{a+b}{2}$'],
   [
+    'scripts on both sides',
+    math('<mmultiscripts><mi>U</mi><mi>i</mi><none/><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>'),
+    '${}_{92}^{238}U_i$',
+  ],
+  ['a power of a power', math('<msup><msup><mi>x</mi><mn>10</mn></msup><mn>3</mn></msup>'), '${x^{10}}^3$'],
+  [
+    'fences',
+    math('<mfenced open="{" close="}" separators="; ,"><mi>a</mi><mi>b</mi><mi>c</mi><mi>d</mi></mfenced>'),
+    '$\\{a; b, c, d\\}$',
+  ],
+  [
+    'signs that LaTeX reserves',
+    math('<mi>max_n</mi><mo>\\</mo><mi>B</mi><mtext>50% {x}</mtext>'),
+    '$max\\_n\\backslash B\\text{50\\% \\{x\\}}$',
+  ],
+  ['a prefix', '<math:math><math:msup><math:mi>x</math:mi><math:mn>2</math:mn></math:msup></math:math>', '$x^2$'],
+  [
     'roots',
     math('<msqrt><mi>x</mi></msqrt><mo>≤</mo><mroot><mi>y</mi><mn>3</mn></mroot>'),
     '$\\sqrt{x}\\leq\\sqrt[3]{y}$',

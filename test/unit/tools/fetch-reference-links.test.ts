@@ -103,6 +103,24 @@ describe('fetch_url_content: links of long pages', () => {
     assert.ok(content.endsWith(`[a](${base}2999)`));
   });
 
+  it('are numbered behind code in lists and quotations, and after code of several backticks, but not in it', () => {
+    const code = (mark: string) => {
+      const blank = mark === '> ' ? mark : ' '.repeat(mark.length);
+      return [`${mark}\`\`\`js`, `${blank}f [x](https://example.org/x)`, `${blank}\`\`\``];
+    };
+    const unchanged = [
+      ...code('- '),
+      ...code('12. '),
+      ...code('> '),
+      ...code('> - '),
+      '``` a `` [b](https://b.org) ```',
+    ];
+    const text = [FILLER, ...unchanged, '[y](https://example.org/y)'].join('\n');
+    const { content, links } = numberPageLinks(text);
+    assert.equal(content, [FILLER, ...unchanged, '[y][L1]'].join('\n'));
+    assert.deepEqual(links, ['https://example.org/y']);
+  });
+
   it('are numbered even with parentheses in the address, but not in code or if relative or unfinished', () => {
     const url = 'https://example.org/wiki/Tide_(sea)';
     const lines = [

@@ -37,6 +37,11 @@ function isPlain(kind: ParseJob['kind']): boolean {
   return kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'json';
 }
 
+/** Whether the root of a document is `<html>`. */
+function isXhtml(xml: string): boolean {
+  return /^(?:\s|<[?!][^>]*>)*<html[\s>]/i.test(xml.slice(0, 2000));
+}
+
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
   if (job.isPlainTextOnly) return readPlainText(job);
   const { kind, bytes, url } = job;
@@ -51,6 +56,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   }
   const text = decodeText(bytes, job.charset);
   if (kind === 'html') return readHtml(text, url);
+  if (kind === 'xml' && isXhtml(text)) return readHtml(text, url);
   if (kind === 'xml') return readFeed(text, url) ?? { title: '', content: text };
   if (kind === 'csv') return { title: '', content: readCsv(text, job.maxLength) };
   if (kind === 'json') return { title: '', content: readJsonText(text) ?? text };

@@ -5,6 +5,9 @@ const LONG_PAGE = 12_000;
 /** Longer addresses stay in the text. */
 const MAX_DESTINATION = 2000;
 
+/** A code fence, perhaps in a quotation or first in an item of a list, and the rest of its line. */
+const FENCE = /^(?:[ >]|- |\d{1,9}\. ){0,100}(`{3,}|~{3,})(.*)/;
+
 /**
  * Converts the links of a long page to reference style: `[text](address)` becomes `[text][L3]`, and `links[2]` is its
  * address. Each address has one number, in the order of the page; the letter tells it from the numbers of sources. Code
@@ -24,12 +27,13 @@ export function numberPageLinks(content: string): Pick<ParsedDocument, 'content'
   };
   let openFence = '';
   const lines = content.split('\n').map((line) => {
-    const fence = /^ {0,20}(`{3,}|~{3,})/.exec(line)?.[1] ?? '';
+    const [, fence = '', rest = ''] = FENCE.exec(line) ?? [];
     if (openFence !== '') {
-      if (fence.startsWith(openFence)) openFence = '';
+      if (fence.startsWith(openFence) && rest.trim() === '') openFence = '';
       return line;
     }
-    openFence = fence;
+    // A line with more backticks after it begins with a span of code.
+    openFence = rest.includes('`') ? '' : fence;
     return openFence === '' ? replaceOutsideCode(line, (text) => numberLinks(text, label)) : line;
   });
   return numbers.size === 0 ? { content } : { content: lines.join('\n'), links: [...numbers.keys()] };

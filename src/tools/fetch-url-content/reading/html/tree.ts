@@ -277,7 +277,7 @@ class TreeBuilder {
 /** `<m:math>` of XHTML is `<math>`, `<amp-img>` of AMP is `<img>`. */
 function nameOf(name: string): string {
   if (name === 'amp-img') return 'img';
-  return name.includes(':') ? name.replace(/^(?:m|mml):/, '') : name;
+  return name.includes(':') ? name.replace(/^(?:m|mml|math):/, '') : name;
 }
 
 /** Every element below `root`, in the order of the page. */

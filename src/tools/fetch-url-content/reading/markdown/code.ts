@@ -11,7 +11,10 @@ export function codeBlock(element: HtmlElement): string {
 export function fencedCode(code: string, language: string): string {
   const text = trimBlankEdges(code);
   if (text.trim() === '') return '';
-  const longest = [...text.matchAll(/^`{3,}/gm)].reduce((length, [run]) => Math.max(length, run.length), 2);
+  const longest = [...text.matchAll(/^[ \t]*(`{3,})/gm)].reduce(
+    (length, [, run = '']) => Math.max(length, run.length),
+    2,
+  );
   const fence = '`'.repeat(longest + 1);
   return `${fence}${language}\n${text}\n${fence}`;
 }

@@ -17,7 +17,7 @@ const MARKS = new Map(Object.entries({ strong: '**', b: '**', em: '*', i: '*', d
 
 /** Writes a node as inline Markdown: links, emphasis, code, formulas, images. Line breaks stay; spaces separate blocks. */
 function inlineMarkdown(node: HtmlNode, context: InlineContext): string {
-  if (typeof node === 'string') return withFormulas(collapseSpaces(node));
+  if (typeof node === 'string') return escapeLinks(withFormulas(collapseSpaces(node)));
   if (!hasReadableText(node)) return '';
   const inner = (more: Partial<InlineContext> = {}) => inlineChildren(node, { ...context, ...more });
   const mark = MARKS.get(node.name);
@@ -93,6 +93,11 @@ export function fullAddress(href: string, base: string): string {
   const reference = href.trim();
   const target = reference === '' || reference.startsWith('#') ? null : URL.parse(reference, base);
   return target !== null && /^(?:https?|mailto|ftp|corpus):$/.test(target.protocol) ? target.href : '';
+}
+
+/** Escapes what would be a Markdown link in a text that has none, so that no text changes where a link leads. */
+export function escapeLinks(text: string): string {
+  return text.replaceAll('](', ']\\(');
 }
 
 /** Writes a link. Its address is not escaped, so that a copy of it is the real address. */

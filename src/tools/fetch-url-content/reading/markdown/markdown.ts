@@ -175,14 +175,16 @@ function blockquote(blocks: readonly string[]): string {
 
 function list(element: HtmlElement, context: InlineContext): string {
   const isOrdered = element.name === 'ol';
-  let number = Number.parseInt(element.attribute('start') || '1', 10) || 0;
+  const step = element.attributes.reversed === undefined ? 1 : -1;
+  const first = step === 1 ? 1 : element.elements.filter(({ name }) => name === 'li').length;
+  let number = Number.parseInt(element.attribute('start') || `${first}`, 10) || 0;
   const items: string[] = [];
   for (const child of element.children) {
     if (typeof child !== 'string' && !hasReadableText(child)) continue;
     const isItem = typeof child !== 'string' && child.name === 'li';
     if (isItem) number = Number.parseInt(child.attribute('value'), 10) || number;
     const marker = isOrdered ? `${number}. ` : '- ';
-    if (isItem) number += 1;
+    if (isItem) number += step;
     const blocks = blocksOf(isItem ? child.children : [child], context);
     // Some pages put a nested list directly into a list, not into an item.
     const isNested = typeof child !== 'string' && (child.name === 'ul' || child.name === 'ol');

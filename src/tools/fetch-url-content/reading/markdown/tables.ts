@@ -5,8 +5,9 @@ import { codeLanguage, codeText, fencedCode, isLineNumber } from './code.ts';
 import { type InlineContext, lineMarkdown } from './inline.ts';
 import { hasReadableText } from './readable-text.ts';
 
-const MAX_CELLS = 50_000;
-const MAX_SPAN = 60;
+/** How many cells spans may fill in a table, and how many columns one may span. */
+const MAX_SPANNED = 50_000;
+const MAX_COLUMNS = 60;
 
 /** Whether an element is a table by its tag or its role. */
 export function isTable({ name, attributes }: HtmlElement): boolean {
@@ -104,23 +105,22 @@ function isCodeCell(cell: HtmlElement): boolean {
 /** The texts of the cells as a grid, with spans filled in. */
 function expand(rows: readonly HtmlElement[], context: InlineContext): string[][] {
   const grid: string[][] = [];
-  let count = 0;
+  let room = MAX_SPANNED;
   for (const [at, row] of rows.entries()) {
     const line = lineAt(grid, at);
     let column = 0;
     for (const cell of cellsOf(row)) {
       while (line[column] !== undefined) column += 1;
       const text = lineMarkdown(cell, context) || iconLabel(cell);
-      const width = span(cell, 'colspan', 'aria-colspan');
-      const height = Math.min(span(cell, 'rowspan', 'aria-rowspan'), rows.length - at);
+      const width = Math.min(span(cell, 'colspan', 'aria-colspan'), MAX_COLUMNS, room);
+      const height = Math.min(span(cell, 'rowspan', 'aria-rowspan'), rows.length - at, Math.floor(room / width));
       for (let down = 0; down < height; down++) {
         const target = lineAt(grid, at + down);
         for (let across = 0; across < width; across++)
           target[column + across] = down + across === 0 || height > 1 ? text : '';
       }
       column += width;
-      count += width * height;
-      if (count > MAX_CELLS) return grid;
+      room = Math.max(1, room - width * height + 1);
     }
   }
   return grid.map((row) => Array.from(row, (cell) => cell ?? ''));
@@ -144,7 +144,7 @@ function lineAt(grid: string[][], at: number): string[] {
 
 function span(cell: HtmlElement, name: string, aria: string): number {
   const value = Number.parseInt(cell.attributes[name] ?? cell.attributes[aria] ?? '1', 10);
-  return Number.isFinite(value) ? Math.min(Math.max(value, 1), MAX_SPAN) : 1;
+  return Number.isFinite(value) ? Math.max(value, 1) : 1;
 }
 
 /** Whether a row of a layout table has so little text that it fits on one line. */

@@ -1,5 +1,5 @@
 import { toSingleLine } from '../../../../base/text.ts';
-import { closest, findElement, HtmlElement, lineOf, parseHtml, textOf } from '../html/tree.ts';
+import { closest, findElement, HtmlElement, lineOf, parseHtml, textOf, textStart } from '../html/tree.ts';
 import { texOfAddress } from './formula-images.ts';
 import { latexOf } from './mathml.ts';
 import { drawnLatex, typesetLatex } from './typeset-formulas.ts';
@@ -70,9 +70,21 @@ function formulaIn(element: HtmlElement): string {
   const isRendered =
     element.name === 'mjx-container' ||
     RENDERED.test(element.attribute('class')) ||
-    SOURCES.some((name) => element.attributes[name] !== undefined);
+    SOURCES.some((name) => holdsSource(element, name));
   if (!isRendered) return '';
   return sourceOf(element) || latexOf(mathIn(element)) || drawnLatex(element);
+}
+
+/** How much longer than its source the drawing of a formula is at most, in characters; an element with more is a part of the page. */
+const MAX_DRAWING = 200;
+const DRAWN_PER_LETTER = 10;
+
+/** Whether an attribute is the source of the formula that the element draws, not a setting such as `data-math="true"`. */
+function holdsSource(element: HtmlElement, name: string): boolean {
+  const source = element.attributes[name];
+  if (source === undefined) return false;
+  const limit = MAX_DRAWING + DRAWN_PER_LETTER * source.length;
+  return textStart(element, limit).length < limit;
 }
 
 function formulaElement(element: HtmlElement, latex: string): HtmlElement | undefined {

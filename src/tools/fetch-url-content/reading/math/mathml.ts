@@ -18,6 +18,7 @@ const OPERATORS: ReadonlyMap<string, string> = new Map([
   ρ rho   σ sigma   τ tau   υ upsilon   φ varphi   ϕ phi   χ chi   ψ psi   ω omega   Γ Gamma
   Δ Delta   Θ Theta   Λ Lambda   Ξ Xi   Π Pi   Σ Sigma   Φ Phi   Ψ Psi   Ω Omega
   `),
+  ['\\', '\\backslash'],
   ['∗', '*'],
   ['−', '-'],
   ['′', "'"],
@@ -49,7 +50,7 @@ function latex(node: HtmlNode, depth: number): string {
   const parts = node.elements;
   const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
   const all = () => joinLatex(parts.map((child) => latex(child, depth + 1)));
-  switch (node.name.replace(/^\w{1,3}:/, '')) {
+  switch (node.name.replace(/^\w{1,4}:/, '')) {
     case 'mi':
       return identifier(node);
     case 'mn':
@@ -57,7 +58,7 @@ function latex(node: HtmlNode, depth: number): string {
       return latexText(lineOf(node));
     case 'mtext':
     case 'ms':
-      return lineOf(node) === '' ? ' ' : `\\text{${collapseSpaces(textOf(node))}}`;
+      return lineOf(node) === '' ? ' ' : `\\text{${collapseSpaces(textOf(node)).replace(/[{}#%&$_]/g, '\\$&')}}`;
     case 'mspace':
       // The HTML parser takes what follows `<mspace/>` for its content.
       return ` ${all()}`;
@@ -85,7 +86,12 @@ function latex(node: HtmlNode, depth: number): string {
       return side === undefined ? all() : `\\${side === 'top' ? 'over' : 'under'}line{${all()}}`;
     }
     case 'mfenced':
-      return `${node.attributes.open ?? '('}${parts.map((_, at) => part(at)).join(', ')}${node.attributes.close ?? ')'}`;
+      return fenced(
+        node,
+        parts.map((_, at) => part(at)),
+      );
+    case 'mmultiscripts':
+      return withScripts(parts, part);
     case 'mtable':
       return `\\begin{matrix} ${parts.map((row) => latex(row, depth + 1)).join(' \\\\ ')} \\end{matrix}`;
     case 'mtr':
@@ -98,6 +104,31 @@ function latex(node: HtmlNode, depth: number): string {
     default:
       return parts.length === 0 ? latexText(lineOf(node)) : all();
   }
+}
+
+function fenced(
+  { attributes: { open = '(', close = ')', separators = ',' } }: HtmlElement,
+  parts: readonly string[],
+): string {
+  const marks = [...separators.replace(/\s/g, '')].map((mark) => `${latexText(mark)} `);
+  const inner = parts.map((text, at) => (at === 0 ? '' : (marks[at - 1] ?? marks.at(-1) ?? '')) + text);
+  return `${latexText(open)}${inner.join('')}${latexText(close)}`;
+}
+
+/** A base with pairs of a subscript and a superscript after it and, behind `mprescripts`, before it. */
+function withScripts(parts: readonly HtmlElement[], part: (at: number) => string): string {
+  const middle = parts.findIndex(({ name }) => /^(?:\w+:)?mprescripts$/.test(name));
+  const end = middle < 0 ? parts.length : middle;
+  const pairs = (from: number, to: number) => {
+    let text = '';
+    for (let at = from; at < to; at += 2) {
+      text += part(at) === '' ? '' : `_${brace(part(at))}`;
+      text += at + 1 >= to || part(at + 1) === '' ? '' : `^${brace(part(at + 1))}`;
+    }
+    return text;
+  };
+  const before = pairs(end + 1, parts.length);
+  return `${before === '' ? '' : `{}${before}`}${scriptBase(part(0))}${pairs(1, end)}`;
 }
 
 function identifier(node: HtmlElement): string {
@@ -114,7 +145,7 @@ export function latexText(text: string): string {
     if (/[\u2061-\u2064\u200b]/.test(character)) return '';
     const name = OPERATORS.get(character);
     if (name !== undefined) return name;
-    return /[{}#%&$]/.test(character) ? `\\${character}` : character;
+    return /[{}#%&$_]/.test(character) ? `\\${character}` : character;
   });
   return joinLatex(named);
 }
@@ -134,9 +165,10 @@ export function joinLatex(pieces: readonly string[]): string {
   return text;
 }
 
-/** Puts braces around the base of a script unless it is one symbol. */
+/** Puts braces around the base of a script unless it is one symbol; one with a script of its own may have no second one. */
 export function scriptBase(text: string): string {
-  return text.length <= 1 || /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]}]$/u.test(text) ? text : `{${text}}`;
+  const isOne = /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]]$/u.test(text) || (text.endsWith('}') && !/[_^]/.test(text));
+  return text.length <= 1 || isOne ? text : `{${text}}`;
 }
 
 /** Puts braces around a text unless it is one character. */

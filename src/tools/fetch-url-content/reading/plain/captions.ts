@@ -47,7 +47,8 @@ export function readCaptions(text: string): string {
 /** A line without markup, after the name of its speaker. */
 function spokenLine(line: string): string {
   const voice = /<v(?:\.[\w.-]{1,40})?[ \t]+([^<>]{1,80})>/.exec(line)?.[1]?.trim();
-  const text = stripMarkup(line.replace(/\{\\[^}]{0,40}\}/g, ''));
+  // Styles of SubRip, and times of single words in WebVTT.
+  const text = stripMarkup(line.replace(/\{\\[^}]{0,40}\}|<[\d:.]{1,20}>/g, ''));
   return voice && text !== '' ? `${voice}: ${text}` : text;
 }
 

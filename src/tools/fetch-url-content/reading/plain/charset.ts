@@ -74,12 +74,14 @@ function isMultibyteUtf8(bytes: Uint8Array): boolean {
   return bytes.some((byte) => byte > 0x7f) && isValid(bytes, 'utf-8');
 }
 
-/** The start of the bytes, cut where no UTF-8 sequence is split. */
+/** The bytes from the first one beyond ASCII on, cut where no UTF-8 sequence is split: a page may begin with long scripts. */
 function sample(bytes: Uint8Array): Uint8Array {
-  if (bytes.length <= SAMPLE_BYTES) return bytes;
-  let end = SAMPLE_BYTES;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.subarray(0, end);
+  let start = 0;
+  while (start < bytes.length && (bytes[start] ?? 0) <= 0x7f) start += 1;
+  if (bytes.length - start <= SAMPLE_BYTES) return bytes.subarray(start);
+  let end = start + SAMPLE_BYTES;
+  while (end > start && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(start, end);
 }
 
 function isValid(bytes: Uint8Array, charset: string): boolean {
@@ -97,8 +99,7 @@ function decode(bytes: Uint8Array, charset: string): string {
 
 /**
  * Characters that are typical of text in each charset, and their share of its non-ASCII characters. The charset that
- * comes nearest to its share wins; among equals the first, because the few accents of a French page are typical Greek
- * letters, too. chardet is no substitute: it takes a third of Russian pages, and Greek ones, for Latin.
+ * comes nearest to its share wins, among equals the first. chardet is no substitute: it takes a third of Russian pages, and Greek ones, for Latin.
  */
 const CANDIDATES: readonly [charset: string, typical: RegExp, share: number][] = [
   ['windows-1252', /[äöüßéèêàâçñóíáúãõåøæ’“”–—€]/g, 0.9],
@@ -107,20 +108,29 @@ const CANDIDATES: readonly [charset: string, typical: RegExp, share: number][] =
   ['gb18030', /[的一是不了在人有我他这中大来上个国们和地要以时年会可对生发后作]/g, 0.2],
   ['big5', /[的一是不了在人有我他這中大來上個國們和地要以時年會可對生發後作]/g, 0.2],
   ['euc-kr', /[\uac00-\ud7a3]/g, 0.9],
-  ['windows-1251', /[оеаинтсрвлкмдпу]/g, 0.7],
+  ['windows-1251', /[оеаинтсрвлкмдпу]/gi, 0.7],
   ['windows-1253', /[αειονστρηυκλπ]/g, 0.65],
   ['windows-1255', /[\u05d0-\u05ea]/g, 0.95],
   ['windows-1256', /[\u0627-\u064a]/g, 0.95],
   ['windows-1254', /[ığşçöüİĞŞÇÖÜ]/g, 0.95],
   ['windows-1250', /[ěščřžýáíéůąćęłńóśźż]/g, 0.9],
+  ['koi8-u', /[оеаинтсрвлкмдпу]/gi, 0.7],
+  ['windows-874', /[\u0e01-\u0e2e]/g, 0.55],
 ];
+
+/**
+ * Marks of a wrong charset: characters that no text has, letters of one script beside those of another, Cyrillic capitals
+ * within words, and Thai vowels and signs out of place.
+ */
+const IMPLAUSIBLE =
+  /[\ufffd\u0080-\u009f\ue000-\uf8ff\u0e3f\u0e4f-\u0e5b]|[а-я](?=[А-Я])|[A-Za-z](?=[\u0370-\u0e7f])|[\u0370-\u0e7f](?=[A-Za-z])|[\u0e40-\u0e44](?![\u0e01-\u0e2e])|(?<![\u0e01-\u0e2e\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]/g;
 
 function guessCharset(bytes: Uint8Array): string {
   let best = { charset: 'windows-1252', score: 0 };
   for (const [charset, typical, share] of CANDIDATES) {
     const text = new TextDecoder(charset).decode(bytes);
     const foreign = Math.max(1, text.match(/[^\p{ASCII}]/gu)?.length ?? 0);
-    const wrong = (text.match(/[\ufffd\u0080-\u009f\ue000-\uf8ff]/g)?.length ?? 0) / foreign;
+    const wrong = (text.match(IMPLAUSIBLE)?.length ?? 0) / foreign;
     const score = Math.min(1, (text.match(typical)?.length ?? 0) / foreign / share) - 4 * wrong;
     if (score > best.score) best = { charset, score };
   }

@@ -39,7 +39,7 @@ function* rowsOf(text: string, separator: string): Generator<CellRow> {
   let row: string[] = [];
   let at = 0;
   while (at < text.length) {
-    const cell = text[at] === '"' ? quotedCell(text, at) : plainCell(text, at, separator);
+    const cell = text[at] === '"' ? quotedCell(text, at, separator) : plainCell(text, at, separator);
     row.push(cell.value);
     at = cell.end;
     if (text[at] === separator) {
@@ -62,7 +62,7 @@ function plainCell(text: string, start: number, separator: string): { value: str
   return { value: text.slice(start, end), end };
 }
 
-function quotedCell(text: string, start: number): { value: string; end: number } {
+function quotedCell(text: string, start: number, separator: string): { value: string; end: number } {
   const parts: string[] = [];
   let from = start + 1;
   for (;;) {
@@ -70,10 +70,9 @@ function quotedCell(text: string, start: number): { value: string; end: number }
     if (quote < 0) return { value: parts.join('') + text.slice(from), end: text.length };
     parts.push(text.slice(from, quote));
     if (text[quote + 1] !== '"') {
-      let end = quote + 1;
-      // Text between the closing quote and the separator is not valid CSV and is dropped.
-      while (end < text.length && !/[,;\t|\r\n]/.test(text[end] ?? '')) end += 1;
-      return { value: parts.join(''), end };
+      // Text between the closing quote and the separator is not valid CSV, but in use.
+      const { value, end } = plainCell(text, quote + 1, separator);
+      return { value: parts.join('') + value, end };
     }
     parts.push('"');
     from = quote + 2;

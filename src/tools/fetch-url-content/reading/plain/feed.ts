@@ -3,6 +3,7 @@ import { stripMarkup } from '../../../text/strip-markup.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { elementsBelow, findElement, type HtmlElement, lineOf, parseXml, textOf } from '../html/tree.ts';
+import { escapeLinks, fullAddress, linkTo } from '../markdown/inline.ts';
 
 /** No further entry is read once those before are longer, in UTF-16 code units. */
 const MAX_FEED_LENGTH = 1_000_000;
@@ -33,11 +34,10 @@ export function readFeed(xml: string, url: string): ParsedDocument | undefined {
 
 function formatEntry(entry: HtmlElement, base: string): string {
   const title = childText(entry, ['title']) || 'Untitled';
-  const link = linkOf(entry);
-  const address = link ? (URL.parse(link, base)?.href ?? link) : '';
+  const address = fullAddress(linkOf(entry), base);
   const date = childText(entry, ['pubdate', 'published', 'updated', 'dc:date']);
-  const author = childText(entry, ['dc:creator', 'author']);
-  const heading = address ? `## [${title}](${address})` : `## ${title}`;
+  const author = childText(entry, ['dc:creator']) || authorOf(entry);
+  const heading = `## ${address ? linkTo(escapeLinks(title), address) : title}`;
   return [heading, [date, author].filter(Boolean).join(' · '), entryText(entry, address || base)]
     .filter(Boolean)
     .join('\n\n');
@@ -70,7 +70,15 @@ function markupOf({ children }: HtmlElement): string {
 function linkOf(entry: HtmlElement): string {
   const links = entry.elements.filter(({ name }) => name === 'link');
   const atom = links.find(({ attributes }) => (attributes.rel ?? 'alternate') === 'alternate' && attributes.href);
-  return atom?.attribute('href') || childText(entry, ['link', 'guid', 'id']);
+  const named = atom?.attribute('href') || childText(entry, ['link']);
+  // Many ids are no addresses.
+  return named || ['guid', 'id'].map((name) => childText(entry, [name])).find((id) => /^https?:/.test(id)) || '';
+}
+
+/** The author of an entry: in Atom a name beside an address. */
+function authorOf(entry: HtmlElement): string {
+  const author = entry.elements.find(({ name }) => name === 'author');
+  return childText(author, ['name']) || stripMarkup(lineOf(author));
 }
 
 /** The first non-empty text of a child with one of these names. */

@@ -137,7 +137,8 @@ function isEmpty(value: Value): boolean {
   return Array.isArray(value) ? value.length === 0 : value.size === 0;
 }
 
-/** A text without its HTML markup. */
+/** A text without its HTML markup; `List<String>` and `<jane@example.org>` are none. */
 function plainText(text: string): string {
-  return /<\/?[a-z][^<>]{0,500}>/i.test(text) ? stripMarkup(text) : text.trim();
+  if (!/<\/[a-z][\w-]{0,20}>|<[bh]r\b[^<>]{0,100}>|<img\s/i.test(text)) return text.trim();
+  return stripMarkup(text.replace(/<(?:[bh]r|\/(?:p|div|li|h\d|t[dhr]))\b/gi, ' $&'));
 }

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { ContentKind } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
+import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+
+const readAs = (kind: ContentKind, text: string | Uint8Array) =>
+  read({ kind, bytes: Buffer.from(text), charset: undefined, url: 'https://example.org/a/b', softLimitMs: 2500 });
+const markdownOf = async (body: string) => (await readAs('html', `<title>Tides</title><main>${body}</main>`)).content;
+
+describe('fetch_url_content: details of pages', () => {
+  it('lets no text make a link or change where one leads', async () => {
+    assert.equal(
+      await markdownOf('<p>[a](https://b.org) <a href="https://c.org/">x](https://b.org) [y</a></p>'),
+      '[a]\\(https://b.org) [x]\\(https://b.org) [y](https://c.org/)',
+    );
+  });
+
+  it('writes code with an indented fence in a longer fence', async () => {
+    const code = '- a\n   ```js\n   b\n   ```';
+    assert.equal(await markdownOf(`<pre>${code}</pre>`), `\`\`\`\`\n${code}\n\`\`\`\``);
+  });
+
+  it('counts reversed lists down', async () => {
+    const list = '<ol reversed><li>Third</li><li>Second</li><li value="9">First</li><li>Last</li></ol>';
+    assert.equal(await markdownOf(list), '4. Third\n3. Second\n9. First\n8. Last');
+  });
+
+  it('repeats a cell in each of a hundred rows that it spans', async () => {
+    const rows = Array.from(
+      { length: 100 },
+      (_, at) => `<tr>${at === 0 ? '<td rowspan=100>A</td>' : ''}<td>${at}</td></tr>`,
+    );
+    const lines = (await markdownOf(`<table><tr><th>x</th><th>y</th></tr>${rows.join('')}</table>`)).split('\n');
+    assert.deepEqual(
+      lines.slice(2),
+      rows.map((_, at) => `| A | ${at} |`),
+    );
+  });
+
+  it('keeps every row of a large table, and bounds what spans add to it', async () => {
+    const rows = Array.from({ length: 9000 }, (_, at) => `<tr>${'<td>a</td>'.repeat(6)}<td>r${at}</td></tr>`).join('');
+    assert.ok((await markdownOf(`<table>${rows}</table>`)).endsWith('| r8999 |'));
+    const spans = '<tr><td rowspan=1e9 colspan=1e9>b</td></tr>'.replaceAll('1e9', '1000000000').repeat(9000);
+    const content = await markdownOf(`<table>${spans}<tr><td>end</td></tr></table>`);
+    assert.ok(content.length < 3_000_000 && content.includes('end'), `${content.length}`);
+  });
+
+  it('takes no setting for the source of a formula', async () => {
+    const text = 'All of the article is in here. '.repeat(20).trim();
+    assert.equal(await markdownOf(`<div data-math="true"><p>${text}</p></div>`), text);
+  });
+
+  it('reads XHTML that is sent as XML', async () => {
+    const html =
+      '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Tides</title></head><body><p>They <b>rise</b>.</p></body></html>';
+    const { title, content } = await readAs('xml', `<?xml version="1.0"?>\n<!DOCTYPE html>\n<!-- a -->${html}`);
+    assert.deepEqual([title, content], ['Tides', 'They **rise**.']);
+    assert.equal((await readAs('xml', `<x>${html}</x>`)).content, `<x>${html}</x>`);
+  });
+
+  it('links entries of a feed to their own web addresses only, and names their authors alone', async () => {
+    const entry = (inner: string) => `<item><title>Rise</title>${inner}</item>`;
+    const { content } = await readAs(
+      'xml',
+      `<rss><channel>${entry('<guid isPermaLink="false">123</guid>')}${entry('<link>javascript:alert(1)</link>')}
+      ${entry('<guid>https://example.org/c)d</guid>')}<entry><title>a](https://b.org) [b</title><link href="/e"/>
+      <author><name>Jane Doe</name><email>jane@example.org</email></author></entry></channel></rss>`,
+    );
+    assert.deepEqual(content.split('\n\n'), [
+      '## Rise',
+      '## Rise',
+      '## [Rise](<https://example.org/c)d>)',
+      '## [a]\\(https://b.org) [b](https://example.org/e)',
+      'Jane Doe',
+    ]);
+  });
+});
