@@ -76,4 +76,29 @@ describe('RTF', () => {
     const text = String.raw`a{\v hidden}{\deleted old}{\pict\bin4 }}}}x}{\b\*\cs7 b}{\*\unknown c}{\listtext\u8226 \tab}Dawn\u-3913 ?`;
     assert.equal(contentOf(String.raw`{\rtf1\ansi ${text}\cell}`), 'ab• Dawn•');
   });
+
+  it('counts a control word as the substitute of a character', () => {
+    const text = String.raw`{\rtf1\ansi \u8220\ldblquote Hi\u8221\rdblquote  a\u8212\emdash b\u123\{\uc0\u233 t}`;
+    assert.equal(contentOf(text), '“Hi” a—b{ét');
+  });
+
+  it('has text boxes, but no entries of an index', () => {
+    const box = String.raw`{\shp{\*\shpinst\shpleft1{\sp{\sn a}{\sv 1}}{\shptxt \pard Box\par}}{\shprslt{\*\do{\dptxbxtext Box}}}}`;
+    assert.equal(contentOf(String.raw`{\rtf1\ansi High ${box}{\xe Tides, high}{\tc High}tide\par}`), 'Box\n\nHigh tide');
+  });
+
+  it('has the font table of TextEdit, and the code page of old Macs', () => {
+    const fonts = String.raw`{\fonttbl\f0\fswiss\fcharset0 Helvetica;\f1\fnil\fcharset204 PTSans;}`;
+    assert.equal(contentOf(String.raw`{\rtf1\ansi\ansicpg1252${fonts}\f0 a \f1 \'cf\'f0\'e8}`), 'a При');
+    assert.equal(contentOf(String.raw`{\rtf1\mac caf\'8e}`), 'café');
+  });
+
+  it('remains a heading or in its cell after a note', () => {
+    const note = String.raw`{\footnote \pard\plain See Smith.}`;
+    const row = String.raw`\trowd\intbl A${note}\par B\cell C\cell\row`;
+    assert.equal(
+      contentOf(String.raw`{\rtf1\ansi\outlinelevel1 Tides${note}\par\pard ${row}}`),
+      '## Tides[^1]\n\n| A[^2] B | C |\n| --- | --- |\n\n[^1]: See Smith.\n\n[^2]: See Smith.',
+    );
+  });
 });

@@ -52,7 +52,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   }
   if (isOffice(kind)) {
     const { readOffice } = await import('./office/office.ts');
-    return await readOffice({ kind, bytes, url });
+    return await readOffice({ kind, bytes });
   }
   const text = decodeText(bytes, job.charset);
   if (kind === 'html') return readHtml(text, url);

@@ -100,10 +100,10 @@ export function escapeLinks(text: string): string {
   return text.replaceAll('](', ']\\(');
 }
 
-/** Writes a link. Its address is not escaped, so that a copy of it is the real address. */
+/** Writes a link. Its address is only encoded where it would end, so that a copy of it is the real address. */
 export function linkTo(text: string, address: string): string {
-  const isSafe = !/[\s<>]/.test(address) && address.split('(').length === address.split(')').length;
-  return `[${text}](${isSafe ? address : `<${address.replaceAll(' ', '%20')}>`})`;
+  const target = address.replace(/[\s<>]/g, encodeURIComponent);
+  return `[${text}](${target.split('(').length === target.split(')').length ? target : `<${target}>`})`;
 }
 
 function link(element: HtmlElement, inner: string, base: string): string {

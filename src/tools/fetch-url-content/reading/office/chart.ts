@@ -29,6 +29,7 @@ export function writeChartValues(xml: string, writer: DocumentWriter): void {
   let within: ChartPart | undefined;
   let point = 0;
   let inValue = false;
+  let inLabels = false;
   for (const event of xmlEvents(xml)) {
     const current = series.at(-1);
     if (event.kind === 'text') {
@@ -45,7 +46,8 @@ export function writeChartValues(xml: string, writer: DocumentWriter): void {
       if (series.length === MAX_SERIES) break;
       series.push({ name: '', labels: [], values: [] });
     } else if (event.name === 'c:pt' && event.kind === 'open') point = Number(event.attribute('idx')) || 0;
-    else if (event.name === 'c:v' || event.name === 'a:t') inValue = isOpen;
+    else if (event.name === 'c:dlbls') inLabels = isOpen;
+    else if (event.name === 'c:v' || event.name === 'a:t') inValue = isOpen && !inLabels;
     // A `c:tx` within the title is its text, not the name of a series.
     else if (PARTS.has(event.name) && !(event.name === 'c:tx' && within === 'title')) {
       within = isOpen ? PARTS.get(event.name) : undefined;

@@ -1,6 +1,7 @@
 import { toSingleLine } from '../../../../base/text.ts';
 import { MAX_CONTENT } from '../../parsing/parse-job.ts';
 import { type CellRow, cellTables } from '../cell-tables.ts';
+import { escapeLinks, linkTo } from '../markdown/inline.ts';
 import { markdownTable } from '../markdown-table.ts';
 
 /** How many rows and columns of a table are written. */
@@ -43,8 +44,8 @@ export interface OpenLink {
 
 /** Turns the end of `text`, from the start of the link, into a Markdown link; only http(s) addresses are written. */
 export function closeLink(text: string, { target, start }: OpenLink): string {
-  const label = text.slice(start);
-  return /^https?:/.test(target) && label.trim() !== '' ? `${text.slice(0, start)}[${label}](${target})` : text;
+  const label = escapeLinks(text.slice(start));
+  return /^https?:/.test(target) && label.trim() !== '' ? text.slice(0, start) + linkTo(label, target) : text;
 }
 
 /** Whether a header or footer has more than 8 letters and digits of long numbers, so is more than a page number. */

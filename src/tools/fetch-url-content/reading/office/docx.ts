@@ -7,6 +7,8 @@ import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { type EventOrFormula, withFormulas } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
+import { writeShapes } from './pptx.ts';
+import { symbolOf } from './symbol-fonts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
@@ -26,8 +28,8 @@ const NOTES = [
 ] as const;
 
 /**
- * Reads a Word document: headings, paragraphs, lists, links, tables, charts, notes, comments, and each header and footer
- * once. Deleted text and field codes are left out.
+ * Reads a Word document: headings, paragraphs, lists, links, tables, diagrams, charts, notes, comments, and each header and
+ * footer once. Deleted and hidden text and field codes are left out.
  */
 export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
   const main = await PackagePart.main(zip, 'word/document.xml');
@@ -37,6 +39,7 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
     numbers: new ListNumbers(readLists(await main.textOf('numbering'))),
   });
   reader.read(await main.text());
+  for (const diagram of main.related('diagramData')) writeShapes(await zip.text(diagram), reader.writer);
   for (const chart of main.related('chart')) writeChartValues(await zip.text(chart), reader.writer);
   for (const { type, element, mark } of NOTES) reader.readNotes(await main.textOf(type), element, mark);
   const margins = new Set([...main.related('header'), ...main.related('footer')]);
@@ -81,6 +84,8 @@ class DocumentReader {
   #formulaEnd = 0;
   /** `superscript`, `subscript` or empty. */
   #script = '';
+  /** Whether the run is hidden. */
+  #isHidden = false;
   /** How many columns each open cell spans, the innermost last. */
   readonly #columns: number[] = [];
 
@@ -172,7 +177,7 @@ class DocumentReader {
   }
 
   #write(text: string): void {
-    if (this.#inText && this.#skipped === 0) this.#paragraph.text += this.#toScript(text);
+    if (this.#inText && this.#skipped === 0 && !this.#isHidden) this.#paragraph.text += this.#toScript(text);
   }
 
   #writeFormula(text: string): void {
@@ -190,6 +195,7 @@ class DocumentReader {
     else if (name === 'w:ilvl') paragraph.level = Number(value) || 0;
     else if (name === 'w:outlinelvl') paragraph.outline = (Number(value) || 0) + 1;
     else if (name === 'w:gridspan') this.#columns.splice(-1, 1, Math.min(Number(value) || 1, MAX_SPAN));
+    else if (name === 'w:gridbefore') this.writer.closeCell(Math.min(Number(value) || 0, MAX_SPAN));
     else if (name === 'w:footnotereference') paragraph.text += `[^${id}]`;
     else if (name === 'w:endnotereference') paragraph.text += `[^e${id}]`;
     else if (name === 'w:commentreference') paragraph.text += `[^c${id}]`;
@@ -201,10 +207,14 @@ class DocumentReader {
     const isOpen = event.kind === 'open';
     if (event.name === 'w:t' || event.name === 'm:t') this.#inText = isOpen;
     else if (EXCLUDED.has(event.name)) this.#skipped += isOpen ? 1 : -1;
-    else if (event.name === 'w:r') this.#script = '';
+    else if (event.name === 'w:r') [this.#script, this.#isHidden] = ['', false];
     else if (!isOpen || this.#skipped > 0) return;
     else if (event.name === 'w:vertalign') this.#script = event.attribute('w:val');
-    else if (event.name === 'w:tab' || event.name === 'w:ptab') this.#paragraph.text += ' ';
+    else if (event.name === 'w:vanish') this.#isHidden = !/^(?:0|false|off)$/.test(event.attribute('w:val'));
+    else if (this.#isHidden) return;
+    else if (event.name === 'w:sym') {
+      this.#paragraph.text += symbolOf(event.attribute('w:font'), Number.parseInt(event.attribute('w:char'), 16));
+    } else if (event.name === 'w:tab' || event.name === 'w:ptab') this.#paragraph.text += ' ';
     else if (event.name === 'w:nobreakhyphen') this.#paragraph.text += '-';
     else if (event.name === 'w:br' || event.name === 'w:cr') this.#paragraph.text += '\n';
   }

@@ -11,7 +11,7 @@ import type { ZipFile } from './zip-file.ts';
 const MAX_TITLE_LENGTH = 200;
 
 /** Reads a book, chapter by chapter in reading order. */
-export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocument> {
+export async function readEpub(zip: ZipFile): Promise<ParsedDocument> {
   let path = '';
   for (const event of xmlEvents(await zip.text('META-INF/container.xml'))) {
     if (event.kind === 'open' && event.name === 'rootfile') path ||= event.attribute('full-path');
@@ -25,7 +25,8 @@ export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocumen
   for (const name of readingOrder(book)) {
     if (length > MAX_CONTENT) break;
     const part = await zip.text(partPath(name, folder));
-    const chapter = readWhole(part, url);
+    // Its chapters and pictures have no addresses outside of the book.
+    const chapter = readWhole(part, 'about:blank');
     if (chapter === '') continue;
     // A part without a title in the table of contents continues the chapter before it. If there is no such table, the
     // part's own title is taken, unless the part before has the same.

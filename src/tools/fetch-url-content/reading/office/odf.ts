@@ -67,6 +67,29 @@ function readMargins(styles: string, writer: DocumentWriter): void {
   }
 }
 
+/**
+ * Elements whose text is not part of the document: deletions, former values, help for cells, marks of notes, when and by whom
+ * a comment was written, ruby annotations, descriptions of pictures and pictures themselves.
+ */
+const EXCLUDED = new Set([
+  'text:tracked-changes',
+  'table:tracked-changes',
+  'table:content-validations',
+  'text:note-citation',
+  'text:ruby-text',
+  'text:script',
+  'dc:date',
+  'meta:creator-initials',
+  'loext:sender-initials',
+  'svg:title',
+  'svg:desc',
+  'office:binary-data',
+]);
+
+const CAN_BE_HIDDEN = /^text:(?:p|h|span|section)$/;
+/** The attributes with the value of a cell, by its type. */
+const VALUES = ['office:string-value', 'office:date-value', 'office:time-value', 'office:boolean-value', 'office:value'];
+
 /** A paragraph that is being read. */
 interface OpenParagraph {
   text: string;
@@ -97,6 +120,13 @@ class OdfReader {
   #isSheet = false;
   #sheet: { rows: CellRow[]; row: string[]; cell: string[]; number: number; length: number } | undefined;
   #repeat = 1;
+  /** The value of the open cell, which some programs write without its text. */
+  #value = '';
+  /** The style that is being read, and those whose text is hidden. */
+  #style = '';
+  readonly #hiddenStyles = new Set<string>();
+  /** For each open paragraph, span and section, whether it is hidden. */
+  readonly #hidden: boolean[] = [];
   #repeatedRows = 1;
 
   constructor(formulas: ReadonlyMap<string, string>, lists: OdfLists) {
@@ -109,7 +139,8 @@ class OdfReader {
       if (this.writer.isFull) return;
       if (event.kind === 'text') {
         if (this.#paragraphs.length > 0) this.#add(collapseSpaces(event.text));
-      } else if (event.name.startsWith('table:')) this.#tablePart(event);
+      } else if (EXCLUDED.has(event.name)) this.#excluded += event.kind === 'open' ? 1 : -1;
+      else if (event.name.startsWith('table:')) this.#tablePart(event);
       else this.#element(event);
     }
   }
@@ -121,8 +152,15 @@ class OdfReader {
 
   #element(event: XmlEvent): void {
     if (event.kind === 'text') return;
+    if (CAN_BE_HIDDEN.test(event.name)) this.#hide(event);
     const isOpen = event.kind === 'open';
     switch (event.name) {
+      case 'style:style':
+        if (event.kind === 'open') this.#style = event.attribute('style:name');
+        break;
+      case 'style:text-properties':
+        if (event.kind === 'open' && event.attribute('text:display') === 'none') this.#hiddenStyles.add(this.#style);
+        break;
       case 'office:spreadsheet':
         this.#isSheet = isOpen;
         break;
@@ -149,12 +187,6 @@ class OdfReader {
         if (event.kind === 'open') this.#beginNote(event.name, event.attribute('text:note-class'));
         else this.#endNote();
         break;
-      case 'text:tracked-changes':
-      case 'text:note-citation':
-      case 'text:ruby-text':
-      case 'dc:date':
-        this.#excluded += isOpen ? 1 : -1;
-        break;
       case 'dc:creator':
         // The author of a comment comes before its text.
         if (isOpen) this.#paragraphs.push({ text: '', heading: undefined });
@@ -175,7 +207,7 @@ class OdfReader {
         this.#anchor(event);
         break;
       case 'draw:object':
-        if (event.kind === 'open') this.#add(this.#formulas.get(event.attribute('xlink:href')) ?? '');
+        if (event.kind === 'open') this.#refer(this.#formulas.get(event.attribute('xlink:href')) ?? '');
         break;
       case 'draw:page':
         if (event.kind === 'open') this.#beginSlide(event.attribute('draw:name'));
@@ -184,6 +216,16 @@ class OdfReader {
         this.#hasNotes = isOpen;
         break;
     }
+  }
+
+  /** Leaves out the text of a hidden element. */
+  #hide(event: XmlEvent): void {
+    if (event.kind === 'open') {
+      const isHidden =
+        event.attribute('text:display') === 'none' || this.#hiddenStyles.has(event.attribute('text:style-name'));
+      this.#hidden.push(isHidden);
+      if (isHidden) this.#excluded += 1;
+    } else if (this.#hidden.pop()) this.#excluded -= 1;
   }
 
   #anchor(event: XmlEvent): void {
@@ -255,9 +297,15 @@ class OdfReader {
       if (this.#sheet && !isOpen) this.#endRow();
       else if (isOpen) this.writer.openRow();
     } else if (name === 'table-cell' || name === 'covered-table-cell') {
-      if (isOpen) this.#repeat = repeats('columns');
-      else if (this.#sheet) this.#endCell();
+      if (event.kind === 'open') {
+        this.#repeat = repeats('columns');
+        this.#value = VALUES.map((value) => event.attribute(value)).find((value) => value !== '') ?? '';
+        return;
+      }
+      if (this.#sheet) this.#endCell();
       else this.writer.closeCell(this.#repeat);
+      // A cell around a table is not repeated as often as the last cell in it.
+      this.#repeat = 1;
     }
   }
 
@@ -272,7 +320,7 @@ class OdfReader {
   #endCell(): void {
     if (!this.#sheet) return;
     const { row, cell } = this.#sheet;
-    const text = cell.join(' ').trim().slice(0, MAX_CELL_LENGTH);
+    const text = (cell.join(' ').trim() || this.#value).slice(0, MAX_CELL_LENGTH);
     cell.length = 0;
     for (let count = 0; count < this.#repeat && row.length < MAX_COLUMNS; count++) row.push(text);
   }

@@ -10,7 +10,6 @@ import { ZipFile } from './zip-file.ts';
 interface OfficeJob {
   kind: OfficeKind;
   bytes: Uint8Array;
-  url: string;
 }
 
 /**
@@ -23,7 +22,7 @@ export async function readOffice(job: OfficeJob): Promise<ParsedDocument> {
   return document;
 }
 
-async function readKind({ kind, bytes, url }: OfficeJob): Promise<ParsedDocument> {
+async function readKind({ kind, bytes }: OfficeJob): Promise<ParsedDocument> {
   if (kind === 'rtf') return readRtf(bytes);
   const zip = await ZipFile.open(bytes);
   switch (kind) {
@@ -36,6 +35,6 @@ async function readKind({ kind, bytes, url }: OfficeJob): Promise<ParsedDocument
     case 'odf':
       return readOdf(zip);
     case 'epub':
-      return readEpub(zip, url);
+      return readEpub(zip);
   }
 }

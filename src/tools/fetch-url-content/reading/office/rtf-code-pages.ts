@@ -7,18 +7,19 @@ export function codePageDecoder(codePage: number): TextDecoder {
   }
 }
 
+export const MACINTOSH = 10000;
 const NAMES: Readonly<Record<number, string>> = {
   932: 'shift_jis',
   936: 'gb18030',
   949: 'euc-kr',
   950: 'big5',
-  10000: 'macintosh',
+  [MACINTOSH]: 'macintosh',
   10007: 'x-mac-cyrillic',
   65001: 'utf-8',
 };
 /** The code pages of the character sets of fonts (`\fcharset`). */
 const CODE_PAGES: Readonly<Record<number, number>> = {
-  77: 10000,
+  77: MACINTOSH,
   128: 932,
   129: 949,
   134: 936,
@@ -41,7 +42,7 @@ export function fontDecoders(source: string, standard: TextDecoder): Map<number,
   const table = at < 0 ? '' : source.slice(at, at + MAX_TABLE_LENGTH);
   const pages = new Map<number, TextDecoder>();
   const fonts = new Map<number, TextDecoder>();
-  for (const [, font, charset] of table.matchAll(/\{\\f(\d{1,5})\b[^{};]{0,200}?\\fcharset(\d{1,3})/g)) {
+  for (const [, font, charset] of table.matchAll(/\\f(\d{1,5})\b[^{};]{0,200}?\\fcharset(\d{1,3})/g)) {
     const number = CODE_PAGES[Number(charset)];
     const page = number === undefined ? standard : (pages.get(number) ?? codePageDecoder(number));
     if (number !== undefined) pages.set(number, page);

@@ -1,17 +1,18 @@
 import { toSingleLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { DocumentWriter } from './document-writer.ts';
-import { codePageDecoder, fontDecoders } from './rtf-code-pages.ts';
+import { codePageDecoder, fontDecoders, MACINTOSH } from './rtf-code-pages.ts';
 
 /** Groups without text of the document. */
 const SKIPPED = new Set(
-  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl generator filetbl revtbl fldinst mmathpr wgrffmtfilter info ftnsep ftnsepc aftnsep aftnsepc'.split(
+  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl generator filetbl revtbl fldinst mmathpr wgrffmtfilter info xe tc rxe txe template ftnsep ftnsepc aftnsep aftnsepc'.split(
     ' ',
   ),
 );
 
 /** Control words and symbols that represent text. */
-const SYMBOLS: Readonly<Record<string, string>> = {
+const SYMBOLS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
   tab: ' ',
   line: '\n',
   emdash: '—',
@@ -28,10 +29,11 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   '{': '{',
   '}': '}',
   '\\': '\\',
-};
+  }),
+);
 
 /** A part that is read separately from the text around it. */
-type Aside = { kind: 'margin' } | { kind: 'note'; id: string };
+type Aside = { kind: 'margin' | 'box' } | { kind: 'note'; id: string };
 
 interface Group {
   skipped: boolean;
@@ -42,8 +44,8 @@ interface Group {
   /** Whether its text is hidden or deleted. */
   hidden: boolean;
   decoder: TextDecoder;
-  /** In the group that begins an aside: the text around the aside. */
-  outer?: { text: string; aside: Aside } | undefined;
+  /** In the group that begins an aside: what is around the aside. */
+  outer?: { text: string; inCell: boolean; heading: number | undefined; aside: Aside } | undefined;
 }
 
 /** Reads rich text: headings, paragraphs, tables, notes, comments, and each header and footer once. */
@@ -80,10 +82,12 @@ class RtfReader {
 
   constructor(source: string) {
     this.#source = source;
-    const standard = codePageDecoder(Number(/\\ansicpg(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? 1252));
+    const head = source.slice(0, 1000);
+    const usual = /^\{\\rtf\d?\\mac\b/.test(head) ? MACINTOSH : 1252;
+    const standard = codePageDecoder(Number(/\\ansicpg(\d{1,5})/.exec(head)?.[1] ?? usual));
     this.#fonts = fontDecoders(source, standard);
     this.#headings = headingStyles(source);
-    const first = this.#fonts.get(Number(/\\deff(\d{1,5})/.exec(source.slice(0, 1000))?.[1] ?? -1));
+    const first = this.#fonts.get(Number(/\\deff(\d{1,5})/.exec(head)?.[1] ?? -1));
     this.#group = { skipped: false, substitutes: 1, part: undefined, hidden: false, decoder: first ?? standard };
   }
 
@@ -135,15 +139,17 @@ class RtfReader {
     if (!outer) return;
     this.#isAside = false;
     if (outer.aside.kind === 'note') this.#writer.note(outer.aside.id, this.#text);
+    else if (outer.aside.kind === 'box') this.#writer.paragraph(this.#text);
     else this.#writer.margin(this.#text);
-    this.#text = outer.text;
+    [this.#text, this.#inCell, this.#heading] = [outer.text, outer.inCell, outer.heading];
   }
 
   #beginAside(aside: Aside): void {
     if (this.#isAside) return;
     this.#isAside = true;
     this.#group.skipped = false;
-    this.#group.outer = { text: this.#text + (aside.kind === 'note' ? `[^${aside.id}]` : ''), aside };
+    const text = this.#text + (aside.kind === 'note' ? `[^${aside.id}]` : '');
+    this.#group.outer = { text, inCell: this.#inCell, heading: this.#heading, aside };
     this.#text = '';
   }
 
@@ -195,7 +201,7 @@ class RtfReader {
       return at + 4;
     }
     if (symbol === '*') this.#group.skipped ||= this.#source[at - 1] === '{';
-    else if (SYMBOLS[symbol] !== undefined) this.#emit(SYMBOLS[symbol]);
+    else if (SYMBOLS.has(symbol)) this.#symbol(symbol);
     else if ((symbol === '\n' || symbol === '\r') && !this.#group.skipped) this.#endParagraph();
     return at + 2;
   }
@@ -213,9 +219,10 @@ class RtfReader {
     } else if (name === 'f') group.decoder = this.#fonts.get(value ?? 0) ?? group.decoder;
     else if (name === 'v' || name === 'deleted') group.hidden = value !== 0;
     else if (name === 'plain') group.hidden = false;
-    // Of the groups that begin with `\*`, only comments are text, and notes of pandoc.
+    // Of the groups that begin with `\*`, only comments and text boxes are text, and notes of pandoc.
     else if (name === 'annotation') this.#beginAside({ kind: 'note', id: `c${++this.#noteCount}` });
     else if (name === 'footnote') this.#beginAside({ kind: 'note', id: `${++this.#noteCount}` });
+    else if (name === 'shptxt') this.#beginAside({ kind: 'box' });
     else if (group.skipped) return;
     else if (MARGIN.test(name)) this.#beginAside({ kind: 'margin' });
     else this.#layout(name, value);
@@ -232,7 +239,14 @@ class RtfReader {
       this.#text = '';
     } else if (name === 'row') this.#endRow();
     else if (name === 'nestcell' || name === 'nestrow') this.#emit(' ');
-    else if (SYMBOLS[name] !== undefined) this.#emit(SYMBOLS[name]);
+    else if (SYMBOLS.has(name)) this.#symbol(name);
+  }
+
+  /** Adds the character of a control word or symbol, unless it is the substitute of a `\u`. Spaces and breaks are none. */
+  #symbol(name: string): void {
+    const character = SYMBOLS.get(name) ?? '';
+    if (this.#drop > 0 && character.trim() !== '') this.#drop -= 1;
+    else this.#emit(character);
   }
 }
 
