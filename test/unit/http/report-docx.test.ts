@@ -60,7 +60,7 @@ async function written(report: Report): Promise<{ document: string; notes: strin
 
 /** The file as our own page reader reads it. */
 async function readBack(report: Report) {
-  return await readOffice({ kind: 'docx', bytes: reportDocx(report), url: 'https://example.org/report.docx' });
+  return await readOffice({ kind: 'docx', bytes: reportDocx(report) });
 }
 
 /** The text of every run that has a property. */

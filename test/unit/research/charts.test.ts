@@ -187,7 +187,7 @@ async function documents(response: ResponseObject) {
   const made = async (format: 'html' | 'docx' | 'json') =>
     Buffer.from(await new ReportDocuments().make(report, { format, signal }));
   const bytes = await made('docx');
-  const { content: docx } = await readOffice({ kind: 'docx', bytes, url: 'report.docx' });
+  const { content: docx } = await readOffice({ kind: 'docx', bytes });
   return {
     markdown: reportMarkdown(report),
     html: String(await made('html')),

@@ -48,19 +48,29 @@ export function sortForReading(pieces: readonly PlacedText[]): readonly PlacedTe
   return ordered;
 }
 
-/** Removes first and last lines that at least three and half of the pages share, apart from numbers: running heads and feet. */
+/**
+ * Removes first and last lines that at least three and half of the pages share, apart from the page number: running heads and
+ * feet. Lines that differ in another number, such as the balance at the end of each page, are text.
+ */
 export function removeRunningLines(pages: readonly string[]): string[] {
   const split = pages.map((page) => page.split('\n'));
   const repeated = (lines: readonly (string | undefined)[]) => {
     const counts = new Map<string, number>();
-    for (const line of lines) if (line && !isRow(line)) counts.set(shapeOf(line), (counts.get(shapeOf(line)) ?? 0) + 1);
-    return new Set([...counts].filter(([, count]) => count >= 3 && count >= pages.length / 2).map(([shape]) => shape));
+    for (const [at, line] of lines.entries()) {
+      if (!line || isRow(line)) continue;
+      for (const shape of shapesOf(line, at)) counts.set(shape, (counts.get(shape) ?? 0) + 1);
+    }
+    const shared = new Set(
+      [...counts].filter(([, count]) => count >= 3 && count >= pages.length / 2).map(([shape]) => shape),
+    );
+    return (line: string | undefined, page: number) =>
+      line !== undefined && shapesOf(line, page).some((shape) => shared.has(shape));
   };
-  const heads = repeated(split.map((lines) => lines[0]));
-  const feet = repeated(split.map((lines) => lines.at(-1)));
-  return split.map((lines) => {
-    const start = lines.length > 1 && heads.has(shapeOf(lines[0] ?? '')) ? 1 : 0;
-    const end = lines.length > start + 1 && feet.has(shapeOf(lines.at(-1) ?? '')) ? lines.length - 1 : lines.length;
+  const isHead = repeated(split.map((lines) => lines[0]));
+  const isFoot = repeated(split.map((lines) => lines.at(-1)));
+  return split.map((lines, page) => {
+    const start = lines.length > 1 && isHead(lines[0], page) ? 1 : 0;
+    const end = lines.length > start + 1 && isFoot(lines.at(-1), page) ? lines.length - 1 : lines.length;
     return lines.slice(start, end).join('\n').trim();
   });
 }
@@ -70,8 +80,18 @@ function isRow(line: string): boolean {
   return line.startsWith('| ');
 }
 
-function shapeOf(line: string): string {
-  return toSingleLine(line.replace(/\d+/g, '#')).slice(0, 200);
+/** How much of a line is compared, in characters, and how many of its numbers may be that of its page. */
+const MAX_COMPARED = 200;
+const MAX_NUMBERS = 8;
+
+/** A line as it is, and with each of its numbers relative to the page. */
+function shapesOf(line: string, page: number): string[] {
+  const text = toSingleLine(line.slice(0, MAX_COMPARED));
+  const numbers = [...text.matchAll(/\d+/g)].slice(0, MAX_NUMBERS);
+  const relative = numbers.map(
+    ({ 0: digits, index }) => `${text.slice(0, index)}#${Number(digits) - page}#${text.slice(index + digits.length)}`,
+  );
+  return [text, ...relative];
 }
 
 /** Whether the pieces go back up the page between texts of several lines: their columns are written one after the other. */

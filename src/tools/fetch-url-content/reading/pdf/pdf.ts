@@ -19,6 +19,9 @@ import { sectionsOf } from './pdf-tables.ts';
 /** The placeholder for a page without text: the reader must know that something may be missing. */
 const NO_TEXT = '(There is no text on this page; it may be a scanned image.)';
 
+/** The placeholder for a page that cannot be read. */
+const DAMAGED = '(This page is damaged.)';
+
 /**
  * Reads the text of a PDF, page by page with `[Page n]` marks. After the soft limit it stops with the pages read so far.
  * @throws Error if the file is damaged or encrypted, or has no text.
@@ -42,21 +45,16 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   let length = 0;
   let incomplete: string | undefined;
   for (let number = 1; number <= pdf.numPages; number++) {
-    const page = await pdf.getPage(number);
-    const { items } = await page.getTextContent();
-    const groups = groupByDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
-    for (const pieces of groups) sizes.add(pieces);
-    // Lines in another direction are labels and margins.
-    const { usual } = sizes;
-    const text = joinTexts(
-      groups.map((pieces, at) => layOutPage(sortForReading(joinVertical(pieces)), at === 0 ? usual : 0)),
-    );
-    // A page with damaged annotations still has its text.
-    const annotated = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
-    annotations.push(annotated);
-    page.cleanup();
-    pages.push(text);
-    length += text.length + annotated.length;
+    try {
+      const { text, annotated } = await readPage(await pdf.getPage(number), { sizes, intent });
+      pages.push(text);
+      annotations.push(annotated);
+    } catch {
+      // The other pages may be whole.
+      pages.push('');
+      annotations.push(DAMAGED);
+    }
+    length += (pages.at(-1)?.length ?? 0) + (annotations.at(-1)?.length ?? 0);
     const { user, system } = process.cpuUsage(startUsage);
     const isLate = (user + system) / 1000 > limits.softLimitMs;
     if (number < pdf.numPages && (isLate || length > MAX_CONTENT)) {
@@ -65,12 +63,32 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
     }
   }
   const texts = removeRunningLines(pages).map((text, at) => joinTexts([text, annotations[at] ?? '']));
+  if (annotations.every((text) => text === DAMAGED)) explain(new Error('none of its pages can be read'));
   if (texts.every((text) => text === '')) throw new Error('the PDF has no text; it may consist of scanned images');
   return {
-    ...(await describe(pdf, texts[0] ?? '')),
+    ...(await describe(pdf, (texts[0] ?? '').replace(DAMAGED, ''))),
     content: texts.map((text, at) => `[Page ${at + 1}]\n\n${text || NO_TEXT}`).join('\n\n'),
     ...(incomplete ? { incomplete } : {}),
   };
+}
+
+/** Reads the text of a page and of its annotations. */
+async function readPage(
+  page: Awaited<ReturnType<Awaited<ReturnType<typeof getDocumentProxy>>['getPage']>>,
+  { sizes, intent }: { sizes: TextSizes; intent: string },
+): Promise<{ text: string; annotated: string }> {
+  const { items } = await page.getTextContent();
+  const groups = groupByDirection(items.flatMap((item) => ('str' in item ? [item] : [])));
+  for (const pieces of groups) sizes.add(pieces);
+  // Lines in another direction are labels and margins.
+  const { usual } = sizes;
+  const text = joinTexts(
+    groups.map((pieces, at) => layOutPage(sortForReading(joinVertical(pieces)), at === 0 ? usual : 0)),
+  );
+  // A page with damaged annotations still has its text.
+  const annotated = annotationLines(await page.getAnnotations({ intent }).catch(() => []));
+  page.cleanup();
+  return { text, annotated };
 }
 
 async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, firstPage: string) {
