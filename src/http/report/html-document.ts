@@ -8,6 +8,7 @@ import { renderMarkup } from '../../protocol/markup-node.ts';
 import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
+import { isLineBreak } from './plain-text.ts';
 import { REPORT_STYLE } from './style.ts';
 
 /**
@@ -49,7 +50,7 @@ function textOf(report: Report): string {
       .join('');
   marked.use({
     renderer: {
-      html: ({ text }: Tokens.HTML | Tokens.Tag) => prose(text),
+      html: (token: Tokens.HTML | Tokens.Tag) => (isLineBreak(token) ? '<br>' : prose(token.text)),
       text(token: Tokens.Text | Tokens.Escape) {
         return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : prose(token.text);
       },

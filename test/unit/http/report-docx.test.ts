@@ -3,6 +3,7 @@ import { posix } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise } from 'yauzl';
 import { reportDocx } from '../../../src/http/report/docx/docx-document.ts';
+import { reportDocument } from '../../../src/http/report/html-document.ts';
 import type { Report } from '../../../src/runs/projections/report.ts';
 import { readOffice } from '../../../src/tools/fetch-url-content/reading/office/office.ts';
 import { reportWith } from '../../support/finished-report.ts';
@@ -256,5 +257,13 @@ describe('the report as a Word document', () => {
 
   it('is the same file each time', () => {
     assert.deepEqual(reportDocx(reportWith('Older [1].')), reportDocx(reportWith('Older [1].')));
+  });
+
+  it('breaks the lines of a cell at <br>, the only way to break them in Markdown', async () => {
+    const report = reportWith('# Tea\n\n| Tea | Price |\n| --- | --- |\n| Green<br>Black<BR /> | <b>2 |');
+    const { document } = await written(report);
+    assert.equal(document.split('<w:br/>').length, 3);
+    assert.ok(!/&lt;br/i.test(document) && document.includes('&lt;b&gt;'), document);
+    assert.match(reportDocument(report), /<td>Green<br>Black<br><\/td>\s*<td>&lt;b&gt;2<\/td>/);
   });
 });

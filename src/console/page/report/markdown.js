@@ -5,11 +5,14 @@ import { coloured } from './code-colours.js';
 import { Formula } from './formula.js';
 import { markersIn, PLACEHOLDER, restored } from './markers.js';
 
+/** Models write line breaks so in cells of tables, where Markdown has no other. */
+const LINE_BREAK = /^<br\s*\/?>$/i;
+
 /** Deeper nesting is shown as text. */
 const MAX_DEPTH = 40;
 
 /**
- * Builds elements from Markdown tokens one by one, so that no text becomes markup. HTML is shown as text, links lead to web
+ * Builds elements from Markdown tokens one by one, so that no text becomes markup. HTML but `<br>` is shown as text, links lead to web
  * addresses only, and pictures are links, because nothing is loaded from elsewhere.
  * @param context `{markers, Cite, charts}`: what placeholders stand for, the element of a citation, and whether blocks
  * `vega-lite` are charts.
@@ -152,6 +155,8 @@ function inline(tokens, context, depth) {
         return html`<${Formula} key=${index} source=${token.source} display=${token.display} />`;
       case 'br':
         return html`<br key=${index} />`;
+      case 'html':
+        return LINE_BREAK.test(token.raw) ? html`<br key=${index} />` : prose(token.text, context);
       case 'link':
         return link(token.href, inner(token.tokens), context, index);
       case 'image':

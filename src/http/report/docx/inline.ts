@@ -2,6 +2,7 @@ import { decodeHTML } from 'entities/decode';
 import type { Token } from 'marked';
 import type { Report } from '../../../runs/projections/report.ts';
 import { markerParts, withMarkers } from '../markers.ts';
+import { isLineBreak } from '../plain-text.ts';
 import { type Footnotes, REFERENCE_COMMA } from './footnotes.ts';
 import type { Links } from './links.ts';
 import { LINE_BREAK, type TextStyle, textRuns } from './text.ts';
@@ -37,6 +38,7 @@ export class InlineWriter {
   }
 
   #token(token: Token, style: TextStyle): string {
+    if (isLineBreak(token)) return LINE_BREAK;
     switch (token.type) {
       case 'strong':
         return this.runs(token.tokens ?? [], { ...style, bold: true });
@@ -48,8 +50,6 @@ export class InlineWriter {
         return this.code(token.text, { ...style, code: true });
       case 'formula':
         return this.code(token.source, { ...style, code: true });
-      case 'br':
-        return LINE_BREAK;
       case 'checkbox':
         return textRuns(token.checked ? '☑ ' : '☐ ', style);
       case 'link':
