@@ -40,6 +40,16 @@ describe('fetch_url_content: details of Word documents', () => {
     );
   });
 
+  it('writes fields with an address as links', async () => {
+    const mark = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
+    const field = (code: string, ...result: string[]) =>
+      [mark('begin'), `<w:r><w:instrText>${code}</w:instrText></w:r>`, mark('separate'), ...result, mark('end')].join('');
+    const link = field(' HYPERLINK "https://example.org/a" ', run('A'), field('PAGE', run('3')));
+    const local = field('HYPERLINK \\l "b"', run('B'));
+    const several = paragraph(field('HYPERLINK "https://example.org/c"', run('C</w:t></w:r></w:p><w:p><w:r><w:t>D')));
+    assert.equal(await docx(paragraph(run('See '), link, run(', '), local) + several), 'See [A3](https://example.org/a), B\n\nC\n\nD');
+  });
+
   it('keeps the columns of a row that begins in a later one', async () => {
     const cell = (text: string) => `<w:tc>${paragraph(run(text))}</w:tc>`;
     const late = `<w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>${cell('2 m')}</w:tr>`;

@@ -101,4 +101,11 @@ describe('RTF', () => {
       '## Tides[^1]\n\n| A[^2] B | C |\n| --- | --- |\n\n[^1]: See Smith.\n\n[^2]: See Smith.',
     );
   });
+
+  it('has links', () => {
+    const link = (code: string, text: string) => String.raw`{\field{\*\fldinst {${code}}}{\fldrslt {\ul ${text}}}}`;
+    const text = `See ${link('HYPERLINK "https://example.org/a"', 'A')}, ${link(String.raw`HYPERLINK \\l "b"`, 'B')}, ${link('PAGE', '3')}`;
+    const several = link('HYPERLINK "https://example.org/c"', String.raw`C\par D`);
+    assert.equal(contentOf(String.raw`{\rtf1\ansi ${text} and ${several}\par}`), 'See [A](https://example.org/a), B, 3 and C\n\nD');
+  });
 });

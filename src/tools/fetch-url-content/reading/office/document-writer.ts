@@ -48,6 +48,11 @@ export function closeLink(text: string, { target, start }: OpenLink): string {
   return /^https?:/.test(target) && label.trim() !== '' ? text.slice(0, start) + linkTo(label, target) : text;
 }
 
+/** The address in the code of a field, `HYPERLINK "https://..."`; empty for any other field. */
+export function addressInField(code: string): string {
+  return /^\s*HYPERLINK\s+"([^"]+)"/i.exec(code)?.[1] ?? '';
+}
+
 /** Whether a header or footer has more than 8 letters and digits of long numbers, so is more than a page number. */
 function isMoreThanPageNumber(text: string): boolean {
   return (text.match(/\p{L}|\d{4,}/gu) ?? []).join('').length > 8;

@@ -1,7 +1,7 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
 import { writeChartValues } from './chart.ts';
-import { closeLink, DocumentWriter, type OpenLink } from './document-writer.ts';
+import { addressInField, closeLink, DocumentWriter, type OpenLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
 import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -70,6 +70,15 @@ const emptyParagraph = (): OpenParagraph => ({
   outline: undefined,
 });
 
+/** A field that is being read: its code and, once its result begins, where that is. */
+interface OpenField {
+  code: string;
+  result?: { paragraph: OpenParagraph; start: number };
+}
+
+/** The longest code of a field that is read, in UTF-16 code units. */
+const MAX_CODE_LENGTH = 4000;
+
 class DocumentReader {
   readonly writer = new DocumentWriter();
   readonly #parts: DocumentParts;
@@ -80,6 +89,9 @@ class DocumentReader {
   /** How many excluded elements are open. */
   #skipped = 0;
   #link: OpenLink | undefined;
+  /** The open fields, the innermost last. */
+  readonly #fields: OpenField[] = [];
+  #inCode = false;
   /** The end of the paragraph's last formula in its text. */
   #formulaEnd = 0;
   /** `superscript`, `subscript` or empty. */
@@ -171,12 +183,16 @@ class DocumentReader {
         break;
       default:
         this.#run(event);
-        if (isOpen && this.#skipped === 0)
-          this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
+        if (event.name === 'w:instrtext') this.#inCode = isOpen;
+        if (!isOpen || this.#skipped > 0) break;
+        if (event.name === 'w:fldchar') this.#field(event.attribute('w:fldCharType'));
+        else this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
     }
   }
 
   #write(text: string): void {
+    const field = this.#inCode ? this.#fields.at(-1) : undefined;
+    if (field) field.code = (field.code + text).slice(0, MAX_CODE_LENGTH);
     if (this.#inText && this.#skipped === 0 && !this.#isHidden) this.#paragraph.text += this.#toScript(text);
   }
 
@@ -185,6 +201,18 @@ class DocumentReader {
     const isNext = this.#paragraph.text !== '' && this.#paragraph.text.length === this.#formulaEnd;
     this.#paragraph.text += `${isNext ? ' ' : ''}${text}`;
     this.#formulaEnd = this.#paragraph.text.length;
+  }
+
+  /** Begins, divides or ends a field. The result of one with an address becomes a link. */
+  #field(mark: string): void {
+    const field = this.#fields.at(-1);
+    if (mark === 'begin') this.#fields.push({ code: '' });
+    else if (mark === 'separate' && field) field.result = { paragraph: this.#paragraph, start: this.#paragraph.text.length };
+    else if (mark === 'end') {
+      const { code = '', result } = this.#fields.pop() ?? {};
+      if (!result || result.paragraph !== this.#paragraph) return;
+      this.#paragraph.text = closeLink(this.#paragraph.text, { target: addressInField(code), start: result.start });
+    }
   }
 
   /** Handles properties of paragraphs and cells, and references to notes. */

@@ -1,11 +1,11 @@
 import { toSingleLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { DocumentWriter } from './document-writer.ts';
+import { addressInField, closeLink, DocumentWriter } from './document-writer.ts';
 import { codePageDecoder, fontDecoders, MACINTOSH } from './rtf-code-pages.ts';
 
 /** Groups without text of the document. */
 const SKIPPED = new Set(
-  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl generator filetbl revtbl fldinst mmathpr wgrffmtfilter info xe tc rxe txe template ftnsep ftnsepc aftnsep aftnsepc'.split(
+  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl generator filetbl revtbl mmathpr wgrffmtfilter info xe tc rxe txe template ftnsep ftnsepc aftnsep aftnsepc'.split(
     ' ',
   ),
 );
@@ -39,11 +39,13 @@ interface Group {
   skipped: boolean;
   /** How many characters after a `\u` are its substitute for readers that do not know it. */
   substitutes: number;
-  /** The field of `\info` that the group contains. */
-  part: 'title' | 'author' | undefined;
+  /** The field of `\info` that the group contains, or the code of a field in the text. */
+  part: 'title' | 'author' | 'field' | undefined;
   /** Whether its text is hidden or deleted. */
   hidden: boolean;
   decoder: TextDecoder;
+  /** In the group with the result of a field that is a link: its address, and the text before it. */
+  link?: { target: string; before: string } | undefined;
   /** In the group that begins an aside: what is around the aside. */
   outer?: { text: string; inCell: boolean; heading: number | undefined; aside: Aside } | undefined;
 }
@@ -57,13 +59,16 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
 const MAX_DEPTH = 10_000;
 /** `\name`, with a number and a trailing space. */
 const WORD = /\\([a-z]{1,32})(-?\d{1,9})? ?/iy;
+/** The longest text of a field, and where in a paragraph the last link may begin; in UTF-16 code units. */
+const MAX_INFO_LENGTH = 2000;
+const MAX_LINKED_LENGTH = 20_000;
 const MARGIN = /^(?:header|footer)[lrf]?$/;
 
 /** Reads the characters in one pass, with a stack of open groups. */
 class RtfReader {
   readonly #source: string;
   readonly #writer = new DocumentWriter();
-  readonly #info = { title: '', author: '' };
+  readonly #info = { title: '', author: '', field: '' };
   readonly #stack: Group[] = [];
   #group: Group;
   readonly #fonts: ReadonlyMap<number, TextDecoder>;
@@ -106,7 +111,7 @@ class RtfReader {
       if (character === '{') {
         if (this.#stack.length > MAX_DEPTH) break;
         this.#stack.push(this.#group);
-        this.#group = { ...this.#group, outer: undefined };
+        this.#group = { ...this.#group, outer: undefined, link: undefined };
       } else if (character === '}') this.#endGroup();
       else if (character === '\r' || character === '\n') continue;
       else if (this.#drop > 0) this.#drop -= 1;
@@ -124,7 +129,7 @@ class RtfReader {
 
   #emit(piece: string): void {
     const { part, skipped, hidden } = this.#group;
-    if (part) this.#info[part] = (this.#info[part] + piece).slice(0, 300);
+    if (part) this.#info[part] = (this.#info[part] + piece).slice(0, MAX_INFO_LENGTH);
     else if (!skipped && !hidden) this.#text += piece;
   }
 
@@ -134,8 +139,11 @@ class RtfReader {
   }
 
   #endGroup(): void {
-    const { outer } = this.#group;
+    const { outer, link } = this.#group;
     this.#group = this.#stack.pop() ?? this.#group;
+    if (link && this.#text.startsWith(link.before)) {
+      this.#text = closeLink(this.#text, { target: link.target, start: link.before.length });
+    }
     if (!outer) return;
     this.#isAside = false;
     if (outer.aside.kind === 'note') this.#writer.note(outer.aside.id, this.#text);
@@ -151,6 +159,13 @@ class RtfReader {
     const text = this.#text + (aside.kind === 'note' ? `[^${aside.id}]` : '');
     this.#group.outer = { text, inCell: this.#inCell, heading: this.#heading, aside };
     this.#text = '';
+  }
+
+  /** Begins the result of a field. In a very long paragraph links are only text. */
+  #beginResult(): void {
+    const target = addressInField(this.#info.field);
+    this.#info.field = '';
+    if (target !== '' && this.#text.length < MAX_LINKED_LENGTH) this.#group.link = { target, before: this.#text };
   }
 
   #endParagraph(): void {
@@ -209,6 +224,8 @@ class RtfReader {
   #word(name: string, value: number | undefined): void {
     const group = this.#group;
     if (SKIPPED.has(name)) group.skipped = true;
+    else if (name === 'fldinst') [group.part, this.#info.field] = ['field', ''];
+    else if (name === 'fldrslt') this.#beginResult();
     else if (name === 'title' || name === 'author') group.part = this.#stack.length > 1 ? name : undefined;
     else if (name === 'uc') group.substitutes = Math.min(Math.max(value ?? 1, 0), 8);
     else if (name === 'u') {
