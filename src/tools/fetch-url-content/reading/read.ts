@@ -5,6 +5,7 @@ import { decodeText } from './plain/charset.ts';
 import { readCsv } from './plain/csv.ts';
 import { readFeed } from './plain/feed.ts';
 import { readJsonText } from './plain/json-text.ts';
+import { isMessage, readMessage } from './plain/message.ts';
 import { readPlainText } from './plain/read-plain-text.ts';
 import { cutContent, readText } from './plain/read-text.ts';
 import { numberPageLinks } from './reference-links.ts';
@@ -60,6 +61,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   if (kind === 'xml') return readFeed(text, url) ?? { title: '', content: text };
   if (kind === 'csv') return { title: '', content: readCsv(text, job.maxLength) };
   if (kind === 'json') return { title: '', content: readJsonText(text) ?? text };
+  if (kind === 'text' && isMessage(text)) return readMessage(bytes, url);
   if (kind === 'text' && isCaptions(text)) return { title: '', content: readCaptions(text) };
   return readText(job);
 }
