@@ -14,10 +14,10 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   ['a fraction', math('<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>'), '$\\frac{a+b}{2}$'],
   [
     'scripts on both sides',
-    math('<mmultiscripts><mi>U</mi><mi>i</mi><none/><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>'),
-    '${}_{92}^{238}U_i$',
+    math('<mi>y</mi><mmultiscripts><mi>U</mi><mi>i</mi><none/><mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts>'),
+    '$y{}_{92}^{238}U_i$',
   ],
-  ['a power of a power', math('<msup><msup><mi>x</mi><mn>10</mn></msup><mn>3</mn></msup>'), '${x^{10}}^3$'],
+  ['a power of a power', math('<mn>2</mn><msup><msup><mi>x</mi><mn>10</mn></msup><mn>3</mn></msup>'), '$2{x^{10}}^3$'],
   [
     'fences',
     math('<mfenced open="{" close="}" separators="; ,"><mi>a</mi><mi>b</mi><mi>c</mi><mi>d</mi></mfenced>'),

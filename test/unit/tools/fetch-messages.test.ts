@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isMessage, readMessage } from '../../../src/tools/fetch-url-content/reading/plain/message.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
-import { ownMs, isSlow } from '../../support/fair-time.ts';
+import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const readText = (text: string) =>
   read({
@@ -11,7 +11,12 @@ const readText = (text: string) =>
     url: 'https://example.org/a.eml',
     softLimitMs: 2500,
   });
-const base64 = (text: string) => (Buffer.from(text).toString('base64').match(/.{1,20}/g) ?? []).join('\n');
+const base64 = (text: string) =>
+  (
+    Buffer.from(text)
+      .toString('base64')
+      .match(/.{1,20}/g) ?? []
+  ).join('\n');
 
 const HEAD = `Return-Path: <jane@example.org>
 From: =?utf-8?q?Jane_M=C3=B6we?= <jane@example.org>
@@ -29,7 +34,10 @@ describe('fetch_url_content: messages', () => {
     const { title, author, published, content } = await readText(
       `${HEAD}Content-Type: text/plain; charset="utf-8"\nContent-Transfer-Encoding: base64\n\n${base64('High tide in Göteborg.')}\n`,
     );
-    assert.deepEqual([title, author, published], ['Tide täbles', 'Jane Möwe <jane@example.org>', '2024-05-01T08:00:00.000Z']);
+    assert.deepEqual(
+      [title, author, published],
+      ['Tide täbles', 'Jane Möwe <jane@example.org>', '2024-05-01T08:00:00.000Z'],
+    );
     assert.equal(content, `${SHOWN}\n\nHigh tide in Göteborg.`);
   });
 
@@ -86,14 +94,23 @@ p { color: red }
   });
 
   it('are told from other texts', async () => {
-    for (const text of ['Name: Jane\nPlace: Wick\n\nA letter.', 'Received: 3 parcels\n', 'A line\nMIME-Version: 1.0\n\nx'])
+    for (const text of [
+      'Name: Jane\nPlace: Wick\n\nA letter.',
+      'Received: 3 parcels\n',
+      'A line\nMIME-Version: 1.0\n\nx',
+    ])
       assert.equal((await readText(text)).content.replaceAll('\r', ''), text);
   });
 
   it('are read in linear time, however they are nested', () => {
     const nested = 'Content-Type: multipart/mixed; boundary=a\n\n--a\n'.repeat(20_000);
     const empty = `Content-Type: multipart/mixed; boundary=a\n\n${'--a\n\n'.repeat(200_000)}`;
-    for (const part of [nested, empty, `X: ${' \n'.repeat(300_000)}`, `Content-Type: text/html${'; a="'.repeat(10_000)}\n\nx`]) {
+    for (const part of [
+      nested,
+      empty,
+      `X: ${' \n'.repeat(300_000)}`,
+      `Content-Type: text/html${'; a="'.repeat(10_000)}\n\nx`,
+    ]) {
       const text = HEAD + part;
       assert.ok(isMessage(text));
       const ms = ownMs(() => readMessage(Buffer.from(text), 'https://example.org/a.eml'));

@@ -7,11 +7,14 @@ const office = (kind: OfficeKind, parts: Record<string, string>) => {
   const bytes = zipOf(Object.entries(parts).map(([name, data]) => ({ name, data })));
   return read({ kind, bytes, charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 });
 };
-const run = (text: string, properties = '') => `<w:r><w:rPr>${properties}</w:rPr><w:t xml:space="preserve">${text}</w:t></w:r>`;
+const run = (text: string, properties = '') =>
+  `<w:r><w:rPr>${properties}</w:rPr><w:t xml:space="preserve">${text}</w:t></w:r>`;
 const paragraph = (...runs: string[]) => `<w:p>${runs.join('')}</w:p>`;
 const docx = async (document: string, more: Record<string, string> = {}) =>
   (await office('docx', { 'word/document.xml': document, ...more })).content;
-const relations = (...links: string[]) => ({ 'word/_rels/document.xml.rels': `<Relationships>${links.join('')}</Relationships>` });
+const relations = (...links: string[]) => ({
+  'word/_rels/document.xml.rels': `<Relationships>${links.join('')}</Relationships>`,
+});
 const odf = async (content: string, more: Record<string, string> = {}) =>
   (await office('odf', { 'content.xml': content, ...more })).content;
 
@@ -24,7 +27,12 @@ describe('fetch_url_content: details of Word documents', () => {
 
   it('reads the characters of symbol fonts', async () => {
     const symbol = (font: string, code: string) => `<w:r><w:sym w:font="${font}" w:char="${code}"/></w:r>`;
-    const signs = [symbol('Symbol', 'F0B1'), symbol('Symbol', 'F061'), symbol('Wingdings', 'F0FC'), symbol('Webdings', 'F021')];
+    const signs = [
+      symbol('Symbol', 'F0B1'),
+      symbol('Symbol', 'F061'),
+      symbol('Wingdings', 'F0FC'),
+      symbol('Webdings', 'F021'),
+    ];
     assert.equal(await docx(paragraph(run('5 '), ...signs, symbol('Arial', '00E9'), symbol('Symbol', 'x'))), '5 ±α✓•é');
   });
 
@@ -43,11 +51,16 @@ describe('fetch_url_content: details of Word documents', () => {
   it('writes fields with an address as links', async () => {
     const mark = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
     const field = (code: string, ...result: string[]) =>
-      [mark('begin'), `<w:r><w:instrText>${code}</w:instrText></w:r>`, mark('separate'), ...result, mark('end')].join('');
+      [mark('begin'), `<w:r><w:instrText>${code}</w:instrText></w:r>`, mark('separate'), ...result, mark('end')].join(
+        '',
+      );
     const link = field(' HYPERLINK "https://example.org/a" ', run('A'), field('PAGE', run('3')));
     const local = field('HYPERLINK \\l "b"', run('B'));
     const several = paragraph(field('HYPERLINK "https://example.org/c"', run('C</w:t></w:r></w:p><w:p><w:r><w:t>D')));
-    assert.equal(await docx(paragraph(run('See '), link, run(', '), local) + several), 'See [A3](https://example.org/a), B\n\nC\n\nD');
+    assert.equal(
+      await docx(paragraph(run('See '), link, run(', '), local) + several),
+      'See [A3](https://example.org/a), B\n\nC\n\nD',
+    );
   });
 
   it('keeps the columns of a row that begins in a later one', async () => {
@@ -61,13 +74,17 @@ describe('fetch_url_content: details of Word documents', () => {
     const diagram = '<dgm:pt><dgm:t><a:p><a:r><a:t>First step</a:t></a:r></a:p></dgm:t></dgm:pt>';
     const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData';
     const links = relations(`<Relationship Id="a" Type="${type}" Target="diagrams/data1.xml"/>`);
-    assert.equal(await docx(paragraph(run('Plan')), { ...links, 'word/diagrams/data1.xml': diagram }), 'Plan\n\nFirst step');
+    assert.equal(
+      await docx(paragraph(run('Plan')), { ...links, 'word/diagrams/data1.xml': diagram }),
+      'Plan\n\nFirst step',
+    );
   });
 
   it('takes no label of a value for the name of its series', async () => {
     const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/chart';
     const links = relations(`<Relationship Id="a" Type="${type}" Target="charts/chart1.xml"/>`);
-    const labels = '<c:dLbls><c:dLbl><c:tx><c:rich><a:p><a:r><a:t>peak</a:t></a:r></a:p></c:rich></c:tx></c:dLbl></c:dLbls>';
+    const labels =
+      '<c:dLbls><c:dLbl><c:tx><c:rich><a:p><a:r><a:t>peak</a:t></a:r></a:p></c:rich></c:tx></c:dLbl></c:dLbls>';
     const value = '<c:val><c:numRef><c:numCache><c:pt idx="0"><c:v>3</c:v></c:pt></c:numCache></c:numRef></c:val>';
     const chart = `<c:chart><c:ser><c:tx><c:v>Range</c:v></c:tx>${labels}${value}</c:ser></c:chart>`;
     assert.equal(
@@ -83,14 +100,20 @@ describe('fetch_url_content: details of OpenDocument', () => {
       '<office:annotation><dc:creator>Jane</dc:creator><dc:date>2024</dc:date><meta:creator-initials>JD</meta:creator-initials><text:p>Sure?</text:p></office:annotation>';
     const picture =
       '<draw:frame><draw:image><office:binary-data>aGVsbG8=</office:binary-data></draw:image><svg:title>Map</svg:title><svg:desc>A map</svg:desc></draw:frame>';
-    assert.equal(await odf(`<office:text><text:p>High${comment}${picture} tide</text:p></office:text>`), 'High[^c1] tide\n\n[^c1]: Jane: Sure?');
+    assert.equal(
+      await odf(`<office:text><text:p>High${comment}${picture} tide</text:p></office:text>`),
+      'High[^c1] tide\n\n[^c1]: Jane: Sure?',
+    );
   });
 
   it('leaves out hidden sections, paragraphs and spans', async () => {
     const style = '<style:style style:name="T1"><style:text-properties text:display="none"/></style:style>';
     const text =
       '<text:section text:display="none"><text:p>a</text:p></text:section><text:p>High<text:span text:style-name="T1">b<text:span>c</text:span></text:span> tide</text:p><text:p text:style-name="T1">d</text:p>';
-    assert.equal(await odf(`<office:automatic-styles>${style}</office:automatic-styles><office:text>${text}</office:text>`), 'High tide');
+    assert.equal(
+      await odf(`<office:automatic-styles>${style}</office:automatic-styles><office:text>${text}</office:text>`),
+      'High tide',
+    );
   });
 
   it('reads cells by their value if they have no text, but no former value and no help', async () => {
@@ -101,7 +124,9 @@ describe('fetch_url_content: details of OpenDocument', () => {
     const row =
       '<table:table-row><table:table-cell office:value="42"/><table:table-cell office:date-value="2024-05-01"/><table:table-cell office:value="1"><text:p>1 m</text:p></table:table-cell><table:table-cell/></table:table-row>';
     assert.equal(
-      await odf(`<office:spreadsheet>${old}${help}<table:table table:name="S">${row}${row}</table:table></office:spreadsheet>`),
+      await odf(
+        `<office:spreadsheet>${old}${help}<table:table table:name="S">${row}${row}</table:table></office:spreadsheet>`,
+      ),
       '## S\n\n[Cells A1:C2]\n\n| 42 | 2024-05-01 | 1 m |\n| --- | --- | --- |\n| 42 | 2024-05-01 | 1 m |',
     );
   });
@@ -115,7 +140,8 @@ describe('fetch_url_content: details of OpenDocument', () => {
   });
 
   it('reads a formula outside of paragraphs', async () => {
-    const content = '<draw:page draw:name="Rise"><draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></draw:page>';
+    const content =
+      '<draw:page draw:name="Rise"><draw:frame><draw:object xlink:href="./Object 1"/></draw:frame></draw:page>';
     const formula = '<math:math><math:mfrac><math:mi>a</math:mi><math:mi>b</math:mi></math:mfrac></math:math>';
     assert.equal(
       await odf(`<office:presentation>${content}</office:presentation>`, { 'Object 1/content.xml': formula }),

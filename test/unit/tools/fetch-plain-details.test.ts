@@ -15,6 +15,9 @@ describe('fetch_url_content: details of plain kinds', () => {
 
   it('takes no type or address in angle brackets of JSON for markup', () => {
     const value = 'List<String> of <jane@example.org>, a <b and c> d';
-    assert.equal(readJsonText(JSON.stringify({ a: value, b: '<p>High<br>tide</p>', c: 'x<br />y' })), `a: ${value}\nb: High tide\nc: x y`);
+    assert.equal(
+      readJsonText(JSON.stringify({ a: value, b: '<p>High<br>tide</p>', c: 'x<br />y' })),
+      `a: ${value}\nb: High tide\nc: x y`,
+    );
   });
 });

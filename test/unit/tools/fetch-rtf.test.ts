@@ -84,7 +84,10 @@ describe('RTF', () => {
 
   it('has text boxes, but no entries of an index', () => {
     const box = String.raw`{\shp{\*\shpinst\shpleft1{\sp{\sn a}{\sv 1}}{\shptxt \pard Box\par}}{\shprslt{\*\do{\dptxbxtext Box}}}}`;
-    assert.equal(contentOf(String.raw`{\rtf1\ansi High ${box}{\xe Tides, high}{\tc High}tide\par}`), 'Box\n\nHigh tide');
+    assert.equal(
+      contentOf(String.raw`{\rtf1\ansi High ${box}{\xe Tides, high}{\tc High}tide\par}`),
+      'Box\n\nHigh tide',
+    );
   });
 
   it('has the font table of TextEdit, and the code page of old Macs', () => {
@@ -106,6 +109,9 @@ describe('RTF', () => {
     const link = (code: string, text: string) => String.raw`{\field{\*\fldinst {${code}}}{\fldrslt {\ul ${text}}}}`;
     const text = `See ${link('HYPERLINK "https://example.org/a"', 'A')}, ${link(String.raw`HYPERLINK \\l "b"`, 'B')}, ${link('PAGE', '3')}`;
     const several = link('HYPERLINK "https://example.org/c"', String.raw`C\par D`);
-    assert.equal(contentOf(String.raw`{\rtf1\ansi ${text} and ${several}\par}`), 'See [A](https://example.org/a), B, 3 and C\n\nD');
+    assert.equal(
+      contentOf(String.raw`{\rtf1\ansi ${text} and ${several}\par}`),
+      'See [A](https://example.org/a), B, 3 and C\n\nD',
+    );
   });
 });

@@ -207,7 +207,8 @@ class DocumentReader {
   #field(mark: string): void {
     const field = this.#fields.at(-1);
     if (mark === 'begin') this.#fields.push({ code: '' });
-    else if (mark === 'separate' && field) field.result = { paragraph: this.#paragraph, start: this.#paragraph.text.length };
+    else if (mark === 'separate' && field)
+      field.result = { paragraph: this.#paragraph, start: this.#paragraph.text.length };
     else if (mark === 'end') {
       const { code = '', result } = this.#fields.pop() ?? {};
       if (!result || result.paragraph !== this.#paragraph) return;

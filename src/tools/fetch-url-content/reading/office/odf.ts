@@ -88,7 +88,13 @@ const EXCLUDED = new Set([
 
 const CAN_BE_HIDDEN = /^text:(?:p|h|span|section)$/;
 /** The attributes with the value of a cell, by its type. */
-const VALUES = ['office:string-value', 'office:date-value', 'office:time-value', 'office:boolean-value', 'office:value'];
+const VALUES = [
+  'office:string-value',
+  'office:date-value',
+  'office:time-value',
+  'office:boolean-value',
+  'office:value',
+];
 
 /** A paragraph that is being read. */
 interface OpenParagraph {

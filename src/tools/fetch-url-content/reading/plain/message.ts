@@ -61,7 +61,9 @@ class MessageReader {
     const { value: type, parameters } = parameterised(part.headers.get('content-type') ?? 'text/plain');
     const parts = type.startsWith('multipart/') ? partsOf(part.body, parameters.get('boundary') ?? '') : [];
     if (type === 'multipart/alternative') {
-      const best = parts.find(({ headers }) => /^\s*(?:text\/html|multipart\/related)/i.test(headers.get('content-type') ?? ''));
+      const best = parts.find(({ headers }) =>
+        /^\s*(?:text\/html|multipart\/related)/i.test(headers.get('content-type') ?? ''),
+      );
       return this.texts(best ?? parts[0] ?? { headers: new Map(), body: '' }, depth + 1);
     }
     if (type === 'multipart/related') return parts.slice(0, 1).flatMap((root) => this.texts(root, depth + 1));
@@ -74,7 +76,11 @@ class MessageReader {
     }
     const text = decodeText(decodedBody(part), parameters.get('charset'));
     if (type === 'text/plain') return [{ title: '', content: text.replaceAll('\r\n', '\n') }];
-    return [depth === 1 && /^https?:/.test(this.#url) ? readHtml(text, this.#url) : { title: '', content: readWhole(text, 'about:blank') }];
+    return [
+      depth === 1 && /^https?:/.test(this.#url)
+        ? readHtml(text, this.#url)
+        : { title: '', content: readWhole(text, 'about:blank') },
+    ];
   }
 }
 
@@ -105,7 +111,10 @@ function partsOf(body: string, boundary: string): Part[] {
 function parameterised(header: string): { value: string; parameters: ReadonlyMap<string, string> } {
   const value = header.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const found = header.matchAll(/;\s*([\w-]{1,40})\s*=\s*(?:"([^"]*)"|([^\s;]*))/g);
-  return { value, parameters: new Map([...found].map(([, name = '', quoted, bare]) => [name.toLowerCase(), quoted ?? bare ?? ''])) };
+  return {
+    value,
+    parameters: new Map([...found].map(([, name = '', quoted, bare]) => [name.toLowerCase(), quoted ?? bare ?? ''])),
+  };
 }
 
 function decodedBody({ headers, body }: Part): Uint8Array {
@@ -124,7 +133,12 @@ function decodeWords(header: string): string {
   if (!header.includes('=?')) return decodeText(bytes(header));
   return header
     .replace(/(\?=)\s+(?==\?)/g, '$1')
-    .replace(/=\?([\w-]{1,40})(?:\*[\w-]*)?\?([bq])\?([^?]*)\?=/gi, (_, charset: string, encoding: string, text: string) =>
-      decodeText(/b/i.test(encoding) ? Buffer.from(text, 'base64') : bytes(unquote(text.replaceAll('_', ' '))), charset),
+    .replace(
+      /=\?([\w-]{1,40})(?:\*[\w-]*)?\?([bq])\?([^?]*)\?=/gi,
+      (_, charset: string, encoding: string, text: string) =>
+        decodeText(
+          /b/i.test(encoding) ? Buffer.from(text, 'base64') : bytes(unquote(text.replaceAll('_', ' '))),
+          charset,
+        ),
     );
 }
