@@ -70,6 +70,14 @@ describe('fetch_url_content: details of Word documents', () => {
     assert.equal(await docx(table), '| Port | Range |\n| --- | --- |\n|  | 2 m |');
   });
 
+  it('numbers lists whose form is in a list style', async () => {
+    const level = '<w:lvl w:ilvl="0"><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="(%1)"/></w:lvl>';
+    const numbering = `<w:abstractNum w:abstractNumId="1"><w:styleLink w:val="Clauses"/>${level}</w:abstractNum><w:abstractNum w:abstractNumId="2"><w:numStyleLink w:val="Clauses"/></w:abstractNum><w:num w:numId="7"><w:abstractNumId w:val="2"/></w:num>`;
+    const item = (text: string) =>
+      paragraph('<w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="7"/></w:numPr></w:pPr>', run(text));
+    assert.equal(await docx(item('Rise') + item('Fall'), { 'word/numbering.xml': numbering }), '- (a) Rise\n- (b) Fall');
+  });
+
   it('reads diagrams', async () => {
     const diagram = '<dgm:pt><dgm:t><a:p><a:r><a:t>First step</a:t></a:r></a:p></dgm:t></dgm:pt>';
     const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/diagramData';

@@ -73,4 +73,29 @@ describe('fetch_url_content: details of pages', () => {
       'Jane Doe',
     ]);
   });
+
+  it('keeps the last column of a table, however late its only row comes, without filling up very wide tables', async () => {
+    const short = '<tr><td>a</td><td>b</td></tr>'.repeat(1500);
+    const wide = await markdownOf(`<table>${short}<tr><td>a</td><td>b</td><td>last</td></tr></table>`);
+    assert.ok(wide.endsWith('| a | b | last |'));
+    const bomb = await markdownOf(`<table><tr>${'<td>x</td>'.repeat(20_000)}</tr>${short.repeat(10)}</table>`);
+    assert.ok(bomb.length < 1_000_000 && bomb.endsWith('| a | b |'), `${bomb.length}`);
+  });
+
+  it('says where a page leads that only sends its readers on', async () => {
+    const page = (refresh: string, body = '') =>
+      readAs('html', `<title>Moved</title><meta http-equiv="Refresh" content="${refresh}">${body}`);
+    const { title, content } = await page('0; URL=\'/new\'', '<p>Redirecting.</p>');
+    assert.deepEqual([title, content], ['Moved', 'Redirecting.\n\nThis page leads to [https://example.org/new](https://example.org/new)']);
+    for (const refresh of ['300', '0; url=javascript:a()', '5; url=https://example.org/a/b'])
+      assert.equal((await page(refresh, '<p>Tides.</p>')).content, 'Tides.');
+  });
+
+  it('takes no zero of a database for a date', async () => {
+    const published = async (date: string) =>
+      (await readAs('html', `<title>T</title><meta name="date" content="${date}"><p>Tides.</p>`)).published;
+    for (const zero of ['0001-01-01T00:00:00', '-0001-11-30T00:00:00+00:00', '0000-00-00', '1970-01-01T00:00:00Z'])
+      assert.equal(await published(zero), undefined, zero);
+    assert.equal(await published('1970-01-01'), '1970-01-01');
+  });
 });

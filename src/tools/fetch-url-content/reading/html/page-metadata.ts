@@ -80,6 +80,8 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[], url: stri
 
 /** An unambiguous date as ISO 8601 with dashes; any other unchanged. */
 function isoDate(written: string, language: string): string {
+  // The zero of a database: a page without a date.
+  if (/^-?000\d-|^1970-01-01T00:00:00(?!\.\d*[1-9])/.test(written)) return '';
   const dashed = written
     .replace(/^(\d{4})(\d\d)(\d\d)(?=T|$)/, '$1-$2-$3')
     .replace(/T(\d\d)(\d\d)(\d\d)(?!\d)/, 'T$1:$2:$3');

@@ -32,17 +32,25 @@ export function readLists(xml: string): ListsById {
   let level: ListLevel | undefined;
   let at = 0;
   let list = '';
+  let kind = '';
+  /** Kinds that only refer to a list style, and the kinds that define list styles. */
+  const styleOf = new Map<string, string>();
+  const kindOfStyle = new Map<string, string>();
   for (const event of xmlEvents(xml)) {
     if (event.kind !== 'open') continue;
     const value = event.attribute('w:val');
     if (event.name === 'w:abstractnum') {
       levels = [];
-      kinds.set(event.attribute('w:abstractNumId'), levels);
-    } else if (event.name === 'w:num') list = event.attribute('w:numId');
+      kind = event.attribute('w:abstractNumId');
+      kinds.set(kind, levels);
+    } else if (event.name === 'w:numstylelink') styleOf.set(kind, value);
+    else if (event.name === 'w:stylelink') kindOfStyle.set(value, kind);
+    else if (event.name === 'w:num') list = event.attribute('w:numId');
     else if (event.name === 'w:abstractnumid') {
       starts = new Map();
-      levels = [...(kinds.get(value) ?? [])];
-      lists.set(list, { kind: value, levels, starts });
+      const defined = kindOfStyle.get(styleOf.get(value) ?? '') ?? value;
+      levels = [...(kinds.get(defined) ?? [])];
+      lists.set(list, { kind: defined, levels, starts });
     } else if (event.name === 'w:lvl' || event.name === 'w:lvloverride') {
       at = Math.min(Number(event.attribute('w:ilvl')) || 0, MAX_LEVELS);
       if (event.name === 'w:lvl') levels[at] = level = { format: 'decimal', text: `%${at + 1}.`, start: 1 };
