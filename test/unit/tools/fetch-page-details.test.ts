@@ -24,6 +24,14 @@ describe('fetch_url_content: details of pages', () => {
     assert.equal(await markdownOf(list), '4. Third\n3. Second\n9. First\n8. Last');
   });
 
+  it('labels items as browsers do: by letters, by Roman numerals, or not at all', async () => {
+    const items = '<li>Rise<ul><li>High</li></ul></li><li>Fall</li>';
+    const inner = '\n  - High\n';
+    assert.equal(await markdownOf(`<ol type="a" start="26">${items}</ol>`), `- z. Rise${inner}- aa. Fall`);
+    assert.equal(await markdownOf(`<ol style="list-style-type: upper-roman">${items}</ol>`), `- I. Rise${inner}- II. Fall`);
+    assert.equal(await markdownOf(`<ol style="list-style: none">${items}</ol>`), `- Rise${inner}- Fall`);
+  });
+
   it('repeats a cell in each of a hundred rows that it spans', async () => {
     const rows = Array.from(
       { length: 100 },

@@ -2,6 +2,7 @@ import { collapseSpaces } from '../../../../base/text.ts';
 import { trimLines } from '../../../text/trim-lines.ts';
 import { findElement, type HtmlElement, type HtmlNode, lineOf, textOf, textStart } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
+import { formatNumeral } from '../numerals.ts';
 import { codeBlock } from './code.ts';
 import {
   fullAddress,
@@ -173,8 +174,24 @@ function blockquote(blocks: readonly string[]): string {
   return lines.map((line) => (line === '' ? '>' : `> ${line}`)).join('\n');
 }
 
+/** Forms of numbers that Markdown has not, by the `type` of a list or its style. */
+const FORMS: ReadonlyMap<string, string> = new Map([
+  ['a', 'lowerLetter'],
+  ['A', 'upperLetter'],
+  ['i', 'lowerRoman'],
+  ['I', 'upperRoman'],
+  ['lower-alpha', 'lowerLetter'],
+  ['lower-latin', 'lowerLetter'],
+  ['upper-alpha', 'upperLetter'],
+  ['upper-latin', 'upperLetter'],
+  ['lower-roman', 'lowerRoman'],
+  ['upper-roman', 'upperRoman'],
+]);
+
 function list(element: HtmlElement, context: InlineContext): string {
-  const isOrdered = element.name === 'ol';
+  const style = /list-style(?:-type)?:\s*([\w-]+)/.exec(element.attribute('style'))?.[1] ?? element.attribute('type');
+  const form = FORMS.get(style);
+  const isOrdered = element.name === 'ol' && style !== 'none' && form === undefined;
   const step = element.attributes.reversed === undefined ? 1 : -1;
   const first = step === 1 ? 1 : element.elements.filter(({ name }) => name === 'li').length;
   let number = Number.parseInt(element.attribute('start') || `${first}`, 10) || 0;
@@ -184,12 +201,13 @@ function list(element: HtmlElement, context: InlineContext): string {
     const isItem = typeof child !== 'string' && child.name === 'li';
     if (isItem) number = Number.parseInt(child.attribute('value'), 10) || number;
     const marker = isOrdered ? `${number}. ` : '- ';
+    const label = isItem && element.name === 'ol' && form ? `${formatNumeral(number, form)}. ` : '';
     if (isItem) number += step;
     const blocks = blocksOf(isItem ? child.children : [child], context);
     // Some pages put a nested list directly into a list, not into an item.
     const isNested = typeof child !== 'string' && (child.name === 'ul' || child.name === 'ol');
-    const text = joinItem(blocks).replace(/\n/g, `\n${' '.repeat(marker.length)}`);
-    if (text === '') continue;
+    const text = (label + joinItem(blocks)).replace(/\n/g, `\n${' '.repeat(marker.length)}`);
+    if (text === label) continue;
     items.push(isNested ? `${' '.repeat(marker.length)}${text}` : `${marker}${text}`);
   }
   return items.join('\n');

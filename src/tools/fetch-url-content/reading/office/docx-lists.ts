@@ -1,3 +1,4 @@
+import { formatNumeral } from '../numerals.ts';
 import { xmlEvents } from './xml-events.ts';
 
 /** The number format of one level of a list (ECMA-376, part 1, 17.9). */
@@ -105,26 +106,4 @@ export class ListNumbers {
     if (label.trim() === '') return {};
     return { label: label.trim(), ...(isPlain ? { number: counts[at] ?? 1 } : {}) };
   }
-}
-
-const ROMAN = { m: 1000, cm: 900, d: 500, cd: 400, c: 100, xc: 90, l: 50, xl: 40, x: 10, ix: 9, v: 5, iv: 4, i: 1 };
-
-function formatNumeral(number: number, format: string): string {
-  if (/roman$/i.test(format) && number > 0 && number < 4000) {
-    let remaining = number;
-    const roman = Object.entries(ROMAN)
-      .map(([letters, value]) => {
-        const times = Math.floor(remaining / value);
-        remaining -= times * value;
-        return letters.repeat(times);
-      })
-      .join('');
-    return format.startsWith('upper') ? roman.toUpperCase() : roman;
-  }
-  if (/letter$/i.test(format) && number > 0 && number < 500) {
-    // After z comes aa, then bb.
-    const letter = String.fromCharCode(97 + ((number - 1) % 26)).repeat(Math.ceil(number / 26));
-    return format.startsWith('upper') ? letter.toUpperCase() : letter;
-  }
-  return format === 'decimalZero' ? String(number).padStart(2, '0') : String(number);
 }
