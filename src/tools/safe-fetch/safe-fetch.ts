@@ -39,7 +39,8 @@ export const USER_AGENT = 'research-gateway/0.1 (automated research; reads singl
  * be passed to other libraries; it returns a standard `Response` with a limited body.
  *
  * `fetch` rejects with a `ToolError` (`invalid_url`, `blocked_host`, `blocked_address`, `bad_redirect`, `too_large`,
- * `timeout`, `unreachable`) or with the reason of the caller's signal. The body fails in the same ways.
+ * `timeout`, `unreachable`, `http_error` for a number that is no status) or with the reason of the caller's signal. The
+ * body fails in the same ways.
  */
 export interface SafeFetch extends HostFetch, AsyncDisposable {
   /** Limits fetching to these hosts and their subdomains (empty: all), without the denied ones. Shares the connections. */
@@ -109,6 +110,10 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
           redirect === 'manual' ? undefined : followRedirect(hop, answer.status, answer.headers.get('location'));
         if (!next) {
           const { host, href } = hop.url;
+          if (answer.status > MAX_STATUS) {
+            await answer.body?.cancel();
+            throw new ToolError('http_error', `${host} answered with HTTP ${answer.status}.`);
+          }
           const body = await boundedBody(answer, maxBytes, (error) => explainFailure(error, { host, signal }));
           return toResponse(answer, { body, url: href, redirectHeaders });
         }
@@ -158,8 +163,8 @@ class FreshAgent implements AsyncDisposable {
 
 /** @throws ToolError `too_large` if `content-length` exceeds the limit. */
 async function boundedBody({ headers, body }: FetchedAnswer, maxBytes: number, explain: (error: unknown) => unknown) {
-  if (Number(headers.get('content-length') ?? 0) > maxBytes) {
-    await body?.cancel();
+  if (body && Number(headers.get('content-length') ?? 0) > maxBytes) {
+    await body.cancel();
     throw bodyTooLarge(maxBytes);
   }
   return body && limitBody(body, maxBytes, explain);
@@ -183,6 +188,8 @@ function readRequest(input: string | URL | Request, init: RequestInit | undefine
   };
 }
 
+/** Some sites refuse with a number that HTTP and its `Response` do not know, such as 999. */
+const MAX_STATUS = 599;
 const BODYLESS = new Set([101, 204, 205, 304]);
 
 function toResponse(
@@ -191,7 +198,8 @@ function toResponse(
 ): Response {
   const response = new Response(BODYLESS.has(answer.status) ? null : parts.body, {
     status: answer.status,
-    statusText: answer.statusText,
+    // Other characters are not valid there.
+    statusText: answer.statusText.replace(/[^\t\x20-\x7e]/g, ''),
     headers: [...answer.headers],
   });
   Object.defineProperty(response, 'url', { value: parts.url });

@@ -35,6 +35,24 @@ describe('safe fetch limits', function () {
     }
   });
 
+  it('allow for servers that answer with no status of HTTP, or with a reason that is no text', async () => {
+    await using server = await startWebServer((request, response) => {
+      if (request.url === '/refused') response.writeHead(999, 'Request denied').end('denied');
+      else response.socket?.end(Buffer.from('HTTP/1.1 200 Gr\xfc\xdfe\r\ncontent-length: 2\r\n\r\nok', 'latin1'));
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true });
+    await assert.rejects(safe.fetch(`${server.origin}/refused`), { code: 'http_error', message: /HTTP 999/ });
+    assert.equal(await (await safe.fetch(server.origin)).text(), 'ok');
+  });
+
+  it('do not apply to an answer without a body', async () => {
+    await using server = await startWebServer((_request, response) => {
+      response.writeHead(200, { 'content-length': `${5 * MIB}` }).end();
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true, maxBytes: MIB });
+    assert.equal((await safe.fetch(server.origin, { method: 'HEAD' })).status, 200);
+  });
+
   it('count decompressed bytes, so a body just within the limit passes', async () => {
     await using server = await startWebServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(MIB)));

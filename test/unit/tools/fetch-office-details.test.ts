@@ -75,7 +75,28 @@ describe('fetch_url_content: details of Word documents', () => {
     const numbering = `<w:abstractNum w:abstractNumId="1"><w:styleLink w:val="Clauses"/>${level}</w:abstractNum><w:abstractNum w:abstractNumId="2"><w:numStyleLink w:val="Clauses"/></w:abstractNum><w:num w:numId="7"><w:abstractNumId w:val="2"/></w:num>`;
     const item = (text: string) =>
       paragraph('<w:pPr><w:numPr><w:ilvl w:val="0"/><w:numId w:val="7"/></w:numPr></w:pPr>', run(text));
-    assert.equal(await docx(item('Rise') + item('Fall'), { 'word/numbering.xml': numbering }), '- (a) Rise\n- (b) Fall');
+    assert.equal(
+      await docx(item('Rise') + item('Fall'), { 'word/numbering.xml': numbering }),
+      '- (a) Rise\n- (b) Fall',
+    );
+  });
+
+  it('reads chunks of other formats in their places', async () => {
+    const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/aFChunk';
+    const chunks = {
+      'a.mht': `MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<h1>T=C3=A4bles</h1><ul><li>High<ul><li>Low</li></ul></li></ul>\n--b--`,
+      'b.rtf': String.raw`{\rtf1\ansi Rich\par}`,
+      'c.txt': 'Plain',
+      'd.docx': 'PK\u0003\u0004',
+    };
+    const names = Object.keys(chunks);
+    const links = relations(...names.map((name, at) => `<Relationship Id="r${at}" Type="${type}" Target="${name}"/>`));
+    const parts = Object.fromEntries(Object.entries(chunks).map(([name, text]) => [`word/${name}`, text]));
+    const places = [...names, 'none'].map((_, at) => `<w:altChunk r:id="r${at}"/>`).join('');
+    assert.equal(
+      await docx(paragraph(run('Before')) + places + paragraph(run('After')), { ...links, ...parts }),
+      'Before\n\n# Täbles\n\n- High\n  - Low\n\nRich\n\nPlain\n\nAfter',
+    );
   });
 
   it('reads diagrams', async () => {

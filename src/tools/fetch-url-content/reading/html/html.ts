@@ -21,7 +21,8 @@ export function readHtml(html: string, url: string): ParsedDocument {
   const root = markMainText(page, blocks, description);
   const content = toMarkdown(root, baseUrl(page, url));
   const target = content.length < MAX_NOTICE ? refreshTarget(page, url) : '';
-  if (target !== '') return { ...description.metadata, content: `${content}\n\nThis page leads to ${linkTo(target, target)}`.trim() };
+  if (target !== '')
+    return { ...description.metadata, content: `${content}\n\nThis page leads to ${linkTo(target, target)}`.trim() };
   return content === '' ? plainText(html) : { ...description.metadata, content };
 }
 

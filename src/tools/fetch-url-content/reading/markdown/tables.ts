@@ -144,6 +144,8 @@ function lineAt(grid: string[][], at: number): string[] {
 
 function span(cell: HtmlElement, name: string, aria: string): number {
   const value = Number.parseInt(cell.attributes[name] ?? cell.attributes[aria] ?? '1', 10);
+  // A cell may span all rows that follow.
+  if (value === 0 && name === 'rowspan') return Number.POSITIVE_INFINITY;
   return Number.isFinite(value) ? Math.max(value, 1) : 1;
 }
 

@@ -94,6 +94,12 @@ export class DocumentWriter {
     else this.#add(line);
   }
 
+  /** Adds blocks that are Markdown already, or their text as a line of the open cell. */
+  markdown(blocks: string): void {
+    if (this.#tables.length > 0) this.paragraph(toSingleLine(blocks));
+    else if (blocks.trim() !== '') this.#add(blocks.trim());
+  }
+
   /** Adds a note below the document; the text refers to it as `[^id]`. */
   note(id: string, text: string): void {
     const line = toSingleLine(text);

@@ -4,6 +4,7 @@ import { writeChartValues } from './chart.ts';
 import { addressInField, closeLink, DocumentWriter, type OpenLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
 import { type NamedStyle, paragraphStyles } from './docx-styles.ts';
+import { foreignChunks } from './foreign-chunks.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { type EventOrFormula, withFormulas } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
@@ -18,6 +19,8 @@ interface DocumentParts {
   /** The target of a relationship of the document. */
   target: (id: string) => string;
   numbers: ListNumbers;
+  /** Chunks of other formats as Markdown, by their paths. */
+  chunks: ReadonlyMap<string, string>;
 }
 
 /** The kinds of notes: their element, and the prefix of their ids in references. */
@@ -37,6 +40,7 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
     styles: paragraphStyles(await main.textOf('styles')),
     target: (id) => main.target(id),
     numbers: new ListNumbers(readLists(await main.textOf('numbering'))),
+    chunks: await foreignChunks(zip, main),
   });
   reader.read(await main.text());
   for (const diagram of main.related('diagramData')) writeShapes(await zip.text(diagram), reader.writer);
@@ -169,6 +173,9 @@ class DocumentReader {
           this.#paragraph.text = closeLink(this.#paragraph.text, this.#link);
           this.#link = undefined;
         }
+        break;
+      case 'w:altchunk':
+        if (isOpen) writer.markdown(this.#parts.chunks.get(this.#parts.target(event.attribute('r:id'))) ?? '');
         break;
       case 'w:tbl':
         if (isOpen) writer.openTable();
