@@ -34,6 +34,8 @@ describe('fetch_url_content: details of Word documents', () => {
       symbol('Webdings', 'F021'),
     ];
     assert.equal(await docx(paragraph(run('5 '), ...signs, symbol('Arial', '00E9'), symbol('Symbol', 'x'))), '5 ±α✓•é');
+    const font = '<w:rFonts w:ascii="Symbol"/>';
+    assert.equal(await docx(paragraph(run('\uf06d', font), run('m \uf0b7'))), 'μm •');
   });
 
   it('writes links that lead where they lead in the document', async () => {

@@ -57,6 +57,11 @@ describe('fetch_url_content: details of pages', () => {
     assert.ok(content.length < 3_000_000 && content.includes('end'), `${content.length}`);
   });
 
+  it('reads letters in the font Symbol', async () => {
+    const text = '<p>5 <font face="Symbol">m</font>m <font face="symbol">a \u00b1 </font>b <font face="Arial">m</font></p>';
+    assert.equal(await markdownOf(text), '5 μm α ± b m');
+  });
+
   it('takes no setting for the source of a formula', async () => {
     const text = 'All of the article is in here. '.repeat(20).trim();
     assert.equal(await markdownOf(`<div data-math="true"><p>${text}</p></div>`), text);

@@ -1,6 +1,7 @@
 import { collapseSpaces, toSingleLine } from '../../../../base/text.ts';
 import { type HtmlElement, type HtmlNode, lineOf, textOf, textStart } from '../html/tree.ts';
 import { FORMULA } from '../math/math.ts';
+import { symbolText } from '../symbol-fonts.ts';
 import { hasReadableText } from './readable-text.ts';
 import { subscript, superscript } from './scripts.ts';
 
@@ -38,6 +39,8 @@ function inlineMarkdown(node: HtmlNode, context: InlineContext): string {
       return script(node, inner(), superscript);
     case 'sub':
       return script(node, inner(), subscript);
+    case 'font':
+      return /^\s*symbol\s*$/i.test(node.attribute('face')) ? symbolText(textOf(node)) : inner();
     case 'q':
       return `“${inner()}”`;
     case 'input':

@@ -1,5 +1,6 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { subscript, superscript } from '../markdown/scripts.ts';
+import { symbolOf } from '../symbol-fonts.ts';
 import { writeChartValues } from './chart.ts';
 import { addressInField, closeLink, DocumentWriter, type OpenLink } from './document-writer.ts';
 import { ListNumbers, readLists } from './docx-lists.ts';
@@ -9,7 +10,6 @@ import { officeMetadata } from './office-metadata.ts';
 import { type EventOrFormula, withFormulas } from './omml.ts';
 import { PackagePart } from './package-parts.ts';
 import { writeShapes } from './pptx.ts';
-import { symbolOf } from './symbol-fonts.ts';
 import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
@@ -100,8 +100,9 @@ class DocumentReader {
   #formulaEnd = 0;
   /** `superscript`, `subscript` or empty. */
   #script = '';
-  /** Whether the run is hidden. */
+  /** Whether the run is hidden, and its font. */
   #isHidden = false;
+  #font = '';
   /** How many columns each open cell spans, the innermost last. */
   readonly #columns: number[] = [];
 
@@ -243,10 +244,11 @@ class DocumentReader {
     const isOpen = event.kind === 'open';
     if (event.name === 'w:t' || event.name === 'm:t') this.#inText = isOpen;
     else if (EXCLUDED.has(event.name)) this.#skipped += isOpen ? 1 : -1;
-    else if (event.name === 'w:r') [this.#script, this.#isHidden] = ['', false];
+    else if (event.name === 'w:r') [this.#script, this.#isHidden, this.#font] = ['', false, ''];
     else if (!isOpen || this.#skipped > 0) return;
     else if (event.name === 'w:vertalign') this.#script = event.attribute('w:val');
     else if (event.name === 'w:vanish') this.#isHidden = !/^(?:0|false|off)$/.test(event.attribute('w:val'));
+    else if (event.name === 'w:rfonts') this.#font = event.attribute('w:ascii') || event.attribute('w:hAnsi');
     else if (this.#isHidden) return;
     else if (event.name === 'w:sym') {
       this.#paragraph.text += symbolOf(event.attribute('w:font'), Number.parseInt(event.attribute('w:char'), 16));
@@ -255,7 +257,8 @@ class DocumentReader {
     else if (event.name === 'w:br' || event.name === 'w:cr') this.#paragraph.text += '\n';
   }
 
-  #toScript(text: string): string {
+  #toScript(written: string): string {
+    const text = written.replace(/[\uf020-\uf0ff]/g, (sign) => symbolOf(this.#font, sign.charCodeAt(0)));
     if (this.#script === 'superscript') return superscript(text);
     return this.#script === 'subscript' ? subscript(text) : text;
   }

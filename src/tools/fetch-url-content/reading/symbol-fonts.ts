@@ -25,3 +25,8 @@ export function symbolOf(font: string, code: number): string {
   if (/^wingdings$/i.test(font)) return WINGDINGS.get(place) ?? '•';
   return isSymbol ? '•' : String.fromCharCode(code);
 }
+
+/** A text that is set in the font Symbol. */
+export function symbolText(text: string): string {
+  return text.replace(/[!-\u00ff]/g, (sign) => symbolOf('Symbol', sign.charCodeAt(0)));
+}
