@@ -219,8 +219,15 @@ describe('OpenTelemetry', () => {
       keys: [{ id: 'client', secret: CLIENT_KEY, limits: { requests_per_minute: 100 } }],
     });
     const body = { model: 'deep', input: QUESTION, background: true, webhook: { url: receiver.url, secret: SECRET } };
-    assert.equal((await send(scene.gateway, '/responses', { body, headers: TRACE })).status, 200);
+    const answer = await send(scene.gateway, '/responses', { body, headers: TRACE });
+    const { id } = (await answer.json()) as { id: string };
     const [message] = await receiver.waitFor(1);
+    const deliveries = `${scene.gateway.url}/webhook_deliveries?run=${id}`;
+    // The receiver answers before the gateway has its answer.
+    await until(async () => {
+      const listed = await fetch(deliveries, { headers: { authorization: `Bearer ${CLIENT_KEY}` } });
+      return /"delivered"/.test(await listed.text()) || undefined;
+    });
     await scene.close();
     const request = only(collector.spans, 'POST /v1/responses');
     const telling = only(collector.spans, 'webhook response.completed');
