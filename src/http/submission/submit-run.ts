@@ -121,7 +121,8 @@ async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }
 
 /** A plain model reads its whole thread, which the body may only refer to: by ids of responses, conversations and files. */
 function withThread({ input, output }: WorstCase, request: Submission['request']): WorstCase {
-  return { input: request.kind === 'plain' ? Math.max(input, estimateRequest(request.messages)) : input, output };
+  const thread = request.kind === 'plain' ? estimateRequest(request.messages, request.tools) : 0;
+  return { input: Math.max(input, thread), output };
 }
 
 /** The most that a run is expected to cost; undefined if none of its routes has a price. */
