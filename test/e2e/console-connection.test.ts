@@ -138,6 +138,20 @@ describe('signing in to the console', function () {
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
 
+  it('works in a browser that lets no page store anything', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage'])
+      Object.defineProperty(globalThis, name, { get() { throw new DOMException('Denied', 'SecurityError'); } })`);
+    await page.goto(gateway.url);
+    await enterKey(page, OWN_KEY);
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    await page.getByRole('button', { name: 'Theme: auto' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    await context.close();
+  });
+
   it('asks for a key, refuses a wrong one in words, and keeps a valid one for this tab or not at all', async () => {
     await using console = await openConsole(browser, { url: gateway.url, secrets: [OWN_KEY] });
     const { page } = console;

@@ -6,6 +6,14 @@ import { Store } from './store.js';
 
 const KEY = 'key';
 const THEME = 'theme';
+/** Storage of this tab, and of this browser, unless its user lets no page store anything. */
+const [tab, browser] = ['sessionStorage', 'localStorage'].map((name) => {
+  try {
+    return globalThis[name];
+  } catch {
+    return undefined;
+  }
+});
 /** Runs whose events are kept in this page. */
 const MAX_RUNS = 6;
 
@@ -22,7 +30,7 @@ export const app = new Store({
   /** Whether a new secret is on screen for its only time: a 401, perhaps because the page's own key was rotated, must not hide it. */
   holdsSecret: false,
   view: viewFrom(location, history.state),
-  theme: localStorage.getItem(THEME) ?? 'auto',
+  theme: browser?.getItem(THEME) ?? 'auto',
 });
 
 const runs = new Map();
@@ -36,13 +44,13 @@ function viewFrom(address, state) {
 /** Signs in with the key that this tab stored, else with the well-known key while the gateway accepts it. */
 export async function start() {
   addEventListener('popstate', ({ state }) => app.set({ view: viewFrom(location, state) }));
-  answerOtherTabs(() => sessionStorage.getItem(KEY));
+  answerOtherTabs(() => tab?.getItem(KEY) ?? null);
   applyTheme();
   const hints = await startHints().catch(() => ({}));
   app.set({ wellKnownKey: hints.api_key ?? '' });
   // After signing out the user wants another key.
   const mayReuse = !history.state?.signedOut;
-  const stored = sessionStorage.getItem(KEY) ?? (mayReuse && !hints.api_key ? await askOtherTabs() : null);
+  const stored = tab?.getItem(KEY) ?? (mayReuse && !hints.api_key ? await askOtherTabs() : null);
   const key = stored ?? (mayReuse ? hints.api_key : null);
   if (!key) return app.set({ signedIn: 'out' });
   await signIn(key, { keep: stored !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
@@ -61,8 +69,8 @@ export async function signIn(key, { keep }) {
     },
   });
   const { data } = await client.read('v1/models');
-  if (keep) sessionStorage.setItem(KEY, key);
-  else sessionStorage.removeItem(KEY);
+  if (keep) tab?.setItem(KEY, key);
+  else tab?.removeItem(KEY);
   app.set({ signedIn: 'in', client, models: data, refusal: null, admin: undefined });
   const setAdmin = (admin) => app.value.client === client && app.set({ admin });
   client.read('admin/overview').then(
@@ -79,7 +87,7 @@ export function signOut() {
 
 /** The view stays in the address, so that the next key shows it again. */
 function forgetKey(refusal) {
-  sessionStorage.removeItem(KEY);
+  tab?.removeItem(KEY);
   for (const session of runs.values()) session.stop();
   runs.clear();
   app.set({ signedIn: 'out', client: null, models: [], admin: undefined, holdsSecret: false, refusal });
@@ -123,7 +131,7 @@ export function forget(id) {
 }
 
 export function setTheme(theme) {
-  localStorage.setItem(THEME, theme);
+  browser?.setItem(THEME, theme);
   app.set({ theme });
   applyTheme();
 }
