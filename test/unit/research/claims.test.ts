@@ -140,6 +140,7 @@ describe('a sentence checked against its source', () => {
     ['The plant will not close.', 'The plant will close.'],
     ['The plant was closed in 2020.', 'The plant may be closed in 2020.'],
     ['All members voted for the plan.', 'Some members voted for the plan.'],
+    ['Toute la ligne est électrifiée.', 'La ligne est électrifiée de Lange à Maroise.'],
     ['The bridge was designed by Ada Brand.', 'The bridge was designed by Otto Klein.'],
     ['The plant handles 125,000 kilograms a year.', 'The plant handles 125,000 tonnes a year.'],
     ['È prevista una pausa di tre giorni.', 'È prevista una pausa di tre settimane.'],

@@ -80,8 +80,8 @@ rallent*|accorci*|taglia*|croll*|in meno|diminui*|cal(?:o|a|ano|at*|arono|ando)|
 /** Words that generalize to all; before `day` or `year` they only say how often. */
 export const UNIVERSAL = new WordList(String.raw`
 every(?! (?:day|week|month|year|time|hour|\p{L}+ (?:days|years|months)))|all(?!'| \d)|always|never|alle(?! \d)|samtliche*|immer(?! noch)|einstimmig
-tous(?! les (?:jours|ans|mois|\p{L}+ (?:ans|mois|jours)))|toujours|todos(?! los (?:dias|anos|meses))|siempre|unanim*|tutti(?! i giorni| gli anni)|sempre
-~ 全部|所有|全員|一致(?!する)|すべての
+tou(?:s|te|tes)(?! les (?:jours|ans|mois|heures|semaines|annees|\p{L}+ (?:ans|mois|jours|heures|semaines|minutes)))|toujours|tod(?:os|as?)(?! l[oa]s (?:dias|anos|meses|semanas|horas|noches))|siempre|unanim*|tutt(?:i|e|a)(?! i giorni| gli anni| le settimane| le ore)|sempre
+~ 全部|所有|全員|全額|一致(?!する)|すべての|全ての
 `);
 
 /** Words that exclude each other in the same place of a copied sentence, a group each: `north` for `south`. */
