@@ -264,7 +264,8 @@ export class StoreSearch implements Disposable {
     if (!indexes.isOwner) return;
     for (const name of await readdir(indexes.folder).catch(() => [])) {
       if (!name.endsWith(WANTED_SUFFIX)) continue;
-      await rm(join(indexes.folder, name), { force: true });
+      // One that stays is served again.
+      await rm(join(indexes.folder, name), { force: true }).catch(() => {});
       await this.#bringUpToDate(name.slice(0, -WANTED_SUFFIX.length)).catch(() => {});
     }
   }

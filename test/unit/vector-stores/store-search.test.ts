@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
@@ -65,6 +65,16 @@ describe('a search while another process writes the index', () => {
     } finally {
       clock.mock.restore();
     }
+  });
+
+  it('survives a request of another process that cannot be removed', async () => {
+    const updated = Promise.withResolvers<void>();
+    const revision = async (store: string) => store === 'vs_2' && updated.resolve();
+    const stores = { onChange() {}, revision };
+    const indexes = { folder, isOwner: true };
+    await mkdir(join(folder, 'vs_2.wanted'));
+    using _ = new StoreSearch({ stores, indexes, files: { onRemove() {} }, log: silentLogger } as never);
+    await updated.promise;
   });
 
   it('finds nothing in a file that is not completed, whatever the index holds', async () => {
