@@ -158,10 +158,13 @@ export class DocumentReader implements AsyncDisposable {
     }
   }
 
-  /** Reads a file as input for an index. @throws UnreadableDocument, GatewayError. */
-  async text(user: string, file: Pick<StoredFile, 'id' | 'name' | 'attributes' | 'version'>) {
+  /** Reads a file as input for an index. @throws UnreadableDocument, GatewayError, the signal's reason. */
+  async text(
+    user: string,
+    file: Pick<StoredFile, 'id' | 'name' | 'attributes' | 'version'>,
+    { signal = this.#closing.signal }: { signal?: AbortSignal } = {},
+  ) {
     const { files, texts } = this.#parts;
-    const { signal } = this.#closing;
     const attached = await files.readAttached(user, file.id, signal);
     if (!attached) throw new UnreadableDocument('invalid_file', 'The file is gone.');
     using _ = attached;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { abortable } from '../../../src/base/abort.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { getStoreFileContent } from '../../../src/http/routes/vector-stores/files.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { DocumentReader } from '../../../src/vector-stores/document-reader.ts';
 import { VectorStores } from '../../../src/vector-stores/vector-stores.ts';
@@ -41,5 +43,36 @@ it('a document that cannot be read now is read later, and those beside it at onc
   assert.deepEqual([counts.completed, counts.failed], [2, 0]);
   assert.deepEqual(tried.toSorted(), ['file-1', 'file-1', 'file-2']);
   await reader[Symbol.asyncDispose]();
+  await store.close();
+});
+
+it('a document is not read on for a client that has left', async () => {
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+  const { entries, readings } = store.sideStores;
+  const stores = new VectorStores({ entries, readings, clock: systemClock });
+  const begun = Promise.withResolvers<void>();
+  const parts = {
+    files: { readAttached: async (_user: string, name: string) => ({ name, [Symbol.dispose]() {} }) },
+    texts: {
+      read(_: unknown, signal: AbortSignal) {
+        begun.resolve();
+        return abortable(new Promise<never>(() => {}), signal);
+      },
+    },
+    ...{ stores, readings, clock: systemClock, log: silentLogger },
+  };
+  await using reader = new DocumentReader(parts as never);
+  const { id } = await stores.create('ann', { name: '', metadata: {} });
+  const file = { user: 'ann', id: '1', name: 'a', purpose: '', type: '', bytes: 1, createdAt: 0, expiresAt: null };
+  await stores.attach(await stores.find('ann', id), { files: [{ file, attributes: {} }] });
+  const client = new AbortController();
+  const call = {
+    req: { params: { id, file: 'file-1' } },
+    identity: { caller: { user: 'ann' }, context: { signal: client.signal } },
+  };
+  const answer = getStoreFileContent({ vectorStores: stores, documentReader: reader } as never, call as never);
+  await begun.promise;
+  client.abort(new Error('left'));
+  await assert.rejects(answer, /left/);
   await store.close();
 });

@@ -67,7 +67,8 @@ export async function detachFile(deps: AppDeps, call: Call): Promise<Answer> {
 /** `GET .../files/:file/content`: the text that is searched. */
 export async function getStoreFileContent(deps: AppDeps, call: Call): Promise<Answer> {
   const file = await fileOf(deps, call);
-  const { text } = await deps.documentReader.text(call.identity.caller.user, file).catch((thrown: unknown) => {
+  const { caller, context } = call.identity;
+  const { text } = await deps.documentReader.text(caller.user, file, context).catch((thrown: unknown) => {
     if (!(thrown instanceof UnreadableDocument)) throw thrown;
     throw new GatewayError('invalid_parameter', thrown.message, { param: 'file_id' });
   });
