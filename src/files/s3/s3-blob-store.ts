@@ -14,6 +14,8 @@ export interface S3BlobStoreOptions extends S3ConnectionOptions {
 const MAX_BREAKS = 3;
 /** Time limit to remove the remains of an upload, in milliseconds: the client may have disconnected already. */
 const CLEANUP_MS = 10_000;
+/** Smaller chunks are joined to pieces of at least this size, in bytes. */
+const MIN_PIECE_BYTES = 16 * 1024;
 /** An object with another kind of name is not ours. */
 const ID = /^[0-9a-f-]{36}$/;
 
@@ -47,7 +49,7 @@ export class S3BlobStore implements BlobStore {
     using upload = new S3Upload(this.#bucket, { key, maxBytes, buffered: this.#buffered });
     let bytes = 0;
     try {
-      for await (const chunk of addAbortSignal(signal, source)) {
+      for await (const chunk of inPieces(addAbortSignal(signal, source))) {
         bytes += chunk.length;
         if (bytes > maxBytes) throw fileTooLarge(maxBytes);
         await upload.write(chunk, signal);
@@ -127,4 +129,19 @@ export class S3BlobStore implements BlobStore {
       }
     }
   }
+}
+
+/** Joins small chunks: a client may send single bytes, and each buffer takes a hundred times its byte. */
+async function* inPieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes < MIN_PIECE_BYTES) continue;
+    yield chunks.length === 1 ? chunk : Buffer.concat(chunks);
+    chunks = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(chunks);
 }

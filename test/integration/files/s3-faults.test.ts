@@ -6,6 +6,7 @@ import { createLogger } from '../../../src/base/logger.ts';
 import { S3Bucket } from '../../../src/files/s3/s3-bucket.ts';
 import { S3Connection } from '../../../src/files/s3/s3-connection.ts';
 import { MIN_PART_BYTES, S3Upload } from '../../../src/files/s3/s3-upload.ts';
+import { collectGarbage } from '../../support/collect-garbage.ts';
 import { until } from '../../support/http-gateway.ts';
 import { openS3Place } from '../../support/s3/s3-place.ts';
 import { type S3Fault, type S3Operation, S3Server } from '../../support/s3/s3-server.ts';
@@ -197,6 +198,23 @@ describe('files in an S3-compatible store that fails', function () {
     assert.equal(server.uploads.size, 1, 'a young upload may still be going on');
     await sweep(-3_600_000);
     assert.equal(server.uploads.size, 0);
+  });
+
+  it('take no more memory if they arrive byte by byte', async () => {
+    const bytes = 300_000;
+    let grown = 0;
+    const source = Readable.from(
+      (async function* () {
+        collectGarbage();
+        const before = process.memoryUsage().heapUsed;
+        for (let sent = 0; sent < bytes; sent++) yield Buffer.from([sent % 251]);
+        collectGarbage();
+        grown = process.memoryUsage().heapUsed - before;
+      })(),
+    );
+    await using taken = await fixture.place.receive(source, { id: randomUUID(), maxBytes: 64 * MIB, signal });
+    assert.equal(taken.bytes, bytes);
+    assert.ok(grown < 20 * MIB, `${grown} bytes`);
   });
 
   it('buffer less memory when many are uploaded at once', async () => {
