@@ -90,11 +90,13 @@ export class StoredKeys implements AsyncDisposable {
     return (await this.#read(id)).key;
   }
 
-  /** A page of keys in order of creation. @throws GatewayError `not_found` (`after`), `store_unavailable`. */
+  /** A page of keys in order of creation. @throws GatewayError `invalid_parameter` (`after`), `store_unavailable`. */
   async list({ limit, after }: { limit: number; after?: string }): Promise<{ keys: StoredKey[]; hasMore: boolean }> {
-    const cursor = after === undefined ? undefined : (await this.#read(after)).entry;
-    const { entries, hasMore } = await this.#options.store.page(LIST, { limit, order: 'asc', after: cursor });
-    const keys = await Promise.all(entries.map((entry) => readKey(entry, this.#options.sealer)));
+    const { store, sealer } = this.#options;
+    const cursor = after === undefined ? undefined : await store.get(LIST, after);
+    if (after !== undefined && !cursor) throw fieldError('invalid_parameter', 'after', `there is no key ${after}.`);
+    const { entries, hasMore } = await store.page(LIST, { limit, order: 'asc', after: cursor });
+    const keys = await Promise.all(entries.map((entry) => readKey(entry, sealer)));
     return { keys: keys.filter((key) => key !== undefined), hasMore };
   }
 

@@ -170,7 +170,11 @@ describe('stored API keys (/admin/keys)', () => {
     };
     assert.deepEqual(await ids('limit=2'), ['k1,k2', true]);
     assert.deepEqual(await ids('limit=2&after=k2'), ['k3', false]);
-    assertRefused(await send(gateway, 'GET /admin/keys?after=k9', ADMIN), { status: 404, code: 'not_found' });
+    assertRefused(await send(gateway, 'GET /admin/keys?after=k9', ADMIN), {
+      status: 400,
+      code: 'invalid_parameter',
+      param: 'after',
+    });
   });
 
   it('survive a restart and are stored only as hashes', async () => {
