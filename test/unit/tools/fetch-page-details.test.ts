@@ -58,7 +58,8 @@ describe('fetch_url_content: details of pages', () => {
   });
 
   it('reads letters in the font Symbol', async () => {
-    const text = '<p>5 <font face="Symbol">m</font>m <font face="symbol">a \u00b1 </font>b <font face="Arial">m</font></p>';
+    const text =
+      '<p>5 <font face="Symbol">m</font>m <font face="symbol">a \u00b1 </font>b <font face="Arial">m</font></p>';
     assert.equal(await markdownOf(text), '5 μm α ± b m');
   });
 
