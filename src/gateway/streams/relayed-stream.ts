@@ -116,9 +116,9 @@ export class RelayedStream implements ResultReceiver {
       if (!hasLine) this.#start(this.#opening.startWithLongEvent());
     }
     if (!hasLine) return undefined;
+    if (!this.#first) return this.#open(received);
     const bytes = this.#buffered.length > 0 ? this.#buffered.take() : received;
     const linesEnd = bytes.lastIndexOf(LF) + 1;
-    if (!this.#first) return this.#open(bytes, linesEnd);
     this.#buffered.push(bytes.subarray(linesEnd));
     this.#context.target.mask.maskBytes(bytes.subarray(0, linesEnd));
     return this.#relay(bytes.subarray(0, linesEnd));
@@ -143,33 +143,40 @@ export class RelayedStream implements ResultReceiver {
 
   /** Relays a last line without a line break, if it is a frame. */
   #flushLastLine(): AttemptResult | undefined {
-    if (this.#buffered.length === 0) return undefined;
-    const buffered = this.#buffered.take();
-    // Masked before it is copied, because up to an error the copy is what is written.
-    this.#context.target.mask.maskBytes(buffered);
-    const line = Buffer.concat([buffered, Buffer.from('\n\n')]);
-    return this.#first ? this.#relay(line, buffered) : this.#open(line, line.length);
+    const { length } = this.#buffered;
+    if (length === 0) return undefined;
+    this.#buffered.push(Buffer.from('\n\n'));
+    if (!this.#first) return this.#open();
+    const line = this.#buffered.take();
+    this.#context.target.mask.maskBytes(line);
+    return this.#relay(line, line.subarray(0, length));
   }
 
-  /** Handles bytes before the first content. `linesEnd`: where the last whole line ends. */
-  #open(bytes: Buffer, linesEnd: number): AttemptResult | undefined {
+  /** Reads what has arrived before the first content: each byte once, however small the pieces are. */
+  #open(received?: Buffer): AttemptResult | undefined {
+    if (received && this.#buffered.length === 0) this.#buffered.push(received);
+    const { bytes } = this.#buffered;
     const start = bytes.find((byte) => byte > 0x20);
     // A JSON body or an HTML page, which can be judged only at its end.
-    if (start === 0x7b || start === 0x3c) {
-      this.#buffered.push(bytes);
-      return undefined;
-    }
+    if (start === 0x7b || start === 0x3c) return undefined;
+    const lines = bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
     // Masked before it is read, because an error that ends the stream repeats the first frame.
-    this.#context.target.mask.maskBytes(bytes.subarray(0, linesEnd));
-    const opening = this.#opening.read(bytes.subarray(0, linesEnd));
+    this.#context.target.mask.maskBytes(lines.subarray(this.#opening.bytesRead));
+    const opening = this.#opening.read(lines);
     if (opening.is === 'failed') return this.#failUnopened(opening.failure, bytes);
     if (opening.is === 'waiting') {
-      this.#bufferOpening(bytes, linesEnd);
+      this.#relayComments(lines);
       return undefined;
     }
     this.#start(opening.first);
-    this.#buffered.push(bytes.subarray(linesEnd));
-    return this.#relay(bytes.subarray(0, linesEnd));
+    this.#keepAfter(lines);
+    return this.#relay(lines);
+  }
+
+  /** Buffers only what follows these lines. */
+  #keepAfter(lines: Buffer): void {
+    const rest = this.#buffered.take().subarray(lines.length);
+    this.#buffered.push(rest);
   }
 
   #start(first: JsonObject): void {
@@ -192,20 +199,15 @@ export class RelayedStream implements ResultReceiver {
     return { is: 'failed', failure, ...(answer && { answer }), ...(usage && { usage }) };
   }
 
-  /** Buffers the opening. After a while its comments are relayed, so that no proxy takes the connection for dead. */
-  #bufferOpening(bytes: Buffer, linesEnd: number): void {
+  /** After a while the comments of an opening are relayed, so that no proxy takes the connection for dead. */
+  #relayComments(lines: Buffer): void {
     const isDue =
-      linesEnd >= MAX_BUFFERED_COMMENTS || performance.now() - this.#openedAt >= this.#context.client.holdMs;
-    if (!isDue || linesEnd === 0 || !this.#opening.onlyComments) {
-      this.#buffered.push(bytes);
-      return;
-    }
+      lines.length >= MAX_BUFFERED_COMMENTS || performance.now() - this.#openedAt >= this.#context.client.holdMs;
+    if (!isDue || lines.length === 0 || !this.#opening.onlyComments) return;
     this.#opening.discardRead();
-    this.#buffered.push(bytes.subarray(linesEnd));
-    const comments = bytes.subarray(0, linesEnd);
-    this.#context.target.mask.maskBytes(comments);
+    this.#keepAfter(lines);
     this.#sendHead();
-    this.#writer.write(comments);
+    this.#writer.write(lines);
   }
 
   #sendHead(): void {

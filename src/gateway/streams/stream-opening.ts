@@ -31,7 +31,7 @@ export class StreamOpening {
   #first: JsonObject | undefined;
   #lines = 0;
   /** How many of the buffered bytes have been read. */
-  #read = 0;
+  bytesRead = 0;
   /** Whether those are only comments and empty lines. */
   onlyComments = true;
 
@@ -42,14 +42,14 @@ export class StreamOpening {
 
   /** How the stream begins. `lines`: all whole lines since the last `discardRead`, with those of earlier calls. */
   read(lines: Buffer): Opening {
-    while (this.#read < lines.length) {
-      const frame = frameAt(lines, this.#read);
+    while (this.bytesRead < lines.length) {
+      const frame = frameAt(lines, this.bytesRead);
       if (frame.is !== 'comment') this.onlyComments = false;
       if (frame.is === 'unfinished') {
         if (frame.end - frame.start > MAX_MULTILINE_FRAME) return failed('a frame is too long');
         break;
       }
-      this.#read = frame.end;
+      this.bytesRead = frame.end;
       if (++this.#lines > MAX_LINES) return failed('the stream does not begin');
       const opening = this.#openingOf(frame);
       if (opening) return opening;
@@ -65,7 +65,7 @@ export class StreamOpening {
 
   /** The caller no longer buffers the lines that were read. */
   discardRead(): void {
-    this.#read = 0;
+    this.bytesRead = 0;
     this.onlyComments = true;
   }
 
