@@ -190,7 +190,8 @@ export class QueueExecutor extends Executor {
   async #takeOverAbandoned(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
     const abandoned = await this.options.store.findClaimable({ limit: SWEEP_LIMIT, abandoned: true });
     // A run seen only once may be about to be claimed again by a live owner whose store was away.
-    for (const id of abandoned.filter((each) => before.has(each)).slice(0, MAX_TAKEOVERS)) await this.#takeOverFree(id);
+    const known = abandoned.filter((id) => before.has(id)).slice(0, MAX_TAKEOVERS);
+    await Promise.all(known.map((id) => this.#takeOverFree(id)));
     return new Set(abandoned);
   }
 
