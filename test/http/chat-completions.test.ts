@@ -96,7 +96,7 @@ describe('POST /v1/chat/completions on a research model', () => {
       await until(async () => ((await own.runs.countOpen()).inProgress === 1 ? true : undefined));
       leave.abort();
       await until(async () => ((await own.runs.countOpen()).inProgress === 0 ? true : undefined));
-      assert.equal(cancelled.length, 1);
+      await until(() => cancelled.length > 0 || undefined);
       assert.deepEqual(cancelled, ['cancelled']);
       const line = await until(() => own.lines.find(({ route }) => route === '/v1/chat/completions'));
       assert.equal(line.left, true);
