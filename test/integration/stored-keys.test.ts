@@ -101,7 +101,7 @@ describe('StoredKeys', () => {
     const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const { entries } = store.sideStores;
     const record = { v: 1, settings: { limits: { requests_per_minute: 60 } }, createdAt: 0 };
-    const ids = Array.from({ length: 4000 }, (_, n) => `key-${n}`);
+    const ids = Array.from({ length: 9000 }, (_, n) => `key-${n}`);
     await Promise.all(
       ids.map((id) => {
         const value = JSON.stringify({ ...record, id, hashes: [{ sha256: secretHash({ secret: id }) }] });
@@ -111,7 +111,8 @@ describe('StoredKeys', () => {
     const { keys } = await instance(entries);
     await using _ = keys;
     const turns = await turnsDuring(() => keys.create('eve', {}));
-    assert.ok(turns >= 10, `${turns} turns`);
+    // Reading the keys page by page leaves eleven.
+    assert.ok(turns > 12, `${turns} turns`);
     await store.close();
   });
 
