@@ -42,8 +42,12 @@ export interface OpenLink {
   start: number;
 }
 
+/** Where in a paragraph the last link may begin, in UTF-16 code units: each one copies the text before it. */
+export const MAX_LINKED_LENGTH = 20_000;
+
 /** Turns the end of `text`, from the start of the link, into a Markdown link; only http(s) addresses are written. */
 export function closeLink(text: string, { target, start }: OpenLink): string {
+  if (start > MAX_LINKED_LENGTH) return text;
   const label = escapeLinks(text.slice(start));
   return /^https?:/.test(target) && label.trim() !== '' ? text.slice(0, start) + linkTo(label, target) : text;
 }

@@ -1,3 +1,4 @@
+import { MAX_CONTENT } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
 import { isMessage, readMessage } from '../plain/message.ts';
 import type { PackagePart } from './package-parts.ts';
@@ -10,7 +11,15 @@ import type { ZipFile } from './zip-file.ts';
  */
 export async function foreignChunks(zip: ZipFile, main: PackagePart): Promise<Map<string, string>> {
   const chunks = new Map<string, string>();
-  for (const path of main.related('aFChunk')) if (!chunks.has(path)) chunks.set(path, textOf(await zip.text(path)));
+  let length = 0;
+  for (const path of main.related('aFChunk')) {
+    if (chunks.has(path)) continue;
+    // No more of the document is read anyway.
+    if (length > MAX_CONTENT) break;
+    const text = textOf(await zip.text(path));
+    chunks.set(path, text);
+    length += text.length;
+  }
   return chunks;
 }
 

@@ -1,6 +1,6 @@
 import { toSingleLine } from '../../../../base/text.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { addressInField, closeLink, DocumentWriter } from './document-writer.ts';
+import { addressInField, closeLink, DocumentWriter, MAX_LINKED_LENGTH } from './document-writer.ts';
 import { codePageDecoder, fontDecoders, MACINTOSH } from './rtf-code-pages.ts';
 
 /** Groups without text of the document. */
@@ -59,9 +59,8 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
 const MAX_DEPTH = 10_000;
 /** `\name`, with a number and a trailing space. */
 const WORD = /\\([a-z]{1,32})(-?\d{1,9})? ?/iy;
-/** The longest text of a field, and where in a paragraph the last link may begin; in UTF-16 code units. */
+/** The longest text of a field, in UTF-16 code units. */
 const MAX_INFO_LENGTH = 2000;
-const MAX_LINKED_LENGTH = 20_000;
 const MARGIN = /^(?:header|footer)[lrf]?$/;
 
 /** Reads the characters in one pass, with a stack of open groups. */
@@ -141,7 +140,8 @@ class RtfReader {
   #endGroup(): void {
     const { outer, link } = this.#group;
     this.#group = this.#stack.pop() ?? this.#group;
-    if (link && this.#text.startsWith(link.before)) {
+    // Comparing two texts is far quicker than `startsWith`.
+    if (link && this.#text.slice(0, link.before.length) === link.before) {
       this.#text = closeLink(this.#text, { target: link.target, start: link.before.length });
     }
     if (!outer) return;
