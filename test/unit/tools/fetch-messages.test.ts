@@ -102,6 +102,21 @@ p { color: red }
       assert.equal((await readText(text)).content.replaceAll('\r', ''), text);
   });
 
+  it('lose nothing if their parts are many, nested deeply, or without a boundary or headers', async () => {
+    const shown = (headers: string) => readText(`${HEAD}${headers}`).then(({ content }) => content);
+    const part = (n: number) => `--a\nContent-Type: text/plain\n\nPart ${n}.\n`;
+    const many = Array.from({ length: 2000 }, (_, n) => part(n)).join('');
+    assert.match(await shown(`Content-Type: multipart/digest; boundary=a\n\n${many}--a--`), /Part 1999\.$/);
+    const levels = Array.from({ length: 15 }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\n\n--b${n}\n`);
+    assert.match(await shown(`${levels.join('')}\nDeep.`), /Deep\.$/);
+    assert.equal(await shown('Content-Type: multipart/mixed\n\nBare.'), `${SHOWN}\n\nBare.`);
+    assert.equal(
+      await shown('Content-Type: multipart/mixed; boundary=a\n\n--a\n\nPlain.\n--a--'),
+      `${SHOWN}\n\nPlain.`,
+    );
+    assert.match(await shown(`X: ${'a\n '.repeat(40_000)}\n\nAfter a long header.`), /After a long header\.$/);
+  });
+
   it('are read in linear time, however they are nested', () => {
     const nested = 'Content-Type: multipart/mixed; boundary=a\n\n--a\n'.repeat(20_000);
     const empty = `Content-Type: multipart/mixed; boundary=a\n\n${'--a\n\n'.repeat(200_000)}`;

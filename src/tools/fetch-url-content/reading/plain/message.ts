@@ -4,8 +4,8 @@ import { decodeText } from './charset.ts';
 
 /** How deep parts are nested, and how many are read. */
 const MAX_DEPTH = 10;
-const MAX_PARTS = 500;
-/** The longest header of a message or a part, in characters. */
+const MAX_PARTS = 10_000;
+/** How much of the header of a message or a part is read, in characters. */
 const MAX_HEADER = 64 * 1024;
 
 interface Part {
@@ -54,28 +54,23 @@ class MessageReader {
     this.#url = url;
   }
 
-  /** The texts of a part, in order; of alternatives the one with the most structure. */
+  /** The texts of a part, in order. */
   texts(part: Part, depth: number): ParsedDocument[] {
     this.#remaining -= 1;
-    if (this.#remaining < 0 || depth > MAX_DEPTH) return [];
+    if (this.#remaining < 0) return [];
     const { value: type, parameters } = parameterised(part.headers.get('content-type') ?? 'text/plain');
-    const parts = type.startsWith('multipart/') ? partsOf(part.body, parameters.get('boundary') ?? '') : [];
-    if (type === 'multipart/alternative') {
-      const best = parts.find(({ headers }) =>
-        /^\s*(?:text\/html|multipart\/related)/i.test(headers.get('content-type') ?? ''),
-      );
-      return this.texts(best ?? parts[0] ?? { headers: new Map(), body: '' }, depth + 1);
-    }
-    if (type === 'multipart/related') return parts.slice(0, 1).flatMap((root) => this.texts(root, depth + 1));
-    if (type.startsWith('multipart/')) return parts.flatMap((each) => this.texts(each, depth + 1));
+    const isMultipart = type.startsWith('multipart/');
+    const parts = isMultipart && depth < MAX_DEPTH ? partsOf(part.body, parameters.get('boundary') ?? '') : [];
+    if (parts.length > 0) return chosenParts(type, parts).flatMap((each) => this.texts(each, depth + 1));
     const disposition = parameterised(part.headers.get('content-disposition') ?? '');
     const name = decodeWords(disposition.parameters.get('filename') ?? parameters.get('name') ?? '');
-    const isText = type === 'text/plain' || type === 'text/html';
+    // Parts that cannot be told apart are one text.
+    const isText = isMultipart || type === 'text/plain' || type === 'text/html';
     if (!isText || disposition.value === 'attachment') {
       return name === '' ? [] : [{ title: name, content: `Attachment: ${name}` }];
     }
     const text = decodeText(decodedBody(part), parameters.get('charset'));
-    if (type === 'text/plain') return [{ title: '', content: text.replaceAll('\r\n', '\n') }];
+    if (type !== 'text/html') return [{ title: '', content: text.replaceAll('\r\n', '\n') }];
     return [
       depth === 1 && /^https?:/.test(this.#url)
         ? readHtml(text, this.#url)
@@ -84,9 +79,19 @@ class MessageReader {
   }
 }
 
+/** The parts that are read: of alternatives the one with the most structure, of related ones the first. */
+function chosenParts(type: string, parts: readonly Part[]): readonly Part[] {
+  if (type === 'multipart/related') return parts.slice(0, 1);
+  if (type !== 'multipart/alternative') return parts;
+  const isRich = ({ headers }: Part) =>
+    /^\s*(?:text\/html|multipart\/related)/i.test(headers.get('content-type') ?? '');
+  return [parts.find(isRich) ?? parts[0]].filter((part) => part !== undefined);
+}
+
 function partOf(source: string): Part {
-  const end = /\r?\n\r?\n/.exec(source.slice(0, MAX_HEADER));
-  const head = source.slice(0, end?.index ?? MAX_HEADER).replace(/\r?\n[ \t]+/g, ' ');
+  // A part may have no header.
+  const end = /^\r?\n|\r?\n\r?\n/.exec(source);
+  const head = source.slice(0, Math.min(end?.index ?? MAX_HEADER, MAX_HEADER)).replace(/\r?\n[ \t]+/g, ' ');
   const headers = new Map<string, string>();
   for (const line of head.split(/\r?\n/)) {
     const colon = line.indexOf(':');
