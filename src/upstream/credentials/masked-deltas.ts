@@ -2,13 +2,7 @@ import { REDACTED } from '../../base/logger.ts';
 import type { SecretMask } from '../../base/secrets/secret-mask.ts';
 import { type Delta, isSameKind } from '../decoding/decoded-turn.ts';
 
-/** The first half of a character, alone: parsers in several languages refuse it or cannot join it with the other half. */
-const HALF_CHARACTER = /[\ud800-\udbff]$/;
-
-/**
- * Masks secrets in the deltas of a turn. An end that may be the start of a secret, or is half a character, is buffered until
- * more arrives.
- */
+/** Masks secrets in the deltas of a turn. An end that may be the start of a secret is buffered until more arrives. */
 export class MaskedDeltas {
   readonly #mask: SecretMask;
   #buffered: Delta | undefined;
@@ -24,7 +18,7 @@ export class MaskedDeltas {
       if (this.#buffered && (this.#buffered.type !== kind.type || !isSameKind(this.#buffered, kind)))
         emitted.push(...this.end());
       const text = this.#mask.maskText((this.#buffered?.delta ?? '') + delta, REDACTED);
-      const safe = text.length - Math.max(this.#mask.unfinishedText(text), HALF_CHARACTER.test(text) ? 1 : 0);
+      const safe = text.length - this.#mask.unfinishedText(text);
       this.#buffered = safe < text.length ? { ...kind, delta: text.slice(safe) } : undefined;
       if (safe > 0) emitted.push({ ...kind, delta: text.slice(0, safe) });
     }

@@ -48,15 +48,6 @@ describe('credentials in model output', () => {
     assert.deepEqual([thought, more], [{ type: 'reasoning', delta: 'sk-prov' }, [{ type: 'text', delta: 'ider' }]]);
   });
 
-  it('keep a character whole whose halves arrive one after the other', () => {
-    const deltas = new MaskedDeltas(target.mask);
-    const shown = ['a \ud83d', '\ude00 b', '\ud83d'].flatMap((delta) => deltas.push([{ type: 'text', delta }]));
-    assert.deepEqual(
-      [...shown, ...deltas.end()].map(({ delta }) => delta),
-      ['a ', '😀 b', '\ud83d'],
-    );
-  });
-
   it('do not include ordinary words or placeholders of keyless servers', () => {
     const keyless = configured('EMPTY', {}).target;
     assert.equal(
