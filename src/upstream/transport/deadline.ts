@@ -5,8 +5,8 @@ import { deadlineTimer } from '../../base/load/stall.ts';
 export type Phase = 'headers' | 'first token' | 'idle' | 'total';
 
 /**
- * The time limit of a call's current phase, and of the whole call. There are millions of chunks, so a chunk only moves the
- * limit, and the timer finds that out when it fires.
+ * The time limit of a call's current phase, and of the whole call. There are millions of chunks, so a chunk or a phase that
+ * ends later only moves the limit, and the timer finds that out when it fires.
  */
 export class Deadline {
   readonly #onExceeded: (phase: Phase, ms: number) => void;
@@ -15,6 +15,8 @@ export class Deadline {
   #ms = 0;
   #until = 0;
   #timer: Disposable | undefined;
+  /** When the timer fires, which may be before the limit. */
+  #firesAt = 0;
 
   /** `totalMs` begins now and does not stop for a pause. */
   constructor(onExceeded: (phase: Phase, ms: number) => void, { totalMs }: { totalMs?: number | undefined } = {}) {
@@ -37,12 +39,13 @@ export class Deadline {
   /** Stops the clock of the phase. */
   pause(): void {
     this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
   }
 
   /** Restarts the clock of the phase, whether it was paused or not. */
   resume(): void {
     this.#until = performance.now() + this.#ms;
-    this.#wait(this.#ms);
+    if (!this.#timer || this.#firesAt > this.#until) this.#wait(this.#ms);
   }
 
   /** Ends all limits. */
@@ -53,7 +56,9 @@ export class Deadline {
 
   #wait(ms: number): void {
     this.pause();
-    this.#timer = deadlineTimer(Math.min(ms, MAX_TIMER_MS), () => {
+    const delay = Math.min(ms, MAX_TIMER_MS);
+    this.#firesAt = performance.now() + delay;
+    this.#timer = deadlineTimer(delay, () => {
       const left = this.#until - performance.now();
       // Timers may fire slightly early.
       if (left > 1) this.#wait(left);

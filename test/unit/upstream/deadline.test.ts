@@ -41,6 +41,21 @@ describe('Deadline', () => {
     assert.deepEqual(told, ['idle 20']);
   });
 
+  it('starts no timer for a phase that ends later, and one for a phase that ends sooner', () => {
+    const limit = limitOf();
+    const set = mock.method(globalThis, 'setTimeout');
+    limit.enter('headers', 100);
+    limit.enter('first token', 100);
+    limit.enter('idle', 300);
+    assert.equal(set.mock.callCount(), 1);
+    pass(100);
+    assert.deepEqual(told, []);
+    pass(100);
+    limit.enter('first token', 50);
+    pass(50);
+    assert.deepEqual(told, ['first token 50']);
+  });
+
   it('restarts with every chunk of its phase', () => {
     const limit = limitOf();
     limit.enter('idle', 100);
