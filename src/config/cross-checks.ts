@@ -169,14 +169,21 @@ function* checkOwnCredentials({ keys = [], providers = {} }: Sections): Iterable
 }
 
 function* checkPublicAddress({ server, keys = [] }: Sections): Iterable<CrossCheckProblem> {
-  if (server === undefined || isLoopback(server.host)) return;
+  const problem = server && wellKnownKeyProblem(server);
+  if (problem === undefined) return;
+  const wellKnown = secretHash({ secret: DEFAULT_SECRET });
   for (const [index, key] of keys.entries()) {
-    if (secretHash(key) !== secretHash({ secret: DEFAULT_SECRET })) continue;
-    const message =
-      `is the well-known key ${DEFAULT_SECRET}, refused on the public address ${server.host}: ` +
-      'set GATEWAY_API_KEY (`research-gateway keys new` makes one), or listen on 127.0.0.1';
-    yield { path: ['keys', index, secretField(key)], message };
+    if (secretHash(key) === wellKnown) yield { path: ['keys', index, secretField(key)], message: `is ${problem}` };
   }
+}
+
+/** Why a gateway at this address refuses the well-known key; undefined where only this machine can reach it. */
+export function wellKnownKeyProblem({ host }: Pick<GatewayConfig['server'], 'host'>): string | undefined {
+  if (isLoopback(host)) return undefined;
+  return (
+    `the well-known key ${DEFAULT_SECRET}, refused on the public address ${host}: ` +
+    'set GATEWAY_API_KEY (`research-gateway keys new` makes one), or listen on 127.0.0.1'
+  );
 }
 
 /** Whether a listening address can be reached from this machine only. */

@@ -5,6 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../base/errors.ts';
 import { inSlices } from '../base/load/event-loop.ts';
 import { ConfigError } from './config-error.ts';
+import { wellKnownKeyProblem } from './cross-checks.ts';
+import { acceptedDefaultKey } from './keyring.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
 import { type GatewayConfig, type KeyConfig, NAME_IN_FILE } from './schema.ts';
 import { parseInThread } from './yaml/parse-in-thread.ts';
@@ -114,6 +116,9 @@ async function reload(current: GatewayConfig, load: LoadOptions & { file: string
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     const { server, store, runs, files, logging, telemetry } = current;
     const config = Object.freeze({ ...fresh, server, store, runs, files, logging, telemetry });
+    // The new address, by which the file was judged, is not yet in force.
+    const problem = acceptedDefaultKey(config) && wellKnownKeyProblem(server);
+    if (problem !== undefined) throw new ConfigError(load.file, [{ path: 'keys', message: `hold ${problem}` }]);
     const changed = LIVE_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     changed.push(...(await changedKeys(current.keys, fresh.keys)));
     if (needsRestart.length === 0 && changed.length === 0) return { result: 'unchanged' };

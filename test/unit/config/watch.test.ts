@@ -127,6 +127,23 @@ describe('watchConfig', function () {
     assert.deepEqual(Object.keys(outcome.config.models), ['six']);
   });
 
+  it('refuses the well-known key while the address in force is public, whatever the file says', async () => {
+    const secretAt = (host: string, secret: string) =>
+      text().replace('{ port: 8080 }', `{ host: ${host} }`).replace('sk-a', secret);
+    await writeFile(file, secretAt('0.0.0.0', 'sk-a'));
+    const load = { file, environment: readEnvironment({}) };
+    using publicly = watchConfig({ loaded: await loadConfig(load), load, onOutcome: () => {} });
+    await writeFile(file, secretAt('127.0.0.1', 'sk-local'));
+    const refused = await publicly.reload();
+    assert.ok(refused.result === 'invalid');
+    assert.match(
+      refused.error.message,
+      /keys: hold the well-known key sk-local, refused on the public address 0\.0\.0\.0/,
+    );
+    await writeFile(file, secretAt('127.0.0.1', 'sk-b'));
+    assert.equal((await publicly.reload()).result, 'reloaded');
+  });
+
   it('reloads every section that can change, even if nothing else did', async () => {
     const sections = [
       'mcp: { enabled: true }',
