@@ -17,9 +17,17 @@ const LIBRARIES: Readonly<Record<string, { file: string; notice: string }>> = {
     file: 'marked',
     notice: 'marked, (c) MarkedJS and Christopher Jeffrey; MIT. See the npm package marked.',
   },
+  'lib/temml.js': {
+    file: 'temml',
+    notice: 'temml, (c) Ron Kok, and KaTeX, (c) Khan Academy and contributors; MIT. See the npm package temml.',
+  },
+  'lib/temml.css': {
+    file: 'temml/dist/Temml-Local.css',
+    notice: 'temml, (c) Ron Kok; MIT. See the npm package temml.',
+  },
 };
 
-/** The page's own files, and the modules that draw charts and formulas in documents, which it shares. */
+/** The page's own files, and the modules for charts and formulas in documents, which it shares. */
 const FOLDERS: Readonly<Record<string, string>> = {
   '': './page',
   'chart/': '../protocol/chart/draw',
@@ -140,8 +148,8 @@ async function loadPage(): Promise<Page> {
   }
   for (const [name, { file, notice }] of Object.entries(LIBRARIES)) {
     const code = await readFile(fileURLToPath(import.meta.resolve(file)), 'utf8');
-    // The source map is not served; without this line developer tools would request it.
-    const bare = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
+    // Source maps and fonts are not served; without these lines browsers would request them.
+    const bare = code.replace(/^\/\/# sourceMappingURL=.*$|^@font-face \{[^}]*\}$/m, '');
     files.set(name, await pageFile(name, Buffer.from(`/* ${notice} */\n${bare}`)));
   }
   const index = files.get('index.html')?.body.toString('utf8') ?? '';
@@ -171,9 +179,8 @@ function digest(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 20);
 }
 
-/** Modules that are not preloaded: those of the worker, of the operator's pages and of documents. */
-const LAZY_MODULES = /^(?:report\/worker|operate|documents)\//;
-const WORKER_MODULES: ReadonlySet<string> = new Set(['lib/marked.js', 'formula/formulas.js']);
+/** Modules that are not preloaded: those of the worker, of formulas, of the operator's pages and of documents. */
+const LAZY_MODULES = /^(?:report\/worker|formula|operate|documents)\/|^lib\/(?:marked|temml)\.js$/;
 
 const STYLE_LINK = /^ *<link rel="stylesheet" href="console\/([^"]+)">\n/gm;
 
@@ -186,8 +193,7 @@ function styleLinks(index: string): string[] {
  * load in parallel instead of one after the other.
  */
 function assembleIndex(index: string, { version, files }: Omit<Page, 'views'>): string {
-  // The worker loads the Markdown parser and its modules itself.
-  const eager = (name: string) => name.endsWith('.js') && !LAZY_MODULES.test(name) && !WORKER_MODULES.has(name);
+  const eager = (name: string) => name.endsWith('.js') && !LAZY_MODULES.test(name);
   const links = [...files.keys()].filter(eager).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
   const style = '  <link rel="stylesheet" href="console/style.css">\n';
   return index

@@ -59,7 +59,7 @@ function tooMany(): GatewayError {
  */
 async function inChild(report: Report, { format, signal }: MakeOptions): Promise<Uint8Array> {
   using worker = new ConfinedWorker(new URL('./document-child.ts', import.meta.url), {
-    packages: ['marked', 'entities', 'zod'],
+    packages: ['marked', 'entities', 'temml', 'zod'],
     heapMb: HEAP_MB,
     read: (message) => childResult.safeParse(message).data,
   });

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Marked, type Tokens } from 'marked';
+import temml from 'temml';
 import { escapeMarkup as escaped } from '../../base/text.ts';
 import { parseChartBlock } from '../../protocol/chart/chart-blocks.ts';
 import { chartSvg } from '../../protocol/chart/chart-svg.ts';
 import { FORMULAS } from '../../protocol/formula/formulas.js';
-import { mathOf } from '../../protocol/formula/latex.js';
-import { renderMarkup } from '../../protocol/markup-node.ts';
 import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
@@ -18,6 +19,7 @@ import { REPORT_STYLE } from './style.ts';
  */
 export function reportDocument(report: Report): string {
   const { title, question, sources, notes, model, endedAt } = report;
+  const text = textOf(report);
   return `<!doctype html>
 <html>
 <head>
@@ -26,14 +28,14 @@ export function reportDocument(report: Report): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>${escaped(title)}</title>
-<style>${REPORT_STYLE}</style>
+<style>${REPORT_STYLE}${text.includes('<math') ? formulaStyle() : ''}</style>
 </head>
 <body>
 <article>
 <header>
 <h1 dir="auto">${escaped(title)}</h1>
 ${question === '' ? '' : `<p class="question" dir="auto">${escaped(question)}</p>\n`}${notes.map((note) => `<p class="note">${escaped(note)}</p>\n`).join('')}</header>
-${textOf(report)}
+${text}
 ${sources.length === 0 ? '' : `<section class="sources">\n<h2>Sources</h2>\n<ol>\n${sources.map(sourceItem).join('')}</ol>\n</section>\n`}<footer>${dateOf(endedAt)} · ${escaped(model)}</footer>
 </article>
 </body>
@@ -72,10 +74,19 @@ function textOf(report: Report): string {
   return marked.parse(withPlaceholders(report), { async: false, extensions });
 }
 
-/** A formula as MathML, or its source if it cannot be parsed. */
+/** The style sheet of formulas, without its font, which the file could not load. */
+function formulaStyle(): string {
+  const style = readFileSync(fileURLToPath(import.meta.resolve('temml/dist/Temml-Local.css')), 'utf8');
+  return style.replace(/@font-face \{[^}]*\}/, '');
+}
+
+/** A formula as MathML with its source, or the source alone if it is not understood. */
 function formula({ source, display }: Tokens.Generic): string {
-  const math = mathOf(String(source), { display: display === true });
-  return math ? renderMarkup(math) : `<code>${escaped(String(source))}</code>`;
+  try {
+    return temml.renderToString(String(source), { displayMode: display === true, annotate: true, throwOnError: true });
+  } catch {
+    return `<code>${escaped(String(source))}</code>`;
+  }
 }
 
 /** Restores Markdown's entities, which escaping has turned into text. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { marked } from 'marked';
 import { ReportDocuments } from '../../../src/http/report/documents.ts';
 import { disposition } from '../../../src/http/report/file-name.ts';
@@ -141,9 +142,57 @@ describe('a report', () => {
   it('draws formulas in HTML, and keeps the TeX of those it cannot parse', () => {
     const text = 'So \\(a_1 * b_1 * c\\), \\(\\unknown_a * b_c\\) and $5.\n\n$$\n\\frac{a}{b}\n$$\n';
     const html = reportDocument(reportWith(text));
-    assert.match(html, /So <math display="inline" alttext="a_1 \* b_1 \* c">/);
+    assert.match(html, /So <math><semantics>.*<annotation encoding="application\/x-tex">a_1 \* b_1 \* c<\/annotation>/);
     assert.match(html, /<code>\\unknown_a \* b_c<\/code> and \$5\./);
-    assert.match(html, /<math display="block"[^>]*><mfrac>/);
+    assert.match(html, /<math display="block"[^>]*><semantics><mfrac>/);
+    assert.match(html, /\.tml-right/);
+    assert.doesNotMatch(html, /@font-face/);
+    assert.doesNotMatch(reportDocument(reportWith('No formula.')), /tml-/);
+  });
+
+  it('draws any formula as nothing but MathML', () => {
+    const piece = fc.constantFrom(
+      ...[
+        '\\frac',
+        '{',
+        '}',
+        '^',
+        '_',
+        '\\left(',
+        '\\right)',
+        '&',
+        '\\\\',
+        'x',
+        "'",
+        '\\sqrt[',
+        ']',
+        '\\',
+        '\u0000',
+        '𝒳',
+      ],
+      ...['\\begin{cases}', '\\end{cases}', '\\text{<b onclick=x>', '\\color{red}', '\\color{#fff;x:url(//e.example)}'],
+      ...['\\href{javascript:x}{y}', '\\url{https://e.example}', '\\class{x"y}{z}', '\\style{x:url(//e.example)}{z}'],
+      ...[
+        '\\includegraphics{//e.example}',
+        '\\def\\a{\\a\\a}\\a',
+        '\\htmlData{a=b}{c}',
+        `${'\\sqrt'.repeat(200)} x`,
+        '{'.repeat(300),
+      ],
+    );
+    const nothing = reportDocument(reportWith('Nothing.'));
+    const others = new Set([...nothing.matchAll(/<\/?([a-z]\w*)/gi)].map(([, name]) => name));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        const html = reportDocument(reportWith(`$$${pieces.join('')}$$`));
+        for (const [tag, name = ''] of html.slice(html.indexOf('<body>')).matchAll(/<\/?([a-z]\w*)[^>]*>/gi)) {
+          assert.ok(/^(?:m\w+|semantics|annotation|code|p)$/.test(name) || others.has(name), tag);
+          assert.doesNotMatch(tag.replace(/"[^"]*"/g, ''), /\s(?:on\w+|href|src)\b/, tag);
+          assert.doesNotMatch(tag, /url\(/, tag);
+        }
+      }),
+      { numRuns: 1000 },
+    );
   });
 
   it('shows text from models and pages as text only in HTML', () => {

@@ -1,24 +1,38 @@
-import { mathOf } from '../formula/latex.js';
-import { html, useLayoutEffect, useMemo, useRef } from '../lib/preact.js';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/preact.js';
 
-const MATHML = 'http://www.w3.org/1998/Math/MathML';
+/** The library that draws formulas, once a report has one. */
+let temml;
 
-/** A formula as MathML; one that is not understood is shown as written. */
+/** A formula as MathML; as written until the library is loaded, and if it does not understand the formula. */
 export function Formula({ source, display }) {
   const place = useRef(null);
-  const math = useMemo(() => mathOf(source, { display }), [source, display]);
+  const [library, setLibrary] = useState(temml);
+  useEffect(() => {
+    if (library) return;
+    const ready = import('../lib/temml.js').then((loaded) => {
+      temml = loaded.default;
+      setLibrary(temml);
+    });
+    // Without it, formulas stay as written.
+    ready.catch(() => {});
+  }, []);
+  const math = useMemo(() => library && mathOf(source, display), [library, source, display]);
   useLayoutEffect(() => {
-    if (math) place.current.replaceChildren(elementOf(math));
+    if (math) place.current.replaceChildren(math);
   }, [math]);
   if (!math) return html`<code class="formula" data-display=${display} dir="ltr">${source}</code>`;
   return html`<span class="formula" data-display=${display} dir="ltr" ref=${place} tabindex=${display ? 0 : undefined}></span>`;
 }
 
-/** Builds MathML elements. Tags and attributes come from this page's own parser; the source is only text in them. */
-function elementOf(made) {
-  if (typeof made === 'string') return document.createTextNode(made);
-  const element = document.createElementNS(MATHML, made.tag);
-  for (const [name, value] of Object.entries(made.attributes)) element.setAttribute(name, value);
-  element.append(...made.children.map(elementOf));
-  return element;
+/** The MathML element of a formula, built node by node; undefined if it is not understood. */
+function mathOf(source, display) {
+  const place = document.createElement('span');
+  try {
+    temml.render(source, place, { displayMode: display, throwOnError: true });
+  } catch {
+    return undefined;
+  }
+  const math = place.firstElementChild;
+  math.setAttribute('alttext', source);
+  return math;
 }
