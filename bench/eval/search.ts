@@ -73,7 +73,7 @@ const put = entriesOf(join(folder, 'cran.all.1400')).map(({ title, text }, at) =
     document: chunkDocument(`# ${title}\n\n${text}\n`, { contentType: 'text/markdown', name: file.path }),
   };
 });
-index.update({ put, remove: [] });
+await index.putInSlices(...put);
 const relevant = judgements(join(folder, 'cranqrel'));
 const scores = entriesOf(join(folder, 'cran.qry')).flatMap(({ text }, at) => {
   // Queries are judged by their place in the file, not by the number that they have there.

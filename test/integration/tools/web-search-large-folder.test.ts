@@ -95,7 +95,7 @@ describe('the local search', () => {
 });
 
 describe('a large index', () => {
-  it('ranks by rare words, and requires all words if none is rare', () => {
+  it('ranks by rare words, and requires all words if none is rare', async () => {
     using index = new DocumentIndex();
     const put = Array.from({ length: 24_000 }, (_, at) => ({
       file: { path: `${at}.md`, signature: 'x' },
@@ -109,7 +109,7 @@ describe('a large index', () => {
         ],
       },
     }));
-    index.update({ put, remove: [] });
+    await index.putInSlices(...put);
     assert.equal(index.search('common zeppelin odd', 5)[0]?.path, '77.md');
     const both = index.search('even fifth', 5);
     assert.equal(both.length, 5);

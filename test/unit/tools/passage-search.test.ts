@@ -9,7 +9,7 @@ const PASSAGES = 4000;
 describe('the local search over a few thousand passages', () => {
   let index: DocumentIndex;
 
-  before(() => {
+  before(async () => {
     index = new DocumentIndex();
     const texts = Array.from({ length: PASSAGES }, (_, at) => {
       const rare = at % 1000 === 7 ? 'The quetzal sat there.' : 'Nobody sat there.';
@@ -23,7 +23,7 @@ describe('the local search over a few thousand passages', () => {
         document: chunkDocument(text, { contentType: 'text/plain', name: path }),
       };
     });
-    index.update({ put, remove: [] });
+    await index.putInSlices(...put);
   });
 
   after(() => index[Symbol.dispose]());
@@ -45,15 +45,15 @@ describe('the local search over a few thousand passages', () => {
     );
   });
 
-  it('counts words anew after documents are removed', () => {
+  it('counts words anew after documents are removed', async () => {
     assert.ok(find('valley quetzal').includes('7.txt'));
-    index.update({ put: [], remove: ['7.txt', '1007.txt', '3007.txt'] });
+    await index.removeInSlices(['7.txt', '1007.txt', '3007.txt']);
     assert.deepEqual(new Set(find('valley quetzal')), new Set(['2007.txt', '2507.txt']));
   });
 });
 
 describe('the local search among short and long passages', () => {
-  it('puts the passage with the name that is asked about before short ones with the other words of the question', () => {
+  it('puts the passage with the name that is asked about before short ones with the other words of the question', async () => {
     using index = new DocumentIndex();
     const bridges = Array.from({ length: 12 }, (_, at) => `The bridge Bridgeville${at} spans ${7000 + at} metres.`);
     const minutes = (at: number) => `In year ${at} the council met, and nothing was decided. `.repeat(8);
@@ -63,7 +63,7 @@ describe('the local search among short and long passages', () => {
       const file = { path: `${at}.txt`, signature: '' };
       return { file, document: chunkDocument(text, { contentType: 'text/plain', name: file.path }) };
     });
-    index.update({ put, remove: [] });
+    await index.putInSlices(...put);
     const { passages } = index.find('How many metres does the bridge Vordrais span?');
     assert.match(passages[0]?.text ?? '', /Vordrais/);
   });

@@ -3,14 +3,14 @@ import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../../src/tools/web-search/local/document-index.ts';
 import { detectLanguage } from '../../../src/tools/web-search/local/languages.ts';
 
-function indexOf(texts: Record<string, string>): DocumentIndex {
+async function indexOf(texts: Record<string, string>): Promise<DocumentIndex> {
   const index = new DocumentIndex();
   const put = Object.entries(texts).map(([path, text]) => ({
     file: { path, signature: 'x' },
     document: chunkDocument(text, { contentType: 'text/plain', name: path }),
   }));
-  index.update({ put, remove: [] });
-  while (index.revisit(3) > 0);
+  await index.putInSlices(...put);
+  await index.revisitInSlices();
   return index;
 }
 
@@ -56,9 +56,9 @@ const TEXTS: readonly [language: string, wanted: string, others: readonly string
 
 describe('the local search by word stems', () => {
   for (const [language, wanted, others, query] of TEXTS) {
-    it(`finds other forms of a word (${language})`, () => {
+    it(`finds other forms of a word (${language})`, async () => {
       assert.equal(detectLanguage(wanted), language);
-      using index = indexOf({
+      using index = await indexOf({
         'wanted.txt': wanted,
         ...Object.fromEntries(others.map((text, at) => [`other-${at}.txt`, text])),
         // A document in another language.
@@ -84,8 +84,8 @@ const FILLER = [
 ];
 
 describe('the local search by parts of compound words', () => {
-  it('finds a compound by its parts, and the parts by the compound', () => {
-    using index = indexOf({
+  it('finds a compound by its parts, and the parts by the compound', async () => {
+    using index = await indexOf({
       ...Object.fromEntries(FILLER.map((text, at) => [`${at}.txt`, `${text} ${text}`])),
       'whole.txt':
         'Wegen der Wärmepumpenanlagen hat man uns geschrieben, dass sich die Preise nicht ändern, und wir sind froh.',
@@ -99,7 +99,7 @@ describe('the local search by parts of compound words', () => {
     assert.equal(paths('Anlagenwartung')[0], '3.txt');
   });
 
-  it('splits compounds whatever the order of the documents', () => {
+  it('splits compounds whatever the order of the documents', async () => {
     const whole = {
       'whole.txt': 'Die Wärmepumpe ist ein Gerät, von dem hier nicht die Rede sein soll, und es ist da.',
     };
@@ -108,7 +108,7 @@ describe('the local search by parts of compound words', () => {
       { ...whole, ...rest },
       { ...rest, ...whole },
     ]) {
-      using index = indexOf(texts);
+      using index = await indexOf(texts);
       assert.ok(
         index
           .search('Pumpe', 10)
@@ -118,8 +118,8 @@ describe('the local search by parts of compound words', () => {
     }
   });
 
-  it('leaves words of other languages whole', () => {
-    using index = indexOf({
+  it('leaves words of other languages whole', async () => {
+    using index = await indexOf({
       'a.txt': 'The understanding of what they have written is not in the standing order, and under it nobody was.',
       'b.txt': 'A standing order is what the bank has for them, and it was under the desk of the officer.',
     });

@@ -171,32 +171,15 @@ export class DocumentIndex implements Disposable {
   }
 
   /**
-   * Replaces or adds documents and removes others, in one transaction. With `until` (of `performance.now()`) it stops
-   * after the document that exceeds that time.
-   * @returns how many were put in.
+   * Replaces or adds documents in slices, so that searches run in between. The signature of a document stays empty until all
+   * of it is in the index: for good, if the index is closed or the document removed meanwhile.
    */
-  update(change: { put: readonly IndexedDocument[]; remove: readonly string[]; until?: number }): number {
-    const { until = Number.POSITIVE_INFINITY } = change;
-    let done = 0;
-    if (change.remove.length > 0) this.#passages.forget();
-    this.#writer.inTransaction(() => {
-      for (const path of change.remove) for (const _ of this.#writer.delete(path));
-      for (const { file, document } of change.put) {
-        for (const _ of this.#writer.put(file, document));
-        done += 1;
-        if (performance.now() >= until) break;
-      }
-      this.#writer.rememberWords();
-    });
-    return done;
+  async putInSlices(...documents: readonly IndexedDocument[]): Promise<void> {
+    await this.#runInSlices(this.#putAll(documents));
   }
 
-  /**
-   * Replaces or adds a document in slices, so that searches run in between. Its signature stays empty until all of it is
-   * in the index: for good, if the index is closed or the document removed meanwhile.
-   */
-  async putInSlices({ file, document }: IndexedDocument): Promise<void> {
-    await this.#runInSlices(this.#writer.put(file, document));
+  *#putAll(documents: readonly IndexedDocument[]): Generator<void> {
+    for (const { file, document } of documents) yield* this.#writer.put(file, document);
   }
 
   async removeInSlices(paths: readonly string[]): Promise<void> {
@@ -221,22 +204,19 @@ export class DocumentIndex implements Disposable {
     await runInSlices(steps, { slice, sliceMs: this.#sliceMs });
   }
 
-  /**
-   * Splits compounds again in up to `limit` documents that were indexed before enough of their language was known.
-   * @returns how many documents were processed.
-   */
-  revisit(limit: number): number {
-    const due = LANGUAGES.filter(hasCompounds).flatMap((language) =>
-      this.#db
-        .prepare('SELECT id, path, title FROM documents WHERE language = ? AND vocabulary < ? LIMIT ?')
-        .all(language, Math.floor(this.#compounds.size(language) / GROWTH), limit)
-        .map((row) => ({ id: Number(row.id), path: String(row.path), title: String(row.title), language })),
-    );
-    const documents = due.slice(0, limit);
-    this.#writer.inTransaction(() => {
-      for (const document of documents) this.#writer.revisit(document);
-    });
-    return documents.length;
+  /** Splits compounds again in documents that were indexed before enough of their language was known, in slices. */
+  async revisitInSlices(): Promise<void> {
+    await this.#runInSlices(this.#revisitAll());
+  }
+
+  *#revisitAll(): Generator<void> {
+    const due = this.#db.prepare('SELECT id, path, title FROM documents WHERE language = ? AND vocabulary < ?');
+    for (const language of LANGUAGES.filter(hasCompounds)) {
+      for (const row of due.all(language, Math.floor(this.#compounds.size(language) / GROWTH))) {
+        this.#writer.revisit({ id: Number(row.id), path: String(row.path), title: String(row.title), language });
+        yield;
+      }
+    }
   }
 
   /**

@@ -1,20 +1,15 @@
 import { abortable, linkSignals } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
-import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import type { SearchHit } from '../search-provider.ts';
-import { DocumentIndex, type IndexedDocument } from './document-index.ts';
+import { DocumentIndex } from './document-index.ts';
 import { FolderReader } from './folder-reader.ts';
 import { lockIndex } from './index-database.ts';
 import { type Embed, SemanticSearch } from './semantic-search.ts';
 
 /** How many documents are read at once. Of more, the largest would not all be taken by the parse pool, and be lost. */
 const BATCH = 8;
-/** How long documents are written before queries are answered in between, in milliseconds. */
-const SLICE_MS = 5;
-/** How many documents are revisited at a time. */
-const REVISITED = 4;
 
 /**
  * How long a query waits for changes to be indexed, from the start of the scan for them, in milliseconds. The first scan
@@ -177,13 +172,12 @@ export class FolderIndex implements Disposable {
     for (let at = 0; at < changed.length; at += BATCH) {
       this.#reportProgress({ indexed: listed.length - changed.length + at, all: listed.length });
       const files = changed.slice(at, at + BATCH);
-      await this.#indexInSlices(await this.#reader.read(files, { signal: this.#closing.signal }));
-    }
-    if (known.size > 0) this.#index.update({ put: [], remove: [...known.keys()] });
-    while (this.#index.revisit(REVISITED) > 0) {
-      await yieldToEventLoop();
+      await this.#index.putInSlices(...(await this.#reader.read(files, { signal: this.#closing.signal })));
       this.#closing.signal.throwIfAborted();
     }
+    if (known.size > 0) await this.#index.removeInSlices([...known.keys()]);
+    await this.#index.revisitInSlices();
+    this.#closing.signal.throwIfAborted();
     if (changed.length > 0) this.#index.note(PROGRESS, '');
     this.#meaning?.embedMissing();
   }
@@ -191,15 +185,6 @@ export class FolderIndex implements Disposable {
   #reportProgress(progress: IndexProgress): void {
     this.#progress = progress;
     if (this.#file !== undefined) this.#index.note(PROGRESS, `${progress.indexed}/${progress.all}`);
-  }
-
-  async #indexInSlices(documents: readonly IndexedDocument[]): Promise<void> {
-    for (let at = 0; at < documents.length; ) {
-      await yieldToEventLoop();
-      this.#closing.signal.throwIfAborted();
-      const until = performance.now() + SLICE_MS;
-      at += this.#index.update({ put: documents.slice(at), remove: [], until });
-    }
   }
 }
 
