@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { linkSignals, sleep } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { SafeFetch } from '../../tools/safe-fetch/safe-fetch.ts';
 import { blobStoreUnavailable } from '../blob-store.ts';
@@ -51,8 +51,6 @@ const MAX_ATTEMPTS = 3;
 const CONNECTIONS = 256;
 /** Largest response that is read whole, in bytes: a page of a list has a thousand entries. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-/** Number of chunks to hash before the event loop continues. */
-const CHUNKS_PER_TURN = 16;
 
 /** An error response of the store. The message contains only its code: the rest would reveal what was signed. */
 class S3Error extends Error {
@@ -193,9 +191,6 @@ async function readText({ body }: Response): Promise<string> {
 
 async function hashOf(body: readonly Buffer[]): Promise<string> {
   const sum = createHash('sha256');
-  for (const [index, chunk] of body.entries()) {
-    sum.update(chunk);
-    if (index % CHUNKS_PER_TURN === CHUNKS_PER_TURN - 1) await yieldToEventLoop();
-  }
+  await inSlices(body, (chunk) => void sum.update(chunk));
   return sum.digest('hex');
 }

@@ -1,12 +1,11 @@
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import { type ChartSpec, channelsOf } from '../../protocol/chart/chart.ts';
 import { figuresIn } from '../claims/text/figures.ts';
 import { foldText } from '../claims/text/fold.ts';
 import { recordsOfRun } from '../report/report-records.ts';
 import type { ResearchState } from '../run/state.ts';
+import type { ResultEntry } from '../run/transcript.ts';
 
-/** How many texts are read between pauses for the event loop. */
-const AT_ONCE = 20;
 /** Only the start of longer Python results is read, in UTF-16 code units. */
 const LONGEST_RESULT = 100_000;
 const PYTHON_NUMBER = /(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\w)/gi;
@@ -35,19 +34,16 @@ export class ChartEvidence {
    */
   static async of(state: ResearchState, about: ReadonlySet<string>): Promise<ChartEvidence> {
     const evidence = new ChartEvidence();
-    let seen = 0;
-    for (const { quote, note, by } of await recordsOfRun(state, about)) {
+    await inSlices(await recordsOfRun(state, about), ({ quote, note, by }) => {
       evidence.#found.addText(by === 'model' ? quote : `${quote}\n${note}`);
-      if (++seen % AT_ONCE === 0) await yieldToEventLoop();
-    }
-    for (const { call, status, result } of state.results.values()) {
-      if (status !== 'completed' || state.calls.get(call)?.name !== 'execute_python') continue;
+    });
+    const isOfPython = ({ call, status }: ResultEntry) =>
+      status === 'completed' && state.calls.get(call)?.name === 'execute_python';
+    const addNumbers = ({ result }: ResultEntry) => {
       const printed = result.slice(0, LONGEST_RESULT).replace(ESCAPED, ' ');
-      for (const [number] of printed.matchAll(PYTHON_NUMBER)) {
-        evidence.#computed.add(Number(number));
-      }
-      await yieldToEventLoop();
-    }
+      for (const [number] of printed.matchAll(PYTHON_NUMBER)) evidence.#computed.add(Number(number));
+    };
+    await inSlices(state.results.values().filter(isOfPython), addNumbers, { stepsPerClockRead: 1 });
     return evidence;
   }
 

@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { inSlices, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Claims } from '../../protocol/response.ts';
 import { endsWithoutAnswer } from '../plan/substitute.ts';
@@ -14,8 +14,6 @@ import { type AnswerSentence, plainText, sentencesOf } from './sentences.ts';
 const ORDER = ['quoted', 'partial', 'none', 'unchecked'] as const;
 /** How many values without a source are listed. */
 const MAX_PATHS = 1000;
-/** How many sentences are counted between pauses for the event loop. */
-const AT_ONCE = 100;
 
 /** The counts of a run's answer; null if it found no sources, wrote nothing, or only proposed a plan or asked the user. */
 export async function countRunClaims(
@@ -35,12 +33,10 @@ export async function countClaims(
 ): Promise<Claims> {
   if (isStructured && parseJson(text) !== undefined) return await countLeaves(text, annotations);
   const claims = noClaims();
-  let seen = 0;
-  for (const { start, end, citations } of citedSentences(text, annotations)) {
+  await inSlices(citedSentences(text, annotations), ({ start, end, citations }) => {
     if (citations.length > 0) countCited(claims, citations);
     else if (statesFacts(text.slice(start, end)) && !isTableHead(text, end)) claims.unmarked++;
-    if (++seen % AT_ONCE === 0) await yieldToEventLoop();
-  }
+  });
   return claims;
 }
 

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import { keywords, mostTellingPart, pickFacts, type RankedText, rankText, shortTitle } from '../text/key-facts.ts';
@@ -37,13 +37,12 @@ const DISAGREEMENT_SHARE = 0.15;
 export async function minTokensOf(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
   const all = found.flatMap(({ notes }) => notes);
   let tokens = 0;
-  for (const [index, { notes, results }] of found.entries()) {
+  await inSlices(found, ({ notes, results }) => {
     const best = notes.toSorted((a, b) => b.weight - a.weight).slice(0, 1);
     const uncovered = results.filter((result) => !coveredBy(result, all));
     tokens += cost(best.map((note) => `+ ${noteText(note, MIN_NOTE)}`));
     tokens += cost(uncovered.map((result) => factLine(result, about)));
-    if (index % 16 === 15) await yieldToEventLoop();
-  }
+  });
   return tokens;
 }
 
@@ -153,10 +152,7 @@ async function fitResults(
   let lines: string[] = [];
   for (let round = 0; round < ADAPTATIONS; round++) {
     lines = [];
-    for (const [index, result] of ranked.entries()) {
-      lines.push(`- ${lineOf(result, { length, titleOf })}`);
-      if (index % 32 === 31) await yieldToEventLoop();
-    }
+    await inSlices(ranked, (result) => void lines.push(`- ${lineOf(result, { length, titleOf })}`));
     const sum = cost(lines);
     const maxTokens = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;
     if (sum <= maxTokens) break;

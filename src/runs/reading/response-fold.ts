@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices } from '../../base/load/event-loop.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
 import { iterateEvents } from '../../protocol/frames.ts';
 import type { MessagePart, TokenLogprob } from '../../protocol/items.ts';
@@ -9,8 +9,6 @@ import { addText, applyEvent, type TextDelta } from '../projections/fold.ts';
 
 /** Bytes of a log that are read at once. */
 const READ_BYTES = 256 * 1024;
-/** How long folding may block the event loop, in milliseconds. */
-const SLICE_MS = 3;
 
 /** The response object of a run up to some event of its log; it can be caught up as the log grows. */
 export class ResponseFold {
@@ -57,13 +55,9 @@ export class ResponseFold {
   }
 
   async #addBatch(batch: LogBatch): Promise<void> {
-    let sliceStart = performance.now();
-    for (const event of iterateEvents(batch.frames)) {
+    await inSlices(iterateEvents(batch.frames), (event) => {
       this.#response = applyEvent(this.#response, event);
-      if (performance.now() - sliceStart < SLICE_MS) continue;
-      await yieldToEventLoop();
-      sliceStart = performance.now();
-    }
+    });
     this.last = batch.last;
     this.bytes += batch.frames.length;
   }
