@@ -3,6 +3,29 @@ export function collapseSpaces(text: string): string {
   return text.replace(/\s\s+|[^\S ]/g, ' ');
 }
 
+/**
+ * Where to cut a text near `limit`: after the last mark between `from` and `limit`, with earlier marks in the list
+ * preferred; otherwise at `limit`, without splitting a surrogate pair. In UTF-16 code units.
+ */
+export function naturalEnd(
+  text: string,
+  { from, limit, marks }: { from: number; limit: number; marks: readonly string[] },
+): number {
+  if (limit >= text.length) return text.length;
+  const start = Math.floor(from);
+  const window = text.slice(start, limit);
+  for (const mark of marks) {
+    const at = window.lastIndexOf(mark);
+    if (at !== -1) return start + at + mark.length;
+  }
+  return characterStart(text, limit);
+}
+
+/** `at`, or the index before it if `at` would split a surrogate pair. */
+export function characterStart(text: string, at: number): number {
+  return /[\udc00-\udfff]/.test(text[at] ?? '') && /[\ud800-\udbff]/.test(text[at - 1] ?? '') ? at - 1 : at;
+}
+
 /** `1 source`, `3 sources`. */
 export function counted(number: number, what: string): string {
   return `${number.toLocaleString('en-US')} ${what}${number === 1 ? '' : 's'}`;

@@ -1,5 +1,5 @@
+import { naturalEnd } from '../../base/text.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
-import { naturalEnd } from '../text/prose.ts';
 
 /** A piece may be this much shorter, to end at the end of a paragraph, a line, a sentence or a word. */
 const SLACK = 0.25;

@@ -1,7 +1,7 @@
 import { drainSteps, yieldToEventLoop } from '../../base/load/event-loop.ts';
-import { collapseSpaces, toSingleLine } from '../../base/text.ts';
+import { collapseSpaces, naturalEnd, toSingleLine } from '../../base/text.ts';
 import { NO_STOP } from './abbreviations.ts';
-import { endsOf, naturalEnd } from './prose.ts';
+import { endsOf } from './prose.ts';
 
 /** Finds what matters in a text, without a model. */
 

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { collapseSpaces } from '../../base/text.ts';
-import { characterStart } from './paging.ts';
+import { characterStart, collapseSpaces, naturalEnd } from '../../base/text.ts';
 
 /** A passage of a document that matches a query or a goal. */
 export interface DocumentPassage {
@@ -43,7 +42,8 @@ export async function findPassages(text: string, query: string): Promise<FoundPa
   let end = 0;
   for (const hit of chosen.sort((a, b) => a.at - b.at)) {
     const start = Math.max(end, wordStart(text, hit.at - CONTEXT));
-    end = wordEnd(text, Math.max(hit.end, hit.at) + CONTEXT);
+    const limit = Math.max(hit.end, hit.at) + CONTEXT;
+    end = naturalEnd(text, { from: limit - 40, limit, marks: ['\n', ' '] });
     if (start < end) passages.push({ offset: start, text: text.slice(start, end).trim() });
   }
   return { passages, places: good.length };
@@ -124,13 +124,6 @@ function wordStart(text: string, at: number): number {
   if (at <= 0) return 0;
   const space = text.slice(at, at + 40).search(/\s/);
   return space >= 0 ? at + space + 1 : characterStart(text, at);
-}
-
-function wordEnd(text: string, at: number): number {
-  if (at >= text.length) return text.length;
-  const before = text.slice(at - 40, at);
-  const space = Math.max(before.lastIndexOf(' '), before.lastIndexOf('\n'));
-  return space >= 0 ? at - 40 + space : characterStart(text, at);
 }
 
 /** Words of four letters or more, and pairs of characters in scripts without spaces. */

@@ -1,6 +1,6 @@
 import { drainSteps } from '../../../base/load/event-loop.ts';
+import { characterStart, naturalEnd } from '../../../base/text.ts';
 import { NO_STOP } from '../../text/abbreviations.ts';
-import { betweenCharacters, naturalEnd } from '../../text/prose.ts';
 import { foldText } from './fold.ts';
 import { parseSentence, type Sentence } from './parse-sentence.ts';
 import { containsWord } from './words.ts';
@@ -19,7 +19,7 @@ export class SourceText {
 
   private constructor(title: string, text: string) {
     this.title = title.slice(0, LONGEST_TITLE);
-    this.text = text.length > MAX_TEXT ? text.slice(0, betweenCharacters(text, MAX_TEXT)) : text;
+    this.text = text.length > MAX_TEXT ? text.slice(0, characterStart(text, MAX_TEXT)) : text;
   }
 
   /** Splits a text at once; use `openInSteps` for long ones. */
@@ -150,5 +150,5 @@ function cutAt(text: string, start: number): number {
   );
   if (place > MAX_SENTENCE / 3) return start + place + 1;
   const space = part.lastIndexOf(' ');
-  return space > MAX_SENTENCE / 3 ? start + space + 1 : betweenCharacters(text, start + MAX_SENTENCE);
+  return space > MAX_SENTENCE / 3 ? start + space + 1 : characterStart(text, start + MAX_SENTENCE);
 }

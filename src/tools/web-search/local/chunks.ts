@@ -1,4 +1,5 @@
 import { drainSteps } from '../../../base/load/event-loop.ts';
+import { naturalEnd } from '../../../base/text.ts';
 import { htmlToText } from '../../text/html-text.ts';
 import { firstHeading, isFence, type MarkdownHeading, markdownHeading } from '../../text/markdown-heading.ts';
 import { publishedDate } from '../published.ts';
@@ -172,12 +173,7 @@ function pieces(line: string): string[] {
   if (line.length <= 2 * TARGET) return [line];
   const parts: string[] = [];
   for (let at = 0; at < line.length; ) {
-    let end = Math.min(at + TARGET, line.length);
-    if (end < line.length) {
-      const stop = Math.max(line.lastIndexOf(' ', end), line.lastIndexOf('。', end) + 1);
-      if (stop > at + TARGET / 2) end = stop;
-      else if (/[\ud800-\udbff]/.test(line[end - 1] ?? '')) end -= 1;
-    }
+    const end = naturalEnd(line, { from: at + TARGET / 2, limit: at + TARGET, marks: ['。', ' '] });
     parts.push(line.slice(at, end));
     at = end;
   }

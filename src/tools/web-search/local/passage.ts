@@ -1,4 +1,4 @@
-import { toSingleLine } from '../../../base/text.ts';
+import { naturalEnd, toSingleLine } from '../../../base/text.ts';
 
 const MAX_LENGTH = 320;
 
@@ -18,7 +18,8 @@ export function bestPassage(text: string, words: readonly string[]): string {
     if (score > best.score) best = { start: at, score };
   }
   const start = sentenceStart(line, Math.max(0, best.start));
-  const end = wordEnd(line, Math.min(line.length, start + MAX_LENGTH));
+  const limit = start + MAX_LENGTH;
+  const end = naturalEnd(line, { from: limit - 40, limit, marks: [' '] });
   return `${start > 0 ? '… ' : ''}${line.slice(start, end).trim()}${end < line.length ? ' …' : ''}`;
 }
 
@@ -45,11 +46,4 @@ function sentenceStart(text: string, at: number): number {
   if (from === 0) return 0;
   const space = text.lastIndexOf(' ', at);
   return space > from ? space + 1 : at;
-}
-
-function wordEnd(text: string, at: number): number {
-  if (at >= text.length) return text.length;
-  const space = text.lastIndexOf(' ', at);
-  if (space > at - 40) return space;
-  return /[\ud800-\udbff]/.test(text[at - 1] ?? '') ? at - 1 : at;
 }

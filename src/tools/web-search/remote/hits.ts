@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { naturalEnd } from '../../../base/text.ts';
 import { stripMarkup } from '../../text/strip-markup.ts';
 import { isInRange, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
@@ -76,6 +77,6 @@ export function hitsInRange(
 
 function shorten(text: string): string {
   if (text.length <= MAX_SNIPPET) return text;
-  const cut = text.lastIndexOf(' ', MAX_SNIPPET);
-  return `${text.slice(0, cut > MAX_SNIPPET / 2 ? cut : MAX_SNIPPET).replace(/[\ud800-\udbff]$/, '')} …`;
+  const end = naturalEnd(text, { from: MAX_SNIPPET / 2, limit: MAX_SNIPPET, marks: [' '] });
+  return `${text.slice(0, end).trimEnd()} …`;
 }
