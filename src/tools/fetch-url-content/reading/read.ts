@@ -6,8 +6,7 @@ import { readCsv } from './plain/csv.ts';
 import { readFeed } from './plain/feed.ts';
 import { readJsonText } from './plain/json-text.ts';
 import { isMessage, readMessage } from './plain/message.ts';
-import { readPlainText } from './plain/read-plain-text.ts';
-import { cutContent, readText } from './plain/read-text.ts';
+import { cutContent, readPlainText, readText } from './plain/read-text.ts';
 import { numberPageLinks } from './reference-links.ts';
 
 /** Reads a body of any kind. Runs in the child process. */
