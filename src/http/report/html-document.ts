@@ -5,7 +5,7 @@ import temml from 'temml';
 import { escapeMarkup as escaped } from '../../base/text.ts';
 import { parseChartBlock } from '../../protocol/chart/chart-blocks.ts';
 import { chartSvg } from '../../protocol/chart/chart-svg.ts';
-import { FORMULAS } from '../../protocol/formula/formulas.js';
+import { FORMULA_OPTIONS, FORMULAS } from '../../protocol/formula/formulas.js';
 import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
 import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
@@ -83,7 +83,7 @@ function formulaStyle(): string {
 /** A formula as MathML with its source, or the source alone if it is not understood. */
 function formula({ source, display }: Tokens.Generic): string {
   try {
-    return temml.renderToString(String(source), { displayMode: display === true, annotate: true, throwOnError: true });
+    return temml.renderToString(String(source), { ...FORMULA_OPTIONS, displayMode: display === true, annotate: true });
   } catch {
     return `<code>${escaped(String(source))}</code>`;
   }

@@ -17,6 +17,7 @@ pre, code { font-family: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consol
 pre { overflow: auto; padding: .9rem 1rem; border: 1px solid var(--line); border-radius: 4px; line-height: 1.5; }
 table { border-collapse: collapse; width: 100%; margin: 1.4em 0; font-size: .95em; }
 th, td { text-align: left; vertical-align: top; padding: .45em .7em; border-bottom: 1px solid var(--line); }
+math { max-width: 100%; overflow: clip; overflow-clip-margin: .3em; } math[display=block] { overflow: auto hidden; margin: 1em 0; }
 figure { margin: 1.6em 0; } .chart { display: block; width: 100%; height: auto; }
 hr { border: 0; border-top: 1px solid var(--line); margin: 2.5em 0; }
 .sources { margin-top: 3.5rem; border-top: 1px solid var(--line); font-size: .95rem; }

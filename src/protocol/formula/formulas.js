@@ -1,5 +1,8 @@
 /** An extension of marked for formulas in Markdown: each becomes a token `formula` with its source. */
 
+/** Options of temml for formulas of anybody: what it does not understand throws; macros and sizes (em, pt) are bounded. */
+export const FORMULA_OPTIONS = { throwOnError: true, maxExpand: 100, maxSize: [20, 240] };
+
 /** Characters that every formula has. `\[1]` and `\(see there\)` are text with escaped brackets. */
 const MATHEMATICS = /[\\^_=+<>]|^\s*-?\p{L}\w?\s*$/u;
 /** An amount of money after `$`, with the text up to the next `$`. */

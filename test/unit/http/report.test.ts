@@ -150,6 +150,12 @@ describe('a report', () => {
     assert.doesNotMatch(reportDocument(reportWith('No formula.')), /tml-/);
   });
 
+  it('draws no formula that its macros make long, and none in giant letters', () => {
+    const long = `\\def\\a{${'x'.repeat(900)}}${'\\a'.repeat(300)}`;
+    assert.ok(reportDocument(reportWith(`$$${long}$$`)).length < 20_000);
+    assert.match(reportDocument(reportWith('$$\\rule{1000em}{1000em}$$')), /width="20em"/);
+  });
+
   it('draws any formula as nothing but MathML', () => {
     const piece = fc.constantFrom(
       ...[

@@ -1,3 +1,4 @@
+import { FORMULA_OPTIONS } from '../formula/formulas.js';
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/preact.js';
 
 /** The library that draws formulas, once a report has one. */
@@ -28,7 +29,7 @@ export function Formula({ source, display }) {
 function mathOf(source, display) {
   const place = document.createElement('span');
   try {
-    temml.render(source, place, { displayMode: display, throwOnError: true });
+    temml.render(source, place, { ...FORMULA_OPTIONS, displayMode: display });
   } catch {
     return undefined;
   }
