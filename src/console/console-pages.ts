@@ -149,7 +149,7 @@ async function loadPage(): Promise<Page> {
   for (const [name, { file, notice }] of Object.entries(LIBRARIES)) {
     const code = await readFile(fileURLToPath(import.meta.resolve(file)), 'utf8');
     // Source maps and fonts are not served; without these lines browsers would request them.
-    const bare = code.replace(/^\/\/# sourceMappingURL=.*$|^@font-face \{[^}]*\}$/m, '');
+    const bare = code.replace(/^\/\/# sourceMappingURL=.*$|^@font-face \{[^{}]*\}$/m, '');
     files.set(name, await pageFile(name, Buffer.from(`/* ${notice} */\n${bare}`)));
   }
   const index = files.get('index.html')?.body.toString('utf8') ?? '';

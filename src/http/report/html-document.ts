@@ -77,7 +77,7 @@ function textOf(report: Report): string {
 /** The style sheet of formulas, without its font, which the file could not load. */
 function formulaStyle(): string {
   const style = readFileSync(fileURLToPath(import.meta.resolve('temml/dist/Temml-Local.css')), 'utf8');
-  return style.replace(/@font-face \{[^}]*\}/, '');
+  return style.replace(/@font-face \{[^{}]*\}/, '');
 }
 
 /** A formula as MathML with its source, or the source alone if it is not understood. */
