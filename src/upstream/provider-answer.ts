@@ -14,7 +14,7 @@ export {
 } from './decoding/answer-signs.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
 export { BYTES_PER_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';
-export { EventStream } from './decoding/event-stream.ts';
+export { EventStream, MAX_FRAME } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
 export { promptsIn, requestedAnswers, requestedNumber } from './decoding/requested-answers.ts';
 export { readInputUsage, readUsage } from './decoding/usage.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import { type AttemptFailure, brokenStream, gatewayErrorOf } from '../../upstream/provider-answer.ts';
+import { type AttemptFailure, brokenStream, gatewayErrorOf, MAX_FRAME } from '../../upstream/provider-answer.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
 import { ChoiceTracker } from '../answer-kind.ts';
 import { streamHeaders } from '../answers/answer-headers.ts';
@@ -29,8 +29,6 @@ import {
 import { unsentFailurePayloads, usageAtEnd, weightAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
-/** The longest frame that is accepted, in bytes: a picture of 4096 x 4096 pixels fits. */
-const MAX_FRAME = 32 * 1024 * 1024;
 /** Max. bytes buffered before the first content: two events may repeat a long request. A longer event counts as content. */
 const MAX_OPENING = 4 * 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */

@@ -3,8 +3,11 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { isWithinJsonLimits } from '../../protocol/requests/json-spans.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
-/** The longest frame that is accepted, in characters. */
-const MAX_FRAME = 4 * 1024 * 1024;
+/** The longest frame that is accepted, in characters or bytes: a picture of 4096 x 4096 pixels fits. */
+export const MAX_FRAME = 32 * 1024 * 1024;
+
+/** How much of a frame over several lines is parsed in vain, in characters: each line parses all of it again. */
+const MAX_PARSED = 4 * 1024 * 1024;
 
 /** How many lines one frame may have, including empty ones and whole frames between single newlines. */
 const MAX_LINES = 20_000;
@@ -109,9 +112,8 @@ export class EventStream {
       return;
     }
     const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
-    // Each line parses the whole frame again.
     this.#parsed = this.#partial === '' ? text.length : this.#parsed + text.length;
-    if (this.#parsed > MAX_FRAME) throw brokenStream('a frame is not JSON');
+    if (this.#parsed > MAX_PARSED) throw brokenStream('a frame is not JSON');
     const payload = parse(text);
     if (payload !== undefined) {
       this.#partial = '';

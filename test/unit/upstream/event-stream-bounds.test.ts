@@ -70,6 +70,21 @@ describe('EventStream with hostile input', () => {
     assert.deepEqual(stream.feed(bytes(`data: ${JSON.stringify(payload)}\n\n`)), [payload]);
   });
 
+  it('reads a frame, or a whole answer, that holds a picture, and gives up one that does not end', () => {
+    const feed = (stream: EventStream, megabytes: number) =>
+      Array.from({ length: megabytes }, () => stream.feed(bytes('x'.repeat(MB)))).flat();
+    for (const start of ['data: {"a":"', '{"a":"']) {
+      const stream = new EventStream();
+      stream.feed(bytes(start));
+      assert.deepEqual(feed(stream, 31), []);
+      const payloads = [...stream.feed(bytes('"}\n\n')), ...stream.end()];
+      assert.deepEqual(payloads, [{ a: 'x'.repeat(31 * MB) }]);
+      const endless = new EventStream();
+      endless.feed(bytes(start));
+      assert.throws(() => feed(endless, 33), /too long/);
+    }
+  });
+
   it('reads a line that arrives in small pieces in linear time', () => {
     const chunk = bytes('x'.repeat(16));
     const grows = growsTooFast((share) => () => {
