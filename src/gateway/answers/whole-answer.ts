@@ -90,16 +90,16 @@ export class WholeAnswer implements ResultReceiver {
   }
 
   #startRelay(chunk: Buffer): void {
-    const relayed = this.#options.relay?.();
-    // An answer that is relayed can be judged only by how it begins.
-    if (!relayed || BEGINS_WITH_ERROR.test(this.#body.bytes.toString('latin1', 0, INSPECTED_START))) {
-      this.#control.finish(failed(relayed ? 'an error without end' : 'too many large answers at once'));
+    const { relay, meter } = this.#options;
+    this.#body.push(chunk);
+    const problem = problemOfStart(this.#body.bytes);
+    if (!relay || problem !== undefined) {
+      this.#control.finish(failed(problem ?? 'too many large answers at once'));
       return;
     }
-    this.#relayed = relayed;
-    this.#options.meter.setDelivered(0);
-    relayed.data(this.#body.take());
-    relayed.data(chunk);
+    this.#relayed = relay();
+    meter.setDelivered(0);
+    this.#relayed.data(this.#body.take());
   }
 
   end(): AttemptResult {
@@ -121,6 +121,13 @@ export class WholeAnswer implements ResultReceiver {
     const judged = this.end();
     return judged.is === 'answered' ? judged : { is: 'failed', failure };
   }
+}
+
+/** What is wrong with an answer that is relayed, which can be judged only by how it begins. */
+function problemOfStart(body: Buffer): string | undefined {
+  const text = body.toString('latin1');
+  if (!BEGINS_AS_JSON.test(text)) return 'the answer is malformed JSON';
+  return BEGINS_WITH_ERROR.test(text.slice(0, INSPECTED_START)) ? 'an error without end' : undefined;
 }
 
 /** Judges an answer with a status other than 2xx. */

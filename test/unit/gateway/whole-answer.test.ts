@@ -93,6 +93,22 @@ describe('WholeAnswer', () => {
     assert.equal(seen.finished?.is, 'failed');
   });
 
+  it('is not relayed if it is no JSON, such as events that nobody asked for', () => {
+    const events = `data: {"choices":[{"delta":{"content":"${'x'.repeat(1000)}"}}]}\n\n`;
+    for (const [text, isRelayed] of [
+      [events.repeat(500), false],
+      [`<html>${' '.repeat(MB)}`, false],
+      [`${' '.repeat(1000)}${document(MB)}`, true],
+      [`\ufeff${document(MB)}`, true],
+    ] as const) {
+      const { answer, seen, relayed } = open();
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length && !seen.finished; at += 10_000) answer.data(bytes.subarray(at, at + 10_000));
+      assert.equal(seen.finished?.is, isRelayed ? undefined : 'failed', text.slice(0, 20));
+      assert.equal(relayed().length, isRelayed ? bytes.length : 0);
+    }
+  });
+
   it('is limited to 32 MiB, and an error to 1 MiB', () => {
     for (const { status, limit } of [
       { status: 200, limit: 32 * MB },
