@@ -368,6 +368,25 @@ describe('a provider request', () => {
     assert.deepEqual(turns.map(textOf), ['fine', 'fine', 'fine', 'fine']);
   });
 
+  it('keeps what several turns learn at the same time', async () => {
+    await using provider = await refusing((body) => {
+      const refused = ['temperature', 'top_p', 'tool_choice'].find((name) => name in body);
+      return refused && `Unsupported parameter: '${refused}'`;
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    const { respond } = provider;
+    const three = provider.waitForRequest(3);
+    provider.respond = async (request, n) => {
+      if (n < 3) await three;
+      return respond(request, n);
+    };
+    const asked = [{ temperature: 0.5 }, { topP: 0.9 }, { tools: [tool('search')], toolChoice: 'required' }] as const;
+    await Promise.all(asked.map((fields) => ask(model, { ...QUESTION, ...fields })));
+    await ask(model, { ...FULL, toolChoice: 'required' });
+    assert.equal(provider.requests.length, 7, 'the last request needs no second attempt');
+  });
+
   it('has safe tool names, which come back as the originals', async () => {
     const long = `server.${'x'.repeat(80)}`;
     await using provider = await startScriptedProvider({

@@ -76,10 +76,14 @@ export function shapeChat(body: ChatBody, traits: RequestTraits, changing: numbe
 
 /** Adds to `known`, which other turns may have changed meanwhile, what one turn has `learned` since `before`. */
 export function keepLearned(known: RequestTraits, learned: RequestTraits, before: RequestTraits): void {
-  const changed = Object.entries(learned).filter(
-    ([name, value]) => !isDeepStrictEqual(value, before[name as keyof RequestTraits]),
-  );
-  Object.assign(known, Object.fromEntries(changed));
+  const merged = Object.entries(learned).flatMap(([trait, value]) => {
+    const name = trait as keyof RequestTraits;
+    const [now, was] = [known[name], before[name]];
+    if (isDeepStrictEqual(value, was)) return [];
+    const areSets = value instanceof Set && now instanceof Set && was instanceof Set;
+    return [[name, areSets ? now.difference(was.difference(value)).union(value.difference(was)) : value]];
+  });
+  Object.assign(known, Object.fromEntries(merged));
 }
 
 /** What refusals taught since `before`, for people to read. */
