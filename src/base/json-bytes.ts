@@ -1,4 +1,3 @@
-import { isObject } from './json.ts';
 import { concatUnpooled } from './load/unpooled.ts';
 
 /** How long a piece of text grows before the next one begins, in UTF-16 code units. */
@@ -32,23 +31,29 @@ export function wellFormedJson(json: string): string {
   return json.includes('\\ud') ? json.replace(HALF_CHARACTER, '$1\ufffd') : json;
 }
 
-/** Yields in parts what `JSON.stringify` makes of plain objects and arrays. */
-export function* stringifyInParts(value: unknown, depth = SPLIT_DEPTH): Generator<string> {
-  let separator = Array.isArray(value) ? '[' : '{';
-  if (depth > 0 && Array.isArray(value) && value.length > 0) {
-    for (const item of value) {
-      yield separator;
-      yield* stringifyInParts(item, depth - 1);
-      separator = ',';
-    }
-    yield ']';
-  } else if (depth > 0 && isObject(value) && Object.keys(value).length > 0) {
-    for (const [name, part] of Object.entries(value)) {
-      if (part === undefined) continue;
-      yield `${separator}${JSON.stringify(name)}:`;
-      yield* stringifyInParts(part, depth - 1);
-      separator = ',';
-    }
-    yield separator === '{' ? '{}' : '}';
-  } else yield JSON.stringify(value) ?? 'null';
+/** Yields in parts what `JSON.stringify` makes of plain objects and arrays, after `before`. What is short is one part. */
+export function* stringifyInParts(value: unknown, depth = SPLIT_DEPTH, before = ''): Generator<string> {
+  if (depth === 0 || typeof value !== 'object' || value === null || charactersLeft(value, MAX_PIECE) > 0) {
+    yield `${before}${JSON.stringify(value) ?? 'null'}`;
+    return;
+  }
+  let separator = `${before}${Array.isArray(value) ? '[' : '{'}`;
+  for (const [name, part] of Object.entries(value)) {
+    if (part === undefined && !Array.isArray(value)) continue;
+    yield* stringifyInParts(part, depth - 1, Array.isArray(value) ? separator : `${separator}${JSON.stringify(name)}:`);
+    separator = ',';
+  }
+  yield Array.isArray(value) ? ']' : '}';
+}
+
+/** What the texts and numbers in a value leave of so many characters; stops once nothing is left. */
+function charactersLeft(value: unknown, characters: number): number {
+  if (typeof value === 'string') return characters - value.length;
+  if (typeof value !== 'object' || value === null) return characters - 1;
+  let left = characters - 1;
+  for (const part of Object.values(value)) {
+    left = charactersLeft(part, left);
+    if (left <= 0) break;
+  }
+  return left;
 }

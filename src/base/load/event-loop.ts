@@ -8,7 +8,7 @@ export async function yieldToEventLoop(): Promise<void> {
 }
 
 /** Who has parsed more bytes than this yields before the next step over them, so that each step is a turn of its own. */
-export const LARGE_BYTES = 1024 * 1024;
+export const LARGE_BYTES = 256 * 1024;
 
 /** How long one slice may take, in milliseconds. */
 const SLICE_MS = 4;

@@ -1,5 +1,6 @@
 import { fieldError, type GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
 import type { Thought } from '../../plain/sealed-contents.ts';
 import type { MessagePhase } from '../../protocol/items.ts';
@@ -18,6 +19,9 @@ import {
   requireSupportedParts,
   resolveItem,
 } from './conversation.ts';
+
+/** How many items are read before other work may run. */
+const ITEMS_PER_TURN = 256;
 
 /** Turns the input items of a plain model's response into messages for providers (docs/api.md, "Responses of plain models"). */
 
@@ -50,6 +54,7 @@ export async function plainMessages(
       requireSupportedParts(item.content, `${place}.content`, modalities);
     }
     resolvedItems.push(item);
+    if (index % ITEMS_PER_TURN === ITEMS_PER_TURN - 1) await yieldToEventLoop();
   }
   const found = withoutReplaced(resolvedItems, compacted);
   checkApprovals(found, { approvals, field });

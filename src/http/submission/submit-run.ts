@@ -48,7 +48,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   const { req, res, identity, raw, submission } = request;
   const { key, caller, config } = identity;
   const path = res && REPEATABLE[submission.api];
-  if (submission.request.kind !== 'proxy') requireExactMetadata(raw);
+  if (Object.keys(submission.metadata).length > 0) requireExactMetadata(raw);
   await requireStores(deps, request);
   const worst = withThread(request.worst, submission.request);
   let admitted: AdmittedRequest | undefined;

@@ -16,11 +16,12 @@ export class NewerDataError extends Error {
 }
 
 /**
- * Parses what a store returned, which another version may have written, or which may be damaged.
+ * Parses what a store returned, which another version may have written, or which may be damaged. `stored`: JSON, or what
+ * `parseJson` made of it.
  * @throws GatewayError `internal_error` that names the place of the problem, without the content.
  */
-export function parseStored<T>(schema: ZodType<T>, text: string, what: string): T {
-  const parsed = schema.safeParse(parseJson(text));
+export function parseStored<T>(schema: ZodType<T>, stored: unknown, what: string): T {
+  const parsed = schema.safeParse(typeof stored === 'string' ? parseJson(stored) : stored);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const path = issue && issue.path.length > 0 ? ` at ${issue.path.join('.')}` : '';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
-import { type JsonObject, scalarText } from '../../base/json.ts';
+import { type JsonObject, parseJson, scalarText } from '../../base/json.ts';
 import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { PlainRequest } from '../../plain/request.ts';
@@ -167,7 +167,8 @@ export function rememberRequest(run: RunRecord, request: StoredRequest): void {
 }
 
 function parse(run: RunRecord): StoredRequest {
-  const { v } = parseStored(requestVersion, run.request, 'request');
+  const stored = parseJson(run.request);
+  const { v } = parseStored(requestVersion, stored, 'request');
   if (v > DATA_VERSION) throw new NewerDataError(`the request is of version ${v}; this gateway knows ${DATA_VERSION}`);
-  return parseStored(storedRequestSchema, run.request, 'request');
+  return parseStored(storedRequestSchema, stored, 'request');
 }

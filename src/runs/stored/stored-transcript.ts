@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RunId } from '../../base/ids.ts';
+import { parseJson } from '../../base/json.ts';
 import { inSlices, runInTurn } from '../../base/load/event-loop.ts';
 import { type TranscriptEntry, transcriptEntry } from '../../research/run/transcript.ts';
 import type { RunStore } from '../../store/run-store.ts';
@@ -27,9 +28,10 @@ export async function parseTranscript(texts: readonly string[]): Promise<Transcr
 }
 
 function parseEntry(text: string): TranscriptEntry {
-  const { t } = parseStored(kindOf, text, 'transcript entry');
+  const stored = parseJson(text);
+  const { t } = parseStored(kindOf, stored, 'transcript entry');
   if (!KINDS.has(t)) throw new NewerDataError(`the transcript holds an entry of a newer gateway: ${t.slice(0, 40)}`);
-  return parseStored(transcriptEntry, text, `transcript entry (${t})`);
+  return parseStored(transcriptEntry, stored, `transcript entry (${t})`);
 }
 
 const count = z.int().nonnegative();

@@ -40,4 +40,10 @@ describe('stringifyInParts', () => {
     for (const value of [{ messages: items }, { response: { id: 'a', output: items } }])
       assert.ok(Math.max(...stringifyInParts(value).map(({ length }) => length)) < 25_000);
   });
+
+  it('does not divide what is short', () => {
+    const short = { role: 'user', content: [{ type: 'text', text: 'x' }] };
+    assert.deepEqual([...stringifyInParts(short)], [JSON.stringify(short)]);
+    assert.equal([...stringifyInParts(Array.from({ length: 9000 }, () => short))].length, 9001);
+  });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
 import { resumeFromThread } from '../../../src/http/submission/function-outputs.ts';
 import { plainMessages } from '../../../src/http/submission/plain-messages.ts';
 import type { PriorCall, PriorOutput } from '../../../src/protocol/requests/foreign-items.ts';
@@ -46,9 +47,19 @@ describe('a turn of ten thousand calls', () => {
     assert.equal(growsTooFast(continueThread), false);
   });
 
-  async function readingMs(items: readonly InputItem[]): Promise<number> {
-    const before = process.threadCpuUsage();
-    const { messages } = await plainMessages(items, {
+  it('lets other work run while it is read', async () => {
+    let isRead = false;
+    const reading = read(calls.flatMap((call) => [call, output({ callId: call.callId })])).finally(() => {
+      isRead = true;
+    });
+    let turns = 0;
+    for (; !isRead; turns++) await setImmediate();
+    await reading;
+    assert.ok(turns >= CALLS / 200, `${turns} turns of the event loop`);
+  });
+
+  const read = (items: readonly InputItem[]) =>
+    plainMessages(items, {
       before: [],
       field: 'input',
       model: { vision: false },
@@ -57,6 +68,10 @@ describe('a turn of ten thousand calls', () => {
       openThought: () => Promise.reject(new Error('there is none')),
       attach: () => Promise.resolve([]),
     });
+
+  async function readingMs(items: readonly InputItem[]): Promise<number> {
+    const before = process.threadCpuUsage();
+    const { messages } = await read(items);
     const { user, system } = process.threadCpuUsage(before);
     const [turn, ...results] = messages;
     assert.equal(turn?.role === 'assistant' && turn.tool_calls?.length, CALLS);
