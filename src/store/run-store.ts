@@ -68,6 +68,14 @@ export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedA
   claim?: { leaseMs: number };
 }
 
+/** The record of a run that was just stored. */
+export function recordOf({ frames: _, frameCount, keys: __, claim, ...run }: NewRun): RunRecord {
+  const state = claim
+    ? ({ status: 'in_progress', startedAt: run.createdAt } as const)
+    : ({ status: 'queued', startedAt: null } as const);
+  return { ...run, ...state, endedAt: null, cancelRequested: false, last: frameCount };
+}
+
 /**
  * The outcome of `create`. `created`: the run is queued. `token`: the run was created as claimed. `exists`: there
  * already is a run of this id. `taken`: an earlier submission holds one of the keys, perhaps one whose run is still

@@ -3,15 +3,15 @@ import { GatewayError, shuttingDown } from '../../base/errors.ts';
 import { newRunId, type RunId } from '../../base/ids.ts';
 import type { CredentialCipher } from '../../base/secrets/encrypt.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
-import type {
-  Claim,
-  CreateResult,
-  KeyHolder,
-  LogBatch,
-  NewRun,
-  RunRecord,
-  RunStore,
-  SubmissionKey,
+import {
+  type Claim,
+  type CreateResult,
+  type KeyHolder,
+  type LogBatch,
+  type NewRun,
+  type RunStore,
+  recordOf,
+  type SubmissionKey,
 } from '../../store/run-store.ts';
 import type { DeliveryStore } from '../../store/side-stores/delivery-store.ts';
 import type { Conversations } from '../conversations.ts';
@@ -138,7 +138,7 @@ export class Submissions {
     }
     if (conversation) await this.#confirmHold(conversation, id);
     if (room && typeof result === 'object' && 'token' in result) {
-      const record: RunRecord = { ...recordOf(run), status: 'in_progress', startedAt: run.createdAt };
+      const record = recordOf(run);
       rememberRequest(record, stored);
       const claim: Claim = { run: record, token: result.token, attempts: 1, ...(run.keys && { keys: run.keys }) };
       room.begin(claim, { batch: firstBatch(run), response: created.response });
@@ -253,9 +253,4 @@ function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): Submissio
 /** The log of a run that was just stored. */
 function firstBatch({ frames, frameCount }: NewRun): LogBatch {
   return { first: 1, last: frameCount, frames, end: false };
-}
-
-/** The record of a run that was just stored. */
-function recordOf({ frames: _, frameCount, keys: __, claim: ___, ...run }: NewRun): RunRecord {
-  return { ...run, status: 'queued', startedAt: null, endedAt: null, cancelRequested: false, last: frameCount };
 }

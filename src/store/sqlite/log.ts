@@ -60,7 +60,7 @@ export class SqliteLog extends StoredLogs {
     if (transcript && transcript.length > 0) {
       for (const entry of transcript) this.#statements.insertEntry.run(run.key, entry);
       run.entries += transcript.length;
-      if (batch.progress && run.attempts !== 0) this.#claims.setAttempts(run, 0);
+      if (batch.progress && !end && run.attempts !== 0) this.#claims.setAttempts(run, 0);
     }
     if (end) {
       const expiresAt = this.#clock.now() + end.retainMs;

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
-import type { NewRun, RunRecord, RunSummary } from '../run-store.ts';
+import { type NewRun, type RunRecord, type RunSummary, recordOf } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { integer, type Row, text, toSummary } from './rows.ts';
 
@@ -35,7 +35,8 @@ export class SqliteRecords {
           last, metadata, listed)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
       insertRequest: db.prepare('INSERT INTO requests (run, body) VALUES (?, ?)'),
-      get: db.prepare('SELECT runs.*, requests.body FROM runs JOIN requests ON requests.run = runs.key WHERE id = ?'),
+      get: db.prepare('SELECT * FROM runs WHERE id = ?'),
+      getRequest: db.prepare('SELECT body FROM requests WHERE run = ?'),
       ended: db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?'),
       key: db.prepare('SELECT key FROM runs WHERE id = ?'),
       expired: db.prepare(
@@ -75,6 +76,7 @@ export class SqliteRecords {
     if (changes === 0) return undefined;
     const key = Number(lastInsertRowid);
     this.#statements.insertRequest.run(key, run.request);
+    this.#cache.set(run.id, Object.freeze(recordOf(run)));
     return key;
   }
 
@@ -85,10 +87,16 @@ export class SqliteRecords {
       if (now) return now;
     } else if (cached) return cached;
     const row = this.#statements.get.get(id);
-    const record = row && { ...this.summary(row), request: text(row, 'body') };
+    const request = row && (cached?.request ?? this.#requestOf(integer(row, 'key')));
+    const record = row && request !== undefined ? { ...this.summary(row), request } : undefined;
     // The transaction in progress may still roll back what was read.
     if (record && !this.#db.isTransaction) this.#cache.set(id, Object.freeze(record));
     return record;
+  }
+
+  #requestOf(key: number): string | undefined {
+    const row = this.#statements.getRequest.get(key);
+    return row && text(row, 'body');
   }
 
   /** The cached record of an open run with its current `last`; undefined if anything else of it has changed since. */

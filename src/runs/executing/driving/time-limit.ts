@@ -7,8 +7,10 @@ import type { GatewayConfig } from '../../../config/schema.ts';
 /** Follows the signal of a run, and aborts after `runs.max_minutes` with the error that the run fails with. */
 export function runTimeLimit(signal: AbortSignal, { maxRunMs }: Pick<GatewayConfig['runs'], 'maxRunMs'>): LinkedSignal {
   const limit = linkSignals([signal]);
-  const message = `The run took longer than ${counted(maxRunMs / 60_000, 'minute')} (runs.max_minutes).`;
-  const expired = () => limit.abort(new GatewayError('upstream_timeout', message));
+  const expired = () => {
+    const message = `The run took longer than ${counted(maxRunMs / 60_000, 'minute')} (runs.max_minutes).`;
+    limit.abort(new GatewayError('upstream_timeout', message));
+  };
   const timer = deadlineTimer(Math.min(maxRunMs, MAX_TIMER_MS), expired);
   return {
     ...limit,
