@@ -48,8 +48,8 @@ export async function* streamTurn(
     written.text += fresh;
     emit({ type: 'answer', delta: fresh, ...how });
   };
-  // The start of a text that is no JSON and may precede calls.
-  let prose = unfenced && request.tools?.length ? '' : undefined;
+  // The start of a text that is no JSON: it may precede calls, or turn out to be thoughts.
+  let prose = unfenced && '';
   // The phase of the latest text, which may still be held back until it is known to be no repetition.
   let phase: MessagePhase | undefined;
   const show = (part: TurnDelta, emit: EmitStep) => {
@@ -78,13 +78,15 @@ export async function* streamTurn(
   for await (const part of chat.turn(request, { signal, sink })) {
     if (part.type === 'finish') {
       const held = prose ?? '';
-      const precedesCalls = Boolean(part.message.tool_calls?.length) && held.trim() !== '';
+      const { content, tool_calls: calls } = part.message;
+      const answer = calls?.length ? '' : held.endsWith(content) ? content : held;
+      const thoughts = held.slice(0, held.length - answer.length);
       yield* stepsOf((emit) => {
-        if (precedesCalls) emitReasoning(written.thought ? `\n\n${held}` : held, emit);
-        else write(unfenced?.push(held) ?? held, emit);
+        if (thoughts.trim() !== '') emitReasoning(written.thought ? `\n\n${thoughts}` : thoughts, emit);
+        write(unfenced?.push(answer) ?? answer, emit);
         write(unfenced?.end() ?? continuation.end(), emit, phase && { phase });
       });
-      written.thought ||= precedesCalls;
+      written.thought ||= thoughts.trim() !== '';
       return part;
     }
     if (part.type === 'tool_call') continue;

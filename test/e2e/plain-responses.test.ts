@@ -227,6 +227,21 @@ describe('responses of a plain model over a chat-only provider', () => {
     });
   });
 
+  it('keep thoughts that only a closing tag ends out of JSON, from the first answer on', async () => {
+    const pieces = ['I think', ' so hard.\n', '</thi', 'nk>\n\n{"a"', ':1}'].map((content) => chunk({ content }));
+    const script = frames([...pieces, chunk({}, 'stop')], { pace: 5 });
+    for (const tools of [[], [WEATHER]]) {
+      await using gateway = await openPlain(() => script);
+      for (const stream of [true, false]) {
+        const ask = { model: 'plain', input: 'Hi', tools, text: { format: { type: 'json_object' as const } } };
+        const { responses } = gateway.ann;
+        const response = await (stream ? responses.stream(ask).finalResponse() : responses.create(ask));
+        const [thought, message] = response.output;
+        assert.deepEqual([thought?.type, message?.type, response.output_text], ['reasoning', 'message', '{"a":1}']);
+      }
+    }
+  });
+
   it('return logprobs for exactly the text that is shown', async () => {
     const probable = (token: string, bytes: number[] | null = null) => ({
       token,
