@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import {
   type LimitHolder,
   type LimitRelease,
@@ -25,10 +25,20 @@ export interface StoreServer extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Serves a storage to the other processes of this gateway. The caller still closes it. */
+/** How long the path of a socket may be where that is shortest (macOS), in bytes. */
+const MAX_SOCKET_PATH = 103;
+
+/**
+ * Serves a storage to the other processes of this gateway. The caller still closes it.
+ * @throws Error with the fix if the folder for temporary files cannot hold its socket.
+ */
 export async function serveStore(shared: SharedStorage): Promise<StoreServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
+  const folder = makeTemporaryFolder('store');
   const path = process.platform === 'win32' ? `\\\\.\\pipe\\${folder.replaceAll(/[:\\]/g, '-')}` : join(folder, 's');
+  if (process.platform !== 'win32' && Buffer.byteLength(path) > MAX_SOCKET_PATH) {
+    await rm(folder, { recursive: true, force: true });
+    throw new Error(`${path} is too long for the socket of the workers: set TMPDIR to a folder with a shorter path`);
+  }
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { abortable } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import { makeTemporaryFolder } from '../../base/temporary-folder.ts';
 import { lockIndex } from '../../tools/web-search/local/index-database.ts';
 import { type QueryFailure, QueryThread } from '../../tools/web-search/local/query-thread.ts';
 import type { Embeddings } from '../../tools/web-search/search-provider.ts';
@@ -50,7 +50,7 @@ export class StoreIndexes implements Disposable {
   constructor({ folder, embeddings, log }: StoreIndexesOptions) {
     this.#embeddings = embeddings;
     this.#log = log;
-    this.#temporaryFolder = folder === undefined ? mkdtempSync(join(tmpdir(), 'research-gateway-indexes-')) : undefined;
+    this.#temporaryFolder = folder === undefined ? makeTemporaryFolder('indexes') : undefined;
     this.#folder = folder ?? this.#temporaryFolder ?? '';
     this.#searchThread = this.#openThread({ writes: false });
     this.#writeThread = this.#openThread({ writes: true });

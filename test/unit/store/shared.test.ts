@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { GatewayError } from '../../../src/base/errors.ts';
@@ -18,6 +18,29 @@ import { storageOf } from '../../support/storage-of.ts';
 import { wrapStore } from '../../support/wrapped-store.ts';
 
 describe('a store held by another process of the gateway', () => {
+  it('says what to do if the folder for temporary files is gone, or too long for a socket', async () => {
+    const long = mkdtempSync(join(tmpdir(), `long-${'x'.repeat(100)}-`));
+    const { TMPDIR } = process.env;
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const serve = () => serveStore(storageOf(held, memoryLimits(Date.now)));
+    try {
+      process.env.TMPDIR = join(long, 'gone');
+      await assert.rejects(serve, {
+        message: /^cannot make a folder in .*gone: set TMPDIR to a folder that this user/,
+      });
+      process.env.TMPDIR = long;
+      await assert.rejects(serve, {
+        message: /is too long for the socket of the workers: set TMPDIR to a folder with a/,
+      });
+      assert.deepEqual(readdirSync(long), []);
+    } finally {
+      if (TMPDIR === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = TMPDIR;
+      rmSync(long, { recursive: true });
+      await held.close();
+    }
+  });
+
   it('is unavailable to pending and later calls once that process is gone, and readers get a gap', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const server = await serveStore(storageOf(held, memoryLimits(Date.now)));
