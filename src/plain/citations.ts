@@ -4,6 +4,7 @@ import { AnswerScanner } from '../research/answer/answer-scanner.ts';
 import { citation } from '../research/answer/citation.ts';
 import { UNCHECKED } from '../research/claims/claim-checker.ts';
 import type { Source, SourceRegistry } from '../research/run/sources.ts';
+import type { Finish } from '../research/turns.ts';
 import type { TurnMessage, TurnTool } from '../upstream/turn.ts';
 
 /** Tools whose results are sources. */
@@ -45,5 +46,30 @@ export function citationsIn(text: string, sources: SourceRegistry): UrlCitation[
       const source = sources.byId(number);
       return source ? [citation(range, { source, index: number }, UNCHECKED)] : [];
     });
+  });
+}
+
+/** The citations of pages that the provider found itself, in the last message. This run has read none of them. */
+export function providersCitations(
+  { citations = [], message }: Pick<Finish, 'citations' | 'message'>,
+  written: { text: string; messageStart: number },
+): UrlCitation[] {
+  const length = written.text.length - written.messageStart;
+  const turnStart = length - message.content.length;
+  return citations.flatMap(({ start, end, url, title }) => {
+    const range = { start_index: turnStart + start, end_index: turnStart + end };
+    if (range.start_index < 0 || range.end_index > length) return [];
+    return [
+      {
+        type: 'url_citation' as const,
+        ...range,
+        url,
+        title,
+        index: null,
+        source_id: null,
+        verified: false,
+        ...UNCHECKED,
+      },
+    ];
   });
 }

@@ -19,7 +19,7 @@ import {
   type TurnToolChoice,
 } from '../upstream/turn.ts';
 import { hasReasoning } from '../upstream/wires/replayed.ts';
-import { citationsIn, sourcesInThread, withCitationHint } from './citations.ts';
+import { citationsIn, providersCitations, sourcesInThread, withCitationHint } from './citations.ts';
 import { functionCall, isMalformed, isOffered, shellTool } from './client-calls.ts';
 import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
 import type { PlainRun } from './request.ts';
@@ -78,7 +78,7 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
         throw new TurnError('failed', fault, { started: true, usage: finish.usage });
       }
       const citations = citationsIn(written.text.slice(written.messageStart), run.state.sources);
-      const fresh = citations.slice(written.citationsSent);
+      const fresh = [...citations.slice(written.citationsSent), ...providersCitations(finish, written)];
       if (fresh.length > 0) yield { type: 'answer', delta: '', annotations: fresh };
       requireOutput(finish, { message, thought: written.thought });
       if (hosted.length === 0) yield await endStep(run, finish, { ...written, before, message });

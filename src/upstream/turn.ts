@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../base/json.ts';
 import { storedObject } from '../base/stored-object.ts';
 import type { RouteConfig } from '../config/schema.ts';
 import type { MessagePhase, TokenLogprob } from '../protocol/items.ts';
+import type { ProviderCitation } from './decoding/provider-citations.ts';
 
 /**
  * One LLM turn as the research loop sees it. No difference between providers leaves this folder: behind this contract
@@ -169,6 +170,8 @@ export type TurnPart =
       reason: FinishReason;
       usage: TurnUsage;
       message: AssistantMessage;
+      /** Of pages that the provider found itself. */
+      citations?: readonly ProviderCitation[];
       route?: AnsweringRoute;
       adapted?: readonly Adaptation[];
     };

@@ -4,6 +4,7 @@ import type { RequestTraits } from '../dialects/requests/traits.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnRequest, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
+import type { ProviderCitation, ProviderCitations } from './provider-citations.ts';
 import type { TokenLogprobs } from './token-logprobs.ts';
 
 /** A complete turn, once the provider has ended it. */
@@ -18,6 +19,7 @@ export interface DecodedTurn {
   reasoningTokens: number;
   usage: TurnUsage | undefined;
   replay: JsonObject | undefined;
+  citations: ProviderCitation[];
 }
 
 export interface DecoderOptions {
@@ -136,7 +138,8 @@ export class Deltas {
    * @throws AttemptFailure for an empty turn that ended with `stop`.
    */
   finish(
-    turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<DecodedTurn>,
+    turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<Omit<DecodedTurn, 'citations'>>,
+    citations: ProviderCitations,
     { isEmpty, reasoningIsText }: { isEmpty: boolean; reasoningIsText: TurnRequest['reasoningIsText'] },
   ): { parts: Delta[]; turn: DecodedTurn } {
     const { calls } = turn;
@@ -149,8 +152,9 @@ export class Deltas {
       text = thoughts;
       this.emit('text', text);
     } else if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
-    const { reasoningTokens } = this;
-    return { parts: this.take(), turn: { writtenCalls: 0, reasoningTokens, ...turn, text: withoutHalf(text), reason } };
+    text = withoutHalf(text);
+    const counted = { writtenCalls: 0, reasoningTokens: this.reasoningTokens };
+    return { parts: this.take(), turn: { ...counted, ...turn, text, reason, citations: citations.of(text) } };
   }
 }
 

@@ -11,6 +11,7 @@ import type { TurnReader } from '../wires/wire.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from './decoded-turn.ts';
 import { isCutOff, readFinishReason, type StreamEnd } from './finish-reason.ts';
 import { ModelText } from './model-text.ts';
+import { ProviderCitations } from './provider-citations.ts';
 import { readUsage, showsExcludedReasoning } from './usage.ts';
 
 /** Reads the payloads of a streamed chat completion, whoever sent them. */
@@ -19,6 +20,7 @@ export class TurnDecoder implements TurnReader {
   readonly #replay = new ReplayFields();
   readonly #growing = { text: new GrowingText(), reasoning: new GrowingText() };
   readonly deltas = new Deltas();
+  readonly #citations = new ProviderCitations();
   readonly #calls = new NativeToolCalls(this.deltas);
   readonly #written: ModelText;
   #end: StreamEnd | undefined;
@@ -46,6 +48,7 @@ export class TurnDecoder implements TurnReader {
     this.#readUsage(payload);
     if (isStreamError(payload)) throw this.#options.failureOf(payload);
     if (!Array.isArray(choices)) return;
+    this.#citations.readLists(payload);
     for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.#choice(choice);
     // A whole answer ends here, even if its provider does not say why.
     if (payload.object === 'chat.completion' && this.hasOutput) this.#end ??= 'stop';
@@ -72,6 +75,7 @@ export class TurnDecoder implements TurnReader {
         usage: this.usage,
         replay: this.#replay.finish(extras),
       },
+      this.#citations,
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }
@@ -104,6 +108,7 @@ export class TurnDecoder implements TurnReader {
     else if (Array.isArray(content)) this.#addParts(content);
     if (typeof delta.refusal === 'string') this.deltas.push('text', delta.refusal, { refuses: true });
     if (delta.tool_calls) this.#calls.push(delta.tool_calls);
+    this.#citations.add(delta.annotations);
     if (delta.function_call) this.#calls.pushFunctionCall(delta.function_call);
   }
 

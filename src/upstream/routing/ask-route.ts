@@ -142,8 +142,13 @@ function* finalParts(
   if (calls.length > 0) message.tool_calls = calls;
   if (turn.replay)
     message.replay = { provider: provider.name, fields: replayFields(maskFields(turn.replay, mask), route) };
+  const citations = turn.citations.map((cited) => ({ ...cited, url: mask(cited.url), title: mask(cited.title) }));
   const answeringRoute = { provider: provider.name, model, contextLength, price };
-  yield { type: 'finish', reason: turn.reason, usage, message, route: answeringRoute, ...(adapted && { adapted }) };
+  yield {
+    ...{ type: 'finish', reason: turn.reason, usage, message, route: answeringRoute },
+    ...(adapted && { adapted }),
+    ...(citations.length > 0 && { citations }),
+  };
 }
 
 function maskFields(fields: JsonObject, mask: (text: string) => string): JsonObject {

@@ -4,6 +4,7 @@ import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { isCutOff, readFinishReason } from '../../decoding/finish-reason.ts';
 import { ModelText } from '../../decoding/model-text.ts';
+import { ProviderCitations } from '../../decoding/provider-citations.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { isMessageError } from '../../dialects/stream-errors.ts';
@@ -88,9 +89,17 @@ export class MessagesReader implements TurnReader {
     const { text } = this.#written;
     const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
     const blocks = [...this.#blocks.values()].map(({ content }) => content);
+    const citations = new ProviderCitations();
+    let at = 0;
+    for (const { text: own, citations: cited } of blocks) {
+      if (typeof own !== 'string') continue;
+      citations.add(cited, { at, length: own.length });
+      at += own.length;
+    }
     const replay = blocks.length > 0 ? { content: blocks } : undefined;
     return this.deltas.finish(
       { reason, calls, writtenCalls: written.length, text, usage: this.usage, replay },
+      citations,
       { isEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }

@@ -9,6 +9,7 @@ import {
   Deltas,
 } from '../../decoding/decoded-turn.ts';
 import { ModelText } from '../../decoding/model-text.ts';
+import { ProviderCitations } from '../../decoding/provider-citations.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { isResponseError } from '../../dialects/stream-errors.ts';
@@ -86,11 +87,21 @@ export class ResponsesReader implements TurnReader {
     // Items of the provider's own tools, such as searches, are output too.
     const hasOnlyMessages = items.every(({ type }) => type === 'message' || type === 'reasoning');
     const isEmpty = !this.hasOutput && hasOnlyMessages && !this.#options.mayBeEmpty;
+    const citations = new ProviderCitations();
+    let at = 0;
+    for (const { type, content } of items) {
+      if (type !== 'message' || !Array.isArray(content)) continue;
+      for (const part of content) {
+        const { length } = textOfParts([part]);
+        if (isObject(part)) citations.add(part.annotations, { at, length });
+        at += length;
+      }
+    }
     const replay = items.length > 0 ? { output: items } : undefined;
-    return this.deltas.finish(
-      { reason, calls, writtenCalls: written.length, usage: this.usage, replay },
-      { isEmpty, reasoningIsText: this.#options.reasoningIsText },
-    );
+    return this.deltas.finish({ reason, calls, writtenCalls: written.length, usage: this.usage, replay }, citations, {
+      isEmpty,
+      reasoningIsText: this.#options.reasoningIsText,
+    });
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
