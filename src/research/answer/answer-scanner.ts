@@ -27,6 +27,8 @@ const NEXT_OR_PARTIAL =
   /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?]|$)|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
 /** Bounded, because a text that consists of schemes is scanned again from each of them. */
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
+/** A bracket that is no part of a URL: it may open a link or an image that not all renderers take for a part of it. */
+const OPENS_LINK = /\[(?![^[\]]*\](?!\())/;
 const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
 /** The only fence that all readers agree on: in a list, a quotation or after white space, a block may end earlier. */
@@ -248,7 +250,7 @@ export class AnswerScanner {
       parts.text(this.#buffer.slice(at, scheme));
       return scheme;
     }
-    const length = this.#beforeMarker(at, raw, final);
+    const length = this.#beforeBracket(at, raw, final);
     return length === 'more' ? 'more' : this.#addUrl(at, raw.slice(0, length), parts);
   }
 
@@ -272,8 +274,10 @@ export class AnswerScanner {
     return this.#buffer.slice(at, Math.min(limit, this.#urlUntil));
   }
 
-  /** The length of the URL `raw` at `at` without a marker that follows directly, such as in `https://a.example/b[1]`. */
-  #beforeMarker(at: number, raw: string, final: boolean): number | 'more' {
+  /** The length of the URL `raw` at `at` without a marker, link or image that follows directly: `https://a.example/b[1]`. */
+  #beforeBracket(at: number, raw: string, final: boolean): number | 'more' {
+    const link = raw.search(OPENS_LINK);
+    if (link !== -1) return this.#beforeBracket(at, raw.slice(0, link), final);
     for (let open = raw.indexOf('['); open !== -1; open = raw.indexOf('[', open + 1)) {
       const marker = markerAt(this.#buffer, at + open, { final });
       if (marker === 'more') return 'more';

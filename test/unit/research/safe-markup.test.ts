@@ -16,11 +16,13 @@ function shown(text: string, length = 5): string {
   return citedAnswer(text, sources, { length, mayShow }).text;
 }
 
-/** What a page that shows the answer would load, and links whose text is not their address. */
+/** What a page that shows the answer would load, and links whose text is not their address: of GitHub's Markdown and of plain. */
 function loadedBy(markdown: string): string[] {
-  const document = parseHtmlDocument(
-    `<html><body>${marked.parse(markdown, { async: false, gfm: true })}</body></html>`,
-  );
+  return [true, false].flatMap((gfm) => loadedByPage(marked.parse(markdown, { async: false, gfm })));
+}
+
+function loadedByPage(html: string): string[] {
+  const document = parseHtmlDocument(`<html><body>${html}</body></html>`);
   const found: string[] = [];
   for (const element of document.querySelectorAll('*')) {
     for (const name of ['src', 'srcset', 'style', 'background', 'poster', 'data', 'action', 'formaction', 'onclick']) {
@@ -127,6 +129,11 @@ describe('the markup of an answer', () => {
     `\`\`\` ${'a'.repeat(250)}\`\n![x](https://evil.example/x)`,
     `![${'long '.repeat(300)}](https://evil.example/x)`,
     `![x](https://evil.example/${'a'.repeat(3000)})`,
+    'See https://met.example/page![x](https://evil.example/x)',
+    'See corpus:///guide.md![x](https://evil.example/x)',
+    'See https://met.example/a[b]![x[y]](https://evil.example/x)',
+    'See https://met.example/page![a b](https://met.example/log?q=secret)',
+    'See https://[your-bank.example](https://evil.example/x)',
   ];
   for (const attack of attacks) {
     it(`loads and hides nothing: ${JSON.stringify(attack.slice(0, 60))}`, () => {
@@ -183,6 +190,7 @@ describe('the markup of an answer', () => {
     'https://evil.example/x',
     '//evil.example/x',
     'https://met.example/y',
+    'corpus:///z',
     '<img src=',
     '<a href="https://evil.example">',
     '![a](https://evil.example/x)',
