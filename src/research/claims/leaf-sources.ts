@@ -10,7 +10,7 @@ import { isDatedElsewhere } from './rules/swaps.ts';
 import { LONGEST_CLAIM } from './sentences.ts';
 import { findSupport } from './support.ts';
 import { sameDate } from './text/dates.ts';
-import type { Figure } from './text/figures.ts';
+import { type Figure, saysFall } from './text/figures.ts';
 import { parseSentence, type Sentence } from './text/parse-sentence.ts';
 import { sameFigure } from './text/same-figure.ts';
 import type { SourceText } from './text/source-text.ts';
@@ -22,8 +22,9 @@ const LONGEST_VALUE = 60;
 const MIN_LETTERS = 3;
 /** How many values of one answer are looked up, as each costs a search of every source. */
 const MAX_LOOKED_UP = 2000;
-/** How many places of a value in one source are examined. */
-const MAX_PLACES = 40;
+/** How many sentences of one source that have the letters of a value are read, and how many that have it as whole words are examined. */
+const MAX_PLACES = 1000;
+const MAX_EXAMINED = 40;
 /** How many sentences of all sources are searched for the values of one answer; parsing one counts as `PARSING` of them. */
 const MAX_SEARCHED = 1_000_000;
 const PARSING = 20;
@@ -73,7 +74,13 @@ async function bestOf(
   const value = parseSentence(leaf.text.slice(0, LONGEST_CLAIM));
   const about = parseSentence(leaf.about.join(' ').slice(0, LONGEST_CLAIM));
   const figure = { start: 0, end: 0, steps: [1], isRounded: false, precision: () => 'exact' as const };
-  const exact = { ...(value.figures[0] ?? figure), values: [Math.abs(Number(leaf.text))], unit: undefined };
+  const exact = {
+    ...(value.figures[0] ?? figure),
+    values: [Math.abs(Number(leaf.text))],
+    unit: undefined,
+    falls: () => saysFall(about.folded),
+  };
+  const written = wholeWords(value.folded);
   const digits = digitsOf(leaf.kind === 'number' ? [exact] : value.figures);
   const all: { source: Source; text: SourceText; found: FoundValue }[] = [];
   const look = function* (): Generator<undefined> {
@@ -81,7 +88,7 @@ async function bestOf(
       const found =
         leaf.text.length > LONGEST_VALUE
           ? findStatement(value, text)
-          : yield* findValue({ leaf, value, exact, digits, about, text, budget });
+          : yield* findValue({ leaf, value, exact, written, digits, about, text, budget });
       if (found) all.push({ source, text, found });
       yield;
     }
@@ -110,6 +117,8 @@ interface ValueSearch {
   value: Sentence;
   /** A number as a figure without a unit. */
   exact: Figure;
+  /** The value as it is written, as whole words and numbers. */
+  written: RegExp;
   /** What every notation of its figure contains, if that is known. */
   digits: RegExp | undefined;
   about: Sentence;
@@ -134,33 +143,35 @@ const SEPARATOR = "[.,' \u00a0\u202f\u2009٬٫]?";
 
 /** The sentence that has a value and most of its context: verbatim, or else a number or date in another notation. */
 function* findValue(search: ValueSearch): Generator<undefined, FoundValue | undefined> {
-  const { leaf, value, text } = search;
+  const { leaf, value, text, written } = search;
   const isShort = leaf.text.length < MIN_LETTERS || value.words.length === 0;
-  const written = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
-  const found = yield* bestAmong(written, search, { needsMore: isShort });
+  const places = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
+  const found = yield* bestAmong(places, search, { needsMore: isShort, has: written, max: MAX_EXAMINED });
   if (found || !isMeasure(leaf, value)) return found;
   // Every notation of a number has its first digit, and every notation of a date its year.
   const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
   const needle = year === undefined ? /\d/.exec(value.folded)?.[0] : String(year);
   const digits = year === undefined ? search.digits : undefined;
-  return yield* bestAmong(placesOf(needle ?? '', text), search, { needsMore: true, digits });
+  return yield* bestAmong(placesOf(needle ?? '', text), search, { needsMore: true, has: digits });
 }
 
 /**
- * `needsMore`: the value alone is not enough, a word of its context has to be there, too. `digits`: sentences without them
- * are not parsed.
+ * `needsMore`: the value alone is not enough, a word of its context has to be there, too. `has`: sentences without it are
+ * not parsed. `max`: how many others are.
  */
 function* bestAmong(
   places: Iterable<number>,
   search: ValueSearch,
-  { needsMore, digits }: { needsMore: boolean; digits?: RegExp | undefined },
+  { needsMore, has, max = Number.POSITIVE_INFINITY }: { needsMore: boolean; has: RegExp | undefined; max?: number },
 ): Generator<undefined, FoundValue | undefined> {
   const { value, about, text, budget } = search;
   let best: FoundValue | undefined;
+  let examined = 0;
   for (const index of places) {
     if (budget.left-- <= 0) break;
     yield;
-    if (digits && !digits.test(text.foldedSentence(index))) continue;
+    if (has && !has.test(text.foldedSentence(index))) continue;
+    if (++examined > max) break;
     budget.left -= PARSING;
     const sentence = text.parse(index);
     if (!hasValue(sentence, search)) continue;
@@ -176,6 +187,30 @@ function* bestAmong(
   }
   return best;
 }
+
+/** A folded value, but not as a part of other words or numbers: `42` is not in `1942` or `-42`, nor `ann` in `annabelle`. */
+function wholeWords(folded: string): RegExp {
+  return new RegExp(`${boundary(folded, STARTS)}${RegExp.escape(folded)}${boundary(folded, ENDS)}`, 'u');
+}
+
+/** What may not be beside a value that matches the pattern. */
+type Boundary = readonly [value: RegExp, beside: string];
+
+function boundary(folded: string, boundaries: readonly Boundary[]): string {
+  return boundaries.find(([value]) => value.test(folded))?.[1] ?? '';
+}
+
+/** Letters of scripts with spaces whose words are not joined to others; some endings do not make another word. */
+const LETTER = '[a-zß-ʯͰ-ӿ]';
+const ENDING = `(?:e?s|[Ͱ-ӿ]{1,2})(?!${LETTER}|\\d)`;
+const STARTS: readonly Boundary[] = [
+  [/^\d/, String.raw`(?<!\p{L}|\d|\d[.,]|(?:^|(?<!\d)\s|[(|])[-–][$€£¥]?)`],
+  [new RegExp(`^${LETTER}`), `(?<!${LETTER}|\\d)`],
+];
+const ENDS: readonly Boundary[] = [
+  [/\d$/, String.raw`(?!\d|[.,]\d)`],
+  [new RegExp(`${LETTER}$`), `(?!(?!${ENDING})(?:${LETTER}|\\d))`],
+];
 
 /** The sentences that contain a term, each once; no more than `max`. */
 function* placesOf(term: string, text: SourceText, max = Number.POSITIVE_INFINITY): Generator<number> {
@@ -203,10 +238,10 @@ function hasMeasure(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolea
   );
 }
 
-function hasValue(sentence: Sentence, { leaf, value, exact }: ValueSearch): boolean {
-  if (leaf.kind === 'string') return sentence.folded.includes(value.folded) || hasMeasure(sentence, leaf, value);
+function hasValue(sentence: Sentence, { leaf, value, exact, written }: ValueSearch): boolean {
+  if (leaf.kind === 'string') return written.test(sentence.folded) || hasMeasure(sentence, leaf, value);
   return (
     sentence.figures.some((other) => sameFigure(exact, other.unit ? { ...other, unit: undefined } : other)) ||
-    sentence.dates.some(({ year }) => year === exact.values[0])
+    sentence.dates.some(({ year }) => year === Number(leaf.text))
   );
 }

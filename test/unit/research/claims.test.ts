@@ -174,6 +174,9 @@ describe('a sentence checked against its source', () => {
     ['تبلغ قدرة المحطة 450 كيلوواط.', 'تبلغ قدرة المحطة 450 ميغاواط.'],
     ['Станция даёт 24 МВт тепла.', 'Станция даёт 24 МВт·ч тепла.'],
     ['Store the vials at 20 °C at all times.', 'Store the vials at −20 °C at all times.'],
+    ['Growth was 2.3 percent in 2020.', 'Growth was −2.3 percent in 2020.'],
+    ['Growth was -2.3 percent in 2020.', 'Growth was 2.3 percent in 2020.'],
+    ['The balance of the year was 5 million euros.', 'The balance of the year was -€5 million.'],
     ['The zone has 12 square kilometres.', 'The zone has 11.8 µg/m³ of fine dust.'],
     [
       'The low-emission zone was introduced in 2015.',
@@ -489,6 +492,41 @@ describe('the values of a structured answer', () => {
     assert.deepEqual(
       cited.map(({ path }) => path),
       ['/visitors/2019'],
+    );
+  });
+
+  it('have the sign of their source, unless words stand for it', async () => {
+    const { claims, sources } = await read('The margin of 2019 was -4.1 %. Output fell by 2.3 %. Rent rose by 6 %.');
+    const pathsIn = async (json: string) =>
+      (await citeLeaves(json, { marked: [], claims, sources })).map(({ path }) => path);
+    assert.deepEqual(await pathsIn('{"margin":-4.1,"output":-2.3,"margin decline":4.1,"rent":6}'), [
+      '/margin',
+      '/output',
+      '/margin decline',
+      '/rent',
+    ]);
+    assert.deepEqual(await pathsIn('{"margin":4.1,"margin in %":"4.1 %","rent":-6,"year of the margin":-2019}'), []);
+  });
+
+  it('are whole words and numbers of their source', async () => {
+    const { claims, sources } = await read(
+      'The floors of Annabelle were laid in 1942. The share of Berlins GDPR office was 14.1 %. Rooms: 7. Жители Петербурга.',
+    );
+    const pathsIn = async (json: string) =>
+      (await citeLeaves(json, { marked: [], claims, sources })).map(({ path }) => path);
+    const parts = { floors: '42', share: '4.1 %', name: 'Ann', office: 'GDP', 'floors of': 'belle', 'share of': '14' };
+    assert.deepEqual(await pathsIn(JSON.stringify(parts)), []);
+    const whole = {
+      floors: '1942',
+      share: '14.1 %',
+      name: 'Annabelle',
+      city: 'Berlin',
+      rooms: '7',
+      город: 'Петербург',
+    };
+    assert.deepEqual(
+      await pathsIn(JSON.stringify(whole)),
+      Object.keys(whole).map((name) => `/${name}`),
     );
   });
 

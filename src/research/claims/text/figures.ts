@@ -1,3 +1,4 @@
+import { DIRECTIONS } from '../rules/lexicon.ts';
 import { CJK_FACTORS, cjkNumber, halvesIn, partsIn } from './number-words.ts';
 import { Places } from './places.ts';
 import { factorsOf, spelledNumbers } from './spelled.ts';
@@ -24,7 +25,10 @@ export interface Figure {
   rate?: string | undefined;
   /** A quotient of units that are not known, if it has one: `µg/l`. */
   quotient?: string | undefined;
+  /** Whether a minus sign is before it. */
   isBelowZero?: boolean;
+  /** Whether the words around it say that something fell, so that a source may write it with a minus sign. Lazy like `precision`. */
+  falls?: () => boolean;
   /** Lazy, because it is only needed for claims and costs more than finding the figure. */
   precision: () => Precision;
 }
@@ -229,13 +233,19 @@ function magnitudeOf(after: string, before: string): { factors: number[]; length
 /** How every word or letter that multiplies starts. */
 const MAY_MULTIPLY = /^\s?[tbmkcdlnrтмأآمδεχबअमकलह千万萬亿億兆만억조십]/;
 
-const BELOW_ZERO = /(?:^|[\s(])[-–]$|(?:minus|moins|menos|meno) $|零下$|氷点下$|マイナス$/;
+const BELOW_ZERO = /(?:^|(?<!\d)\s|[(|])[-–−][$€£¥]?$|(?:minus|moins|menos|meno) $|零下$|氷点下$|マイナス$/;
+
+/** Whether a text says that something fell, or is missing. */
+export function saysFall(text: string): boolean {
+  return DIRECTIONS[1].isIn(text) || LOSS.test(text);
+}
+const LOSS = /loss|lost|deficit|negativ|verlust|minus|perte|perdi[dt]|赤字|亏损/;
 
 /** What the text around a figure says: its unit, and how exact it is. */
 function surrounding(
   text: string,
   { start, end }: { start: number; end: number },
-): Pick<Figure, 'end' | 'unit' | 'rate' | 'quotient' | 'isBelowZero' | 'precision'> {
+): Pick<Figure, 'end' | 'unit' | 'rate' | 'quotient' | 'isBelowZero' | 'falls' | 'precision'> {
   const before = text.slice(Math.max(0, start - 28), start);
   const after = text.slice(end, end + 32);
   const unit = unitAt(before, after);
@@ -246,7 +256,8 @@ function surrounding(
     unit: unit?.unit,
     rate,
     quotient: unit ? undefined : quotientAt(after),
-    isBelowZero: unit?.unit.dimension === 'temperature' && BELOW_ZERO.test(before),
+    isBelowZero: BELOW_ZERO.test(before),
+    falls: () => unit?.unit.dimension !== 'temperature' && saysFall(before + after),
     precision: () => (precision ??= precisionOf(before, after)),
   };
 }

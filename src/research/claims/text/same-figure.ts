@@ -13,7 +13,8 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
   const scale = scaleBetween(claim.unit, source.unit);
   if (scale === undefined || isOtherSide(claim, source)) return false;
   if (claim.rate !== undefined && source.rate !== undefined && claim.rate !== source.rate) return false;
-  if (claim.unit && source.unit && (claim.isBelowZero ?? false) !== (source.isBelowZero ?? false)) return false;
+  if (claim.isBelowZero === true ? isAboveZero(source) : source.isBelowZero === true && isAboveZero(claim))
+    return false;
   if (claim.quotient !== undefined || source.quotient !== undefined) {
     // Something per something else is not the same as a plain unit.
     const [own, theirs] = [claim, source].map(({ quotient, unit }) => quotient ?? unit?.name);
@@ -30,6 +31,10 @@ export function sameFigure(claim: Figure, source: Figure): boolean {
       return isClose(claimed, { found: found * scale, claim, step, converted: scale !== 1 });
     }),
   );
+}
+
+function isAboveZero({ isBelowZero = false, falls }: Figure): boolean {
+  return !isBelowZero && falls?.() !== true;
 }
 
 /** `Less than 842 million` is not `more than 842 million`. */
