@@ -124,8 +124,9 @@ export class AnswerTurn {
     return this.#bounded(this.#unfenced?.push(text) ?? text);
   }
 
+  /** No text begins with white space: alone, it would open a message in which nothing else may be sent before the answer. */
   #bounded(text: string): string {
-    const fresh = this.#bound.take(text);
+    const fresh = this.#bound.take(this.#written.text === '' ? text.trimStart() : text);
     this.#written.text += fresh;
     return fresh;
   }

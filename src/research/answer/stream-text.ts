@@ -70,8 +70,9 @@ export async function* streamText(
         written.cut ??= usedUpBudget(run, usage) ?? 'max_output_tokens';
       }
       if (text.trim() !== '' && !how.withoutTools && onlyAnnouncesCalls(text, finish)) {
-        written.text += '\n\n';
-        yield* citedSteps(run, cited.push('\n\n'));
+        const gap = '\n\n';
+        written.text += gap;
+        yield* citedSteps(run, cited.push(target.filter?.push(gap) ?? gap));
         yield spentStep(run, usage, { ...part, length: cited.length });
         how.withoutTools = true;
         continue;

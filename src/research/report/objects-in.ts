@@ -15,9 +15,10 @@ const OBJECT = /\{(?:[^{}"]|"(?:[^"\\\n]|\\.)*"?)+\}?/g;
 export function objectsIn(answer: string, key: string): Record<string, unknown>[] {
   const text = answer.slice(0, LONGEST_ANSWER);
   const value = jsonIn(text)?.value;
-  const list = isObject(value) && !(key in value) ? Object.values(value).find(Array.isArray) : value;
-  const items = Array.isArray(list) ? list : text.matchAll(OBJECT).map(([object]) => wholeObject(object));
-  return [...items].filter((item) => isObject(item) && key in item).slice(0, MAX_OBJECTS);
+  const isOne = (item: unknown): item is Record<string, unknown> => isObject(item) && key in item;
+  const lists = [value, ...Object.values(isObject(value) ? value : {})].filter(Array.isArray);
+  const items = lists.find((list) => list.some(isOne)) ?? text.matchAll(OBJECT).map(([object]) => wholeObject(object));
+  return [...items].filter(isOne).slice(0, MAX_OBJECTS);
 }
 
 function wholeObject(text: string): unknown {

@@ -82,16 +82,14 @@ function sectionOf(item: Record<string, unknown>, records: number): OutlineSecti
   return {
     heading: typeof item.heading === 'string' ? plainHeading(item.heading) : '',
     aim: typeof item.aim === 'string' ? item.aim.trim().slice(0, LONGEST_AIM) : '',
-    records: recordNumbers(Array.isArray(item.records) ? item.records : [], records),
+    records: recordNumbers([item.records].flat(), records),
   };
 }
 
 function recordNumbers(named: readonly unknown[], records: number): number[] {
-  const numbers = named.flatMap((name) => {
-    const number = typeof name === 'string' ? Number(name.replace(/^\D{1,3}/, '')) : name;
-    return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= records ? [number] : [];
-  });
-  return [...new Set(numbers)].slice(0, MAX_RECORDS);
+  const numbers = named.flatMap((name) => (typeof name === 'string' ? (name.match(/\d+/g) ?? []).map(Number) : name));
+  const isRecord = (n: unknown): n is number => typeof n === 'number' && Number.isInteger(n) && n >= 1 && n <= records;
+  return [...new Set(numbers.filter(isRecord))].slice(0, MAX_RECORDS);
 }
 
 /** A heading on one line, without Markdown, markers and HTML. */

@@ -7,7 +7,7 @@ export type SentenceVerdict = { passage: string } | { instead: string };
 export function verdictsIn(answer: string): Map<number, SentenceVerdict> {
   const verdicts = new Map<number, SentenceVerdict>();
   for (const item of objectsIn(answer, 'n')) {
-    const n = typeof item.n === 'string' ? Number.parseInt(item.n, 10) : item.n;
+    const n = typeof item.n === 'string' ? Number(/\d+/.exec(item.n)) : item.n;
     const verdict = verdictOf(item);
     if (typeof n === 'number' && verdict) verdicts.set(n, verdict);
   }

@@ -63,6 +63,21 @@ describe('the answer of a research run', () => {
     assert.equal(asked.answer.length, 2);
   });
 
+  it('opens no message for white space, which would stand before later reasoning', async () => {
+    for (const finish of ['stop', 'length'] as const) {
+      const { response } = await runResearch({
+        turns: [{ calls: lookups('a') }],
+        answers: [
+          { reasoning: ['Hm.'], text: [' ', '\n\n'], finish },
+          { reasoning: ['I see.'], text: ['\n', '\nIt is so [1].'] },
+        ],
+      });
+      assert.equal(response.output_text, 'It is so [1].');
+      const types = response.output.map(({ type }) => type);
+      assert.deepEqual(types, ['tool_call', 'reasoning', 'reasoning', 'reasoning', 'message']);
+    }
+  });
+
   it('fails if it stays empty', async () => {
     const { response, message } = await runResearch({ answers: [{}] });
     assert.equal(response.status, 'failed');

@@ -11,7 +11,7 @@ import { estimateRequest, estimateTokens } from '../../../src/upstream/decoding/
 import { TurnError, type TurnRequest } from '../../../src/upstream/turn.ts';
 import { laneModel } from '../../support/lane-model.ts';
 import { type ReportScript, reportModel, requestKind, sectionOf } from '../../support/report-model.ts';
-import { lookup, runResearch, textOf } from '../../support/research-run.ts';
+import { lookup, lookups, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
 import { cutTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
@@ -134,6 +134,18 @@ describe('a report by sections', () => {
         const { response } = await report({ section: () => ({ text: parts }) }, { verify });
         assert.equal(response.output_text, `## In short\n\n${text}\n\n## On a\n\n${text}\n\n## On b\n\n${text}`);
       }
+    }
+  });
+
+  it('keeps its headings if the model announces calls instead of writing', async () => {
+    for (const said of ['## In short', 'Let me look.']) {
+      const section = (_number: number, _request: TurnRequest, tries: number): ScriptedTurn =>
+        tries === 0 ? { text: [said], calls: lookups('x') } : { text: ['# Own\n\nText.'] };
+      const { response } = await report({ outline: OUTLINE.slice(0, 2), section });
+      const first = said.startsWith('#') ? '' : `${said}\n\n`;
+      const second = said.startsWith('#') ? '### In short\n\n' : `${said}\n\n`;
+      const text = `## In short\n\n${first}### Own\n\nText.\n\n## On a\n\n${second}### Own\n\nText.`;
+      assert.equal(response.output_text, text);
     }
   });
 
@@ -385,12 +397,22 @@ describe('an outline', () => {
       list,
       `Here it is:\n\`\`\`json\n${list}\n\`\`\``,
       `{"sections":${list}}`,
+      `{"title":"T","keywords":["a","b"],"sections":${list}}`,
+      `{"outline":{"notes":[],"sections":${flat}}}`,
       `As [1] says:\n${flat}\nIt rests on [2].`,
       `${flat.slice(0, -1)},]`,
       `${flat.replace('"x"]', '"x",]').slice(0, -1)},]`,
       `${flat.slice(0, -1)},{"heading":"C","aim":"it was cu`,
     ];
     for (const text of texts) assert.deepEqual(sectionsIn(text, 3), sections, text);
+  });
+
+  it('names its records in any form', () => {
+    for (const records of [[1, 3], ['1', 'r3'], ['[1]', '[3]'], '1, 3', '[1][3]', ['1 and 3']])
+      assert.deepEqual(
+        sectionsIn(JSON.stringify([{ heading: 'A', records }, { heading: 'B' }]), 3)[0]?.records,
+        [1, 3],
+      );
   });
 
   it('has each heading once, with the records of all sections of that name', () => {
