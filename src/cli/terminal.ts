@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 
 /** Where a command reads and writes. Results go to `out`, everything else to `err`. */
@@ -10,8 +11,8 @@ export interface Terminal {
   readonly live: boolean;
   /** Width of `err` in columns. */
   columns(): number;
-  /** Everything on standard input. */
-  readInput(): Promise<string>;
+  /** Everything on standard input. @throws once the signal aborts; then nothing reads it any more. */
+  readInput(signal: AbortSignal): Promise<string>;
   /** Calls `listener` for each of these signals, instead of ending the process, until disposed. */
   onSignal(signals: readonly ('SIGINT' | 'SIGTERM')[], listener: () => void): Disposable;
 }
@@ -27,7 +28,7 @@ export function processTerminal(options: { plain: boolean }): Terminal {
     err: (text) => void stderr.write(text),
     live: stderr.isTTY === true && !options.plain,
     columns: () => stderr.columns || 80,
-    readInput: () => readAll(stdin),
+    readInput: (signal) => readAll(addAbortSignal(signal, stdin)),
     onSignal(signals, listener) {
       for (const signal of signals) process.on(signal, listener);
       return {

@@ -75,7 +75,7 @@ async function runOf(
   { client, terminal, signal }: { client: OpenAI; terminal: Terminal; signal: AbortSignal },
 ): Promise<string | undefined> {
   if (options.resume !== undefined) return options.question === undefined ? options.resume : undefined;
-  const question = options.question === '-' ? await terminal.readInput() : options.question;
+  const question = options.question === '-' ? await terminal.readInput(signal) : options.question;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
   const input = await withFiles(question, options.file ?? [], { client, signal });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { type AskOptions, ask } from '../../../src/cli/ask/ask.ts';
 import { lossNote } from '../../../src/cli/gateway-client.ts';
 import { type FakeScript, startFakeGateway } from './fake-gateway.ts';
@@ -175,6 +177,18 @@ describe('the exit code of research-gateway ask', () => {
     assert.equal(await done, 3);
     assert.ok(gateway.requests.includes(`POST /v1/responses/${gateway.id}/cancel`));
     assert.match(terminal.written.err, /Cancelled after/);
+  });
+
+  it('is 3 after Ctrl-C while it waits for standard input, which then keeps no process alive', async () => {
+    const program = `
+      const { ask } = await import(${JSON.stringify(new URL('../../../src/cli/ask/ask.ts', import.meta.url))});
+      const { processTerminal } = await import(${JSON.stringify(new URL('../../../src/cli/terminal.ts', import.meta.url))});
+      const done = ask({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k', question: '-' }, processTerminal({ plain: true }));
+      process.kill(process.pid, 'SIGINT');
+      process.stdout.write(String(await done));`;
+    // Its standard input stays open.
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+    assert.equal(stdout, '3');
   });
 
   it('is 5 if the key may use no model', async () => {
