@@ -38,6 +38,7 @@ export class Audit {
   readonly #options: AuditOptions;
   #minute = 0;
   #refused = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AuditOptions) {
     this.#options = options;
@@ -60,13 +61,22 @@ export class Audit {
   recordRefusal(event: Pick<AuditEvent, 'target' | 'address' | 'detail'>): void {
     const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {
-      const rest = this.#refused - MAX_REFUSED_PER_MINUTE;
-      const at = new Date(this.#minute * MINUTE_MS).toISOString().slice(0, 16);
-      if (rest > 0) void this.record({ action: 'key.refused', detail: `${rest} more in the minute of ${at}Z` });
+      this.#recordRest();
       this.#minute = minute;
-      this.#refused = 0;
     }
     if (++this.#refused <= MAX_REFUSED_PER_MINUTE) void this.record({ action: 'key.refused', ...event });
+    // Perhaps no further one comes.
+    else this.#timer ??= setTimeout(() => this.#recordRest(), MINUTE_MS).unref();
+  }
+
+  /** Records how many refusals of the last minute were only counted. */
+  #recordRest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const rest = this.#refused - MAX_REFUSED_PER_MINUTE;
+    const at = new Date(this.#minute * MINUTE_MS).toISOString().slice(0, 16);
+    if (rest > 0) void this.record({ action: 'key.refused', detail: `${rest} more in the minute of ${at}Z` });
+    this.#refused = 0;
   }
 
   /** A page of records, newest first; undefined if `after` is unknown. @throws GatewayError `store_unavailable`. */
