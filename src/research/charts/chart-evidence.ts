@@ -82,9 +82,8 @@ class Numbers {
   /** Adds the figures of a text, including years. A minus sign makes them negative. */
   addText(text: string): void {
     const folded = foldText(text);
-    for (const { start, values } of figuresIn(folded)) {
-      const sign = BELOW_ZERO.test(folded.slice(Math.max(0, start - 8), start)) ? -1 : 1;
-      for (const value of values) this.add(sign * value);
+    for (const { isBelowZero, values } of figuresIn(folded)) {
+      for (const value of values) this.add(isBelowZero ? -value : value);
     }
   }
 
@@ -109,8 +108,6 @@ class Numbers {
     return found !== undefined && found <= value + near ? found : undefined;
   }
 }
-
-const BELOW_ZERO = /(?:^|[^\p{L}\p{N}])(?:[-–]|minus )$/u;
 
 /** The tolerance for rounding: half of the last digit, for numbers with a fraction and at least two digits. */
 function roundedBy(value: number): number {
