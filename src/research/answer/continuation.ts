@@ -5,7 +5,11 @@ import { pieceEnd } from '../run/live-steps.ts';
  * repeats: a model that is told to go on often repeats its last words, or starts over, perhaps in other words.
  */
 export class Continuation {
-  readonly #before: string;
+  /** What the reader has, or its end that the continuation repeats. */
+  #before: string;
+  #repeatsEnd = false;
+  /** White space and dots before the held text; a repeat takes them along. */
+  #lead = '';
   #held = '';
   /** How many leading characters the held text shares with what was delivered. */
   #common = 0;
@@ -26,6 +30,11 @@ export class Continuation {
   push(delta: string): string {
     if (this.#decided) return delta;
     this.#held += delta;
+    if (this.#held.length === delta.length) {
+      const text = delta.replace(/^[\s.…]+/, '');
+      this.#lead += delta.slice(0, delta.length - text.length);
+      this.#held = text;
+    }
     while (this.#common < this.#before.length && this.#held[this.#common] === this.#before[this.#common])
       this.#common++;
     return this.#held.length < this.#needed() ? '' : this.#decide();
@@ -40,6 +49,7 @@ export class Continuation {
   #needed(): number {
     const before = this.#before.length;
     const common = this.#common;
+    if (this.#repeatsEnd && common < Math.min(before, this.#held.length)) return 0;
     if (before < MIN_OVERLAP && (common === before || common < this.#held.length)) return 0;
     if (common === before && common >= MIN_OVERLAP) return before;
     if (common >= REWRITTEN) return before + SEAM;
@@ -50,11 +60,27 @@ export class Continuation {
     this.#decided = true;
     const { length } = this.#before;
     const common = this.#common;
+    const whole = this.#lead + this.#held;
     // So short a start is repeated only by a model that started over.
-    if (length < MIN_OVERLAP) return common === length ? this.#held.slice(length) : this.#held;
+    if (length < MIN_OVERLAP) return common === length && this.#lead === '' ? this.#held.slice(length) : whole;
     if (common >= Math.min(length, this.#held.length) && common >= MIN_OVERLAP) return this.#held.slice(length);
+    if (this.#repeatsEnd) return whole;
     if (common >= REWRITTEN) return this.#held.slice(seam(this.#before, this.#held));
-    return this.#held.slice(overlap(this.#before, this.#held));
+    for (const text of [whole, this.#held]) {
+      const repeated = overlap(this.#before, text);
+      if (repeated > 0) return text.slice(repeated);
+    }
+    const from = this.#held.length < WINDOW ? -1 : this.#before.lastIndexOf(this.#held.slice(0, WINDOW));
+    return from === -1 ? whole : this.#compareWith(this.#before.slice(from));
+  }
+
+  /** Compares the held text with the end of what was delivered, which it starts to repeat. */
+  #compareWith(end: string): string {
+    this.#before = end;
+    this.#repeatsEnd = true;
+    this.#common = 0;
+    this.#decided = false;
+    return this.push('');
   }
 }
 

@@ -22,6 +22,25 @@ describe('Continuation', () => {
       assert.equal(continued(BEFORE, [...(BEFORE.slice(-overlap) + REST)]), REST, String(overlap));
   });
 
+  it('drops what repeats the end of the delivered text from further back', () => {
+    const rows = Array.from({ length: 9 }, (_, n) => `Row ${n} is the one about thing ${n * 7}.`);
+    const before = `${rows.join(' ')}\n\n${BEFORE}`;
+    for (const overlap of [161, 200, before.length - 40, before.length - 1])
+      assert.equal(continued(before, [...(before.slice(-overlap) + REST)]), REST, String(overlap));
+    const other = `${before.slice(-200, -20)}but this is new. ${REST}`;
+    assert.equal(continued(before, [...other]), other, 'what goes on differently is no repeat');
+    assert.equal(continued(before, [...before.slice(-200, -20)]), '');
+  });
+
+  it('drops white space and dots before a repeat, and keeps them before new text', () => {
+    for (const lead of ['\n\n', '...', '… ']) {
+      assert.equal(continued(BEFORE, [...`${lead}${BEFORE.slice(-20)}${REST}`]), REST, lead);
+      assert.equal(continued(BEFORE, [...`${lead}${BEFORE}${REST}`]), REST, lead);
+      assert.equal(continued(BEFORE, [...`${lead}${REST}`]), `${lead}${REST}`, lead);
+      assert.equal(continued('No', [...`${lead}, not so.`]), `${lead}, not so.`, lead);
+    }
+  });
+
   it('drops the delivered text if the model starts again', () => {
     assert.equal(continued(BEFORE, [...(BEFORE + REST)]), REST);
     const long = `${BEFORE}. `.repeat(20);
@@ -36,6 +55,7 @@ describe('Continuation', () => {
   it('keeps a short match, which may be chance', () => {
     assert.equal(continued('It is what it', [' is']), ' is');
     assert.equal(continued('the the', [' the end']), ' the end');
+    assert.equal(continued('Ha', [' Ha, no']), ' Ha, no');
   });
 
   it('passes everything on at once if nothing was delivered', () => {
