@@ -1,8 +1,9 @@
+import { inSlices } from '../../base/load/event-loop.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import type { FoundResult, TurnFindings } from './findings.ts';
 import { factWords } from './model-notes.ts';
 
-/** Compares records: folds duplicates, and finds sources that disagree. */
+/** Compares records: folds duplicates, and finds sources that disagree. Thousands of them are compared in slices. */
 
 /** A source that repeats what another one said before (`as`). */
 export interface Repeat {
@@ -11,10 +12,11 @@ export interface Repeat {
 }
 
 /** Removes records that repeat earlier ones, and names the sources that only repeat others. */
-export function foldDuplicates(
+export async function foldDuplicates(
   found: readonly TurnFindings[],
   earlier: readonly TurnFindings[],
-): { turns: TurnFindings[]; repeats: Repeat[] } {
+): Promise<{ turns: TurnFindings[]; repeats: Repeat[] }> {
+  await inSlices([...recordsIn(earlier), ...recordsIn(found)], shapeOf);
   const seen = new Map<string, EvidenceRecord>();
   for (const record of recordsIn(earlier)) remember(seen, record);
   const repeats = new Map<string, Repeat>();
@@ -74,8 +76,19 @@ function shapeOf(record: EvidenceRecord): Shape {
 /** A note on a result comes in the same turn, within this many turns, or it cites the source. */
 const SOON = 2;
 
+/** The results that the model's notes do not cover. */
+export async function uncoveredBy(
+  results: readonly FoundResult[],
+  notes: readonly EvidenceRecord[],
+): Promise<FoundResult[]> {
+  const uncovered: FoundResult[] = [];
+  const add = (result: FoundResult) => void (coveredBy(result, notes) || uncovered.push(result));
+  await inSlices(results, add, { stepsPerClockRead: 1 });
+  return uncovered;
+}
+
 /** Whether the model's notes cover a result: its figures, or most of the words of its best sentence. */
-export function coveredBy({ records }: FoundResult, notes: readonly EvidenceRecord[]): boolean {
+function coveredBy({ records }: FoundResult, notes: readonly EvidenceRecord[]): boolean {
   const best = records.reduce<EvidenceRecord | undefined>(
     (top, record) => (!top || record.weight > top.weight ? record : top),
     undefined,
@@ -96,21 +109,21 @@ export function coveredBy({ records }: FoundResult, notes: readonly EvidenceReco
 const MAX_PAIRS = 8;
 
 /** Lines that show sources side by side that say the same except for one figure. */
-export function disagreements(
+export async function disagreements(
   turns: readonly TurnFindings[],
   { earlier, about }: { earlier: readonly TurnFindings[]; about: ReadonlySet<string> },
-): string[] {
+): Promise<string[]> {
   const bySubject = new Map<string, EvidenceRecord[]>();
   const lines = new Map<string, string>();
   const fresh = new Set(recordsIn(turns));
-  for (const record of [...recordsIn(earlier), ...fresh]) {
+  await inSlices([...recordsIn(earlier), ...fresh], (record) => {
     const { words, figures, subject } = shapeOf(record);
-    if (words.size < 2 || figures.length === 0 || words.isDisjointFrom(about)) continue;
+    if (words.size < 2 || figures.length === 0 || words.isDisjointFrom(about)) return;
     const others = bySubject.get(subject) ?? [];
     const other = fresh.has(record) ? others.find((each) => differ(each, record)) : undefined;
     if (other && lines.size < MAX_PAIRS) lines.set(`${subject} ${figures.join()}`, sideBySide(other, record));
     if (others.length < MAX_PAIRS) bySubject.set(subject, [...others, record]);
-  }
+  });
   return [...lines.values()];
 }
 

@@ -2,7 +2,7 @@ import { inSlices } from '../../base/load/event-loop.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import { keywords, mostTellingPart, pickFacts, type RankedText, rankText, shortTitle } from '../text/key-facts.ts';
-import { coveredBy, disagreements, foldDuplicates, type Repeat } from './compare-records.ts';
+import { disagreements, foldDuplicates, type Repeat, uncoveredBy } from './compare-records.ts';
 import type { FoundResult, TurnFindings } from './findings.ts';
 import { firstThatFit } from './fitting.ts';
 
@@ -35,28 +35,23 @@ const DISAGREEMENT_SHARE = 0.15;
 
 /** The tokens of a block that has the best line of each turn and nothing else. */
 export async function minTokensOf(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
-  const all = found.flatMap(({ notes }) => notes);
-  let tokens = 0;
-  await inSlices(found, ({ notes, results }) => {
-    const best = notes.toSorted((a, b) => b.weight - a.weight).slice(0, 1);
-    const uncovered = results.filter((result) => !coveredBy(result, all));
-    tokens += cost(best.map((note) => `+ ${noteText(note, MIN_NOTE)}`));
-    tokens += cost(uncovered.map((result) => factLine(result, about)));
-  });
-  return tokens;
+  const notes = found.flatMap((turn) => turn.notes);
+  const results = found.flatMap((turn) => turn.results);
+  const best = found.flatMap((turn) => turn.notes.toSorted((a, b) => b.weight - a.weight).slice(0, 1));
+  const facts = await factLines(await uncoveredBy(results, notes), about);
+  return cost(best.map((note) => `+ ${noteText(note, MIN_NOTE)}`)) + cost(facts);
 }
 
 /** The block; '' if nothing was found. If not everything fits, lines are left out evenly, but never the last. */
 export async function ledgerBlock(found: readonly TurnFindings[], options: BlockOptions): Promise<string> {
   const { tokens, titleOf } = options;
-  const { turns, repeats } = foldDuplicates(found, options.earlier);
-  const disagreeing = firstThatFit(disagreements(turns, options), tokens * DISAGREEMENT_SHARE);
+  const { turns, repeats } = await foldDuplicates(found, options.earlier);
+  const disagreeing = firstThatFit(await disagreements(turns, options), tokens * DISAGREEMENT_SHARE);
   let left = tokens - cost(disagreeing);
   const results = turns.flatMap(({ results: each }) => each);
   const notes = turns.flatMap((each) => each.notes);
-  const uncovered = results.filter((result) => !coveredBy(result, notes));
-  const facts = new Map(uncovered.map((result) => [result, factLine(result, options.about)]));
-  const reserved = Math.min((1 - NOTES_SHARE) * left, cost(facts.values()));
+  const uncovered = await uncoveredBy(results, notes);
+  const reserved = Math.min((1 - NOTES_SHARE) * left, cost(await factLines(uncovered, options.about)));
   const noteLines = chooseNotes(turns, { tokens: left - reserved, maxTokens: left });
   left -= cost(noteLines.values());
   const lines = new Map<TurnFindings | FoundResult, string>(noteLines);
@@ -158,8 +153,7 @@ async function fitResults(
     if (sum <= maxTokens) break;
     if (sum <= minTokens || round === ADAPTATIONS - 1) {
       // All facts without context are better than some of them with it.
-      const facts = results.map((result) => factLine(result, about));
-      return thinOut(results, facts, maxTokens);
+      return thinOut(results, await factLines(results, about), maxTokens);
     }
     length = Math.min(length / 1.2, (length * Math.max(tokens, minTokens)) / sum);
   }
@@ -174,6 +168,12 @@ function factLine({ call, records }: FoundResult, about: ReadonlySet<string>): s
   const fact = sentences[ranking[0] ?? 0] ?? plain;
   const text = fact.length <= SHORT ? fact : mostTellingPart(fact, { about: wanted, maxLength: SHORT });
   return `- ${best.source === null ? '' : `[${best.source}] `}${text}`;
+}
+
+async function factLines(results: readonly FoundResult[], about: ReadonlySet<string>): Promise<string[]> {
+  const lines: string[] = [];
+  await inSlices(results, (result) => void lines.push(factLine(result, about)), { stepsPerClockRead: 1 });
+  return lines;
 }
 
 /** How many times the length is adapted to what the lines turned out to cost. */
