@@ -1,13 +1,15 @@
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 
 /** The first lines that fit into `tokens` together. */
-export function firstThatFit(lines: readonly string[], tokens: number): string[] {
+export function firstThatFit(lines: Iterable<string>, tokens: number): string[] {
+  const fitting: string[] = [];
   let left = tokens;
-  const end = lines.findIndex((line) => {
+  for (const line of lines) {
     left -= estimateTokens(line) + 1;
-    return left < 0;
-  });
-  return end === -1 ? [...lines] : lines.slice(0, end);
+    if (left < 0) break;
+    fitting.push(line);
+  }
+  return fitting;
 }
 
 /** The last lines that fit into `tokens` together, in order. */

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { inSlices, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { collapseSpaces } from '../../base/text.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { ClaimChecker } from '../claims/claim-checker.ts';
@@ -30,19 +30,18 @@ export async function recordsOfRun(state: ResearchState, about: ReadonlySet<stri
 /** The most relevant records that fit into `tokens`, as numbered lines. */
 export function outlineLines(records: readonly EvidenceRecord[], tokens: number): string {
   const repeated = repeatedIn(records);
-  const lines = records.map((record, at) => ({
-    at,
-    weight: record.weight,
-    isNew: !repeated.has(record),
-    text: `${at + 1}. ${record.source === null ? '' : `[${record.source}] `}${lineOf(record, LONGEST_IN_OUTLINE)}`,
-  }));
-  const best = lines.filter(({ isNew }) => isNew).sort((a, b) => b.weight - a.weight);
-  const fitting = firstThatFit(
-    best.map(({ text }) => text),
-    tokens,
-  ).length;
-  const chosen = best.slice(0, fitting).sort((a, b) => a.at - b.at);
-  return chosen.map(({ text }) => text).join('\n');
+  const best = [...records.entries()]
+    .filter(([, record]) => !repeated.has(record))
+    .sort(([, a], [, b]) => b.weight - a.weight);
+  const lines = best.values().map(([at, record]) => {
+    const source = record.source === null ? '' : `[${record.source}] `;
+    return `${at + 1}. ${source}${lineOf(record, LONGEST_IN_OUTLINE)}`;
+  });
+  const chosen = firstThatFit(lines, tokens).map((line, index) => ({ at: best[index]?.[0] ?? 0, line }));
+  return chosen
+    .sort((a, b) => a.at - b.at)
+    .map(({ line }) => line)
+    .join('\n');
 }
 
 /** The records that say what an earlier one says of the same source: lanes and attempts often read the same page. */
@@ -70,7 +69,7 @@ export async function sectionRecords(report: ReportEvidence, index: number, toke
   const section = report.outline[index];
   if (!section) return '';
   const about = keywords(`${section.heading} ${section.aim} ${report.question}`);
-  const chosen = fitRecords(recordsFor(section, about, report), tokens * RECORDS_SHARE);
+  const chosen = fitRecords(await recordsFor(section, about, report), tokens * RECORDS_SHARE);
   const bySource = Map.groupBy(chosen, (record) => record.source);
   const sources = [...bySource.keys()].flatMap((id) => (id === null ? [] : (report.sources.byId(id) ?? [])));
   const used = chosen.reduce((sum, record) => sum + estimateTokens(lineOf(record, LONGEST_LINE)), 0);
@@ -90,18 +89,20 @@ export async function sectionRecords(report: ReportEvidence, index: number, toke
   return blocks.join('\n\n');
 }
 
-function recordsFor(
+async function recordsFor(
   section: OutlineSection,
   about: ReadonlySet<string>,
   { records }: ReportEvidence,
-): readonly EvidenceRecord[] {
+): Promise<readonly EvidenceRecord[]> {
   const named = section.records.flatMap((number) => records[number - 1] ?? []);
   if (named.length > 0) return named;
   const repeated = repeatedIn(records);
-  return records
-    .filter((record) => !repeated.has(record))
-    .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
-    .filter(({ shared }) => shared > 1)
+  const found: { record: EvidenceRecord; shared: number }[] = [];
+  await inSlices(records, (record) => {
+    const shared = repeated.has(record) ? 0 : keywords(recordText(record)).intersection(about).size;
+    if (shared > 1) found.push({ record, shared });
+  });
+  return found
     .sort((a, b) => b.shared - a.shared)
     .slice(0, MAX_FOUND)
     .map(({ record }) => record);
@@ -110,7 +111,7 @@ function recordsFor(
 /** The most relevant records that fit, in their original order. */
 function fitRecords(records: readonly EvidenceRecord[], tokens: number): EvidenceRecord[] {
   const best = records.toSorted((a, b) => b.weight - a.weight);
-  const lines = best.map((record) => lineOf(record, LONGEST_LINE));
+  const lines = best.values().map((record) => lineOf(record, LONGEST_LINE));
   const chosen = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
   return records.filter((record) => chosen.has(record));
 }
