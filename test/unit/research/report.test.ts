@@ -137,6 +137,20 @@ describe('a report by sections', () => {
     }
   });
 
+  it('has no underlined headings of the model, and keeps its rules, lists and tables', async () => {
+    const code = '```\nText\n---\n===\n```';
+    const said = `Big\n===\nText.\n---\nMore.\n\n---\n\n- one\n- two\n\n| a |\n|---|\n| 1 |\n\n${code}\nEnd\n--`;
+    const text = `Big\n\nText.\n\n---\nMore.\n\n---\n\n- one\n- two\n\n| a |\n|---|\n| 1 |\n\n${code}\nEnd\n\n--`;
+    for (const verify of [false, true]) {
+      for (const parts of [[said], [...said]]) {
+        const { response } = await report({ section: () => ({ text: parts }) }, { verify });
+        assert.equal(response.output_text, `## In short\n\n${text}\n\n## On a\n\n${text}\n\n## On b\n\n${text}`);
+      }
+    }
+    const headings = marked.lexer(text).filter(({ type }) => type === 'heading');
+    assert.deepEqual(headings, []);
+  });
+
   it('keeps its headings if the model announces calls instead of writing', async () => {
     for (const said of ['## In short', 'Let me look.']) {
       const section = (_number: number, _request: TurnRequest, tries: number): ScriptedTurn =>
