@@ -6,6 +6,7 @@ import type { Source } from '../run/sources.ts';
 import type { ClaimChecker } from './claim-checker.ts';
 import { type JsonLeaf, leavesOf } from './json-leaves.ts';
 import { LONGEST_PASSAGE } from './passages.ts';
+import { NEGATIONS } from './rules/lexicon.ts';
 import { isDatedElsewhere } from './rules/swaps.ts';
 import { LONGEST_CLAIM } from './sentences.ts';
 import { findSupport } from './support.ts';
@@ -144,9 +145,10 @@ const SEPARATOR = "[.,' \u00a0\u202f\u2009٬٫]?";
 /** The sentence that has a value and most of its context: verbatim, or else a number or date in another notation. */
 function* findValue(search: ValueSearch): Generator<undefined, FoundValue | undefined> {
   const { leaf, value, text, written } = search;
-  const isShort = leaf.text.length < MIN_LETTERS || value.words.length === 0;
+  // A name says what it is about; `open` and `red` stand in many a text.
+  const isName = leaf.text.length >= MIN_LETTERS && value.words.length > 0 && !/^\p{Ll}/u.test(leaf.text);
   const places = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
-  const found = yield* bestAmong(places, search, { needsMore: isShort, has: written, max: MAX_EXAMINED });
+  const found = yield* bestAmong(places, search, { needsMore: !isName, has: written, max: MAX_EXAMINED });
   if (found || !isMeasure(leaf, value)) return found;
   // Every notation of a number has its first digit, and every notation of a date its year.
   const year = leaf.kind === 'string' ? value.dates[0]?.year : undefined;
@@ -212,6 +214,15 @@ const ENDS: readonly Boundary[] = [
   [new RegExp(`${LETTER}$`), `(?!(?!${ENDING})(?:${LETTER}|\\d))`],
 ];
 
+/** Whether a sentence has a value, and no negation directly before it. */
+function isAffirmed({ folded }: Sentence, written: RegExp): boolean {
+  const at = folded.search(written);
+  return at !== -1 && !NEGATIONS.isIn(LAST_WORDS.exec(folded.slice(Math.max(0, at - MAX_BEFORE), at))?.[0] ?? '');
+}
+/** The two words before a value, and how far they are looked for, in UTF-16 code units. */
+const LAST_WORDS = /(?:\S+\s+)?\S+\s*$/;
+const MAX_BEFORE = 30;
+
 /** The sentences that contain a term, each once; no more than `max`. */
 function* placesOf(term: string, text: SourceText, max = Number.POSITIVE_INFINITY): Generator<number> {
   if (term === '') return;
@@ -239,7 +250,7 @@ function hasMeasure(sentence: Sentence, leaf: JsonLeaf, value: Sentence): boolea
 }
 
 function hasValue(sentence: Sentence, { leaf, value, exact, written }: ValueSearch): boolean {
-  if (leaf.kind === 'string') return written.test(sentence.folded) || hasMeasure(sentence, leaf, value);
+  if (leaf.kind === 'string') return isAffirmed(sentence, written) || hasMeasure(sentence, leaf, value);
   return (
     sentence.figures.some((other) => sameFigure(exact, other.unit ? { ...other, unit: undefined } : other)) ||
     sentence.dates.some(({ year }) => year === Number(leaf.text))

@@ -508,6 +508,19 @@ describe('the values of a structured answer', () => {
     assert.deepEqual(await pathsIn('{"margin":4.1,"margin in %":"4.1 %","rent":-6,"year of the margin":-2019}'), []);
   });
 
+  it('are about what stands beside them, unless they are names, and are not negated', async () => {
+    const { claims, sources } = await read(
+      'Shops are open on Sunday. The red cross came. The harbour is closed. He is not guilty of anything. Lima is large. ' +
+        'The verdict: not guilty. The ferry is no longer electric.',
+    );
+    const pathsIn = async (json: string) =>
+      (await citeLeaves(json, { marked: [], claims, sources })).map(({ path }) => path);
+    for (const json of ['{"harbour":"open"}', '{"boat":"red"}', '{"verdict":"guilty"}', '{"ferry":"electric"}'])
+      assert.deepEqual(await pathsIn(json), [], json);
+    const json = '{"harbour":"closed","shops":"open","verdict":"not guilty","capital":"Lima"}';
+    assert.deepEqual(await pathsIn(json), ['/harbour', '/shops', '/verdict', '/capital']);
+  });
+
   it('are whole words and numbers of their source', async () => {
     const { claims, sources } = await read(
       'The floors of Annabelle were laid in 1942. The share of Berlins GDPR office was 14.1 %. Rooms: 7. Жители Петербурга.',
