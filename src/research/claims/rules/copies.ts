@@ -4,7 +4,7 @@ import type { Figure } from '../text/figures.ts';
 import { isFunctionWord } from '../text/language.ts';
 import type { Sentence } from '../text/parse-sentence.ts';
 import { isComputed, sameFigure } from '../text/same-figure.ts';
-import { isOneOf, sameName } from '../text/words.ts';
+import { containsWord, isOneOf } from '../text/words.ts';
 import { EXCLUSIVE, NEGATIONS } from './lexicon.ts';
 
 /**
@@ -107,9 +107,13 @@ function isSame(claim: Token, source: Token): boolean {
   if (claim.figure && source.figure) return sameFigure(claim.figure, source.figure);
   if (claim.date && source.date) return sameDate(claim.date, source.date);
   if (claim.kind !== 'name' || source.kind !== 'name') return claim.text === source.text;
-  // `Ada Brand` is `Dr. Ada Brand`.
-  return sameName(claim.text, source.text) || claim.text.includes(source.text) || source.text.includes(claim.text);
+  // `Ada Brand` is `Dr. Ada Brand`, and `Berlin` is `Berlins`; other endings do not differ in copies: `Paris` is not `Parish`.
+  const own = claim.text.replace(/'?s$/, '');
+  const theirs = source.text.replace(/'?s$/, '');
+  return containsWord(own, source.text, IN_NAMES) || containsWord(theirs, claim.text, IN_NAMES) || own === theirs;
 }
+
+const IN_NAMES = /[\p{L}\p{N}]/u;
 
 /**
  * Whether the sentence of a passage that has most words of a claim has another figure or date in place of one that

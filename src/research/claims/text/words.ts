@@ -85,8 +85,9 @@ export function sameWord(a: string, b: string): boolean {
   if (first < FIRST_CJK && first !== long.charCodeAt(0)) return false;
   if (short.length < 3 || CJK.test(short)) return short.length > 2 && CJK.test(short) && long.includes(short);
   const common = commonStart(short, long);
+  if (haveDigits(common, short, long)) return false;
   if (common === short.length) return long.length - short.length <= 3 || common >= 5;
-  return common >= 4 && common >= long.length * 0.6 && !haveDigits(common, short, long);
+  return common >= 4 && common >= long.length * 0.6;
 }
 
 /** Whether two names are the same; their ends may differ by inflection only. */
@@ -95,8 +96,9 @@ export function sameName(a: string, b: string): boolean {
   const [short, long] = a.length <= b.length ? [a, b] : [b, a];
   if (short.length < 3) return false;
   const common = commonStart(short, long);
+  if (haveDigits(common, short, long)) return false;
   if (common === short.length) return true;
-  return common >= 4 && common >= long.length - 3 && common >= short.length - 2 && !haveDigits(common, short, long);
+  return common >= 4 && common >= long.length - 3 && common >= short.length - 2;
 }
 
 function commonStart(short: string, long: string): number {
@@ -105,7 +107,7 @@ function commonStart(short: string, long: string): number {
   return common;
 }
 
-/** Whether words differ by a digit, which inflection never changes: `sector4` is not `sector3`. */
+/** Whether words differ by a digit, which inflection never changes: `sector4` is not `sector3`, `tp5` not `tp53`. */
 function haveDigits(from: number, a: string, b: string): boolean {
   return /\d/.test(a.slice(from)) || /\d/.test(b.slice(from));
 }
