@@ -5,7 +5,7 @@ import { isFunctionWord } from '../text/language.ts';
 import type { Sentence } from '../text/parse-sentence.ts';
 import { isComputed, sameFigure } from '../text/same-figure.ts';
 import { containsWord, isOneOf } from '../text/words.ts';
-import { EXCLUSIVE, NEGATIONS } from './lexicon.ts';
+import { EXCLUSIVE, NEGATIONS, OPPOSITES } from './lexicon.ts';
 
 /**
  * Compares claims with sentences that they copy. A copy is right in any language, unless a word was replaced that decides
@@ -60,12 +60,12 @@ export function isFalsified(claim: Sentence, sentence: Sentence): boolean {
       part[at] && !isSame(token, part[at]) ? [[token, part[at]] as const] : [],
     );
     if (pairs.length > own.length / 2) continue;
-    const others = pairs.filter(([a, b]) => !mayReplace(a, b)).length;
-    if (others > (own.length < LONG ? 0 : 1)) continue;
-    isFound = true;
     const [first, last] = [part[0], part.at(-1)];
     const between = theirs.slice(first && theirs.indexOf(first), last && theirs.indexOf(last) + 1);
     const hasSameNegations = between.length - part.length === mine.length - own.length;
+    const others = pairs.filter(([a, b]) => !(mayReplace(a, b) || (hasSameNegations && areOpposite(a, b)))).length;
+    if (others > (own.length < LONG ? 0 : 1)) continue;
+    isFound = true;
     if (hasSameNegations && pairs.length === 0) return false;
   }
   return isFound;
@@ -100,7 +100,16 @@ function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[]
 /** Whether two different tokens are of one kind, so that one changes the meaning in the place of the other. */
 function mayReplace(claim: Token, source: Token): boolean {
   if (claim.kind !== source.kind || claim.kind !== 'word') return claim.kind === source.kind;
-  return EXCLUSIVE.some((sides) => [claim, source].every(({ text }) => sides.some((side) => side.isIn(text))));
+  return DECISIVE.some((sides) => [claim, source].every(({ text }) => sides.some((side) => side.isIn(text))));
+}
+
+const DECISIVE = [...EXCLUSIVE, ...OPPOSITES];
+
+/** Whether one word is the other with a prefix that negates it: `unsafe`, `illegal`, `impossible`. */
+function areOpposite({ text: a }: Token, { text: b }: Token): boolean {
+  const [word = '', negated = ''] = [a, b].sort((one, two) => one.length - two.length);
+  const prefix = negated.slice(0, negated.length - word.length);
+  return word.length >= 4 && negated.endsWith(word) && /^(?:un|in|im|il|ir|non|dis)$/.test(prefix);
 }
 
 function isSame(claim: Token, source: Token): boolean {

@@ -140,3 +140,15 @@ friday|freitags?|vendredi|viernes|venerdi|sexta-feira|пятниц* ~ 周五|星
 saturday|samstags?|sonnabends?|samedi|sabado|sabato|суббот* ~ 周六|星期六|土曜
 sunday|sonntags?|dimanche|domingo|domenica|воскресень* ~ 周日|星期日|日曜
 `);
+
+/** Further such words, only for copies, where everything else is the same: elsewhere both may be true. */
+export const OPPOSITES = wordGroups(`
+open*|reopen*|eroffn*|geoffn*|offnet*|ouvert*|ouvr*|abri*|abiert*|apert*|apr[ei]*|откры* ~ 开放|开业|開放|開業
+clos*|shut*|geschloss*|schloss*|schliess*|ferm*|cerr*|chius*|chiud*|закры* ~ 关闭|關閉|閉鎖
+
+bought|buy*|purchas*|acquir*|kauf*|gekauft*|erw[ao]rb*|achet*|compr*|acquist*|купи* ~ 购买|收购|購入
+sold|sell*|sale*|verkauf*|vend*|прода* ~ 出售|卖出|売却
+
+import*|einfuhr*|eingefuhrt*|импорт* ~ 进口|輸入
+export*|ausfuhr*|ausgefuhrt*|экспорт* ~ 出口|輸出
+`);
