@@ -32,6 +32,20 @@ describe('Continuation', () => {
     assert.equal(continued(before, [...before.slice(-200, -20)]), '');
   });
 
+  it('holds back no more than it takes to tell', () => {
+    const heldBack = (before: string, text: string) => {
+      const continuation = new Continuation(before);
+      return [...text].findIndex((letter) => continuation.push(letter) !== '');
+    };
+    const rows = Array.from({ length: 9 }, (_, n) => `Row ${n} is the one about thing ${n * 7}.`).join(' ');
+    assert.equal(heldBack(rows, `Now something else. ${REST}`), 159, 'new text');
+    assert.equal(heldBack(rows, `${rows.slice(-200)}${REST}`), 200, 'after the end of a repeat');
+    assert.equal(heldBack(rows, `${rows.slice(-200, -20)}but ${REST}`), 180, 'where it differs');
+    assert.equal(heldBack(rows, `${rows}${REST}`), rows.length, 'after all of it');
+    assert.equal(heldBack('Tea', 'is old'), 0);
+    assert.equal(heldBack('Tea', 'Tea is old'), 3);
+  });
+
   it('drops white space and dots before a repeat, and keeps them before new text', () => {
     for (const lead of ['\n\n', '...', '… ']) {
       assert.equal(continued(BEFORE, [...`${lead}${BEFORE.slice(-20)}${REST}`]), REST, lead);

@@ -5,6 +5,7 @@ import type { RunId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { sectionsIn } from '../../../src/research/report/outline.ts';
+import { Subheadings } from '../../../src/research/report/subheadings.ts';
 import type { AppendBatch } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { estimateRequest, estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
@@ -149,6 +150,19 @@ describe('a report by sections', () => {
     }
     const headings = marked.lexer(text).filter(({ type }) => type === 'heading');
     assert.deepEqual(headings, []);
+  });
+
+  it('puts headings below its own also where another instance continues it', () => {
+    for (const [before, text, shown] of [
+      ['```sh\n', '# a comment\n', '# a comment\n'],
+      ['```sh\nls\n```\n', '# Own\n', '### Own\n'],
+      ['Text.\n\n-', '--\nMore', '--\nMore'],
+      ['Text.\n', '---\nMore', '\n---\nMore'],
+      ['Text.\n#', ' Own\n', ' Own\n'],
+    ] as const) {
+      const subheadings = new Subheadings(before);
+      assert.equal(subheadings.push(text) + subheadings.end(), shown, before + text);
+    }
   });
 
   it('keeps its headings if the model announces calls instead of writing', async () => {
