@@ -146,7 +146,7 @@ const SEPARATOR = "[.,' \u00a0\u202f\u2009٬٫]?";
 function* findValue(search: ValueSearch): Generator<undefined, FoundValue | undefined> {
   const { leaf, value, text, written } = search;
   // A name says what it is about; `open` and `red` stand in many a text.
-  const isName = leaf.text.length >= MIN_LETTERS && value.words.length > 0 && !/^\p{Ll}/u.test(leaf.text);
+  const isName = leaf.text.length >= MIN_LETTERS && value.words.length > 0 && /[\p{Lu}\p{Lo}\p{N}]/u.test(leaf.text);
   const places = leaf.kind === 'string' ? placesOf(value.folded, text, MAX_PLACES) : [];
   const found = yield* bestAmong(places, search, { needsMore: !isName, has: written, max: MAX_EXAMINED });
   if (found || !isMeasure(leaf, value)) return found;

@@ -519,14 +519,14 @@ describe('the values of a structured answer', () => {
   it('are about what stands beside them, unless they are names, and are not negated', async () => {
     const { claims, sources } = await read(
       'Shops are open on Sunday. The red cross came. The harbour is closed. He is not guilty of anything. Lima is large. ' +
-        'The verdict: not guilty. The ferry is no longer electric.',
+        'The verdict: not guilty. The ferry is no longer electric. An iPhone 15 lay there.',
     );
     const pathsIn = async (json: string) =>
       (await citeLeaves(json, { marked: [], claims, sources })).map(({ path }) => path);
     for (const json of ['{"harbour":"open"}', '{"boat":"red"}', '{"verdict":"guilty"}', '{"ferry":"electric"}'])
       assert.deepEqual(await pathsIn(json), [], json);
-    const json = '{"harbour":"closed","shops":"open","verdict":"not guilty","capital":"Lima"}';
-    assert.deepEqual(await pathsIn(json), ['/harbour', '/shops', '/verdict', '/capital']);
+    const json = '{"harbour":"closed","shops":"open","verdict":"not guilty","capital":"Lima","lost":"iPhone 15"}';
+    assert.deepEqual(await pathsIn(json), ['/harbour', '/shops', '/verdict', '/capital', '/lost']);
   });
 
   it('are whole words and numbers of their source', async () => {
