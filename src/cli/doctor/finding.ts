@@ -1,4 +1,5 @@
 import type { Redactor } from '../../base/logger.ts';
+import { withoutTrailing } from '../../base/text.ts';
 import { oneLine } from '../printable.ts';
 
 /** The result of checking one part of the setup. */
@@ -13,6 +14,6 @@ export interface Finding {
 
 /** A finding on a line of its own, without secrets. */
 export function findingLine({ state, about, detail, fix }: Finding, redactor: Redactor): string {
-  const text = `${about}: ${detail}${fix === undefined ? '' : `. Fix: ${fix}`}`;
+  const text = `${about}: ${fix === undefined ? detail : `${withoutTrailing(detail, '.')}. Fix: ${fix}`}`;
   return `${state.padEnd(5)} ${redactor.redact(oneLine(text))}`;
 }

@@ -13,7 +13,7 @@ describe('research-gateway doctor', () => {
     const redactor = new Redactor();
     redactor.setSecrets(['sk-secret']);
     const line = findingLine(
-      { state: 'wrong', about: 'provider x', detail: 'it said\n\u001b[2J sk-secret', fix: 'set it' },
+      { state: 'wrong', about: 'provider x', detail: 'it said\n\u001b[2J sk-secret.', fix: 'set it' },
       redactor,
     );
     assert.equal(line, 'wrong provider x: it said [2J [redacted]. Fix: set it');
