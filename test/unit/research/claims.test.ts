@@ -178,6 +178,8 @@ describe('a sentence checked against its source', () => {
     ['The hospital was opened in 2019.', 'The hospital was closed in 2019.'],
     ['Das Werk wurde 2019 gekauft.', 'Das Werk wurde 2019 verkauft.'],
     ['Exports exceeded imports in 2019.', 'Imports exceeded exports in 2019.'],
+    ['He said that World War I ended there.', 'He said that World War II ended there.'],
+    ['Type I diabetes is rare there.', 'Type II diabetes is rare there.'],
     ['The gene TP5 was found by him.', 'The gene TP53 was found by him.'],
     ['Flight LH40 left at noon.', 'Flight LH400 left at noon.'],
     ['The company GDP was founded in 1990.', 'The company GDPR was founded in 1990.'],

@@ -88,7 +88,10 @@ function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[]
     const before = tokens.at(-1);
     if (fact && fact === last) continue;
     last = fact;
-    const isName = /\p{Lu}/u.test(original[index] ?? '') && !isFunctionWord(text);
+    const isCapital = /\p{Lu}/u.test(original[index] ?? '');
+    const isName =
+      isCapital &&
+      (!isFunctionWord(text) || IS_FIRST.test(original.slice(Math.max(0, index - MAX_NAME), index + text.length)));
     if (fact) tokens.push({ kind: 'figure' in fact ? 'figure' : 'date', text, ...fact });
     else if (isName && before?.kind === 'name') before.text += ` ${text}`;
     else if (isName) tokens.push({ kind: 'name', text });
@@ -96,6 +99,10 @@ function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[]
   }
   return tokens;
 }
+
+/** A numeral: `World War I`, `Type I`. */
+const IS_FIRST = /\p{Lu}\p{L}* I$/u;
+const MAX_NAME = 30;
 
 /** Whether two different tokens are of one kind, so that one changes the meaning in the place of the other. */
 function mayReplace(claim: Token, source: Token): boolean {
