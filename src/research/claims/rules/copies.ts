@@ -107,7 +107,10 @@ const MAX_NAME = 30;
 /** Whether two different tokens are of one kind, so that one changes the meaning in the place of the other. */
 function mayReplace(claim: Token, source: Token): boolean {
   if (claim.kind !== source.kind || claim.kind !== 'word') return claim.kind === source.kind;
-  return DECISIVE.some((sides) => [claim, source].every(({ text }) => sides.some((side) => side.isIn(text))));
+  return DECISIVE.some((sides) => {
+    const [own = -1, theirs = -1] = [claim, source].map(({ text }) => sides.findIndex((side) => side.isIn(text)));
+    return own !== -1 && theirs !== -1 && own !== theirs;
+  });
 }
 
 const DECISIVE = [...EXCLUSIVE, ...OPPOSITES];

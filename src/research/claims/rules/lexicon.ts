@@ -151,4 +151,16 @@ sold|sell*|sale*|verkauf*|vend*|прода* ~ 出售|卖出|売却
 
 import*|einfuhr*|eingefuhrt*|импорт* ~ 进口|輸入
 export*|ausfuhr*|ausgefuhrt*|экспорт* ~ 出口|輸出
+
+die[ds]?|dead|killed|starb*|gestorben|getotet*|mort*|muri*|погиб* ~ 死亡|死んだ
+injured|wounded|hurt|verletzt*|bless*|herid*|ferit*|ранен* ~ 受伤|負傷
+
+am
+pm
+
+left
+right
+
+to|auf
+by|um
 `);
