@@ -1,10 +1,24 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '../../src/base/errors.ts';
+import { newRunId } from '../../src/base/ids.ts';
+import { decodeFrames } from '../../src/protocol/frames.ts';
 import type { RunRecord } from '../../src/runs/runs.ts';
+import { newRun } from '../../src/runs/submitting/new-run.ts';
+import type { AppendBatch } from '../../src/store/run-store.ts';
 import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 import { patience } from '../support/time-limit.ts';
+
+const DELTA = Buffer.from('event: response.heartbeat\ndata: {"type":"response.heartbeat","sequence_number":3}\n\n');
+
+/** Runs that cannot be read back, and how they end after five attempts, or at once if they are cancelled. */
+const DAMAGES: Record<string, { ends: 'failed' | 'cancelled'; request?: string; batch?: Partial<AppendBatch> }> = {
+  'an entry of its transcript': { ends: 'failed', batch: { transcript: ['{"t":"result"'] } },
+  'an event of its log': { ends: 'failed', batch: { frames: Buffer.from('event: x\ndata: {"type"\n\n') } },
+  'its request': { ends: 'failed', request: '{"input"' },
+  'the transcript of a cancelled run': { ends: 'cancelled', batch: { transcript: ['{"t":"result"'] } },
+};
 
 /** Two instances over one store, each with an executor of its own. */
 export interface ExecutorFixture extends AsyncDisposable {
@@ -247,6 +261,33 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await first.store.release(run.id, held);
       assert.match((await readAll(second.runs, run)).toString(), /event: response\.completed/);
     });
+
+    for (const [what, { ends, ...damage }] of Object.entries(DAMAGES)) {
+      it(`ends a run as ${ends} if ${what} cannot be read`, async () => {
+        await using fixture = await open();
+        await using a = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
+        await a.executor.stop({ graceMs: 0 });
+        const request = damage.request ?? JSON.stringify({ input: [], request: question().request });
+        const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
+        await a.store.create(run);
+        const attempts = ends === 'failed' ? 4 : 0;
+        for (let n = 0; n < attempts; n++) await a.store.claim(run.id, { leaseMs: 60_000, force: true });
+        const { token = '' } = (await a.store.claim(run.id, { leaseMs: 0, force: true })) ?? {};
+        await a.store.append(run.id, { token, first: 3, count: 1, frames: DELTA, ...damage.batch });
+        if (ends === 'cancelled') await a.store.requestCancel(run.id);
+        const record = (await a.store.get(run.id)) ?? assert.fail();
+        const live = readAll(a.runs, record, record.last);
+        await using b = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
+        const [event, ...others] = decodeFrames(await live);
+        assert.equal(event?.sequence_number, 4);
+        assert.ok(event?.type === 'response.failed' && others.length === 0);
+        assert.equal(event.response.error?.code, ends === 'failed' ? 'run_crashed' : 'cancelled');
+        const ended = (await b.store.get(run.id)) ?? assert.fail();
+        assert.equal(ended.status, ends);
+        assert.deepEqual(await b.runs.response(ended), event.response);
+        assert.equal(event.response.id, `resp_${run.id}`);
+      });
+    }
   });
 }
 

@@ -1,10 +1,14 @@
 import { sleep } from '../../base/abort.ts';
-import { messageOf } from '../../base/errors.ts';
+import { toSeconds } from '../../base/clock.ts';
+import { GatewayError, messageOf } from '../../base/errors.ts';
+import { publicId } from '../../base/ids.ts';
+import { cancelledError, newResponse } from '../../protocol/response.ts';
 import { isStoreUnavailable } from '../../store/failure.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import type { ExecutionResult } from './driving/run-driver.ts';
 import { Execution, type ExecutionOptions } from './execution.ts';
-import { ClaimLostError, LEASE_MS } from './run-lease.ts';
+import { eventFrames } from './log/event-frames.ts';
+import { ClaimLostError, LEASE_MS, MAX_ATTEMPTS } from './run-lease.ts';
 import { recordRunEnd } from './run-span.ts';
 
 /** Drives a claimed run until it ends or is handed over. Never rejects: what fails is logged. */
@@ -19,16 +23,20 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     // A claim lost to an unreachable store is no crash: release it, so that it does not count as one.
     if (result === 'lost') await lease.release().catch(() => {});
   } catch (thrown) {
-    // The log could not be read: the run stays open and is claimed again. If only a newer gateway can drive it, or the
-    // store is away, release the claim so that it does not count as an attempt.
+    // What is stored of the run could not be read: it is claimed again, unless it was cancelled or this happened too often.
+    // If only a newer gateway can drive it, or the store is away, release the claim so that it does not count as an attempt.
     const isAway = isStoreUnavailable(thrown);
     const isTemporary = isAway || thrown instanceof NewerDataError;
     if (!(thrown instanceof ClaimLostError)) {
       log[isTemporary ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
     }
-    // Wait first: a store that fails reads but takes claims would be asked in a tight loop.
-    if (isAway) await sleep(LEASE_MS, { signal: lease.signal }).catch(() => {});
-    if (isTemporary) await lease.release().catch(() => {});
+    if (!isAway && lease.cancelled) result = await endUnreadable(options);
+    else if (!isTemporary && lease.attempts > MAX_ATTEMPTS) result = await endUnreadable(options);
+    else if (isTemporary && !lease.cancelled) {
+      // Wait first: a run that can be claimed but not read would be claimed in a tight loop.
+      await sleep(LEASE_MS, { signal: lease.signal }).catch(() => {});
+      await lease.release().catch(() => {});
+    }
   }
   recordRunEnd(execution?.ended);
   try {
@@ -38,4 +46,24 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     log.error({ run: lease.run.id, err: messageOf(thrown) }, 'the end of a run could not be accounted for');
   }
   return result;
+}
+
+/** Ends a run that cannot be read back, with as much of its response as was read. What it has used counts as last noted. */
+async function endUnreadable({ store, lease, clock, retentionMs }: ExecutionOptions): Promise<ExecutionResult> {
+  const { run, token, fold, cancelled } = lease;
+  const crash = new GatewayError('run_crashed', `What is stored of the run could not be read ${MAX_ATTEMPTS} times.`);
+  const at = Math.max(clock.now(), run.startedAt ?? 0);
+  const ids = { id: publicId('responses', run.id), created_at: toSeconds(run.createdAt), model: run.model };
+  const response = {
+    ...(fold?.response ?? newResponse(ids)),
+    started_at: run.startedAt === null ? null : toSeconds(run.startedAt),
+    completed_at: toSeconds(at),
+    status: cancelled ? ('cancelled' as const) : ('failed' as const),
+    error: cancelled ? cancelledError() : crash.toObject(),
+  };
+  const first = run.last + 1;
+  const frames = eventFrames([{ type: 'response.failed', response }], first);
+  const end = { status: response.status, at, retainMs: run.api === 'unstored' ? 0 : retentionMs };
+  const appended = await store.append(run.id, { token, first, count: 1, frames, end }).catch(() => undefined);
+  return appended?.result === 'ok' ? 'ended' : 'lost';
 }

@@ -23,10 +23,8 @@ import { LogWriter } from './log/log-writer.ts';
 import { presentationOf } from './log/presentation.ts';
 import { Recorder } from './log/recorder.ts';
 import { regainRun } from './regain-run.ts';
-import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
+import { ClaimLostError, HandOver, MAX_ATTEMPTS, type RunLease } from './run-lease.ts';
 
-/** How many times a run may be claimed without finishing a step before it fails with `run_crashed`. */
-const MAX_ATTEMPTS = 5;
 /** How long the store may be away before the claim is dropped, in milliseconds (docs/architecture.md, "The executor"). */
 const STORE_GRACE_MS = 60_000;
 
@@ -296,6 +294,7 @@ export class Execution {
 /** Reads log and transcript back, as they stand when the run is claimed. */
 async function restore({ store, carried, lease, beginning }: ExecutionOptions) {
   const fold = new ResponseFold();
+  lease.fold = fold;
   const logAtClaim = new LogAtClaim();
   if (beginning) {
     fold.begin(beginning.response, beginning.batch);
@@ -303,7 +302,6 @@ async function restore({ store, carried, lease, beginning }: ExecutionOptions) {
   } else await fold.catchUp(store, lease.run.id, logAtClaim.add);
   const { response } = fold;
   if (!response) throw new Error('the log has no first event');
-  lease.fold = fold;
   const stored = beginning ? [] : await store.readTranscript(lease.run.id);
   if (logAtClaim.isComplete) logAtClaim.transcript = stored;
   const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [await parseTranscript(stored)];

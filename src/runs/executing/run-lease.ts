@@ -6,6 +6,9 @@ import type { ResponseFold } from '../reading/response-fold.ts';
 /** How long a claim lasts without renewal, in milliseconds. Takeover follows within 6 s of a kill. */
 export const LEASE_MS = 4000;
 
+/** How many times a run may be claimed without finishing a step before it fails with `run_crashed`. */
+export const MAX_ATTEMPTS = 5;
+
 /** The reason for stopping an execution so that another instance can continue the run. */
 export class HandOver extends Error {
   override readonly name = 'HandOver';

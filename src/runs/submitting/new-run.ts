@@ -3,7 +3,7 @@ import { publicId, type RunId } from '../../base/ids.ts';
 import { newResponse, type ResponseObject } from '../../protocol/response.ts';
 import type { NewRun } from '../../store/run-store.ts';
 import { publicConversationId } from '../conversations.ts';
-import { firstFrames } from '../executing/log/event-frames.ts';
+import { eventFrames } from '../executing/log/event-frames.ts';
 import { listedOf } from '../stored/listed.ts';
 import type { Submission } from '../submission.ts';
 
@@ -54,7 +54,7 @@ export function newRun(
 ): { run: NewRun; response: ResponseObject } {
   const { request } = submission;
   const response = createdResponse({ id, createdAt: options.now }, submission);
-  const frames = firstFrames([
+  const frames = eventFrames([
     { type: 'response.created', response },
     { type: 'response.in_progress', response },
   ]);

@@ -6,6 +6,7 @@ import { ResearchState } from '../../../src/research/run/state.ts';
 import { closingStep } from '../../../src/runs/executing/driving/interrupted-item.ts';
 import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
+import { NewerDataError } from '../../../src/runs/stored/stored-data.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
@@ -182,31 +183,36 @@ describe('a run whose instances die', function () {
     assert.equal(response.status, 'completed');
   });
 
-  it('is released without being counted if its transcript cannot be read', async () => {
-    const run = await crashed(0);
-    const attempts: number[] = [];
-    const claimedAt: number[] = [];
-    const harness = await openHarness({
-      chat: new ScriptedModel([]),
-      store: wrapStore(store, {
-        readTranscript: async (id) => {
-          if (attempts.length < 2) throw new GatewayError('store_unavailable', 'The store is away.');
-          return await store.readTranscript(id);
-        },
-        claimNext: async (options) => {
-          const claim = await store.claimNext(options);
-          if (claim) attempts.push(claim.attempts);
-          if (claim) claimedAt.push(performance.now());
-          return claim;
-        },
-      }),
+  for (const [why, thrown] of [
+    ['the store is away', new GatewayError('store_unavailable', 'The store is away.')],
+    ['a newer gateway wrote its transcript', new NewerDataError('the transcript holds an entry of a newer gateway')],
+  ] as const) {
+    it(`is released without being counted, and left alone for a while, if ${why}`, async () => {
+      const run = await crashed(0);
+      const attempts: number[] = [];
+      const claimedAt: number[] = [];
+      const harness = await openHarness({
+        chat: new ScriptedModel([]),
+        store: wrapStore(store, {
+          readTranscript: async (id) => {
+            if (attempts.length < 2) throw thrown;
+            return await store.readTranscript(id);
+          },
+          claimNext: async (options) => {
+            const claim = await store.claimNext(options);
+            if (claim) attempts.push(claim.attempts);
+            if (claim) claimedAt.push(performance.now());
+            return claim;
+          },
+        }),
+      });
+      await using _ = harness;
+      assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
+      assert.deepEqual(attempts, [1, 1]);
+      const [first = 0, second = 0] = claimedAt;
+      assert.ok(second - first >= LEASE_MS / 2, 'it is not claimed in a tight loop');
     });
-    await using _ = harness;
-    assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
-    assert.deepEqual(attempts, [1, 1]);
-    const [first = 0, second = 0] = claimedAt;
-    assert.ok(second - first >= LEASE_MS / 2, 'a store that reads badly is left alone meanwhile');
-  });
+  }
 
   it('continues after four times', async () => {
     const run = await crashed(4);

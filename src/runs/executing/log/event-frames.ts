@@ -33,9 +33,9 @@ export function deltaFrame(delta: PendingDelta, number: number): string {
   return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"${part}":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
 }
 
-/** The frames of a new log's first events, joined. */
-export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
+/** The frames of consecutive events, joined. `first`: the number of the first one. */
+export function eventFrames(events: readonly UnnumberedEvent[], first = 1): Uint8Array {
   return encodeTexts(
-    events.flatMap(({ type, ...payload }, index) => eventFrame({ type, rest: payloadTexts(payload) }, index + 1)),
+    events.flatMap(({ type, ...payload }, index) => eventFrame({ type, rest: payloadTexts(payload) }, first + index)),
   );
 }
