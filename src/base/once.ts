@@ -1,8 +1,15 @@
-/** Wraps `work` so that only the first call does it; every call returns the same result. */
+/** Wraps `work` so that only the first call does it; every call returns the same result. After a failure it is tried again. */
 export function once<T extends object>(work: () => T): () => T {
   let result: T | undefined;
   return () => {
-    result ??= work();
-    return result;
+    if (result !== undefined) return result;
+    const made = work();
+    result = made;
+    if (made instanceof Promise) {
+      made.catch(() => {
+        result = undefined;
+      });
+    }
+    return made;
   };
 }

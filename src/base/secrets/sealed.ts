@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fieldError } from '../errors.ts';
+import { once } from '../once.ts';
 import { decryptBytes, deriveKey, encryptBytes } from './encrypt.ts';
 
 /** What a sealed text contains: a text of one kind cannot be opened as another. */
@@ -23,12 +24,11 @@ const PREFIX = 'rgs1';
  */
 export class Sealer {
   readonly #operatorKeys: readonly Buffer[];
-  readonly #share: () => Promise<string>;
-  #shared: Promise<Buffer> | undefined;
+  readonly #sharedSecret: () => Promise<Buffer>;
 
   constructor({ keys, share }: { keys: readonly string[]; share(): Promise<string> }) {
     this.#operatorKeys = keys.map((key) => Buffer.from(key));
-    this.#share = share;
+    this.#sharedSecret = once(async () => Buffer.from(await share()));
   }
 
   /**
@@ -73,18 +73,6 @@ export class Sealer {
     if (operatorKey) return operatorKey;
     const shared = await this.#sharedSecret();
     return keyNameOf(shared) === keyName ? shared : undefined;
-  }
-
-  /** Reads the secret once; a failed read is repeated on the next call. */
-  #sharedSecret(): Promise<Buffer> {
-    this.#shared ??= this.#share().then(
-      (secret) => Buffer.from(secret),
-      (thrown: unknown) => {
-        this.#shared = undefined;
-        throw thrown;
-      },
-    );
-    return this.#shared;
   }
 }
 

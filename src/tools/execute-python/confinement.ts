@@ -9,7 +9,13 @@ const run = promisify(execFile);
 /** The time limit of one try, in milliseconds. It is long enough for a busy machine, because the result is kept for good. */
 const TRY_MS = 30_000;
 
-/** Finds the strongest confinement of the Python sandbox that this system allows by trying each. Never rejects. */
+/** Why a process could not be started that can be started later: too many files or processes, or no memory. */
+const TEMPORARY: ReadonlySet<unknown> = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
+
+/**
+ * Finds the strongest confinement of the Python sandbox that this system allows by trying each.
+ * @throws Error if no process can be started now, which says nothing about a confinement.
+ */
 export async function findConfinement(): Promise<Confinement> {
   for (const way of possibleConfinements()) if (await works(way.command)) return way;
   return { command: [], restrictions: [] };
@@ -21,6 +27,9 @@ async function works([file = '', ...args]: readonly string[]): Promise<boolean> 
   const probe = ['/bin/sh', '-c', script, 'sh', PROGRAMS.main, `${pyodideFolder()}/package.json`, confinedNodePath()];
   return await run(file, [...args, ...probe], { timeout: TRY_MS, env: {}, cwd: '/' }).then(
     () => true,
-    () => false,
+    (thrown: NodeJS.ErrnoException) => {
+      if (TEMPORARY.has(thrown.code)) throw thrown;
+      return false;
+    },
   );
 }

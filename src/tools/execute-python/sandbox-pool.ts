@@ -85,12 +85,18 @@ export class SandboxPool implements AsyncDisposable {
     await this.#snapshot[Symbol.asyncDispose]();
   }
 
-  /** Finds out once what every process starts from. */
+  /** Finds out once what every process starts from. @throws Error if no process can be started now. */
   async #startState(log: Logger): Promise<StartState> {
-    this.#confinement ??= findConfinement().then((found) => {
-      log.info({ holds: found.restrictions }, 'the Python sandbox is confined by the system');
-      return found;
-    });
+    this.#confinement ??= findConfinement().then(
+      (found) => {
+        log.info({ holds: found.restrictions }, 'the Python sandbox is confined by the system');
+        return found;
+      },
+      (thrown: unknown) => {
+        this.#confinement = undefined;
+        throw thrown;
+      },
+    );
     const [confinement, snapshot] = await Promise.all([this.#confinement, this.#snapshot.descriptor(log)]);
     return { confinement, snapshot };
   }

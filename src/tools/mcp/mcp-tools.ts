@@ -39,7 +39,10 @@ export function createMcpTools(options: McpToolsOptions): McpTools {
   if (duplicate) throw new Error(`two MCP servers are named ${duplicate.name}`);
   let opened: Promise<McpConnection[]> | undefined;
   const connections = () => {
-    opened ??= connectionsTo(servers, { fetch, log, listLifetimeMs, restMs });
+    opened ??= connectionsTo(servers, { fetch, log, listLifetimeMs, restMs }).catch((thrown: unknown) => {
+      opened = undefined;
+      throw thrown;
+    });
     return opened;
   };
   return {

@@ -111,6 +111,24 @@ describe('the sandbox of execute_python', function () {
     if (has('nobody')) assert.match(output, /\n65534\s*$/);
   });
 
+  it('is not started without its walls because too many files are open', async () => {
+    const module = new URL('../../../src/tools/execute-python/confinement.ts', import.meta.url);
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { findConfinement } from '${module}';
+      const open = [];
+      try { for (;;) open.push(openSync('/dev/null')); } catch {}
+      // One is needed to look for files, more to start a process.
+      closeSync(open.pop());
+      console.log(await findConfinement().then(({ restrictions }) => restrictions.length, () => 'not now'));
+      for (const file of open) closeSync(file);
+      console.log((await findConfinement()).restrictions.length);`;
+    const args = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', script];
+    const child = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const { restrictions } = await findConfinement();
+    assert.equal(await text(child.stdout), `not now\n${restrictions.length}\n`);
+  });
+
   it('has no network but loopback, if the system allows it', async function () {
     const confinement = await findConfinement();
     if (!confinement.restrictions.some((each) => each.includes('network'))) return this.skip();
