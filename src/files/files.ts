@@ -244,11 +244,12 @@ export class Files implements Disposable {
   async #sweep(): Promise<void> {
     const { store, clock, log } = this.#parts;
     try {
-      for (let hasMore = true; hasMore; ) {
-        const expired = await store.expired({ now: clock.now(), limit: SWEEP_STEP });
-        // One that cannot be removed, such as a locked object, must not keep all others.
+      // Files that cannot be removed, such as locked objects, must not keep all others.
+      for (let stuck = 0, hasMore = true; hasMore && !this.#closing.signal.aborted; ) {
+        const expired = await store.expired({ now: clock.now(), limit: SWEEP_STEP, skip: stuck });
         const removed = await Promise.all(expired.map((file) => this.#removeExpired(file)));
-        hasMore = expired.length === SWEEP_STEP && removed.includes(true);
+        stuck += removed.filter((isRemoved) => !isRemoved).length;
+        hasMore = expired.length === SWEEP_STEP;
       }
       if (clock.now() < this.#nextOrphanSweep) return;
       this.#nextOrphanSweep = clock.now() + ORPHAN_SWEEP_MS;

@@ -6,8 +6,8 @@ import type { Files } from '../files/files.ts';
 import type { DeliveryStore } from '../store/side-stores/delivery-store.ts';
 import { type DocumentTexts, UnreadableDocument } from './document-text.ts';
 import type { StoreIndexes } from './index/store-indexes.ts';
-import { type StoredFile, signatureOf } from './records.ts';
-import { expiryOf, isExpired, type VectorStores } from './vector-stores.ts';
+import { expiryOf, isExpired, type StoredFile, signatureOf } from './records.ts';
+import type { VectorStores } from './vector-stores.ts';
 
 export interface DocumentReaderParts {
   stores: VectorStores;

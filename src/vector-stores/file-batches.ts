@@ -1,15 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, undefinedIfNotFound } from '../base/errors.ts';
-import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
-import { type FileBatch, listNames, OPEN, parseFile, type StoredFile, type VectorStore } from './records.ts';
+import {
+  type FileBatch,
+  forRecords,
+  listNames,
+  OPEN,
+  parseFile,
+  type StoredFile,
+  type VectorStore,
+} from './records.ts';
 import type { NewFiles, VectorStores } from './vector-stores.ts';
 
 /** Most batches of a vector store; the oldest are removed. */
 const MAX_BATCHES = 10_000;
-/** Records that are read in parallel. */
-const CONCURRENCY = 32;
 
 /** Files that were added to a vector store together, with their progress (docs/vector-stores.md). */
 export class FileBatches {
@@ -42,15 +47,8 @@ export class FileBatches {
   async files({ id, store }: FileBatch): Promise<StoredFile[]> {
     const { entries } = this.#parts;
     const page = await entries.page(listNames.filesOfBatch(id), { limit: 10_000, order: 'asc' });
-    const found: StoredFile[] = [];
-    for (let at = 0; at < page.entries.length; at += CONCURRENCY) {
-      const slice = page.entries.slice(at, at + CONCURRENCY);
-      const read = await Promise.all(slice.map((entry) => entries.get(listNames.files(store), entry.id)));
-      found.push(...read.flatMap((entry) => parseFile(entry, store) ?? []));
-      // A batch may have thousands, and clients poll it.
-      await yieldToEventLoop();
-    }
-    return found;
+    const read = await forRecords(page.entries, (entry) => entries.get(listNames.files(store), entry.id));
+    return read.flatMap((entry) => parseFile(entry, store) ?? []);
   }
 
   /** Cancels the files of the batch that are not read yet. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../base/json.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Entry } from '../store/side-stores/entry-store.ts';
 import { attributeValue } from './filters.ts';
 
@@ -14,6 +15,8 @@ export const listNames = {
   /** The vector stores that contain a file. */
   placesOf: (file: string) => `stores of ${file}`,
 };
+
+export const DAY_MS = 86_400_000;
 
 export const OPEN = 'open';
 export const FILE_STATES = ['in_progress', 'completed', 'failed', 'cancelled'] as const;
@@ -87,6 +90,33 @@ export function storeEntry(id: string, value: StoreValue, createdAt: number): En
 
 export function fileEntry(id: string, state: FileState, value: FileValue, createdAt: number): Entry {
   return { id, state, value: JSON.stringify(fileValue.parse(value)), createdAt };
+}
+
+/** Expiry in Unix milliseconds; undefined if it never expires. */
+export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStore): number | undefined {
+  return expiresAfterDays === undefined ? undefined : lastActiveAt + expiresAfterDays * DAY_MS;
+}
+
+export function isExpired(store: VectorStore, now: number): boolean {
+  return (expiryOf(store) ?? Number.POSITIVE_INFINITY) <= now;
+}
+
+/** Records that are read or written in parallel. */
+const CONCURRENCY = 32;
+
+/** Calls `work` for thousands of records, a few at once, and returns the results in order. */
+export async function forRecords<T, R>(
+  records: readonly T[],
+  work: (record: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < records.length; at += CONCURRENCY) {
+    results.push(
+      ...(await Promise.all(records.slice(at, at + CONCURRENCY).map((record, index) => work(record, at + index)))),
+    );
+    await yieldToEventLoop();
+  }
+  return results;
 }
 
 /** Tells an index whether it has the current version of a file. */

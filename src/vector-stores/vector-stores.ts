@@ -10,9 +10,12 @@ import type { Entry, EntryQuery, EntryStore } from '../store/side-stores/entry-s
 import type { FileRecord } from '../store/side-stores/file-store.ts';
 import type { Attributes } from './filters.ts';
 import {
+  DAY_MS,
   type FileState,
   type FileValue,
   fileEntry,
+  forRecords,
+  isExpired,
   listNames,
   OPEN,
   parseFile,
@@ -32,15 +35,12 @@ export interface VectorStoresParts {
 /** Most vector stores of a user, and most files of a vector store. */
 const MAX_STORES = 1000;
 const MAX_FILES = 20_000;
-/** Records that are written in parallel. */
-const CONCURRENCY = 32;
 /** Attempts to change a record that others change at the same time. */
 const ATTEMPTS = 10;
 /** Records that are read in one step; a concurrent search waits for one step. */
 const PAGE_SIZE = 200;
 /** The bytes of a growing list are counted again after this many times as long as the last count took. */
 const COUNT_REST_FACTOR = 20;
-const DAY_MS = 86_400_000;
 /** How often the last activity is updated, in milliseconds: searches are frequent, and clients see seconds. */
 const TOUCH_INTERVAL_MS = 1000;
 /** When the reader checks a user at the latest, in milliseconds, if this process dies meanwhile. */
@@ -82,12 +82,13 @@ export class VectorStores {
     const now = clock.now();
     const id = `vs_${randomBytes(16).toString('hex')}`;
     const entry = storeEntry(id, { ...value, lastActiveAt: now }, now);
-    // The list of the user comes first: a store in the list of all stores is always in that of its user.
+    await this.#scheduleExpiry(user, value);
+    // The list of all stores comes first: what its user sees is always indexed, and what is only there is never seen.
+    await entries.add(ALL_STORES, { id, state: OPEN, value: user, createdAt: now });
     if ((await entries.add(listNames.stores(user), entry, { max: MAX_STORES })) === 'full') {
+      await entries.remove(ALL_STORES, id);
       throw new GatewayError('quota_exceeded', `You have ${MAX_STORES} vector stores already. Delete some.`);
     }
-    await entries.add(ALL_STORES, { id, state: OPEN, value: user, createdAt: now });
-    if (value.expiresAfterDays !== undefined) await this.#scheduleReading(user, value.expiresAfterDays * DAY_MS);
     return { ...value, lastActiveAt: now, id, user, createdAt: now, entry };
   }
 
@@ -134,11 +135,11 @@ export class VectorStores {
   async update(user: string, id: string, change: (store: VectorStore) => StoreValue): Promise<VectorStore> {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const before = await this.find(user, id);
-      const entry = storeEntry(id, change(before), before.createdAt);
+      const value = change(before);
+      const entry = storeEntry(id, value, before.createdAt);
+      await this.#scheduleExpiry(user, value);
       if (!(await this.#parts.entries.replace(listNames.stores(user), entry, { before: before.entry }))) continue;
-      const after = await this.find(user, id);
-      if (after.expiresAfterDays !== undefined) await this.#scheduleReading(user, after.expiresAfterDays * DAY_MS);
-      return after;
+      return { ...value, id, user, createdAt: before.createdAt, entry };
     }
     throw conflictError(id);
   }
@@ -150,17 +151,22 @@ export class VectorStores {
     await this.update(store.user, store.id, (known) => ({ ...known, lastActiveAt: now })).catch(() => {});
   }
 
-  /** Removes a vector store for good; its files stay with the user. */
+  /**
+   * Removes a vector store for good; its files stay with the user. From the first change on it has expired: if this process
+   * dies meanwhile, the reader removes the rest.
+   */
   async remove(store: VectorStore): Promise<void> {
     const { entries, clock } = this.#parts;
-    await noteRemoval(entries, listNames.stores(store.user), {
-      id: store.id,
-      place: store.createdAt,
-      now: clock.now(),
-    });
-    // The list of all stores comes first: an index whose store is missing there is dropped.
+    const now = clock.now();
+    await noteRemoval(entries, listNames.stores(store.user), { id: store.id, place: store.createdAt, now });
+    if (!isExpired(store, now)) {
+      await this.update(store.user, store.id, (known) => ({ ...known, expiresAfterDays: 0, lastActiveAt: 0 }));
+    }
+    // An index whose store is missing in the list of all stores is dropped.
     await entries.remove(ALL_STORES, store.id);
-    for await (const file of this.filesOf(store.id)) await entries.remove(listNames.placesOf(file.id), store.id);
+    const files: StoredFile[] = [];
+    for await (const file of this.filesOf(store.id)) files.push(file);
+    await forRecords(files, ({ id }) => entries.remove(listNames.placesOf(id), store.id));
     const { entries: batches } = await entries.page(listNames.batches(store.id), { limit: 10_000, order: 'asc' });
     for (const batch of batches) await entries.clear(listNames.filesOfBatch(batch.id));
     await entries.clear(listNames.batches(store.id));
@@ -199,11 +205,7 @@ export class VectorStores {
     const { entries } = this.#parts;
     // If this process dies meanwhile, the reader still checks the user.
     await this.#scheduleReading(store.user, READ_FALLBACK_MS);
-    const attached: StoredFile[] = [];
-    for (let at = 0; at < files.length; at += CONCURRENCY) {
-      const slice = files.slice(at, at + CONCURRENCY);
-      attached.push(...(await Promise.all(slice.map((newFile) => this.#attach(store, newFile, batch)))));
-    }
+    const attached = await forRecords(files, (file) => this.#attach(store, file, batch));
     if (batch !== undefined) {
       const createdAt = this.#parts.clock.now();
       await Promise.all(
@@ -321,6 +323,11 @@ export class VectorStores {
     return this.#parts.entries.revision(listNames.files(store));
   }
 
+  /** Call it before the change: the reader removes vector stores that have expired. */
+  async #scheduleExpiry(user: string, { expiresAfterDays: days }: Pick<StoreValue, 'expiresAfterDays'>): Promise<void> {
+    if (days !== undefined) await this.#scheduleReading(user, Math.max(READ_FALLBACK_MS, days * DAY_MS));
+  }
+
   #scheduleReading(user: string, dueInMs: number): Promise<void> {
     return this.#parts.readings.schedule(readerId(user), { dueInMs });
   }
@@ -332,15 +339,6 @@ const ALL_STORES = 'vector stores';
 /** The key of a user in the schedule of readings. Encoded, because a user name may contain any character. */
 export function readerId(user: string): string {
   return encodeURIComponent(user);
-}
-
-/** Expiry in Unix milliseconds; undefined if it never expires. */
-export function expiryOf({ expiresAfterDays, lastActiveAt }: VectorStore): number | undefined {
-  return expiresAfterDays === undefined ? undefined : lastActiveAt + expiresAfterDays * DAY_MS;
-}
-
-export function isExpired(store: VectorStore, now: number): boolean {
-  return (expiryOf(store) ?? Number.POSITIVE_INFINITY) <= now;
 }
 
 function conflictError(id: string): GatewayError {

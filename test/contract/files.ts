@@ -71,9 +71,10 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     const user = randomUUID();
     const [over, later, never] = [fileOf(user, { expiresAt: 50 }), fileOf(user, { expiresAt: 60 }), fileOf(user)];
     for (const file of [later, never, over]) await store.add(file, { maxBytes: most });
-    const found = async (now: number) => (await store.expired({ now, limit: 10 })).map(({ id }) => id);
+    const found = async (now: number, skip = 0) => (await store.expired({ now, limit: 10, skip })).map(({ id }) => id);
     assert.deepEqual(await found(49), []);
     assert.deepEqual(await found(60), [over.id, later.id]);
+    assert.deepEqual(await found(60, 1), [later.id]);
     await store.remove(over.id);
     assert.deepEqual(await found(60), [later.id]);
   });

@@ -17,8 +17,8 @@ export interface FileStore {
   list(query: FileQuery): Promise<{ files: FileRecord[]; hasMore: boolean }>;
   /** False if there was none. */
   remove(id: string): Promise<boolean>;
-  /** At most `limit` files that have expired at `now`. */
-  expired(options: { now: number; limit: number }): Promise<FileRecord[]>;
+  /** At most `limit` files that have expired at `now`, in order of expiry, without the first `skip`. */
+  expired(options: { now: number; limit: number; skip: number }): Promise<FileRecord[]>;
 }
 
 export const fileRecord = z.object({

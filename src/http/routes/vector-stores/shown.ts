@@ -6,7 +6,7 @@ import {
   type VectorStoreObject,
 } from '../../../protocol/vector-stores.ts';
 import type { FileBatch, FileState, StoredFile, VectorStore } from '../../../vector-stores/records.ts';
-import { expiryOf } from '../../../vector-stores/vector-stores.ts';
+import { expiryOf } from '../../../vector-stores/records.ts';
 
 /** Vector stores, their files and batches, as clients see them. */
 

@@ -67,8 +67,8 @@ export class RedisFiles extends RedisPart implements FileStore {
     return removed === 1;
   };
 
-  expired: FileStore['expired'] = async ({ now, limit }) => {
-    const range = ['ZRANGEBYSCORE', this.keys.expiringFiles, '-inf', `${now}`, 'LIMIT', '0', `${limit}`];
+  expired: FileStore['expired'] = async ({ now, limit, skip }) => {
+    const range = ['ZRANGEBYSCORE', this.keys.expiringFiles, '-inf', `${now}`, 'LIMIT', `${skip}`, `${limit}`];
     const ids = textList.parse(await this.command(...range));
     const found = await Promise.all(
       ids.map(async (id) => {

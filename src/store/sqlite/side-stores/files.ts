@@ -24,7 +24,7 @@ export class SqliteFiles extends SqlitePart implements FileStore {
       asc: page('asc', '>'),
       desc: page('desc', '<'),
       remove: db.prepare('DELETE FROM files WHERE id = ?'),
-      expired: db.prepare('SELECT * FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ?'),
+      expired: db.prepare('SELECT * FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ? OFFSET ?'),
     };
   }
 
@@ -53,8 +53,8 @@ export class SqliteFiles extends SqlitePart implements FileStore {
 
   remove: FileStore['remove'] = (id) => this.transact(() => Number(this.#statements.remove.run(id).changes) > 0);
 
-  expired: FileStore['expired'] = ({ now, limit }) =>
-    this.query(() => this.#statements.expired.all(now, limit).map(recordOf));
+  expired: FileStore['expired'] = ({ now, limit, skip }) =>
+    this.query(() => this.#statements.expired.all(now, limit, skip).map(recordOf));
 }
 
 function recordOf(row: Row): FileRecord {
