@@ -25,7 +25,7 @@ import { patience } from '../support/time-limit.ts';
 const ADMIN = { authorization: 'Bearer sk-limits-admin' };
 const USAGE = { prompt_tokens: 700, completion_tokens: 50, total_tokens: 750 };
 /** The keys: each story has a key and models of its own. */
-const KEYS = ['counted', 'cut', 'open'] as const;
+const KEYS = ['counted', 'cut', 'open', 'compacted'] as const;
 type Key = (typeof KEYS)[number];
 
 interface Options {
@@ -40,6 +40,7 @@ function start({ folder, provider, store }: Options): Promise<GatewayProcess> {
     const common = { routes, max_completion_tokens: 1000 };
     return [
       [`paid-${key}`, { ...common, kind: 'proxy', apis: ['chat_completions', 'async'] }],
+      [`plain-${key}`, { ...common, kind: 'proxy', apis: ['responses'] }],
       [`run-${key}`, { ...common, kind: 'research', research: { tools: [] } }],
     ];
   });
@@ -267,6 +268,39 @@ function opened({ name, answers, written }: Scene): Story {
   };
 }
 
+function compacted({ name, answers, written }: Scene): Story {
+  const account = new Account('compacted');
+  const input = 'It was said before, at length. '.repeat(400);
+  const prompt = Math.floor((input.length / 4) * 0.8);
+  let usage = { requests: 0, tokens: 0 };
+  answers.set('compacted', () => stallAfter(1, { text: 'They said', usage: null }));
+  return {
+    lives: [
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          void account.post('/responses/compact', { model: 'plain-compacted', input }).catch(() => {});
+          await written('compacted', prompt);
+          await until(async () => (await account.usage()).tokens >= prompt || undefined);
+        },
+      },
+      {
+        async reach(gateway) {
+          account.gateway = gateway;
+          const used = await account.used();
+          if (name === 'Redis') assert.ok(used > prompt);
+          else assert.ok(used >= prompt && used <= prompt * 1.5, `${used} of ${prompt}`);
+          usage = await account.usage();
+        },
+      },
+    ],
+    async end() {
+      assert.equal(usage.requests, 1);
+      assert.ok(usage.tokens >= prompt && usage.tokens <= prompt * 1.5, `${usage.tokens} of ${prompt}`);
+    },
+  };
+}
+
 /** Characters of the first 400 pieces that the scripted provider makes of a text: its words. */
 const lengthOfFirst = (text: string) => text.split(' ').slice(0, 400).join(' ').length;
 
@@ -297,6 +331,7 @@ function lasting(name: string, open: (folder: string) => Promise<string>): void 
       'keep their counts after kill -9 (runs exactly, calls up to the last batch) and after an orderly stop': counted,
       'count a run once that kill -9 interrupted, and hold its slot meanwhile': cut,
       'keep what open calls had used when the gateway died, but not what they had reserved': opened,
+      'keep the prompt of a compaction that was under way when the gateway died': compacted,
     });
   });
 }

@@ -7,7 +7,7 @@ import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { addUsage } from '../../upstream/decoding/usage.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import { noUsage, type TurnMessage, type TurnUsage } from '../../upstream/turn.ts';
-import { totalsOf } from '../../upstream/usage-totals.ts';
+import { emptyTotals, totalsOf } from '../../upstream/usage-totals.ts';
 import { tagOf } from '../../usage/tag.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -72,18 +72,25 @@ async function compactAndSettle(
   refuseNewWork(deps);
   const { key, caller, config, context } = identity;
   const { output, ...read } = worstCaseOfAnswer(body, model.max_completion_tokens);
-  const worst = { input: Math.max(read.input, estimateRequest(thread)), output };
+  const prompt = estimateRequest(thread);
+  const worst = { input: Math.max(read.input, prompt), output };
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
   const tag = tagOf(req.headers, body.json.metadata);
-  let turns = noUsage();
+  const usage = deps.usage.begin({ key: key.id, team: key.team, model: name, tag });
+  let turns: TurnUsage | undefined;
+  const cost = price && costOf(price, { input: prompt, output: 0 });
+  const sent = { ...emptyTotals(), inputTokens: prompt, cost: cost ?? 0 };
   const admitted = await deps.admission.admit({
     key,
     tokens: worst.input + worst.output,
     cost: price && costOf(price, worst),
     res,
+    // Providers report the usage of a turn only at its end.
+    usedSoFar: () => (turns ? totalsOf(turns) : sent),
+    onNoted: (used) => usage.update(used),
   });
-  const onUsage = (usage: TurnUsage) => {
-    turns = addUsage(turns, usage);
+  const onUsage = (turn: TurnUsage) => {
+    turns = addUsage(turns ?? noUsage(), turn);
   };
   const { instructions } = value;
   const compacting = { modelName: name, model, key, instructions, thread, onUsage, signal: context.signal };
@@ -93,9 +100,8 @@ async function compactAndSettle(
     isComplete = true;
     return compacted;
   } finally {
-    const used = totalsOf(turns);
-    const failed = !isComplete && !context.disconnected;
-    deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
+    const used = totalsOf(turns ?? noUsage());
+    usage.end(used, { failed: !isComplete && !context.disconnected });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
     await admitted.settle(used);
   }
