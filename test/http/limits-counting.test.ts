@@ -451,15 +451,16 @@ describe('reservations', () => {
     });
   }
 
-  for (const [path, more, most] of [
-    ['/responses', { input: 'Go on.', max_output_tokens: 10 }, 3],
-    ['/responses/compact', {}, 2],
+  for (const [path, model, more, most] of [
+    ['/responses', 'plain', { input: 'Go on.', max_output_tokens: 10 }, 3],
+    ['/responses', 'run', { input: 'Go on.', max_output_tokens: 10, stream: false }, 3],
+    ['/responses/compact', 'plain', {}, 2],
   ] as const) {
-    it(`cover the thread that a request to ${path} refers to`, async () => {
+    it(`cover the thread that a request to ${path} refers to (${model})`, async () => {
       await using world = await openWorld({ limits: { tokens_per_day: 10_000 } });
-      const { id } = await answerOf(world, '/responses', { model: 'plain', input: PROMPT });
+      const { id } = await answerOf(world, '/responses', { model, input: PROMPT, stream: false });
       world.one.requests.splice(0);
-      assert.equal(await parallel(world, path, { model: 'plain', previous_response_id: id, ...more }), most);
+      assert.equal(await parallel(world, path, { model, previous_response_id: id, ...more }), most);
     });
   }
 

@@ -5,6 +5,7 @@ import { currentTrace } from '../../base/telemetry/trace-context.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { Submission, SubmissionResult } from '../../runs/submission.ts';
+import { asTurnMessage } from '../../runs/submitting/history.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
@@ -119,10 +120,15 @@ async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }
   }
 }
 
-/** A plain model reads its whole thread, which the body may only refer to: by ids of responses, conversations and files. */
+/** A model reads its whole thread, which the body may only refer to: by ids of responses, conversations and files. */
 function withThread({ input, output }: WorstCase, request: Submission['request']): WorstCase {
-  const thread = request.kind === 'plain' ? estimateRequest(request.messages, request.tools) : 0;
-  return { input: Math.max(input, thread), output };
+  return { input: Math.max(input, threadTokens(request)), output };
+}
+
+function threadTokens(request: Submission['request']): number {
+  if (request.kind === 'proxy') return 0;
+  if (request.kind === 'plain') return estimateRequest(request.messages, request.tools);
+  return estimateRequest([...request.history, ...request.conversation].map(asTurnMessage));
 }
 
 /** The most that a run is expected to cost; undefined if none of its routes has a price. */
