@@ -464,6 +464,19 @@ describe('reservations', () => {
     });
   }
 
+  it('cover the research that continues with outputs of functions', async () => {
+    await using world = await openWorld({ limits: { tokens_per_day: 20_000 } });
+    const usage = { prompt_tokens: 4000, completion_tokens: 100, total_tokens: 4100 };
+    world.one.respond = () => turn({ toolCalls: [{ id: 'call_1', name: 'look', arguments: '{}' }], usage });
+    const tools = [{ type: 'function', name: 'look', parameters: {} }];
+    const ask = { model: 'run', tools, max_output_tokens: 10, stream: false };
+    const { id, output } = await answerOf(world, '/responses', { ...ask, input: 'How high is it?' });
+    assert.ok(Array.isArray(output));
+    const input = [{ type: 'function_call_output', call_id: output.at(-1).call_id, output: 'high' }];
+    world.one.requests.splice(0);
+    assert.equal(await parallel(world, '/responses', { ...ask, previous_response_id: id, input }), 3);
+  });
+
   it('also cover cost, and release what was not delivered', async () => {
     // 20 answers of 100 tokens at a price of 10 per million tokens cost 0.02.
     await using world = await openWorld({ limits: { cost_per_day: 0.05, tokens_per_day: 100_000_000 } });

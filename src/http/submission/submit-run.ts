@@ -122,13 +122,15 @@ async function requireStores({ vectorStores }: AppDeps, { identity, tools = [] }
 
 /** A model reads its whole thread, which the body may only refer to: by ids of responses, conversations and files. */
 function withThread({ input, output }: WorstCase, request: Submission['request']): WorstCase {
-  return { input: Math.max(input, threadTokens(request)), output };
+  return { input: Math.max(input, threadTokens(request, { input })), output };
 }
 
-function threadTokens(request: Submission['request']): number {
+function threadTokens(request: Submission['request'], { input }: Pick<WorstCase, 'input'>): number {
   if (request.kind === 'proxy') return 0;
   if (request.kind === 'plain') return estimateRequest(request.messages, request.tools);
-  return estimateRequest([...request.history, ...request.conversation].map(asTurnMessage));
+  const thread = estimateRequest([...request.history, ...request.conversation].map(asTurnMessage));
+  // Research that goes on reads its transcript, and then what the request adds.
+  return Math.max(thread, (request.goesOn?.tokens ?? 0) + input);
 }
 
 /** The most that a run is expected to cost; undefined if none of its routes has a price. */

@@ -132,6 +132,8 @@ const goesOn = storedObject({
   from: z.string(),
   /** The run whose transcript, including what came before it, is stored for the runs that continue it. */
   after: z.string().optional(),
+  /** What its last turn read and wrote, in tokens: the next one reads it again. */
+  tokens: z.number().optional(),
   /** Approved calls in `entries` that have to be made now. */
   approved: z.array(approvedCall).optional(),
 });

@@ -45,7 +45,9 @@ export async function resumeResearch(
   const { history, earlierSources, conversation, instructions, functions } = request;
   const answers = [...results, ...notes];
   refuseTooManyImages([...earlierEntries, ...ownEntries, ...answers]);
+  const last = state.entries.findLast((entry) => entry.t === 'turn' && entry.usage.inputTokens > 0);
   const goesOn = {
+    ...(last?.t === 'turn' && { tokens: last.usage.inputTokens + last.usage.outputTokens }),
     ...(answered.isStored
       ? { ...(await carried.save(run, request, ownEntries)), entries: answers }
       : { from: request.goesOn?.from ?? run.id, entries: [...earlierEntries, ...ownEntries, ...answers] }),
