@@ -5,8 +5,13 @@ import {
   type VectorStoreFileObject,
   type VectorStoreObject,
 } from '../../../protocol/vector-stores.ts';
-import type { FileBatch, FileState, StoredFile, VectorStore } from '../../../vector-stores/records.ts';
-import { expiryOf } from '../../../vector-stores/records.ts';
+import {
+  expiryOf,
+  type FileBatch,
+  type FileState,
+  type StoredFile,
+  type VectorStore,
+} from '../../../vector-stores/records.ts';
 
 /** Vector stores, their files and batches, as clients see them. */
 
