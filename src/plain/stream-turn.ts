@@ -37,16 +37,22 @@ export async function* streamTurn(
   // A continued turn stays in the message that was cut off, unless it goes from commentary to the final answer.
   const isWhole = written.text === '';
   const unfenced = isWhole && request.responseFormat ? new Unfenced('json') : undefined;
+  // Empty lines before the text, which many models also write before thoughts and calls.
+  let lead = '';
   const write = (
     fresh: string,
     emit: EmitStep,
     how: Pick<Extract<Step, { type: 'answer' }>, 'logprobs' | 'refuses' | 'phase'> = {},
   ) => {
-    if (fresh === '') return;
+    lead += fresh;
+    if (written.text === '' && lead.trim() === '' && !how.logprobs) return;
+    const delta = lead;
+    lead = '';
+    if (delta === '') return;
     if (how.phase !== undefined && how.phase !== written.phase) written.messageStart = written.text.length;
     written.phase = how.phase ?? written.phase;
-    written.text += fresh;
-    emit({ type: 'answer', delta: fresh, ...how });
+    written.text += delta;
+    emit({ type: 'answer', delta, ...how });
   };
   // The start of a text that is no JSON: it may precede calls, or turn out to be thoughts.
   let prose = unfenced && '';

@@ -10,6 +10,7 @@ import {
   type Script,
   status,
   turn,
+  turnPayloads,
 } from '../support/scripted-provider.ts';
 import { PLAIN, startSdkGateway } from '../support/sdk-gateway.ts';
 import { strictMessages } from '../support/strict-wires.ts';
@@ -240,6 +241,31 @@ describe('responses of a plain model over a chat-only provider', () => {
         assert.deepEqual([thought?.type, message?.type, response.output_text], ['reasoning', 'message', '{"a":1}']);
       }
     }
+  });
+
+  it('have no text of empty lines before thoughts and calls, and keep those before words', async () => {
+    const lines = chunk({ role: 'assistant', content: '\n\n' });
+    const toolCalls = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"Kyoto"}' }];
+    const answers = [
+      frames([lines, chunk({ reasoning_content: 'I ask.' }), chunk({ content: 'Yes.' }), chunk({}, 'stop')]),
+      frames([lines, ...turnPayloads({ toolCalls })]),
+      frames([lines, chunk({ content: '  Yes.' }), chunk({}, 'stop')]),
+    ];
+    await using gateway = await openPlain((_, n) => answers[n] ?? turn());
+    const outputs: [string, unknown][][] = [];
+    for (const _ of answers) {
+      const { output } = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', tools: [WEATHER] });
+      outputs.push(output.map((item) => [item.type, 'content' in item ? item.content : null]));
+    }
+    const text = (written: string) => [{ type: 'output_text', text: written, annotations: [], logprobs: [] }];
+    assert.deepEqual(outputs, [
+      [
+        ['reasoning', [{ type: 'reasoning_text', text: 'I ask.' }]],
+        ['message', text('\n\nYes.')],
+      ],
+      [['function_call', null]],
+      [['message', text('\n\n  Yes.')]],
+    ]);
   });
 
   it('return logprobs for exactly the text that is shown', async () => {
