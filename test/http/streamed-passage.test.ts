@@ -20,6 +20,13 @@ function* megabytes(count: number): Generator<Buffer> {
 /** Keys that lose the right to a WebSocket while it is open. */
 const ENDING = ['expired', 'elsewhere', 'narrowed'];
 
+/** Answers that announce a trailer: the start of the head, and the body. */
+const ANNOUNCED: Record<string, [head: string, body: string]> = {
+  sized: ['200 OK\r\nContent-Length: 4', 'body'],
+  none: ['204 No Content\r\nTransfer-Encoding: chunked', ''],
+  chunked: ['200 OK\r\nTransfer-Encoding: chunked', '4\r\nbody\r\n0\r\nx-digest: abc\r\n\r\n'],
+};
+
 const NONE: IncomingMessage['headers'] = {};
 
 const digestOf = (count: number) => {
@@ -101,6 +108,12 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
     return;
   }
   const length = SIZE * MEGABYTE.length;
+  if (path.includes('/announced/')) {
+    const [head, body] = ANNOUNCED[path.slice(path.lastIndexOf('/') + 1)] ?? ['', ''];
+    const start = `HTTP/1.1 ${head}\r\nTrailer: x-digest\r\nConnection: close\r\n\r\n`;
+    req.socket.end(req.method === 'HEAD' ? start : start + body);
+    return;
+  }
   if (req.method === 'HEAD') return void res.writeHead(200, { 'content-length': length, etag: '"x"' }).end();
   if (path.endsWith('/trailers')) {
     res.writeHead(200, { trailer: 'x-digest' });
@@ -230,6 +243,30 @@ describe('passthrough APIs', function () {
     const [uploadAnswer] = await once(upload, 'response');
     const body = JSON.parse(Buffer.concat(await Array.fromAsync(uploadAnswer)).toString());
     assert.deepEqual([body.size, body.trailers], [5, { 'x-sum': '5' }]);
+  });
+
+  it('survive announced trailers that cannot come', async () => {
+    for (const [method, name, body] of [
+      ['GET', 'sized', 'body'],
+      ['GET', 'none', ''],
+      ['HEAD', 'chunked', ''],
+    ] as const) {
+      const answer = await get(`/files/announced/${name}`, { method });
+      assert.deepEqual([answer.ok, await answer.text()], [true, body], name);
+    }
+    const address = new URL(gateway.url);
+    const old = connect(Number(address.port), address.hostname);
+    const head = `GET /v1/files/announced/chunked HTTP/1.0\r\nAuthorization: Bearer ${CLIENT_KEY}\r\n\r\n`;
+    old.write(head);
+    const text = Buffer.concat(await Array.fromAsync(old)).toString();
+    assert.match(text, /^HTTP\/1.1 200 .*\r\n\r\nbody$/s);
+    for (const method of ['GET', 'DELETE', 'HEAD']) {
+      const answer = await get('/files/x', { method, headers: { trailer: 'x-sum', range: 'bytes=0-1' } });
+      assert.ok(answer.ok, `${method} with trailers`);
+      await answer.arrayBuffer();
+    }
+    const upload = await get('/files', { method: 'POST', headers: { trailer: 'x-sum' } });
+    assert.deepEqual(await upload.json(), { size: 0, digest: digestOf(0), trailers: {} });
   });
 
   it('pass errors on without the credential', async () => {

@@ -82,11 +82,16 @@ export function relayAnswer(answer: IncomingMessage, res: ServerResponse, contex
     const { trailer } = answer.headers;
     res.writeHead(status, {
       ...clientHeaders(),
-      ...(trailer !== undefined && { trailer: target.mask.maskText(trailer) }),
+      ...(trailer !== undefined && mayTrail(answer, res) && { trailer: target.mask.maskText(trailer) }),
     });
     res.flushHeaders();
     relayBody(answer, body, { res, target });
   });
+}
+
+/** Whether trailers may follow the body. Otherwise Node throws on the header that announces them. */
+function mayTrail(answer: IncomingMessage, res: ServerResponse): boolean {
+  return answer.headers['transfer-encoding'] !== undefined && !isBodiless(answer) && res.useChunkedEncodingByDefault;
 }
 
 /** Relays the body at the client's pace, with the credentials that the provider may quote in it masked. */
@@ -148,14 +153,16 @@ export function collectError(
  * The decompressed body of an answer. The stream emits `error` if the compression is broken.
  * @throws AttemptFailure for a body that cannot be inspected: one of an unknown coding, or a part of a compressed one.
  */
-function decodedBody(answer: IncomingMessage & { req?: { method?: string } }): Readable {
-  const { statusCode, headers, req } = answer;
-  const isBodiless = statusCode === 204 || statusCode === 304 || headers['content-length'] === '0';
-  const decoder = isBodiless || req?.method === 'HEAD' ? undefined : decoderOf(headers);
+function decodedBody(answer: IncomingMessage): Readable {
+  const decoder = isBodiless(answer) ? undefined : decoderOf(answer.headers);
   if (!decoder) return answer;
-  if (statusCode === 206) throw brokenStream(UNREQUESTED_CODING);
+  if (answer.statusCode === 206) throw brokenStream(UNREQUESTED_CODING);
   // Without a callback `pipeline` would throw the error; the reader of the decoder gets it as `error`.
   return pipeline(answer, decoder, () => {});
+}
+
+function isBodiless({ statusCode, headers, req }: IncomingMessage & { req?: { method?: string } }): boolean {
+  return statusCode === 204 || statusCode === 304 || headers['content-length'] === '0' || req?.method === 'HEAD';
 }
 
 /** Runs `relay` in a listener, where an uncaught error would end the process, and reports what it throws. */

@@ -119,6 +119,8 @@ export function headersToProvider(
     const value = incoming[name];
     if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
   }
+  // Node throws on the announcement of trailers that cannot follow.
+  if (headers['transfer-encoding'] === undefined) delete headers.trailer;
   const protocols = kind === 'socket' ? publicProtocols(incoming) : '';
   if (protocols !== '') headers['sec-websocket-protocol'] = protocols;
   return Object.assign(headers, currentTrace(), own);
