@@ -41,6 +41,11 @@ const ANSWERS: Record<string, (socket: Socket) => void> = {
   },
   'an error that is cut': (socket) => socket.end('HTTP/1.1 500 X\r\ncontent-length: 100\r\n\r\nabc'),
   'an error that stalls': (socket) => socket.write('HTTP/1.1 500 X\r\ncontent-length: 100\r\n\r\nabc'),
+  'an error that drips': (socket) => {
+    socket.write('HTTP/1.1 500 X\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n');
+    const timer = setInterval(() => socket.write('1\r\n \r\n'), 20);
+    socket.on('close', () => clearInterval(timer));
+  },
   'a refusal without end': (socket) => {
     socket.write('HTTP/1.1 401 X\r\ntransfer-encoding: chunked\r\n\r\n');
     endless(socket, PIECE);

@@ -130,11 +130,13 @@ export function collectError(
   const pieces: Buffer[] = [];
   let size = 0;
   const body = decodedBody(answer);
-  const failed = (message: string) => {
+  const failed = (message: string, failure = brokenStream) => {
+    clearTimeout(timer);
     body.removeAllListeners().on('error', () => {});
     discard(answer);
-    fail(brokenStream(message));
+    fail(failure(message));
   };
+  const timer = setTimeout(() => failed('an error that did not end in time', timedOut), target.config.timeouts.idle);
   body.on('error', () => failed('the answer cannot be decompressed'));
   body.on('data', (chunk: Buffer) => {
     size += chunk.length;
@@ -143,6 +145,7 @@ export function collectError(
   });
   answer.once('aborted', () => failed('the connection broke in the middle of the answer'));
   body.once('end', () => {
+    clearTimeout(timer);
     const whole = Buffer.concat(pieces);
     target.mask.maskBytes(whole);
     write(whole);

@@ -25,7 +25,7 @@ type Handshake = Pick<ProxyContext, 'target' | 'fail' | 'onAnswered'>;
  */
 export function watchSocket(proxyReq: ClientRequest, socket: Socket, context: Handshake): void {
   const { target } = context;
-  const { first_byte, idle, connect } = target.config.timeouts;
+  const { first_byte, connect } = target.config.timeouts;
   const headTimer = setTimeout(() => proxyReq.destroy(timedOut('no answer in time')), connect + first_byte);
   const clear = () => clearTimeout(headTimer);
   proxyReq.once('close', clear);
@@ -42,7 +42,6 @@ export function watchSocket(proxyReq: ClientRequest, socket: Socket, context: Ha
     });
     proxyReq.removeAllListeners('response').once('response', (answer) => {
       clear();
-      proxyReq.setTimeout(idle, () => proxyReq.destroy());
       relayErrorAnswer(answer, socket, context);
     });
   });

@@ -13,6 +13,7 @@ const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
   headers: (ms) => `no answer within ${ms} ms`,
   'first token': (ms) => `no token within ${ms} ms of the answer`,
   idle: (ms) => `the stream stalled for ${ms} ms`,
+  error: (ms) => `an error that did not end within ${ms} ms`,
   total: (ms) => `no whole answer within ${ms} ms`,
 };
 

@@ -2,7 +2,7 @@ import { MAX_TIMER_MS } from '../../base/abort.ts';
 import { deadlineTimer } from '../../base/load/stall.ts';
 
 /** The phases of a call that have a time limit; `total` is the whole call. */
-export type Phase = 'headers' | 'first token' | 'idle' | 'total';
+export type Phase = 'headers' | 'first token' | 'idle' | 'error' | 'total';
 
 /**
  * The time limit of a call's current phase, and of the whole call. There are millions of chunks, so a chunk or a phase that

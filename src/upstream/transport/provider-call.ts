@@ -96,6 +96,8 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   #lingering: NodeJS.Timeout | undefined;
   #isPaused = false;
   #hasBody = false;
+  /** The answer has an error status, and one limit for its whole body. */
+  #isError = false;
   /** Reading continues in the next turn of the event loop. */
   #isYielding = false;
 
@@ -134,10 +136,12 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   onResponseStart(connection: Connection, status: number, received: IncomingHttpHeaders): void {
     if (this.#isOver || status < 200) return;
     const headers = singleValued(received);
-    const { first_byte, first_token = first_byte, patience } = this.#limits;
-    const remaining = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
-    this.#waitingFor = status < 300 ? 'token' : 'nothing';
-    this.#deadline.enter('first token', Math.min(first_token, Math.max(1, remaining)));
+    const { first_byte, first_token = first_byte, idle, patience } = this.#limits;
+    this.#isError = status >= 300;
+    this.#waitingFor = this.#isError ? 'nothing' : 'token';
+    const limit = this.#isError ? idle : first_token;
+    const remaining = patience === undefined ? limit : Math.round(patience - (performance.now() - this.#sentAt));
+    this.#deadline.enter(this.#isError ? 'error' : 'first token', Math.min(limit, Math.max(1, remaining)));
     try {
       this.#decoder = this.#decoderOf(headers, connection);
     } catch (error) {
@@ -217,7 +221,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   }
 
   started(ms = this.#limits.idle): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isError) return;
     if (this.#waitingFor !== 'nothing') this.#options.firstTokens?.record(performance.now() - this.#sentAt);
     this.#waitingFor = 'nothing';
     this.#deadline.enter('idle', ms);
