@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { APIS, type ApiUnderTest } from '../support/api-answers.ts';
+import { APIS, type ApiUnderTest, chatAnswer } from '../support/api-answers.ts';
 import { completion } from '../support/chat-faults.ts';
 import { until } from '../support/http-gateway.ts';
 import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
@@ -57,6 +57,13 @@ async function startWorld(): Promise<World> {
         alone: { kind: 'proxy', responses: 'native', apis, routes: [{ provider: 'first', model: 'alone' }] },
         // For good answers: on a busy machine they may take longer than the timeouts of `first`.
         patient: { kind: 'proxy', responses: 'native', apis, routes: [{ provider: 'patient', model: 'alone' }] },
+        patient_going_on: {
+          kind: 'proxy',
+          responses: 'native',
+          apis,
+          continue_streams: true,
+          routes: [{ provider: 'patient', model: 'alone' }],
+        },
       },
     }),
   );
@@ -274,6 +281,15 @@ describe('an unusable answer', () => {
     }
   });
 
+  it('that began as a stream without being asked fails over to JSON', async () => {
+    const { gateway, first, second } = world;
+    const whole = { object: 'response', status: 'completed', output: [{ type: 'function_call' }] };
+    first.respond = () => ({ ...raw(''), steps: [sent(': still there\n\n'.repeat(2000)), { do: 'cut' }] });
+    second.respond = () => json(whole);
+    const answer = await send(gateway, '/responses', { body: { model: 'fast', input: 'hi' } });
+    assert.deepEqual([answer.status, await answer.json()], [200, whole]);
+  });
+
   it('fails over in other APIs, and is not cached', async () => {
     const { gateway, first, second } = world;
     const audio = { 'content-type': 'audio/mpeg' };
@@ -470,6 +486,26 @@ describe('an unusual but valid answer', () => {
       assert.ok(seen.startsWith(held + text), seen);
     }
   });
+
+  for (const model of ['patient', 'patient_going_on']) {
+    it(`ends with [DONE], also if its provider ends the body later or never (${model})`, async () => {
+      const { gateway, first } = world;
+      const text = textOf(chatAnswer('fine', true));
+      const ask = async (...rest: Step[]) => {
+        first.respond = () => ({ ...raw(''), steps: [sent(text), ...rest] });
+        const body = { messages: [{ role: 'user', content: 'hello' }], model, stream: true };
+        assert.match(await (await send(gateway, '/chat/completions', { body })).text(), /fine.*\[DONE\]\n\n$/s);
+      };
+      await ask({ do: 'hang' });
+      assert.deepEqual(await first.requests.at(-1)?.closed, { left: true });
+      const before = first.totalConnections;
+      for (let call = 0; call < 8; call++) {
+        await ask({ do: 'wait', ms: 10 }, { do: 'end' });
+        await first.waitForActive(0);
+      }
+      assert.ok(first.totalConnections - before < 7, 'connections are used again');
+    });
+  }
 
   it('is passed on with status 200 instead of 205', async () => {
     const { gateway, first } = world;

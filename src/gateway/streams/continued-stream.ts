@@ -57,6 +57,7 @@ export class ContinuedStream implements ResultReceiver {
       return this.#events.feed(chunk);
     });
     if (failure) this.#control.finish(this.broken(failure));
+    else if (this.#events.done) this.#control.finish(this.end(), { endsSoon: true });
   }
 
   end(): AttemptResult {

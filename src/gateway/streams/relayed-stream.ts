@@ -86,7 +86,7 @@ export class RelayedStream implements ResultReceiver {
     if (this.#chunks.length > 1) return;
     this.#control.soon(() => {
       const result = this.#flush();
-      if (result) this.#control.finish(result);
+      if (result) this.#control.finish(result, { endsSoon: !('failure' in result) });
     });
   }
 
@@ -199,9 +199,10 @@ export class RelayedStream implements ResultReceiver {
 
   /** After a while the comments of an opening are relayed, so that no proxy takes the connection for dead. */
   #relayComments(lines: Buffer): void {
-    const isDue =
-      lines.length >= MAX_BUFFERED_COMMENTS || performance.now() - this.#openedAt >= this.#context.client.holdMs;
-    if (!isDue || lines.length === 0 || !this.#opening.onlyComments) return;
+    const { stream, holdMs } = this.#context.client;
+    const isDue = lines.length >= MAX_BUFFERED_COMMENTS || performance.now() - this.#openedAt >= holdMs;
+    // Who asked for no stream may still get JSON from the next route.
+    if (!stream || !isDue || lines.length === 0 || !this.#opening.onlyComments) return;
     this.#opening.discardRead();
     this.#keepAfter(lines);
     this.#sendHead();
@@ -267,10 +268,9 @@ export class RelayedStream implements ResultReceiver {
     this.#buffered.push(rest);
   }
 
-  /** Writes lines, but `[DONE]` only if the answer is complete: clients take it for the end of a complete answer. */
+  /** Writes lines, but `[DONE]` only if the answer is complete, which it ends: a provider may leave its body open. */
   #writeCheckingEnd(lines: Buffer): AttemptResult | undefined {
-    const isKnown = this.#hasEnd && !this.#choices;
-    if (isKnown || !this.#context.kind.isEnd || !endsWithDone(lines)) {
+    if (!this.#context.kind.isEnd || !endsWithDone(lines)) {
       this.#write(lines);
       return undefined;
     }
@@ -278,7 +278,7 @@ export class RelayedStream implements ResultReceiver {
     this.#write(lines.subarray(0, done));
     if (!this.#isWhole(this.#tail.text(), { inOrder: true })) return this.#fail(brokenStream(ENDED_EARLY));
     this.#write(lines.subarray(done));
-    return undefined;
+    return this.#tail.endsFrame ? this.#conclude() : undefined;
   }
 
   #write(lines: Buffer): void {

@@ -18,9 +18,6 @@ import type { FirstTokenTimes } from './first-token-times.ts';
 /** How long to wait for the rest of a stream (usage, `[DONE]`) after the finish reason, in milliseconds. */
 const AFTER_FINISH_MS = 1000;
 
-/** How long to wait for the end of a body after `[DONE]`, so that its connection can be reused, in milliseconds. */
-const AFTER_DONE_MS = 250;
-
 /** How much of an error answer is read, in bytes: the beginning of a refusal is enough. */
 const MAX_ERROR = 64 * 1024;
 
@@ -189,7 +186,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
       const isOver = this.#stream.done || (this.#options.wire.endsWithEvent && this.#decoder.finished);
       return isOver ? this.#end() : undefined;
     });
-    if (end) this.#control.finish(end, 'turn' in end ? { lingerMs: AFTER_DONE_MS } : undefined);
+    if (end) this.#control.finish(end, { endsSoon: 'turn' in end });
   }
 
   end(): AttemptEnd {

@@ -21,6 +21,9 @@ export interface BufferedAnswer extends AnswerHead {
   body: Buffer;
 }
 
+/** How long to wait for an announced end of a body, in milliseconds. */
+const ANNOUNCED_END_MS = 250;
+
 const BOM = Buffer.from('\uFEFF');
 
 /** JSON without the byte order mark that some servers prepend, and that most readers refuse. */
@@ -46,8 +49,11 @@ export interface ReceiverControl<T> {
   resume(): void;
   /** The first token has come: from now on only the time between chunks is limited, to `ms` where given. */
   started(ms?: number): void;
-  /** Ends the call before the provider does: closes the connection, or gives the body `lingerMs` to end by itself. */
-  finish(result: T, options?: { lingerMs: number }): void;
+  /**
+   * Ends the call before the provider does, and closes the connection. `endsSoon`: the provider has announced the end of the
+   * body, and gets a moment for it, so that the connection can be reused.
+   */
+  finish(result: T, options?: { endsSoon: boolean }): void;
   /** Runs once everything that arrived with this chunk is there, unless the call is over by then. */
   soon(action: () => void): void;
 }
@@ -227,10 +233,10 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     this.#deadline.enter('idle', ms);
   }
 
-  finish(result: T, options?: { lingerMs: number }): void {
+  finish(result: T, { endsSoon } = { endsSoon: false }): void {
     if (this.#isOver) return;
     this.#settle(result);
-    if (options) this.#lingering = setTimeout(() => this.#abort(), options.lingerMs);
+    if (endsSoon) this.#lingering = setTimeout(() => this.#abort(), ANNOUNCED_END_MS);
     else this.#abort();
   }
 
