@@ -84,6 +84,11 @@ describe('failover of proxy models', () => {
     assert.equal(gateway.second.requests.length, 0);
     const { deltas } = await readWithSdk(gateway);
     assert.equal(deltas, 'all of it', 'the client gets the whole answer');
+    for (const finish_reason of [null, '']) {
+      const message = { role: 'assistant', content: 'all of it' };
+      await using endless = await pair(json(completion('', { choices: [{ index: 0, message, finish_reason }] })));
+      assert.equal((await readWithSdk(endless)).deltas, 'all of it');
+    }
   });
 
   it('retries after a short Retry-After or a transient fault before it tries another route', async () => {

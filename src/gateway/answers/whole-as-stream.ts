@@ -11,10 +11,10 @@ export function streamOfCompletion(completion: JsonObject): string | undefined {
   const chunks: JsonObject[] = [];
   for (const [position, choice] of choices.entries()) {
     if (!isJsonObject(choice) || !isJsonObject(choice.message)) return undefined;
-    const { message, finish_reason: end = 'stop', index = position, logprobs } = choice;
+    const { message, finish_reason: end, index = position, logprobs } = choice;
     const delta = deltaOf(message);
     chunks.push({ ...envelope, choices: [{ index, delta, ...(logprobs && { logprobs }), finish_reason: null }] });
-    chunks.push({ ...envelope, choices: [{ index, delta: {}, finish_reason: end }] });
+    chunks.push({ ...envelope, choices: [{ index, delta: {}, finish_reason: end || 'stop' }] });
   }
   if (usage !== undefined) chunks.push({ ...envelope, choices: [], usage });
   return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;

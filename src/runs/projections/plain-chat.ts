@@ -41,21 +41,12 @@ export async function* plainChatStream(
   options: ChatStreamOptions,
 ): AsyncGenerator<ChatChunk, void> {
   const { base, chunk } = chunksOf(options);
-  let calls = 0;
-  const notes = new Set<string>();
-  let hasReasoning = false;
+  const deltas = new Deltas();
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {
     for (const event of decodeFrames(batch.frames)) {
-      if (event.type === 'response.output_item.added' && isNote(event.item)) {
-        notes.add(event.item.id);
-        if (hasReasoning) yield chunk({ reasoning_content: '\n\n' });
-      }
-      const isNoteDelta = event.type === 'response.output_text.delta' && notes.has(event.item_id);
-      const delta = isNoteDelta ? { reasoning_content: event.delta } : deltaOf(event, calls);
-      hasReasoning ||= delta?.reasoning_content !== undefined;
-      if (delta?.tool_calls) calls++;
-      const isText = event.type === 'response.output_text.delta' && !isNoteDelta;
+      const delta = deltas.deltaOf(event);
+      const isText = event.type === 'response.output_text.delta' && delta?.content !== undefined;
       if (delta) yield chunk(delta, isText ? { logprobs: logprobsOf(event.logprobs) } : {});
       if (!isTerminal(event)) continue;
       const { response } = event;
@@ -81,17 +72,36 @@ function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logp
   return content.length === 0 ? null : { content, refusal: null };
 }
 
-function deltaOf(event: RunEvent, index: number): Delta | undefined {
-  switch (event.type) {
-    case 'response.output_text.delta':
-      return { content: event.delta };
-    case 'response.refusal.delta':
-      return { refusal: event.delta };
-    case 'response.reasoning_text.delta':
-      return { reasoning_content: event.delta };
-    case 'response.output_item.done':
-      return event.item.type === 'function_call' ? { tool_calls: [{ index, ...toToolCall(event.item) }] } : undefined;
-    default:
-      return undefined;
+/** Turns events into deltas. */
+class Deltas {
+  /** The ids of the notes, and of the latest thought or note. */
+  readonly #notes = new Set<string>();
+  #thought: string | undefined;
+  /** How many functions were called. */
+  #calls = 0;
+
+  deltaOf(event: RunEvent): Delta | undefined {
+    switch (event.type) {
+      case 'response.output_item.added':
+        if (isNote(event.item)) this.#notes.add(event.item.id);
+        return undefined;
+      case 'response.output_text.delta':
+        return this.#notes.has(event.item_id) ? this.#thoughtOf(event) : { content: event.delta };
+      case 'response.refusal.delta':
+        return { refusal: event.delta };
+      case 'response.reasoning_text.delta':
+        return this.#thoughtOf(event);
+      case 'response.output_item.done':
+        if (event.item.type !== 'function_call') return undefined;
+        return { tool_calls: [{ index: this.#calls++, ...toToolCall(event.item) }] };
+      default:
+        return undefined;
+    }
+  }
+
+  #thoughtOf({ item_id, delta }: { item_id: string; delta: string }): Delta {
+    const isNext = this.#thought !== undefined && this.#thought !== item_id;
+    this.#thought = item_id;
+    return { reasoning_content: isNext ? `\n\n${delta}` : delta };
   }
 }

@@ -49,7 +49,7 @@ export interface Report {
 
 /** The maximum length of a title, in characters. */
 const TITLE_LENGTH = 140;
-const HEADING = /^\s*#\s+([^\n]+)\n*/;
+const HEADING = /^\s*#[ \t]+([^\n]+)\n*/;
 
 /** The report of an ended run, from its response object and input. Undefined if the run wrote no text. */
 export function reportOf(response: ResponseObject, input: readonly JsonObject[]): Report | undefined {
@@ -81,7 +81,8 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
 }
 
 function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {
-  const message = response.output.find((item) => item.type === 'message');
+  // Notes come before the answer, as messages of their own.
+  const message = response.output.findLast((item) => item.type === 'message');
   return answerPart(message) ?? { text: response.output_text, annotations: [] };
 }
 

@@ -95,6 +95,14 @@ describe('a report', () => {
     assert.deepEqual([untitled.title, untitled.question], ['Is tea older than coffee?', '']);
   });
 
+  it('is the answer behind notes, and loses no text to an empty heading', () => {
+    const [answer] = responseWith('Tea is older [1].').output;
+    const [note] = responseWith('Let me look.').output;
+    assert.ok(answer && note);
+    assert.equal(reportWith('', { output: [note, answer] }).text, 'Tea is older [1].');
+    assert.equal(reportWith('#\n\nTea is older.').text, '#\n\nTea is older.');
+  });
+
   it('has title, question, original text, sources, date and model in Markdown', () => {
     assert.equal(
       reportMarkdown(reportWith('# Tea first\n\nTea is older [1], much older [2].')),

@@ -5,6 +5,7 @@ import type { RunEvent, UnnumberedEvent } from '../../../src/protocol/events.ts'
 import type { ToolCallItem } from '../../../src/protocol/items.ts';
 import { searchResults, toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
 import { chatStream } from '../../../src/runs/projections/chat-stream.ts';
+import { plainChatStream } from '../../../src/runs/projections/plain-chat.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { addDelta } from '../../support/python-deltas.ts';
 
@@ -52,6 +53,38 @@ async function joinedSteps(events: readonly UnnumberedEvent[]): Promise<unknown[
   assert.ok(Array.isArray(sum.reasoning_steps));
   return sum.reasoning_steps;
 }
+
+describe('a chat stream of a plain model', () => {
+  it('separates thoughts and notes as the whole answer does', async () => {
+    const message = (output_index: number, phase: 'commentary' | 'final_answer', text: string): UnnumberedEvent[] => {
+      const item_id = `msg_${output_index}`;
+      const item = {
+        id: item_id,
+        type: 'message',
+        role: 'assistant',
+        phase,
+        status: 'in_progress',
+        content: [],
+      } as const;
+      return [
+        { type: 'response.output_item.added', output_index, item: { ...item, content: [] } },
+        { type: 'response.output_text.delta', output_index, item_id, content_index: 0, delta: text, logprobs: [] },
+      ];
+    };
+    const events = [
+      // A thought that was cut off, and the one of the next route.
+      ...[thought(0, 'One '), thought(0, 'two.'), thought(1, 'Three.')],
+      ...[...message(2, 'commentary', 'A note.'), ...message(3, 'final_answer', 'The answer.')],
+    ];
+    let thoughts = '';
+    let text = '';
+    for await (const { choices } of plainChatStream(logOf(events), { id: newRunId(), model: 'plain', created: 0 })) {
+      thoughts += choices[0]?.delta.reasoning_content ?? '';
+      text += choices[0]?.delta.content ?? '';
+    }
+    assert.deepEqual([thoughts, text], ['One two.\n\nThree.\n\nA note.', 'The answer.']);
+  });
+});
 
 interface Step {
   index: number;
