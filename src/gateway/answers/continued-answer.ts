@@ -4,13 +4,14 @@ import { Continuation } from '../../research/answer/continuation.ts';
 import { partsOf } from '../../upstream/provider-answer.ts';
 import type { Replacement } from '../proxied-request.ts';
 
-/** The longest text that can be continued, in characters; a longer answer that breaks off ends with an error. */
-const MAX_TEXT = 1024 * 1024;
+/** The longest text and calls that can be continued, in characters; a longer answer that breaks off ends with an error. */
+const MAX_LENGTH = 1024 * 1024;
 const CONTINUE_MESSAGE = { role: 'user', content: 'Go on exactly where you stopped. Repeat nothing.' };
 
 /**
  * A streamed chat completion that several routes write one after the other, and the client sees as one. It keeps the id,
- * the delivered text, and tool calls, which are held back until they are complete because they cannot be revoked.
+ * the delivered text, and tool calls, which are held back until they are complete because they cannot be revoked: as long as
+ * the answer can be continued.
  */
 export class ContinuedAnswer {
   /** The fields of the first chunk that all chunks repeat. */
@@ -20,6 +21,8 @@ export class ContinuedAnswer {
   #hasReasoning = false;
   /** The current route's chunks with tool calls, which are sent when the calls are complete. */
   #bufferedCalls: JsonObject[] = [];
+  /** The length of its calls as JSON, in characters. */
+  #callsLength = 0;
   #continuation = new Continuation('');
   #isFirstRoute = true;
 
@@ -34,12 +37,13 @@ export class ContinuedAnswer {
 
   /** Whether another route can continue the answer. */
   get canContinue(): boolean {
-    return this.#text.length <= MAX_TEXT;
+    return Math.max(this.#text.length, this.#callsLength) <= MAX_LENGTH;
   }
 
   /** A further route starts to write. */
   startRoute(): void {
     this.#bufferedCalls = [];
+    this.#callsLength = 0;
     this.#continuation = new Continuation(this.#text);
     this.#isFirstRoute = !this.hasStarted;
   }
@@ -59,10 +63,11 @@ export class ContinuedAnswer {
     // Some servers send null or an empty list with every delta.
     if (!isLast && [delta.tool_calls, delta.function_call].flat().some(Boolean)) {
       const { tool_calls, function_call, ...said } = sentDelta;
-      this.#bufferedCalls.push(
-        enveloped({ ...(tool_calls && { tool_calls }), ...(function_call && { function_call }) }),
-      );
-      return Object.keys(said).length === 0 ? [] : [enveloped(said)];
+      const calls = { ...(tool_calls && { tool_calls }), ...(function_call && { function_call }) };
+      this.#callsLength += JSON.stringify(calls).length;
+      this.#bufferedCalls.push(enveloped(calls));
+      const sayings = Object.keys(said).length === 0 ? [] : [enveloped(said)];
+      return this.canContinue ? sayings : [...sayings, ...this.#bufferedCalls.splice(0)];
     }
     if (isLast) return [...this.#bufferedCalls.splice(0), enveloped(sentDelta)];
     return Object.keys(sentDelta).length === 0 && !this.#isFirstRoute && chunk.usage === undefined

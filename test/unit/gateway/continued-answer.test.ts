@@ -103,6 +103,21 @@ describe('an answer written by several routes', () => {
     assert.deepEqual(deltas(feed(whole, [chunk('a', call('{}'), 'tool_calls')])), [call('{}')]);
   });
 
+  it('holds no more than a megabyte of calls back, and cannot be continued then', () => {
+    const call = { tool_calls: [{ index: 0, function: { arguments: 'x'.repeat(1000) } }] };
+    const answer = new ContinuedAnswer();
+    let sent = 0;
+    let given = 0;
+    while (sent === 0 && given < 2000) {
+      assert.ok(answer.canContinue);
+      given++;
+      sent += answer.accept(chunk('a', call)).length;
+    }
+    assert.ok(given > 900 && given < 1100, `${given} deltas of a thousand characters`);
+    assert.deepEqual([sent, answer.canContinue], [given, false]);
+    assert.deepEqual(deltas(feed(answer, [chunk('a', call), chunk('a', {}, 'tool_calls')])), [call, {}]);
+  });
+
   it('relays chunks without a choice, such as usage, under its own id', () => {
     const answer = new ContinuedAnswer();
     feed(answer, [chunk('a', { content: 'text' })]);
