@@ -281,6 +281,24 @@ describe('an unusable answer', () => {
     }
   });
 
+  it('that breaks off ends with an event whose name is the one that SDKs look for', async () => {
+    const { gateway, first } = world;
+    for (const api of ['messages', 'responses']) {
+      const under = APIS[api];
+      assert.ok(under);
+      const begun = frames([...under.opening, under.says('half of it')], { done: false }).steps.slice(0, -1);
+      for (const steps of [[], [sent('data: {"error":{"message":"no capacity"}}\n\n')]]) {
+        first.respond = () => ({ ...raw(''), steps: [...begun, ...steps, { do: 'cut' }] });
+        const answer = await send(gateway, under.path, { body: { ...under.request, model: 'alone', stream: true } });
+        // Anthropic's SDKs skip an event without a name, and take what came before for the whole answer.
+        assert.match(
+          await answer.text(),
+          /half of it.*\n\nevent: error\ndata: \{"type":"error","error":\{[^\n]*\n\n$/s,
+        );
+      }
+    }
+  });
+
   it('that began as a stream without being asked fails over to JSON', async () => {
     const { gateway, first, second } = world;
     const whole = { object: 'response', status: 'completed', output: [{ type: 'function_call' }] };

@@ -243,9 +243,10 @@ export function* payloadsFromEnd(text: string, matching?: RegExp): Generator<{ p
   }
 }
 
-/** Payloads as the frames of a stream. */
+/** Payloads as the frames of a stream. Anthropic's SDKs read an error only in an event of that name. */
 export function framesOf(payloads: readonly JsonObject[]): string {
-  return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join('');
+  const named = (payload: JsonObject) => (payload.type === 'error' ? 'event: error\n' : '');
+  return payloads.map((payload) => `${named(payload)}data: ${JSON.stringify(payload)}\n\n`).join('');
 }
 
 /** Replaces carriage returns, which the standard allows as line ends, by line feeds. */

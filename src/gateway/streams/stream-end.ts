@@ -50,6 +50,8 @@ export function unsentFailurePayloads(ours: [JsonObject, ...JsonObject[]], sent:
   const [chunk, ...more] = ours;
   if (!isObject(sent?.error)) return ours;
   const saysAll =
-    chunk.choices === undefined || JSON.stringify(sent.choices ?? null).includes('"finish_reason":"error"');
+    chunk.choices === undefined
+      ? sent.type === chunk.type
+      : JSON.stringify(sent.choices ?? null).includes('"finish_reason":"error"');
   return saysAll ? more : ours;
 }
