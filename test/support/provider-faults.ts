@@ -165,6 +165,12 @@ export const FAULTS: readonly ProviderFault[] = [
     silent: 'idle',
   },
   {
+    name: 'cut after the finish reason',
+    script: () => scripted.cutAfter(3, { text: 'primary' }),
+    outcome: 'none',
+    retried: false,
+  },
+  {
     name: 'usage missing',
     script: () => scripted.turn({ text: 'primary', usage: null }),
     outcome: 'none',

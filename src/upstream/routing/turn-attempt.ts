@@ -196,9 +196,9 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     });
   }
 
-  /** After the finish reason the turn is whole: a timeout only cuts off what may follow. */
+  /** After the finish reason the turn is whole, and the break only cuts off what may follow. */
   broken(failure: AttemptFailure): AttemptEnd {
-    if (!this.#decoder.finished || failure.kind !== 'timeout') return { failure };
+    if (!this.#decoder.finished) return { failure };
     return this.#captureFailure(() => this.#end());
   }
 
