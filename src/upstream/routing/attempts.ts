@@ -226,7 +226,8 @@ export class Attempts {
     const record = this.#record(route);
     record.notBefore = this.#options.clock.now() + (failure.retryAfterMs ?? 0);
     if (this.#givesUp(route, failure)) record.isGivenUp = true;
-    if (failure.kind === 'context_length') this.#giveUpSmaller(route);
+    // A limit per minute says nothing about the contexts of other routes.
+    if (failure.kind === 'context_length' && !failure.codes.includes('rate_limit_exceeded')) this.#giveUpSmaller(route);
     if (details.delivered) penalties?.set(id, (penalties.get(id) ?? 0) + 1);
     if (details.delivered || failure.advice === 'never') this.#isOver = true;
     const { kind, status } = failure;

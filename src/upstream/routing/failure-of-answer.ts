@@ -29,7 +29,7 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
   const details = { status, codes, retryAfterMs: wait, blames: blameOf(status, text) };
   const failure = (more: Pick<AttemptFailureDetails, 'kind' | 'advice' | 'unhealthy' | 'blames'>) =>
     new AttemptFailure(message, { ...details, ...more });
-  if (status === 413 || (status !== 429 && saysContextLength(text))) {
+  if (status === 413 || exceedsMinute(text) || (status !== 429 && saysContextLength(text))) {
     return failure({ kind: 'context_length', advice: 'elsewhere' });
   }
   if (status < 500 && status !== 429 && saysContentFilter(text)) {
@@ -71,7 +71,7 @@ function failureOfErrorObject(payload: Record<string, unknown>, mask: SecretMask
   const blames = blameOf(status ?? 400, text) === 'credential' ? 'credential' : undefined;
   const failure = (details: AttemptFailureDetails) =>
     new AttemptFailure(message, { codes: codesIn(payload), blames, ...details });
-  if (saysContextLength(text)) return failure({ kind: 'context_length', advice: 'elsewhere' });
+  if (exceedsMinute(text) || saysContextLength(text)) return failure({ kind: 'context_length', advice: 'elsewhere' });
   if (saysContentFilter(text)) return failure({ kind: 'refused', advice: 'never' });
   if (status === 429 || /rate.?limit|too many requests|throttl|insufficient_quota/i.test(text)) {
     const advice = isLasting(text) ? 'elsewhere' : 'again';
@@ -149,9 +149,14 @@ function waitIn(text: string): number | undefined {
   return duration === undefined ? undefined : durationMs(duration);
 }
 
-/** Out of credit or quota, or above the per-minute limit by itself (OpenAI: "Request too large for gpt-4o"). */
+/** Whether the request is above the limit per minute by itself (OpenAI, Groq): only a shorter one can pass. */
+function exceedsMinute(text: string): boolean {
+  return /request too large for/i.test(text);
+}
+
+/** Out of credit or quota. */
 function isLasting(text: string): boolean {
-  return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota|request too large for/i.test(
+  return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota/i.test(
     text,
   );
 }

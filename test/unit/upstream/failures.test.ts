@@ -67,6 +67,7 @@ describe('an error response', () => {
     [413, '', 'context_length', 'elsewhere'],
     [429, '', 'rate_limit', 'again'],
     [429, '{"error":{"code":"insufficient_quota"}}', 'rate_limit', 'elsewhere'],
+    [429, '{"error":{"message":"Request too large for gpt-4o"}}', 'context_length', 'elsewhere'],
     [500, '', 'failed', 'again'],
     [500, 'the request exceeds the available context size', 'context_length', 'elsewhere'],
     [502, '<html>', 'failed', 'again'],

@@ -8,7 +8,7 @@ import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts
 import type { AttemptReport } from '../../../src/upstream/routing/attempts.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { timeoutsFor } from '../../support/provider-faults.ts';
-import { hang, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { frames, hang, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, FAST, finishOf, QUESTION, textOf } from './chat-harness.ts';
 
 const failsWith =
@@ -116,6 +116,32 @@ describe('routes', () => {
     for (let turns = 0; turns < 7; turns += 1) assert.equal(textOf(await ask(model)), 'large');
     assert.deepEqual([smaller.requests.length, large.requests.length], [0, 7]);
     assert.ok(upstream.states().every(({ usable }) => usable));
+  });
+
+  it('are asked after one whose limit per minute is too small, which holds up no other request', async () => {
+    const message =
+      'Request too large for gpt-4o in organization o on tokens per min (TPM): Limit 30000, Requested 31538.';
+    const error = { message, type: 'tokens', param: null, code: 'rate_limit_exceeded' };
+    await using limited = await startScriptedProvider({ respond: () => status(429, { body: { error } }) });
+    await using other = await startScriptedProvider({ respond: () => turn({ text: 'other' }) });
+    const parsed = configSchema.parse({
+      providers: { limited: { base_url: limited.url }, other: { base_url: other.url } },
+      models: {
+        deep: {
+          kind: 'research',
+          routes: ['limited', 'other'].map((provider) => ({ provider, model: 'm', context_length: 128_000 })),
+        },
+      },
+      keys: [{ id: 'k', secret: 'client-secret' }],
+    });
+    const { upstream, model } = chat(parsed);
+    await using _ = upstream;
+    for (let turns = 0; turns < 5; turns += 1) assert.equal(textOf(await ask(model)), 'other');
+    assert.equal(limited.requests.length, 5, 'a smaller request may pass');
+    limited.respond = () => frames([{ error }], { done: false });
+    assert.equal(textOf(await ask(model)), 'other');
+    limited.respond = () => turn({ text: 'limited' });
+    assert.equal(textOf(await ask(model)), 'limited');
   });
 
   it('are asked once each if all refuse the length, and fail as context_length', async () => {
