@@ -167,8 +167,9 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
       .on('error', () => this.#failed(brokenStream('the compression of the answer is broken')));
   }
 
+  /** Whenever a reader goes on in the middle of a body, undici calls this with an empty chunk first. */
   onResponseData(connection: Connection, chunk: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isOver || chunk.length === 0) return;
     this.#hasBody = true;
     if (!this.#decoder) this.#data(chunk);
     else if (!this.#decoder.write(chunk)) connection.pause();

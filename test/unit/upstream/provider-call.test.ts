@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mock } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import type { Dispatcher } from 'undici';
 import { exceedsTurnShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
@@ -115,6 +117,19 @@ describe('the idle timeout of a provider call', () => {
       assert.equal(await result.promise, 'broken');
     });
   }
+});
+
+describe('a compressed answer', () => {
+  // In a worker, because a loop that never waits would stop the tests for ever.
+  it('may come in several packets', async () => {
+    const worker = new Worker(new URL('../../support/deflated-call.ts', import.meta.url));
+    try {
+      const [text] = await once(worker, 'message', { signal: AbortSignal.timeout(9000) });
+      assert.equal(text, 'in two pieces '.repeat(20));
+    } finally {
+      await worker.terminate();
+    }
+  });
 });
 
 describe('an answer that takes long to read', () => {
