@@ -117,7 +117,9 @@ async function loadMiddleware(calls: WeakMap<IncomingMessage, ProxyContext>, age
       const { target, origin } = callOf(req);
       const { first_byte, idle } = target.config.timeouts;
       options.proxyTimeout = Math.max(first_byte, idle);
-      if (req.headers.upgrade === undefined) options.agent = agents.agentFor(target, origin);
+      // A body that a provider sends to HEAD all the same would be read as the next answer on the connection.
+      if (req.method === 'HEAD') options.agent = false;
+      else if (req.headers.upgrade === undefined) options.agent = agents.agentFor(target, origin);
       return origin;
     },
     plugins: [
