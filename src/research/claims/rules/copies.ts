@@ -101,7 +101,7 @@ function tokensOf({ text: original, folded, figures, dates }: Sentence): Token[]
 }
 
 /** A numeral: `World War I`, `Type I`. */
-const IS_FIRST = /\p{Lu}\p{L}* I$/u;
+const IS_FIRST = /(?<!\p{L})\p{Lu}\p{L}* I$/u;
 const MAX_NAME = 30;
 
 /** Whether two different tokens are of one kind, so that one changes the meaning in the place of the other. */
