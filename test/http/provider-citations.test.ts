@@ -137,4 +137,24 @@ describe('citations that a provider makes itself', () => {
       assert.deepEqual(citedIn(await stored.json()), cited);
     });
   }
+
+  it('are those of a chat completion that the gateway makes', async () => {
+    const { payloads = [] } = CASES['the Messages API'] ?? {};
+    await using provider = await startScriptedProvider({ respond: () => frames(payloads, { done: false }) });
+    await using gateway = await startProxyGateway({
+      providers: { p: { url: provider.url, wire: 'messages' } },
+      models: { m: { kind: 'proxy', routes: [{ provider: 'p', model: 'm' }] } },
+    });
+    const body = { model: 'm', messages: [{ role: 'user', content: 'Is it so?' }] };
+    const answer: unknown = await (await send(gateway, '/chat/completions', { body })).json();
+    assert.ok(isObject(answer) && Array.isArray(answer.choices), JSON.stringify(answer));
+    const [{ message: written }] = answer.choices;
+    const [{ url_citation: cited }] = written.annotations;
+    assert.equal(cited.url, PAGE);
+    assert.equal(written.content.slice(cited.start_index, cited.end_index), 'Is it?');
+    const streamed = await send(gateway, '/chat/completions', { body: { ...body, stream: true } });
+    const last = payloadsOf(await streamed.text()).findLast(isObject);
+    assert.ok(Array.isArray(last?.choices), JSON.stringify(last));
+    assert.deepEqual(last.choices[0].delta.annotations, written.annotations);
+  });
 });

@@ -1,4 +1,4 @@
-import type { ChatChunk } from '../../protocol/chat.ts';
+import type { ChatAnnotation, ChatChunk } from '../../protocol/chat.ts';
 import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import { messageText, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
@@ -16,7 +16,7 @@ type Delta = ChatChunk['choices'][number]['delta'];
 export function toPlainCompletion(response: ResponseObject) {
   const { thoughts: reasoning, tool_calls } = thoughtsAndCalls(response);
   const messages = response.output.filter((item) => item.type === 'message');
-  const parts = messages.flatMap((item) => (isNote(item) ? [] : item.content));
+  const parts = answerParts(response);
   const thoughts = [reasoning, ...messages.filter(isNote).map(messageText)].filter((text) => text !== '').join('\n\n');
   const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
@@ -28,6 +28,7 @@ export function toPlainCompletion(response: ResponseObject) {
     refusal: refusal || null,
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
+    ...annotationsOf(response),
   };
   return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, warningsOf(response));
 }
@@ -51,11 +52,32 @@ export async function* plainChatStream(
       if (!isTerminal(event)) continue;
       const { response } = event;
       const error = response.status === 'failed' && response.error ? { error: response.error } : {};
-      yield { ...chunk({}, { finish_reason: finishReason(response) }), ...warningsOf(response), ...error };
+      const last = chunk(annotationsOf(response), { finish_reason: finishReason(response) });
+      yield { ...last, ...warningsOf(response), ...error };
       if (options.includeUsage && response.status !== 'failed')
         yield { ...base, choices: [], usage: toChatUsage(response.usage) };
     }
   }
+}
+
+/** The parts whose texts together are the answer. */
+function answerParts({ output }: ResponseObject) {
+  return output.flatMap((item) => (item.type === 'message' && !isNote(item) ? item.content : []));
+}
+
+/** The citations that the provider made, by their places in the answer; absent where there are none. */
+function annotationsOf(response: ResponseObject): { annotations?: ChatAnnotation[] } {
+  const annotations: ChatAnnotation[] = [];
+  let at = 0;
+  for (const part of answerParts(response)) {
+    if (part.type !== 'output_text') continue;
+    for (const { type: _, file_id: __, filename: ___, ...cited } of part.annotations) {
+      const range = { start_index: at + cited.start_index, end_index: at + cited.end_index };
+      annotations.push({ type: 'url_citation', url_citation: { ...cited, ...range } });
+    }
+    at += part.text.length;
+  }
+  return annotations.length > 0 ? { annotations } : {};
 }
 
 /** What the client should know and no error says; absent where there is nothing, because providers have no such field. */
