@@ -1,4 +1,4 @@
-import './base/polyfills.ts';
+import './base/node/polyfills.ts';
 import { createLogger, Redactor } from './base/logger.ts';
 import { readEnvironment } from './config/environment.ts';
 import { loadConfig as load, noticesOf } from './config/load.ts';

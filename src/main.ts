@@ -1,4 +1,4 @@
-import './base/polyfills.ts';
+import './base/node/polyfills.ts';
 import { enableCompileCache } from 'node:module';
 import { COMPILE_CACHE_FOLDER } from './base/compile-cache.ts';
 import type { RunningGateway } from './cli/running-gateway.ts';

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { sleep } from '../base/abort.ts';
 import { parseJson } from '../base/json.ts';
-import { createServer } from '../base/node-http.ts';
+import { createServer } from '../base/node/node-http.ts';
 import { boundTurn, toChunks, toCompletion } from './completion.ts';
 import { demoRequest } from './request.ts';
 import { takeTurn } from './researcher.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../base/errors.ts';
 import { afterTurnEnd } from '../base/load/turn-end.ts';
-import { STATUS_CODES } from '../base/node-http.ts';
+import { STATUS_CODES } from '../base/node/node-http.ts';
 import { errorAnswer } from './errors.ts';
 
 /** Like `refuseOnSocket`, but after the answers to earlier requests of this turn have been written. */

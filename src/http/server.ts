@@ -3,7 +3,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { afterTurnEnd } from '../base/load/turn-end.ts';
-import { createServer } from '../base/node-http.ts';
+import { createServer } from '../base/node/node-http.ts';
 import { withoutOrigin } from '../protocol/requests/request-target.ts';
 import { sendJson } from './answers/json.ts';
 import { errorAnswer } from './errors.ts';

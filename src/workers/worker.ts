@@ -1,4 +1,4 @@
-import '../base/polyfills.ts';
+import '../base/node/polyfills.ts';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry, Registry } from 'prom-client';
 import project from '../../package.json' with { type: 'json' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 
-const POLYFILLS = new URL('../../src/base/polyfills.ts', import.meta.url).href;
+const POLYFILLS = new URL('../../src/base/node/polyfills.ts', import.meta.url).href;
 
 /** Uses the globals, those of Node or the polyfills, and prints the results as JSON. */
 const SCENARIO = `

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../../base/errors.ts';
-import { HttpAgent } from '../../base/node-http.ts';
+import { HttpAgent } from '../../base/node/node-http.ts';
 import { once } from '../../base/once.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { failureOfConnection } from '../../upstream/provider-answer.ts';

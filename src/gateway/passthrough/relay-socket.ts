@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { STATUS_CODES } from '../../base/node-http.ts';
+import { STATUS_CODES } from '../../base/node/node-http.ts';
 import { brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import { MaskedFrames } from './masked-frames.ts';

@@ -2,7 +2,7 @@
  * Entry of the child process that makes one document of a report; see `documents.ts`. It has no permissions beyond
  * reading its own code, and the parent ends it when it takes too long.
  */
-import '../../base/polyfills.ts';
+import '../../base/node/polyfills.ts';
 import type { ReportFormat } from '../../protocol/report.ts';
 import type { Report } from '../../runs/projections/report.ts';
 import { reportDocx } from './docx/docx-document.ts';

@@ -3,7 +3,7 @@
  * loop of the gateway. In each process one thread searches. If the process owns the folder, another one writes, so that
  * searches never wait for writes.
  */
-import '../../base/polyfills.ts';
+import '../../base/node/polyfills.ts';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -2,7 +2,7 @@
  * Entry of the child process that reads bodies: one job at a time over the IPC channel. It has no permissions beyond
  * reading its own code, and the parent kills it when it takes too long or too much memory.
  */
-import '../../../base/polyfills.ts';
+import '../../../base/node/polyfills.ts';
 import { messageOf } from '../../../base/errors.ts';
 import { read } from '../reading/read.ts';
 import type { ParseJob } from './parse-job.ts';

@@ -2,7 +2,7 @@
  * The entry of the thread that holds the index of the local search: reading, cutting and ranking documents would block
  * the event loop of the gateway.
  */
-import '../../../base/polyfills.ts';
+import '../../../base/node/polyfills.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../base/errors.ts';
 import { runInTrace } from '../../../base/telemetry/trace-context.ts';
