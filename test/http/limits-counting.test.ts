@@ -210,7 +210,7 @@ describe('prompts that were sent but not answered', () => {
     await using world = await openWorld();
     const { one, two } = world;
     const long = { queries: Array.from({ length: 400 }, (_, n) => `lighthouse ${n}`) };
-    one.respond = () => cutAfter(200, { toolCalls: [{ name: 'web_search', arguments: long }], usage: null });
+    one.respond = () => cutAfter(3, { toolCalls: [{ name: 'web_search', arguments: long }], usage: null });
     two.respond = () => hang();
     const { id } = await answerOf(world, '/responses', BACKGROUND);
     await two.waitForRequest();
