@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type RequestHandler, Router } from 'express';
 import helmet from 'helmet';
+import { once } from '../base/once.ts';
 
 /** Libraries of the page, served from their packages: nothing is loaded from elsewhere, nothing is built. */
 const LIBRARIES: Readonly<Record<string, { file: string; notice: string }>> = {
@@ -73,14 +74,7 @@ const VIEW_PATH =
  * loads each once; the page itself is revalidated each time.
  */
 export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
-  let loading: Promise<Page> | undefined;
-  const load = () => {
-    loading ??= loadPage().catch((thrown: unknown) => {
-      loading = undefined;
-      throw thrown;
-    });
-    return loading;
-  };
+  const load = once(loadPage);
   const router = Router({ strict: true });
   router.use(consoleHeaders());
   router.get('/start.json', (_req, res) => {
