@@ -45,7 +45,7 @@ export async function* streamTurn(
     how: Pick<Extract<Step, { type: 'answer' }>, 'logprobs' | 'refuses' | 'phase'> = {},
   ) => {
     lead += fresh;
-    if (written.text === '' && lead.trim() === '' && !how.logprobs) return;
+    if (written.text === '' && fresh.trim() === '' && !how.logprobs) return;
     const delta = lead;
     lead = '';
     if (delta === '') return;
