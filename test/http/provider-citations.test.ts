@@ -66,6 +66,15 @@ const CASES: Readonly<
       ['[1]', PAGE],
     ],
   },
+  'chat completions, the same list with each delta': {
+    payloads: [
+      ...['It is so. ', 'Is it?'].map((content) =>
+        chunk({ content, annotations: [annotation({ start_index: 0, end_index: 5 })] }),
+      ),
+      END,
+    ],
+    cited: [['It is', PAGE]],
+  },
   'the Responses API': {
     wire: 'responses',
     payloads: [

@@ -12,6 +12,8 @@ export interface ProviderCitation {
 
 /** How many citations of one answer are read. */
 const MAX_CITATIONS = 1000;
+/** How much of a text is searched for markers, in UTF-16 code units: more would hold the event loop. */
+const MAX_SEARCHED = 200_000;
 /** The longest address and title, in characters. */
 const MAX_LENGTH = 4096;
 /** The length of a text that is not complete yet. */
@@ -21,7 +23,8 @@ const CODE = /```[^`]*```|`[^`\n]*`/g;
 
 /** Collects the citations of a turn while it is decoded. */
 export class ProviderCitations {
-  readonly #found: ProviderCitation[] = [];
+  /** By place and address: many providers repeat the list with every delta. */
+  readonly #found = new Map<string, ProviderCitation>();
   /** What the markers `[1]`, `[2]` of the text stand for (Perplexity). */
   #numbered: readonly unknown[] = [];
   #results: readonly unknown[] = [];
@@ -48,14 +51,15 @@ export class ProviderCitations {
 
   /** The citations of the complete text, in its order. */
   of(text: string): ProviderCitation[] {
-    if (this.#found.length === 0 && this.#numbered.length > 0) this.#readMarkers(text);
-    const bounded = this.#found.map((each) => (each.end === WHOLE ? { ...each, end: text.length } : each));
+    if (this.#found.size === 0 && this.#numbered.length > 0) this.#readMarkers(text);
+    const all = [...this.#found.values()];
+    const bounded = all.map((each) => (each.end === WHOLE ? { ...each, end: text.length } : each));
     const within = bounded.filter(({ start, end }) => start >= 0 && start < end && end <= text.length);
     return within.sort((a, b) => a.end - b.end || a.start - b.start);
   }
 
   #readMarkers(text: string): void {
-    const prose = text.replace(CODE, (code) => ' '.repeat(code.length));
+    const prose = text.slice(0, MAX_SEARCHED).replace(CODE, (code) => ' '.repeat(code.length));
     for (const { 0: marker, 1: number, index: start } of prose.matchAll(MARKER)) {
       const place = Number(number) - 1;
       const result = this.#results[place];
@@ -65,12 +69,8 @@ export class ProviderCitations {
 
   #push(url: unknown, title: unknown, range: { start: number; end: number }): void {
     if (typeof url !== 'string' || url.length > MAX_LENGTH || !/^https?:\/\//i.test(url)) return;
-    if (this.#found.length >= MAX_CITATIONS) return;
-    const citation = { ...range, url, title: typeof title === 'string' ? title.slice(0, MAX_LENGTH) : '' };
-    if (!this.#found.some((known) => isSame(known, citation))) this.#found.push(citation);
+    const key = `${range.start} ${range.end} ${url}`;
+    if (this.#found.size >= MAX_CITATIONS || this.#found.has(key)) return;
+    this.#found.set(key, { ...range, url, title: typeof title === 'string' ? title.slice(0, MAX_LENGTH) : '' });
   }
-}
-
-function isSame(a: ProviderCitation, b: ProviderCitation): boolean {
-  return a.url === b.url && a.start === b.start && a.end === b.end;
 }
