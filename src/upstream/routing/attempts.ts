@@ -94,11 +94,14 @@ export class Attempts {
   readonly #records = new Map<string, RouteRecord>();
   readonly #failures = new Map<string, FailedRoute>();
   #isOver = false;
+  /** Those of the current round. */
+  #routes: Route[];
   /** The attempt that began last. */
   #latest: OpenAttempt | undefined;
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
+    this.#routes = options.routes();
   }
 
   /** The last failure of each route, in the order of the attempts. */
@@ -108,7 +111,7 @@ export class Attempts {
 
   /** Whether there is a route that no walk is trying and that could be tried at once. */
   get hasAnother(): boolean {
-    return !this.#isOver && this.#options.routes().length > 1 && this.#remaining().some(isReady);
+    return !this.#isOver && this.#routes.length > 1 && this.#remaining().some(isReady);
   }
 
   /**
@@ -130,6 +133,7 @@ export class Attempts {
       const pause = this.#pauseBefore(backoffMs(backoff, round + 1, random));
       if (pause === undefined) return;
       await sleep(pause, { signal });
+      this.#routes = this.#options.routes();
     }
   }
 
@@ -246,7 +250,7 @@ export class Attempts {
   /** A request too long for one route is too long for those with the same or a smaller context. */
   #giveUpSmaller({ contextLength }: Route): void {
     if (contextLength === undefined) return;
-    for (const route of this.#options.routes())
+    for (const route of this.#routes)
       if ((route.contextLength ?? Number.POSITIVE_INFINITY) <= contextLength) this.#record(route).isGivenUp = true;
   }
 
@@ -286,7 +290,7 @@ export class Attempts {
   /** The routes that may still be tried: those that broke fewer streams first, among equals the warm one. */
   #remaining(): Route[] {
     const { penalties, warmRoute } = this.#options;
-    const routes = this.#options.routes().filter((route) => this.#mayTry(route));
+    const routes = this.#routes.filter((route) => this.#mayTry(route));
     if (routes.length < 2) return routes;
     const penalty = (route: Route) => penalties?.get(routeId(route)) ?? 0;
     const warmth = ({ provider, model }: Route) =>
