@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { APIS, type ApiUnderTest, chatAnswer } from '../support/api-answers.ts';
+import { APIS, type ApiUnderTest, chatAnswer, endlessOf } from '../support/api-answers.ts';
 import { completion } from '../support/chat-faults.ts';
 import { until } from '../support/http-gateway.ts';
 import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
@@ -195,18 +195,6 @@ function sent(bytes: string): Step {
   return { do: 'send', bytes };
 }
 
-/** Events without content, which a provider may repeat for ever. */
-function endlessOf({ opening, says }: ApiUnderTest): Record<string, string> {
-  const framed = (payload: object | undefined) => `data: ${JSON.stringify(payload)}\n\n`;
-  return {
-    'opening events': framed(opening.at(-1)),
-    'empty deltas': framed(says('')),
-    'white-space deltas': framed(says(' \n')),
-    comments: ': still there\n\n',
-    'white space': '\n',
-  };
-}
-
 describe('an unusable answer', () => {
   let world: World;
   before(async () => {
@@ -231,24 +219,6 @@ describe('an unusable answer', () => {
     assert.deepEqual([answer.status, first.requests.length], [200, before + 1], text);
     assert.match(text, /of the second/);
     return text;
-  }
-
-  for (const [api, under] of Object.entries(APIS)) {
-    for (const [name, events, stream] of Object.entries(endlessOf(under)).flatMap(([name, events]) => [
-      [name, events, true] as const,
-      [name, events, false] as const,
-    ])) {
-      it(`fails over, or is a 504 without another route (${api}, ${stream ? 'stream' : 'whole'}): endless ${name}`, async () => {
-        const steps = Array.from({ length: 2000 }, (): Step[] => [
-          { do: 'send', bytes: events },
-          { do: 'wait', ms: 50 },
-        ]);
-        const script = { ...raw(''), steps: steps.flat() };
-        assert.doesNotMatch(await answerOfNext(under, script, stream), /error/);
-        const refused = await ask(under, 'alone', stream);
-        assert.equal(refused.status, 504, await refused.clone().text());
-      });
-    }
   }
 
   for (const [api, under] of Object.entries(APIS)) {

@@ -100,3 +100,15 @@ export const APIS: Readonly<Record<string, ApiUnderTest>> = {
     says: (text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
   },
 };
+
+/** Events without content, which a provider may repeat for ever. */
+export function endlessOf({ opening, says }: ApiUnderTest): Record<string, string> {
+  const framed = (payload: object | undefined) => `data: ${JSON.stringify(payload)}\n\n`;
+  return {
+    'opening events': framed(opening.at(-1)),
+    'empty deltas': framed(says('')),
+    'white-space deltas': framed(says(' \n')),
+    comments: ': still there\n\n',
+    'white space': '\n',
+  };
+}
