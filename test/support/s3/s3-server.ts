@@ -118,7 +118,7 @@ export class S3Server implements AsyncDisposable {
     const n = this.asked.filter((one) => one === operation).length;
     const fault = this.fault({ operation, key: rest.join('/'), n });
     if (fault === 'cut before') {
-      req.destroy();
+      req.socket.destroy();
       return;
     }
     const pieces: Buffer[] = [];
@@ -133,7 +133,7 @@ export class S3Server implements AsyncDisposable {
     if (typeof fault === 'object' && 'after' in fault) await fault.after;
     if (res.destroyed) return;
     const whole = this.#answer({ operation, key: rest.join('/'), query: url.searchParams, body });
-    if (fault === 'cut after') req.destroy();
+    if (fault === 'cut after') req.socket.destroy();
     if (fault === 'cut after' || fault === 'hang after') return;
     const answer = req.headers.range === undefined ? whole : cutTo(req.headers.range, whole);
     if (fault === 'wrong etag') answer.headers.etag = '"00000000000000000000000000000000"';
