@@ -93,7 +93,8 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     if (gate.closedForMs() > 0) throw closed(gate);
     try {
       const search = (limited: AbortSignal) => provider.search(query, { signal: limited });
-      const { restMs, ...found } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
+      const timeoutMs = Math.max(attemptTimeoutMs, provider.timeoutMs ?? 0);
+      const { restMs, ...found } = await withTimeout(provider.name, timeoutMs, search, { signal });
       gate.succeeded(restMs);
       return found;
     } catch (error) {

@@ -53,6 +53,8 @@ export interface SearchProvider {
   readonly cacheKey: string | undefined;
   /** How many concurrent searches it accepts, if fewer than usual. */
   readonly maxConcurrent?: number;
+  /** How long one search may take, in milliseconds, if that is longer than usual. */
+  readonly timeoutMs?: number;
   /** @throws SearchFailure if it could not search. */
   search(query: SearchQuery, call: SearchCall): Promise<SearchAnswer>;
 }

@@ -81,6 +81,13 @@ describe('web_search: several providers', () => {
     assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://second.test/');
   });
 
+  it('gives a provider the time that it needs, if that is longer than usual', async () => {
+    const search = () => new Promise<SearchAnswer>((resolve) => void setTimeout(resolve, 30, { hits: [] }));
+    const slow: SearchProvider = { name: 'slow', cacheKey: undefined, timeoutMs: 60_000, search };
+    const tool = createWebSearchTool({ providers: [slow, good('second')], attemptTimeoutMs: 1 });
+    assert.deepEqual(searchResults(await callTool(tool, { queries: ['x'] })), []);
+  });
+
   it('does not ask a provider again that has no quota left', async () => {
     const first = scripted('first', new SearchFailure('quota_exceeded', 'has none left'));
     const tool = createWebSearchTool({ providers: [first, good('second')] });
