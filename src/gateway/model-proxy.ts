@@ -142,7 +142,7 @@ export class ModelProxy {
     });
     if (result.is === 'delivered') throw new Error('a task has no client to deliver to');
     if (result.is === 'failed') throw gatewayErrorOf(modelName, [result]);
-    targetOf(result.route).mask.maskBytes(result.answer.body);
+    targetOf(result.route).mask.maskWhole(result.answer.body);
     return result.answer.body.toString('utf8');
   }
 }
@@ -208,7 +208,7 @@ const MAX_SINGLE_WRITE = 32 * 1024;
 
 function writeAnswer({ res, copy }: Client, answer: BufferedAnswer, target: ProviderTarget): void {
   const { status, body } = answer;
-  target.mask.maskBytes(body);
+  target.mask.maskWhole(body);
   const headers = target.headersToClient(answer);
   headers['content-length'] = String(body.length);
   copy?.begin(status, headers);

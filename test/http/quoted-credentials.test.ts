@@ -80,7 +80,10 @@ describe('a quoted provider credential', () => {
           only: { url: provider.url, apiKey: SECRET },
           query: { url: `${provider.url}?key=${encodeURIComponent(PARAMETER)}` },
         },
-        models: { 'by-query': { kind: 'proxy', routes: [{ provider: 'query', model: 'm' }] } },
+        models: {
+          spoken: { kind: 'proxy', apis: ['audio'], routes: [{ provider: 'only', model: 'm' }] },
+          'by-query': { kind: 'proxy', routes: [{ provider: 'query', model: 'm' }] },
+        },
         passthrough: [
           { path: '/v1/files', provider: 'only' },
           { path: '/v1/realtime', provider: 'only', websocket: true },
@@ -113,6 +116,26 @@ describe('a quoted provider credential', () => {
       });
     }
   }
+
+  for (const cut of [SECRET.slice(0, -1), `\\u0073${SECRET.slice(1, 12)}\\u00`]) {
+    it(`is masked if the answer ends inside it: ${cut}`, async () => {
+      const text = `before ${cut}`;
+      const expected = `before ${'*'.repeat(cut.length)}`;
+      for (const status of [200, 400]) {
+        respond = (_, res) => void res.writeHead(status, { 'content-type': 'text/plain' }).end(text);
+        assert.equal((await get()).body, expected);
+        const proxied = await send(gateway, '/audio/transcriptions', { body: { model: 'spoken' } });
+        assert.equal(await proxied.text(), expected);
+      }
+    });
+  }
+
+  it('leaves the end of an answer alone that could be any word', async () => {
+    for (const end of [SECRET.slice(0, 7), '\\'.repeat(20)]) {
+      respond = (_, res) => void res.end(`before ${end}`);
+      assert.equal((await get()).body, `before ${end}`);
+    }
+  });
 
   it('is masked in headers and trailers', async () => {
     respond = (_, res) => {
@@ -227,7 +250,7 @@ describe('a quoted provider credential', () => {
     ],
     'the reason of a close': (quote) => [frame(quote, { opcode: 8 })],
     'messages after one that ends with the start of the credential': (quote) => [
-      frame(SECRET.slice(0, 20)),
+      frame(quote === MASKED ? BLANK.slice(0, 20) : SECRET.slice(0, 20)),
       frame(quote),
     ],
   };

@@ -1,6 +1,6 @@
 import { REDACTED, Redactor } from '../logger.ts';
 import { unfinishedLength } from '../text.ts';
-import { EscapedTexts, MAX_ESCAPE_LENGTH, writtenForms } from './written-forms.ts';
+import { EscapedTexts, MAX_ESCAPE_LENGTH, MIN_BARE_LENGTH, plainOf, writtenForms } from './written-forms.ts';
 
 /** Shorter values are words that answers may well contain: `none`, `EMPTY`, `lm-studio`. */
 const MIN_SECRET_LENGTH = 12;
@@ -24,6 +24,8 @@ export class SecretMask {
   /** The secrets' bytes as text, one character a byte. */
   readonly #latin: readonly string[];
   readonly #longest: number;
+  /** The bytes of the secrets and of escapes. Most answers end with another one, such as the brace of their JSON. */
+  readonly #bytes: ReadonlySet<number>;
   readonly #escaped: EscapedTexts;
   readonly #redactor = new Redactor();
 
@@ -35,6 +37,7 @@ export class SecretMask {
     this.#secrets = this.#texts.map((secret) => Buffer.from(secret));
     this.#latin = this.#secrets.map((secret) => secret.toString('latin1'));
     this.#escaped = new EscapedTexts([...secrets].filter(({ length }) => length >= MIN_SECRET_LENGTH));
+    this.#bytes = new Set(Buffer.from(`${this.#texts.join('')}\\u0123456789abcdefABCDEF`));
     this.#longest = Math.max(0, ...this.#latin.map(({ length }) => length));
   }
 
@@ -48,6 +51,14 @@ export class SecretMask {
     if (this.#escaped.mayBeIn(bytes)) {
       for (const [start, end] of this.#escaped.placesIn(bytes.toString('latin1'))) bytes.fill(STAR, start, end);
     }
+  }
+
+  /** Masks a whole body, in place: also a secret that is cut at its end, unless the part could be any word. */
+  maskWhole(bytes: Buffer): void {
+    this.maskBytes(bytes);
+    if (!this.#bytes.has(bytes.at(-1) ?? 0)) return;
+    const start = bytes.length - this.unfinishedBytes(bytes);
+    if (isTelling(bytes.toString('latin1', start))) bytes.fill(STAR, start);
   }
 
   /** Masks the secrets in a text. `replacement`: by default, stars of the same length. */
@@ -83,6 +94,11 @@ export class SecretMask {
   }
 }
 
+/** Whether the start of a secret says something about it. */
+export function isTelling(start: string): boolean {
+  return plainOf(start).length >= MIN_BARE_LENGTH;
+}
+
 /** Masks a body chunk by chunk: what may be the start of a secret is buffered until the next chunk. */
 export class MaskedBody {
   readonly #mask: SecretMask;
@@ -103,6 +119,7 @@ export class MaskedBody {
 
   /** The bytes that remain at the end of the body. */
   end(): Buffer {
+    this.#mask.maskWhole(this.#buffered);
     return this.#buffered;
   }
 }

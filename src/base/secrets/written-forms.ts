@@ -16,7 +16,7 @@ export function writtenForms(secret: string): string[] {
 }
 
 /** Texts that are shorter than this without their backslashes are not searched for: they could be any word. */
-const MIN_BARE_LENGTH = 8;
+export const MIN_BARE_LENGTH = 8;
 
 /**
  * Finds texts some or all of whose characters are escaped, as in JSON (`\u0073k-`, PHP's `\/`, Gson's `\u003d`) or HTML
@@ -84,7 +84,8 @@ export class EscapedTexts {
   }
 }
 
-function plainOf(text: string): string {
+/** A text without its escapes. */
+export function plainOf(text: string): string {
   const reader = new UnescapingReader(text);
   reader.next();
   return reader.plain;

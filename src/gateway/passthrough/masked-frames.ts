@@ -83,7 +83,8 @@ export class MaskedFrames extends Transform {
     const pieces = this.#waiting.filter(({ isMessage }) => isMessage).map(({ bytes }) => bytes);
     const [only] = pieces;
     const message = pieces.length === 1 && only ? only : Buffer.concat(pieces);
-    this.#mask.maskBytes(message);
+    if (isWhole) this.#mask.maskWhole(message);
+    else this.#mask.maskBytes(message);
     let at = 0;
     if (pieces.length > 1) for (const piece of pieces) at += message.copy(piece, 0, at, at + piece.length);
     let safe = message.length - (isWhole ? 0 : this.#mask.unfinishedBytes(message));

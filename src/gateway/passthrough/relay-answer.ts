@@ -147,7 +147,7 @@ export function collectError(
   body.once('end', () => {
     clearTimeout(timer);
     const whole = Buffer.concat(pieces);
-    target.mask.maskBytes(whole);
+    target.mask.maskWhole(whole);
     write(whole);
   });
 }

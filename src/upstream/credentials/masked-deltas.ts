@@ -1,5 +1,5 @@
 import { REDACTED } from '../../base/logger.ts';
-import type { SecretMask } from '../../base/secrets/secret-mask.ts';
+import { isTelling, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { type Delta, isSameKind } from '../decoding/decoded-turn.ts';
 
 /** Masks secrets in the deltas of a turn. An end that may be the start of a secret is buffered until more arrives. */
@@ -25,10 +25,10 @@ export class MaskedDeltas {
     return emitted;
   }
 
-  /** What is still buffered at the end. */
+  /** What is still buffered at the end, without the start of a secret that was cut there. */
   end(): Delta[] {
-    const rest = this.#buffered ? [this.#buffered] : [];
+    const rest = this.#buffered;
     this.#buffered = undefined;
-    return rest;
+    return rest ? [{ ...rest, delta: isTelling(rest.delta) ? REDACTED : rest.delta }] : [];
   }
 }
