@@ -74,6 +74,8 @@ export interface AnswerKind {
   choices?(): number;
   /** Whether a payload reports the end of its answer; absent for APIs whose payloads do not. */
   isEnd?(payload: JsonObject): boolean;
+  /** Bytes that the last event of a whole stream contains, and few others; absent if only `[DONE]` or the body ends it. */
+  readonly lastEvent?: Buffer;
   /** Bytes that every event with text contains. Until one arrives the model may be thinking silently. */
   readonly textMarker?: Buffer;
   /** Whether a stream with this ending is complete. */
@@ -143,6 +145,7 @@ const RESPONSE_STREAM: AnswerKind = {
   isError: isResponseError,
   signs: responseSigns,
   mayBeEmpty: () => false,
+  lastEvent: Buffer.from('"response"'),
   textMarker: Buffer.from('response.output_text.delta'),
   isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && TERMINAL_EVENTS.has(type)),
   failure: errorEvent,
@@ -152,6 +155,7 @@ const MESSAGE_STREAM: AnswerKind = {
   isError: isMessageError,
   signs: messageSigns,
   mayBeEmpty: () => false,
+  lastEvent: Buffer.from('"message_stop"'),
   isWhole: ({ payloads }) => payloads().some(({ type }) => type === 'message_stop'),
   failure: ({ message }) => [{ type: 'error', error: { type: 'api_error', message } }],
 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { APIS, type ApiUnderTest, chatAnswer, endlessOf } from '../support/api-answers.ts';
+import { APIS, type ApiUnderTest, endlessOf } from '../support/api-answers.ts';
 import { completion } from '../support/chat-faults.ts';
 import { until } from '../support/http-gateway.ts';
 import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
@@ -475,14 +475,19 @@ describe('an unusual but valid answer', () => {
     }
   });
 
-  for (const model of ['patient', 'patient_going_on']) {
-    it(`ends with [DONE], also if its provider ends the body later or never (${model})`, async () => {
+  const LASTING = [...Object.keys(APIS).map((api) => [api, 'patient']), ['chat_completions', 'patient_going_on']];
+  for (const [api = '', model] of LASTING) {
+    it(`ends with its last event, also if its provider ends the body later or never (${api}, ${model})`, async () => {
       const { gateway, first } = world;
-      const text = textOf(chatAnswer('fine', true));
+      const { path, request, answer } = APIS[api] ?? assert.fail();
+      const text = textOf(answer('fine', true));
+      const last = text.trimEnd().split('\n').at(-1) ?? '';
       const ask = async (...rest: Step[]) => {
-        first.respond = () => ({ ...raw(''), steps: [sent(text), ...rest] });
-        const body = { messages: [{ role: 'user', content: 'hello' }], model, stream: true };
-        assert.match(await (await send(gateway, '/chat/completions', { body })).text(), /fine.*\[DONE\]\n\n$/s);
+        // The empty line that ends the last event comes alone.
+        const steps = [sent(text.slice(0, -1)), { do: 'wait', ms: 5 } as const, sent('\n'), ...rest];
+        first.respond = () => ({ ...raw(''), steps });
+        const got = await (await send(gateway, path, { body: { ...request, model, stream: true } })).text();
+        assert.ok(got.includes('fine') && got.endsWith(`${last}\n\n`), got);
       };
       await ask({ do: 'hang' });
       assert.deepEqual(await first.requests.at(-1)?.closed, { left: true });

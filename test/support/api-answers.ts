@@ -15,7 +15,7 @@ export interface ApiUnderTest {
 const messages = [{ role: 'user', content: 'hello' }];
 const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 };
 
-export function chatAnswer(text: string, stream: boolean): Script {
+function chatAnswer(text: string, stream: boolean): Script {
   if (!stream) {
     const choice = { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' };
     return json({ id: 'c', object: 'chat.completion', choices: [choice], usage });

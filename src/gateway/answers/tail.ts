@@ -17,9 +17,10 @@ export class Tail {
     }
   }
 
-  /** Whether the last piece ends with an empty line. */
+  /** Whether the last piece, of whole lines, ends with an empty one, or is one. */
   get endsFrame(): boolean {
-    return /\n\r?\n$/.test(this.#pieces.at(-1)?.subarray(-3).toString('latin1') ?? '\n\n');
+    const ends = this.#pieces.slice(-2).map((piece) => piece.toString('latin1', Math.max(0, piece.length - 3)));
+    return ends.length === 0 || /\n\r?\n$/.test(ends.join(''));
   }
 
   /** The retained text, from the start of a line. */

@@ -68,6 +68,8 @@ export class RelayedStream implements ResultReceiver {
   #first: JsonObject | undefined;
   /** Whether an event has reported the end of the answer. */
   #hasEnd = false;
+  /** Whether the last event may have come, and only the empty line behind it is missing. */
+  #mayBeOver = false;
   /** Set when several choices were requested. */
   #choices: ChoiceTracker | undefined;
   /** Whether lines end with a carriage return alone. */
@@ -268,17 +270,20 @@ export class RelayedStream implements ResultReceiver {
     this.#buffered.push(rest);
   }
 
-  /** Writes lines, but `[DONE]` only if the answer is complete, which it ends: a provider may leave its body open. */
+  /** Writes lines, but `[DONE]` only if the answer is complete. The last event ends it: a provider may leave its body open. */
   #writeCheckingEnd(lines: Buffer): AttemptResult | undefined {
-    if (!this.#context.kind.isEnd || !endsWithDone(lines)) {
-      this.#write(lines);
-      return undefined;
-    }
-    const done = lines.lastIndexOf('data:');
+    const { isEnd, lastEvent } = this.#context.kind;
+    const done = isEnd && endsWithDone(lines) ? lines.lastIndexOf('data:') : lines.length;
     this.#write(lines.subarray(0, done));
-    if (!this.#isWhole(this.#tail.text(), { inOrder: true })) return this.#fail(brokenStream(ENDED_EARLY));
-    this.#write(lines.subarray(done));
-    return this.#tail.endsFrame ? this.#conclude() : undefined;
+    if (done < lines.length) {
+      if (!this.#isWhole(this.#tail.text(), { inOrder: true })) return this.#fail(brokenStream(ENDED_EARLY));
+      this.#write(lines.subarray(done));
+      this.#mayBeOver = true;
+    }
+    this.#mayBeOver ||= lastEvent !== undefined && lines.includes(lastEvent);
+    if (!this.#mayBeOver || !this.#tail.endsFrame) return undefined;
+    this.#mayBeOver = false;
+    return this.#isWhole(this.#tail.text(), { inOrder: true }) ? this.#conclude() : undefined;
   }
 
   #write(lines: Buffer): void {
