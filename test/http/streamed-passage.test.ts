@@ -89,6 +89,11 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
     res.write('half', () => res.destroy());
     return;
   }
+  if (path.endsWith('/endless')) {
+    const drip = setInterval(() => res.write('.'), 50);
+    res.once('close', () => clearInterval(drip));
+    return;
+  }
   if (req.method === 'POST') {
     const hash = createHash('sha256');
     let size = 0;
@@ -279,6 +284,28 @@ describe('passthrough APIs', function () {
     const text = await denied.text();
     assert.ok(text.includes('upstream_error') && !text.includes(SECRET), text);
     await assert.rejects(async () => (await get('/files/cut')).text());
+  });
+
+  it('wait for a free connection no longer than for an answer, and are not sent later', async () => {
+    await using one = await startProxyGateway({
+      providers: {
+        files: { url: provider.url, timeouts: { first_byte: 0.5, idle: 0.5 }, maxConnections: 1 },
+      },
+      passthrough: [{ path: '/v1/files', provider: 'files' }],
+      key: { passthrough: 'all' },
+    });
+    const ask = (path: string) =>
+      fetch(`${one.url}/files/${path}`, { headers: { authorization: `Bearer ${CLIENT_KEY}` } });
+    const endless = await ask('endless');
+    const late = await ask('late');
+    assert.equal(late.status, 504);
+    assert.match(await late.text(), /no connection became free in time/);
+    await endless.body?.cancel();
+    assert.equal((await ask('error')).status, 400);
+    assert.deepEqual(
+      provider.seen.map(({ url }) => url),
+      ['/v1/files/endless', '/v1/files/error'],
+    );
   });
 
   it('are for keys that list them only', async () => {

@@ -14,6 +14,7 @@ export interface TestProvider {
   headers?: Record<string, string | object>;
   timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number; patience?: number };
   maxRetries?: number;
+  maxConnections?: number;
   wire?: string;
 }
 
@@ -51,7 +52,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     store: { url: options.storeUrl ?? 'memory:' },
     providers: Object.fromEntries(
       Object.entries(options.providers).map(
-        ([name, { url, apiKey, apiKeyHeader, headers, timeouts, maxRetries, wire }]) => [
+        ([name, { url, apiKey, apiKeyHeader, headers, timeouts, maxRetries, maxConnections, wire }]) => [
           name,
           {
             base_url: url,
@@ -61,6 +62,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
             headers: headers ?? {},
             timeouts: timeouts ?? {},
             max_retries: maxRetries ?? 0,
+            ...(maxConnections && { max_connections: maxConnections }),
           },
         ],
       ),

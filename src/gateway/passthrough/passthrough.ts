@@ -6,10 +6,10 @@ import { GatewayError } from '../../base/errors.ts';
 import { HttpAgent } from '../../base/node/node-http.ts';
 import { once } from '../../base/once.ts';
 import type { KeyConfig } from '../../config/schema.ts';
-import { failureOfConnection } from '../../upstream/provider-answer.ts';
+import { failureOfConnection, timedOut } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { type ProxyContext, relayAnswer, trailersOf, watchRequest } from './relay-answer.ts';
+import { headLimitMs, type ProxyContext, relayAnswer, trailersOf, watchRequest } from './relay-answer.ts';
 import { watchSocket } from './relay-socket.ts';
 
 /** How long an idle connection to a provider stays open, in milliseconds. */
@@ -57,8 +57,17 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
       if (res.closed) return;
       await new Promise<void>((resolve, reject) => {
         const fail = (error: unknown) => reject(toClientError(error, call.provider));
-        calls.set(req, { ...retarget(req, call, { upstream, kind: 'streamed' }), fail, onAnswered: () => {} });
-        res.once('close', resolve);
+        const target = retarget(req, call, { upstream, kind: 'streamed' });
+        const onQueueTimeout = () => {
+          calls.delete(req);
+          fail(timedOut('no connection became free in time'));
+        };
+        const queueTimer = setTimeout(onQueueTimeout, headLimitMs(target.target));
+        calls.set(req, { ...target, fail, onConnection: () => clearTimeout(queueTimer), onAnswered: () => {} });
+        res.once('close', () => {
+          clearTimeout(queueTimer);
+          resolve();
+        });
         proxy(req, res, (error) => error !== undefined && fail(error)).catch(fail);
       });
     },
@@ -76,7 +85,7 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
       const onAnswered = () => {
         state = 'open';
       };
-      calls.set(req, { ...target, fail, onAnswered });
+      calls.set(req, { ...target, fail, onConnection: () => {}, onAnswered });
       if (!(socket instanceof Socket)) return void socket.destroy();
       socket.on('error', () => socket.destroy());
       upgrade(req, socket, head);
@@ -115,8 +124,7 @@ async function loadMiddleware(calls: WeakMap<IncomingMessage, ProxyContext>, age
     ejectPlugins: true,
     router: (req, _res, options) => {
       const { target, origin } = callOf(req);
-      const { first_byte, idle } = target.config.timeouts;
-      options.proxyTimeout = Math.max(first_byte, idle);
+      options.proxyTimeout = headLimitMs(target);
       // A body that a provider sends to HEAD all the same would be read as the next answer on the connection.
       if (req.method === 'HEAD') options.agent = false;
       else if (req.headers.upgrade === undefined) options.agent = agents.agentFor(target, origin);
@@ -125,7 +133,11 @@ async function loadMiddleware(calls: WeakMap<IncomingMessage, ProxyContext>, age
     plugins: [
       (server) => {
         server.on('proxyReq', (proxyReq, req) => {
-          watchRequest(proxyReq, callOf(req));
+          const call = calls.get(req);
+          // It waited too long for this connection.
+          if (!call) return void proxyReq.destroy();
+          call.onConnection();
+          watchRequest(proxyReq, call);
           passTrailers(proxyReq, req);
         });
         server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, callOf(req)));

@@ -14,8 +14,15 @@ export interface ProxyContext {
   origin: string;
   /** Sends the client an error if it has no answer yet; otherwise breaks off its answer. */
   fail(error: unknown): void;
+  /** Called when the call has a connection. */
+  onConnection(): void;
   /** Called when the client of a WebSocket has got its answer. */
   onAnswered(): void;
+}
+
+/** How long a call may wait for a free connection, and how long for the head of its answer, in milliseconds. */
+export function headLimitMs({ config: { timeouts } }: ProviderTarget): number {
+  return Math.max(timeouts.first_byte, timeouts.idle);
 }
 
 /**
@@ -24,14 +31,12 @@ export interface ProxyContext {
  * closes the connection without an answer, has failed.
  */
 export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<ProxyContext, 'target' | 'fail'>): void {
-  const { first_byte, idle, connect } = target.config.timeouts;
-  limitConnect(proxyReq, connect);
+  limitConnect(proxyReq, target.config.timeouts.connect);
   if (proxyReq.socket) failWritesLate(proxyReq.socket);
   let headTimer: NodeJS.Timeout | undefined;
   let answered = false;
   const onSent = () => {
-    if (!answered)
-      headTimer = setTimeout(() => proxyReq.destroy(timedOut('no answer in time')), Math.max(first_byte, idle));
+    if (!answered) headTimer = setTimeout(() => proxyReq.destroy(timedOut('no answer in time')), headLimitMs(target));
   };
   const onAnswer = () => {
     answered = true;
