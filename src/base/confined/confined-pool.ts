@@ -1,7 +1,7 @@
 import { FairSemaphore, type FairSemaphoreOptions } from '../fair-semaphore.ts';
 import { workOwner } from '../load/event-loop.ts';
 import type { WorkLimits } from '../load/process-usage.ts';
-import type { ConfinedWorker } from './confined-worker.ts';
+import { type ConfinedWorker, JobFailedError } from './confined-worker.ts';
 
 export interface ConfinedPoolOptions<Answer> extends Omit<FairSemaphoreOptions, 'perOwner'> {
   start(): ConfinedWorker<Answer>;
@@ -32,14 +32,20 @@ export class ConfinedPool<Answer> implements Disposable {
    */
   async run(job: object, options: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
     using _place = await this.#turns.acquire(workOwner(), options.signal);
-    if (this.#closed) throw this.#options.fullError();
-    const worker = this.#takeIdle() ?? this.#options.start();
-    this.#busy.add(worker);
-    try {
-      return await worker.run(job, options);
-    } finally {
-      this.#busy.delete(worker);
-      this.#release(worker);
+    for (;;) {
+      if (this.#closed) throw this.#options.fullError();
+      const worker = this.#takeIdle() ?? this.#options.start();
+      const isFresh = worker.jobs === 0;
+      this.#busy.add(worker);
+      try {
+        return await worker.run(job, options);
+      } catch (error) {
+        // A process may have been killed while it was idle, and nobody has noticed yet.
+        if (isFresh || !(error instanceof JobFailedError) || error.kind !== 'crashed') throw error;
+      } finally {
+        this.#busy.delete(worker);
+        this.#release(worker);
+      }
     }
   }
 

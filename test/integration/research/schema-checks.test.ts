@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { runInScope, workOwner } from '../../../src/base/load/event-loop.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
@@ -46,6 +47,16 @@ describe('JSON schemas of clients', function () {
     schemas = new SchemaChecks({ size: 1, jobMs: 300 });
     assert.deepEqual(await schemas.check(ENDLESS, { signal }), { is: 'costly' });
     assert.deepEqual(await schemas.check({ schema: { type: 'string' }, value: 'a' }, { signal }), { is: 'valid' });
+  });
+
+  it('are checked by a fresh process if the idle one was killed, also unnoticed', async () => {
+    schemas = new SchemaChecks({ size: 1 });
+    assert.deepEqual(await schemas.check({ schema: { const: 1 } }, { signal }), { is: 'valid' });
+    const listed = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' });
+    const found = listed.match(new RegExp(`\\d+(?= +${process.pid} .*schema-child)`, 'g')) ?? [];
+    assert.ok(found.length > 0, listed);
+    for (const pid of found) process.kill(Number(pid), 'SIGKILL');
+    assert.deepEqual(await schemas.check({ schema: { const: 2 } }, { signal }), { is: 'valid' });
   });
 
   it('that take too much memory end their process, not the gateway', async () => {
