@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { newRunId, type RunId } from '../../src/base/ids.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
-import { claimedRun, endedRun, events, LEASE, newRun, type StoreFixture, T0 } from './run-store-fixture.ts';
+import { claimedRun, endedRun, ending, events, LEASE, newRun, type StoreFixture, T0 } from './run-store-fixture.ts';
 
 /** Who may work on a run. */
 export function claimContract(open: () => Promise<StoreFixture>): void {
@@ -51,6 +51,26 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await peer.claimNext(LEASE))?.run.id, left.run.id);
       assert.equal((await peer.claimNext(LEASE))?.run.id, second.id);
       assert.equal(await peer.claimNext({ ...LEASE, queued: true }), undefined);
+    });
+
+    it('claimNext leaves out runs whose records cannot be read, queued and abandoned ones', async () => {
+      await using fixture = await open();
+      const { store, clock } = fixture;
+      const create = async (createdAt: number, changes: object = {}) => {
+        const run = Object.assign(newRun({ createdAt }), changes);
+        assert.equal(await store.create(run), 'created');
+        return run.id;
+      };
+      const spoilt = [await create(T0, { kind: 'of the future' }), await create(T0 + 1, { api: 'unknown' })];
+      for (let round = 0; round < 3; round++) {
+        const sound = await create(T0 + 2 + round);
+        const claim = await store.claimNext(LEASE);
+        assert.equal(claim?.run.id, sound);
+        await store.append(sound, ending(claim.token, 3, 'completed'));
+        assert.equal(await store.claimNext(LEASE), undefined);
+        for (const id of spoilt) assert.equal(await store.claim(id, { ...LEASE, force: true }), undefined);
+        clock.ms += LEASE.leaseMs + 1;
+      }
     });
 
     it("countQueued counts a key's runs until they are claimed or deleted; released runs do not count", async () => {

@@ -81,7 +81,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     const indexes = new RedisIndexes({ ...parts, lists });
     const waiting = new WaitingRuns(parts);
     const submissions = new RedisSubmissionKeys(parts);
-    const records = new RedisRecords({ ...parts, indexes, lists, submissions, waiting });
+    const records = new RedisRecords({ ...parts, indexes, lists, submissions, waiting, log: options.log });
     this.#lists = lists;
     this.#indexes = indexes;
     this.#waiting = waiting;

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '../../base/ids.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { FencingToken, NewRun } from '../run-store.ts';
 import { newToken } from '../token.ts';
-import { integer, text } from './rows.ts';
+import { integer, type Row, text, unlessUnreadable } from './rows.ts';
 
 /** What appends and claims need to know of an open run. Kept in memory: no other process uses the database. */
 export interface OpenRun {
@@ -34,25 +35,16 @@ export class OpenRuns {
   #queuedCount = 0;
   #newest = 0;
 
-  constructor(db: DatabaseSync) {
+  /** Runs that cannot be read are left out: they must not keep the others. */
+  constructor(db: DatabaseSync, log: Logger) {
     const rows = db.prepare(`
       SELECT key, id, key_id, status, cancel_requested, claims, attempts,
         (SELECT max(last) FROM batches WHERE run = runs.key) AS last,
         (SELECT count(*) FROM transcript WHERE run = runs.key) AS entries
       FROM runs WHERE ended_at IS NULL ORDER BY created_at, key`);
     for (const row of rows.iterate()) {
-      this.add({
-        id: text(row, 'id'),
-        key: integer(row, 'key'),
-        keyId: text(row, 'key_id'),
-        last: integer(row, 'last'),
-        entries: integer(row, 'entries'),
-        queued: text(row, 'status') === 'queued',
-        cancelRequested: integer(row, 'cancel_requested') === 1,
-        claims: integer(row, 'claims'),
-        attempts: integer(row, 'attempts'),
-        claim: undefined,
-      });
+      const run = unlessUnreadable(() => openRunOf(row), { run: row.id, log });
+      if (run) this.add(run);
     }
   }
 
@@ -131,6 +123,21 @@ export class OpenRuns {
     const queued = this.#queued.values().flatMap((queue) => queue.values());
     return [...abandoned, ...queued.take(options.limit - abandoned.length)];
   }
+}
+
+function openRunOf(row: Row): OpenRun {
+  return {
+    id: text(row, 'id'),
+    key: integer(row, 'key'),
+    keyId: text(row, 'key_id'),
+    last: integer(row, 'last'),
+    entries: integer(row, 'entries'),
+    queued: text(row, 'status') === 'queued',
+    cancelRequested: integer(row, 'cancel_requested') === 1,
+    claims: integer(row, 'claims'),
+    attempts: integer(row, 'attempts'),
+    claim: undefined,
+  };
 }
 
 function byAge(a: OpenRun, b: OpenRun): number {

@@ -1,4 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite';
+import type { Logger } from '../../base/logger.ts';
 import { RUN_APIS, RUN_KINDS, RUN_STATUSES, type RunStatus, type RunSummary } from '../run-store.ts';
 
 /** A row as `node:sqlite` returns it. */
@@ -24,6 +25,18 @@ export function blob(row: Row, column: string): Uint8Array {
   const value = row[column];
   if (value instanceof Uint8Array) return value;
   throw wrongColumn(column);
+}
+
+/** Reads a run; undefined if its rows hold unexpected values, which is logged. */
+export function unlessUnreadable<T>(read: () => T, { run, log }: { run: unknown; log: Logger }): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    // A number beyond those of JavaScript is a `RangeError`.
+    if (!(thrown instanceof TypeError || thrown instanceof RangeError)) throw thrown;
+    log.error({ run, err: thrown.message }, 'a run cannot be read, and waits');
+    return undefined;
+  }
 }
 
 function wrongColumn(column: string): TypeError {

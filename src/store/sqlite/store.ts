@@ -34,6 +34,7 @@ import { SqliteLists } from './lists.ts';
 import { appendAfterEnd, type LogRef, SqliteLog } from './log.ts';
 import { isFree, newOpenRun, type OpenRun, OpenRuns } from './open-runs.ts';
 import { SqliteRecords } from './records.ts';
+import { unlessUnreadable } from './rows.ts';
 import { sqliteSecret } from './shared-secret.ts';
 import { sqliteSideStores } from './side-stores/side-stores.ts';
 import { forEachInTime, type Transaction, Writer } from './writer.ts';
@@ -82,7 +83,7 @@ export class SqliteRunStore implements RunStore {
       onFailure: (thrown) => health?.note(thrown),
       onCommit: () => checkpoints?.onCommit(),
     });
-    this.#open = new OpenRuns(db);
+    this.#open = new OpenRuns(db, options.log);
     this.#records = new SqliteRecords(db, this.#open);
     this.#lists = new SqliteLists(db, { summary: (row) => this.#records.summary(row) });
     this.#keys = new SqliteSubmissionKeys(db, { clock, find: (id) => this.#records.get(id) });
@@ -158,9 +159,12 @@ export class SqliteRunStore implements RunStore {
     // Called after every run that ends: a transaction that finds nothing costs as much as one that writes.
     if (!this.#closed && !this.#open.findNext(this.#options.steady.now(), options)) return undefined;
     return await this.#writer.run((transaction) => {
-      const run = this.#open.findNext(this.#options.steady.now(), options);
-      if (run?.queued) this.#open.endTurn(run.keyId);
-      return this.#claim(run, options, transaction);
+      for (;;) {
+        const run = this.#open.findNext(this.#options.steady.now(), options);
+        if (run?.queued) this.#open.endTurn(run.keyId);
+        const claim = run && this.#claim(run, options, transaction);
+        if (claim || !run) return claim;
+      }
     });
   }
 
@@ -172,14 +176,14 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  #claim(run: OpenRun | undefined, options: { leaseMs: number }, transaction: Transaction) {
-    if (!run) return undefined;
+  /** Undefined for a run that cannot be read: it stays claimed for that long, and out of the way of others. */
+  #claim(run: OpenRun, options: { leaseMs: number }, transaction: Transaction): Claim | undefined {
     const token = this.#claims.claim(
       run,
       { ...options, now: this.#options.clock.now(), claimedAt: this.#options.steady.now() },
       transaction,
     );
-    const record = this.#records.get(run.id);
+    const record = unlessUnreadable(() => this.#records.get(run.id), { run: run.id, log: this.#options.log });
     return record && { run: record, token, attempts: run.attempts };
   }
 

@@ -103,6 +103,18 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await checkDatabase(folder)).problems.length, 0);
   });
 
+  it('opens without a run that has lost its events', async () => {
+    const { run: spoilt } = await claimedRun(store);
+    const { run: sound } = await claimedRun(store);
+    await store.close();
+    const db = new DatabaseSync(join(folder, 'runs.db'));
+    db.prepare('DELETE FROM batches WHERE run = (SELECT key FROM runs WHERE id = ?)').run(spoilt.id);
+    db.close();
+    await reopen();
+    assert.equal((await store.claimNext(LEASE))?.run.id, sound.id);
+    assert.equal(await store.claimNext(LEASE), undefined);
+  });
+
   it('counts attempts over restarts, to detect a run that kills its process', async () => {
     const run = newRun();
     await store.create(run);

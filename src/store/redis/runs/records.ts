@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { sleep } from '../../../base/abort.ts';
+import { messageOf } from '../../../base/errors.ts';
 import type { RunId } from '../../../base/ids.ts';
+import type { Logger } from '../../../base/logger.ts';
 import { storeUnavailable } from '../../failure.ts';
 import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../../run-store.ts';
 import { newToken } from '../../token.ts';
@@ -47,6 +49,7 @@ interface RecordParts extends RedisParts {
   lists: RedisLists;
   submissions: RedisSubmissionKeys;
   waiting: WaitingRuns;
+  log: Logger;
 }
 
 /** Records and claims of runs, as hashes. */
@@ -157,10 +160,17 @@ export class RedisRecords extends RedisPart {
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
     const [, token, attempts, fields, until] = reply;
-    const run = parseRecordHash(fields);
+    let read: ReturnType<typeof recordIn>;
+    try {
+      read = recordIn(fields);
+    } catch (thrown) {
+      // It stays claimed, and out of the way of others, until somebody tries again: a newer gateway may read it.
+      this.#parts.log.error({ run: id, err: messageOf(thrown) }, 'a run cannot be read, and waits');
+      return { outcome: 'held', until };
+    }
+    const { run, keys } = read;
     if (!run) return { outcome: 'missing' };
     await Promise.all([this.#parts.indexes.markClaimed(id, until), this.#parts.waiting.leave(id)]);
-    const keys = completeKeys(parseKeys(new Map(pairsOf(fields)).get('keys') ?? null));
     return { outcome: 'claimed', claim: { run, token, attempts, ...(keys.length > 0 && { keys }) } };
   }
 
@@ -192,6 +202,12 @@ export class RedisRecords extends RedisPart {
     if (facts?.status === 'queued') await this.#parts.waiting.leave(id);
     return facts;
   }
+}
+
+/** The record and the keys in the hash of a run. @throws Error for a malformed field. */
+function recordIn(fields: readonly string[]) {
+  const keys = completeKeys(parseKeys(new Map(pairsOf(fields)).get('keys') ?? null));
+  return { run: parseRecordHash(fields), keys };
 }
 
 /** The keys that can be taken again: the first versions did not store the fingerprint with the run. */
