@@ -215,8 +215,23 @@ export class Files implements Disposable {
     this.#removeListeners.push(listener);
   }
 
-  /** Removes a file for good. Its record goes last, so that after a failure the file can be removed again. */
+  /**
+   * Removes a file for good. It expires first, so that the sweep removes the rest if this process dies, and its record goes
+   * last, so that after a failure the file can be removed again.
+   */
   async remove(file: FileRecord): Promise<void> {
+    const { store, clock } = this.#parts;
+    if (this.#isExpired(file)) return await this.#removeAll(file);
+    await store.setExpiry({ ...file, expiresAt: clock.now() });
+    try {
+      await this.#removeAll(file);
+    } catch (thrown) {
+      await store.setExpiry(file).catch(() => {});
+      throw thrown;
+    }
+  }
+
+  async #removeAll(file: FileRecord): Promise<void> {
     await this.#blobs.remove(file.id, this.#closing.signal);
     for (const listener of this.#removeListeners) await listener(file);
     const { entries, store, clock } = this.#parts;
@@ -244,12 +259,12 @@ export class Files implements Disposable {
   async #sweep(): Promise<void> {
     const { store, clock, log } = this.#parts;
     try {
-      // Files that cannot be removed, such as locked objects, must not keep all others.
+      // Files that cannot be removed, such as locked objects and damaged records, must not keep all others.
       for (let stuck = 0, hasMore = true; hasMore && !this.#closing.signal.aborted; ) {
         const expired = await store.expired({ now: clock.now(), limit: SWEEP_STEP, skip: stuck });
-        const removed = await Promise.all(expired.map((file) => this.#removeExpired(file)));
+        const removed = await Promise.all(expired.map((file) => file !== null && this.#removeExpired(file)));
         stuck += removed.filter((isRemoved) => !isRemoved).length;
-        hasMore = expired.length === SWEEP_STEP;
+        hasMore = expired.length > 0;
       }
       if (clock.now() < this.#nextOrphanSweep) return;
       this.#nextOrphanSweep = clock.now() + ORPHAN_SWEEP_MS;

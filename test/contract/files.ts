@@ -71,11 +71,27 @@ export function testFiles(open: () => { store: FileStore; peer: FileStore }): vo
     const user = randomUUID();
     const [over, later, never] = [fileOf(user, { expiresAt: 50 }), fileOf(user, { expiresAt: 60 }), fileOf(user)];
     for (const file of [later, never, over]) await store.add(file, { maxBytes: most });
-    const found = async (now: number, skip = 0) => (await store.expired({ now, limit: 10, skip })).map(({ id }) => id);
+    const found = async (now: number, skip = 0) =>
+      (await store.expired({ now, limit: 10, skip })).map((file) => file?.id);
     assert.deepEqual(await found(49), []);
     assert.deepEqual(await found(60), [over.id, later.id]);
     assert.deepEqual(await found(60, 1), [later.id]);
     await store.remove(over.id);
     assert.deepEqual(await found(60), [later.id]);
+  });
+
+  it('setExpiry() changes when a file expires, and nothing of one that is gone', async () => {
+    const { store, peer } = open();
+    const file = fileOf(randomUUID());
+    await store.add(file, { maxBytes: most });
+    const states = async () => [await peer.get(file.id), await peer.expired({ now: 70, limit: 10, skip: 0 })];
+    const over = { ...file, expiresAt: 70 };
+    await store.setExpiry(over);
+    assert.deepEqual(await states(), [over, [over]]);
+    await store.setExpiry(file);
+    assert.deepEqual(await states(), [file, []]);
+    await store.remove(file.id);
+    await store.setExpiry(over);
+    assert.deepEqual(await states(), [undefined, []]);
   });
 }

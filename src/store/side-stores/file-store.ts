@@ -17,8 +17,10 @@ export interface FileStore {
   list(query: FileQuery): Promise<{ files: FileRecord[]; hasMore: boolean }>;
   /** False if there was none. */
   remove(id: string): Promise<boolean>;
-  /** At most `limit` files that have expired at `now`, in order of expiry, without the first `skip`. */
-  expired(options: { now: number; limit: number; skip: number }): Promise<FileRecord[]>;
+  /** Changes when a file expires, to `expiresAt`. Does nothing if the file is gone. */
+  setExpiry(file: FileRecord): Promise<void>;
+  /** At most `limit` files that have expired at `now`, in order, without the first `skip`; null if one cannot be read. */
+  expired(options: { now: number; limit: number; skip: number }): Promise<(FileRecord | null)[]>;
 }
 
 export const fileRecord = z.object({

@@ -41,13 +41,19 @@ async function setUp() {
     if (damaged.has(id)) throw new GatewayError('internal_error', 'The run store failed.');
     return await stored.get(id);
   };
-  const files = stack.use(new Files({ store: { ...stored, get }, entries, config, clock, log: silentLogger }));
+  /** Records that cannot be read, of files that expired before all others. */
+  const unreadable: null[] = [];
+  const expired: FileStore['expired'] = async ({ now, limit, skip }) => {
+    const others = await stored.expired({ now, limit, skip: Math.max(0, skip - unreadable.length) });
+    return [...unreadable.slice(skip), ...others].slice(0, limit);
+  };
+  const files = stack.use(new Files({ store: { ...stored, get, expired }, entries, config, clock, log: silentLogger }));
   const add = async (keepMs?: number) => {
     await using taken = await files.receive(Readable.from([Buffer.from('some text')]), { user: 'ann', signal });
     return await files.add(taken, { user: 'ann', name: 'a.txt', purpose: 'user_data', type: 'text/plain', keepMs });
   };
   const owned = stack.move();
-  return { server, files, clock, damaged, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { server, files, stored, clock, damaged, unreadable, add, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 describe('uploaded files', () => {
@@ -77,6 +83,31 @@ describe('uploaded files', () => {
     assert.deepEqual(await listed(), [long.id]);
     await assert.rejects(world.files.find('ann', publicFileId(short.id)), { code: 'not_found' });
     assert.equal(await world.files.readAttached('ann', publicFileId(short.id), signal), undefined);
+  });
+
+  it('are gone at once, and with all that belongs to them later, if the process dies while they are removed', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using world = await setUp();
+      const file = await world.add();
+      const dying = Promise.withResolvers<void>();
+      let removals = 0;
+      world.files.onRemove(async () => {
+        if (removals++ > 0) return;
+        dying.resolve();
+        await new Promise(() => {});
+      });
+      void world.files.remove(file);
+      await dying.promise;
+      const page = await world.files.list({ user: 'ann', limit: 10, order: 'asc' });
+      assert.deepEqual(page.files, []);
+      await assert.rejects(world.files.find('ann', publicFileId(file.id)), { code: 'not_found' });
+      mock.timers.tick(60_000);
+      await until(async () => ((await world.stored.get(file.id)) ? undefined : true));
+      assert.equal(removals, 2);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('are taken out of everything only once nobody can read them any more', async () => {
@@ -121,6 +152,20 @@ describe('uploaded files', () => {
       mock.timers.tick(60_000);
       await until(() => (world.server.objects.size === 100 ? true : undefined));
       assert.deepEqual(new Set(world.server.objects.keys()), locked);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('are removed when they expire although a hundred records cannot be read', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using world = await setUp();
+      for (let n = 0; n < 100; n++) world.unreadable.push(null);
+      await world.add(HOUR);
+      world.clock.at += 2 * HOUR;
+      mock.timers.tick(60_000);
+      await until(() => (world.server.objects.size === 0 ? true : undefined));
     } finally {
       mock.timers.reset();
     }

@@ -21,6 +21,10 @@ redis.call('ZADD', KEYS[2], ARGV[5], ARGV[1])
 redis.call('INCRBY', KEYS[3], ARGV[3])
 return 'added'`),
 
+  /** KEYS records. ARGV id, record. */
+  replace: loadScript(`
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end`),
+
   /** KEYS records, order, bytes. ARGV id, its bytes. */
   remove: loadScript(`
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
@@ -33,11 +37,7 @@ return 1`),
 export class RedisFiles extends RedisPart implements FileStore {
   add: FileStore['add'] = async (file, { maxBytes }) => {
     const owned = this.keys.filesOf(file.user);
-    // The expiry is written first: a file without it would stay for ever.
-    if (file.expiresAt !== null) {
-      await this.command('ZADD', this.keys.expiringFiles, `${file.expiresAt}`, file.id);
-      await this.waitForReplicas(EXPIRING_FILES_TAG);
-    }
+    await this.#scheduleExpiry(file);
     await this.command('SET', this.keys.file(file.id), file.user);
     const args = [file.id, JSON.stringify(file), `${file.bytes}`, `${maxBytes}`, `${file.createdAt}`];
     const result = z.enum(['added', 'full']).parse(await this.script(SCRIPTS.add, owned.names, args));
@@ -67,16 +67,31 @@ export class RedisFiles extends RedisPart implements FileStore {
     return removed === 1;
   };
 
+  setExpiry: FileStore['setExpiry'] = async (file) => {
+    const owned = this.keys.filesOf(file.user);
+    await this.#scheduleExpiry(file);
+    await this.script(SCRIPTS.replace, [owned.names[0]], [file.id, JSON.stringify(file)]);
+    if (file.expiresAt === null) await this.command('ZREM', this.keys.expiringFiles, file.id);
+    await this.waitForReplicas(owned.tag);
+  };
+
+  /** The expiry is written before the record: a file without it would stay for ever. */
+  async #scheduleExpiry({ id, expiresAt }: FileRecord): Promise<void> {
+    if (expiresAt === null) return;
+    await this.command('ZADD', this.keys.expiringFiles, `${expiresAt}`, id);
+    await this.waitForReplicas(EXPIRING_FILES_TAG);
+  }
+
   expired: FileStore['expired'] = async ({ now, limit, skip }) => {
     const range = ['ZRANGEBYSCORE', this.keys.expiringFiles, '-inf', `${now}`, 'LIMIT', `${skip}`, `${limit}`];
     const ids = textList.parse(await this.command(...range));
     const found = await Promise.all(
       ids.map(async (id) => {
         const json = await this.#json(id);
-        return json === null ? await this.#forget(id) : parseRecord(fileRecord, json);
+        return json === null ? await this.#forget(id) : (parseRecord(fileRecord, json) ?? null);
       }),
     );
-    return found.flatMap((file) => file ?? []);
+    return found.filter((file) => file !== undefined);
   };
 
   async #json(id: string): Promise<string | null> {

@@ -24,6 +24,7 @@ export class SqliteFiles extends SqlitePart implements FileStore {
       asc: page('asc', '>'),
       desc: page('desc', '<'),
       remove: db.prepare('DELETE FROM files WHERE id = ?'),
+      setExpiry: db.prepare('UPDATE files SET expires_at = ? WHERE id = ?'),
       expired: db.prepare('SELECT * FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ? OFFSET ?'),
     };
   }
@@ -52,6 +53,9 @@ export class SqliteFiles extends SqlitePart implements FileStore {
     });
 
   remove: FileStore['remove'] = (id) => this.transact(() => Number(this.#statements.remove.run(id).changes) > 0);
+
+  setExpiry: FileStore['setExpiry'] = ({ id, expiresAt }) =>
+    this.transact(() => void this.#statements.setExpiry.run(expiresAt, id));
 
   expired: FileStore['expired'] = ({ now, limit, skip }) =>
     this.query(() => this.#statements.expired.all(now, limit, skip).map(recordOf));
