@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
-import { drivenMs } from '../../src/http/limits/admission.ts';
+import { Admission, drivenMs } from '../../src/http/limits/admission.ts';
 import { LostHolds } from '../../src/http/limits/lost-holds.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { noUsage } from '../../src/upstream/turn.ts';
@@ -246,6 +246,30 @@ describe('concurrent_runs', () => {
     clock.now = 60_000;
     assert.equal(await lost.release(limit, 'limited'), true, 'the place of a run that was never stored is free');
     assert.deepEqual(await place.holders('limited'), [String(running.id).slice('resp_'.length)]);
+  });
+
+  it('shows no slot and no reservation of a run that has ended, although its process died before it released them', async () => {
+    const limits = { concurrent_runs: 2, tokens_per_day: 5000 };
+    await using gateway = await openGateway({ limits });
+    const { json } = await send(gateway, 'POST /v1/responses', ask('hello'));
+    await ended({ url: gateway.url }, String(json.id), key);
+    const id = String(json.id).slice('resp_'.length);
+    const store = gateway.storage.limits;
+    const place = store.slots({ name: 'runs' });
+    const budget = store.budget({ name: 'tokens', windowSeconds: 86_400 });
+    await until(async () => ((await place.count(key)) === 0 ? true : undefined));
+    const before = (await budget.used(key)).used;
+    const clock = { now: () => Date.now() + 10_000 };
+    const lost = new LostHolds({ limits: store, runs: gateway.storage.runs, clock });
+    const limited = gateway.parts.config.current().keys.find((each) => each.id === key) ?? assert.fail();
+    await place.take(key, id, { limit: 2, ttlMs: 600_000 });
+    await budget.reserve(key, id, { points: 1000, limit: 5000, ttlMs: 600_000 });
+    await budget.note(key, id, { spent: 7, ttlMs: 600_000 });
+    const shown = await new Admission(store, () => ({}), lost).usage(limited);
+    assert.deepEqual(
+      shown.map(({ used }) => used),
+      [0, before + 7],
+    );
   });
 
   it('does not count proxy calls', async () => {

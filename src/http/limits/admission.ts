@@ -187,7 +187,7 @@ export class Admission {
     if (notes.length > 0) this.#store.note(notes).catch(() => {});
   }
 
-  /** The current usage of the limits that a key has, for operators. */
+  /** The current usage of the limits that a key has, for operators, without what lost runs hold. */
   async usage(key: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
     const usage: { name: string; limit: number; used: number }[] = [];
     for (const { limits, owner = key.id, team } of ownersOf(key, this.#teams())) {
@@ -199,12 +199,14 @@ export class Admission {
         usage.push({ name: labelOf('requests_per_minute'), limit: requests, used });
       }
       if (runs !== undefined) {
+        await this.#lostHolds?.release({ kind: 'place', name: RUNS }, owner);
         const used = await this.#store.slots({ name: RUNS }).count(owner);
         usage.push({ name: labelOf('concurrent_runs'), limit: runs, used });
       }
       for (const { setting, window, of } of BUDGETS) {
         const limit = limits[setting];
         if (limit === undefined) continue;
+        await this.#lostHolds?.release({ kind: 'budget', ...window }, owner);
         const { used } = await this.#store.budget(window).used(owner);
         usage.push({ name: labelOf(setting), limit, used: used / POINTS[of](1) });
       }

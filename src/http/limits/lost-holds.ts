@@ -2,7 +2,7 @@ import { boundedCache } from '../../base/bounded-cache.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isRunId } from '../../base/ids.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
-import type { LimitRequest, LimitStore } from '../../store/limit-store.ts';
+import type { CounterWindow, LimitStore } from '../../store/limit-store.ts';
 import type { RunStore } from '../../store/run-store.ts';
 
 /** How often what an owner holds of one limit is checked, in milliseconds: a client that is refused asks again at once. */
@@ -13,6 +13,8 @@ const SUBMIT_MS = 60_000;
 const SETTLE_MS = 10_000;
 /** Limits and unknown runs that are remembered. */
 const MAX_REMEMBERED = 10_000;
+
+type ReleasableLimit = { kind: 'place'; name: string } | ({ kind: 'budget' } & CounterWindow);
 
 /**
  * What runs still hold of limits whose process died between the end of the run (or before it was stored) and its
@@ -37,7 +39,7 @@ export class LostHolds {
    * @returns whether something was released.
    * @throws GatewayError `store_unavailable`.
    */
-  async release(limit: Exclude<LimitRequest, { kind: 'points' }>, owner: string): Promise<boolean> {
+  async release(limit: ReleasableLimit, owner: string): Promise<boolean> {
     const now = this.#clock.now();
     const name = `${limit.name} ${owner}`;
     if (Math.abs(now - (this.#checkedAt.get(name) ?? Number.NEGATIVE_INFINITY)) < CHECK_MS) return false;
