@@ -9,6 +9,7 @@ import type { RunDriver } from './runs/executing/driving/run-driver.ts';
 import type { RunMetrics } from './runs/metrics.ts';
 import type { RunRecord } from './runs/runs.ts';
 import { notifiesWebhooks, readHeld, readRequest } from './runs/stored/stored-request.ts';
+import { emptyTotals } from './upstream/usage-totals.ts';
 import type { UsageLog } from './usage/usage.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -42,13 +43,15 @@ export function accounting({ live, metrics, admission, usage, webhooks, activity
       if (!ended) return;
       const { error, status, used } = ended;
       const { keyId, model } = run;
-      if (used.cost > 0) metrics.cost(model, used.cost, live.current().server.currency);
+      if (used && used.cost > 0) metrics.cost(model, used.cost, live.current().server.currency);
+      if (error !== undefined && error !== 'cancelled') {
+        activity.recordFailure({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
+      }
       const team = live.keyById(keyId)?.team;
-      usage.add({ labels: { key: keyId, team, model, tag: readRequest(run).tag }, used, failed: status === 'failed' });
+      const labels = { key: keyId, team, model, tag: readRequest(run).tag };
+      usage.add({ labels, used: used ?? emptyTotals(), failed: status === 'failed' });
       admission.settleRun({ ...admitted(run), used }).catch(onNotReleased(run));
       if (notifiesWebhooks(run)) webhooks.deliverEnd(run.id).catch(onNotDelivered(run));
-      if (error === undefined || error === 'cancelled') return;
-      activity.recordFailure({ at: storage.clock.now(), where: 'run', code: error, model, key: keyId });
     },
   } satisfies Partial<RunDriver> & Pick<DriverParts, 'onToolCall'>;
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '../../src/base/errors.ts';
 import { newRunId } from '../../src/base/ids.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
+import type { ExecutionOutcome } from '../../src/runs/executing/driving/run-driver.ts';
 import type { RunRecord } from '../../src/runs/runs.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
 import type { AppendBatch } from '../../src/store/run-store.ts';
@@ -22,7 +23,7 @@ const DAMAGES: Record<string, { ends: 'failed' | 'cancelled'; request?: string; 
 
 /** Two instances over one store, each with an executor of its own. */
 export interface ExecutorFixture extends AsyncDisposable {
-  open(options: Pick<HarnessOptions, 'chat' | 'config' | 'load'>): Promise<Harness>;
+  open(options: Pick<HarnessOptions, 'chat' | 'config' | 'load' | 'leaves'>): Promise<Harness>;
 }
 
 /** The contract of `src/runs/executing/executor.ts`, for any executor: `open` starts with an empty store. */
@@ -277,11 +278,18 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
         if (ends === 'cancelled') await a.store.requestCancel(run.id);
         const record = (await a.store.get(run.id)) ?? assert.fail();
         const live = readAll(a.runs, record, record.last);
-        await using b = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
+        const left = Promise.withResolvers<ExecutionOutcome>();
+        await using b = await fixture.open({
+          chat: new ScriptedModel(() => ({ text: ['never asked'] })),
+          leaves: left.resolve,
+        });
         const [event, ...others] = decodeFrames(await live);
         assert.equal(event?.sequence_number, 4);
         assert.ok(event?.type === 'response.failed' && others.length === 0);
-        assert.equal(event.response.error?.code, ends === 'failed' ? 'run_crashed' : 'cancelled');
+        const error = ends === 'failed' ? 'run_crashed' : 'cancelled';
+        assert.equal(event.response.error?.code, error);
+        const outcome = await left.promise;
+        assert.deepEqual([outcome.result, outcome.ended], ['ended', { status: ends, used: undefined, error }]);
         const ended = (await b.store.get(run.id)) ?? assert.fail();
         assert.equal(ended.status, ends);
         assert.deepEqual(await b.runs.response(ended), event.response);

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
+import { newRunId } from '../../src/base/ids.ts';
 import type { ProxyCall } from '../../src/gateway/model-proxy.ts';
 import { Admission, drivenMs } from '../../src/http/limits/admission.ts';
 import { LostHolds } from '../../src/http/limits/lost-holds.ts';
 import type { Runs } from '../../src/runs/runs.ts';
+import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { noUsage } from '../../src/upstream/turn.ts';
+import { emptyTotals } from '../../src/upstream/usage-totals.ts';
 import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
 import { openGateway, until } from '../support/http-gateway.ts';
 
@@ -281,6 +284,18 @@ describe('concurrent_runs', () => {
 });
 
 describe('tokens_per_day', () => {
+  it('counts what an ended run noted last if nobody knows more', async () => {
+    const store = memoryLimits(Date.now);
+    const budget = store.budget({ name: 'tokens', windowSeconds: 86_400 });
+    const run = { keyId: key, id: newRunId(), held: { tokens: 1000 }, runMs: 1000 };
+    const admission = new Admission(store);
+    await admission.renewRun(run);
+    await admission.noteRunUsage({ ...run, used: { ...emptyTotals(), inputTokens: 7 } });
+    assert.equal(budget.used(key).used, 1000);
+    await admission.settleRun({ ...run, used: undefined });
+    assert.equal(budget.used(key).used, 7);
+  });
+
   it('refuses once they are used up, with a retry-after beyond what clients wait', async () => {
     // A run of the test gateway uses 100 tokens.
     await using gateway = await openGateway({ limits: { tokens_per_day: 150 } });

@@ -74,6 +74,8 @@ export interface HarnessOptions {
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
   /** See `RunDriver`. */
   begins?: RunDriver['beforeResume'];
+  /** See `RunDriver`. */
+  leaves?: RunDriver['afterExecution'];
   /** `store.encryption_keys`. */
   encryptionKeys?: readonly string[];
   /** Whether it has heard of the key of its runs; it has where absent. */
@@ -121,7 +123,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const executor = openExecutor({
     store,
     carried,
-    driver: { ...driver, beforeResume: options.begins },
+    driver: { ...driver, beforeResume: options.begins, afterExecution: options.leaves },
     clock,
     log: silentLogger,
     maxConcurrent: config.runs.max_concurrent,

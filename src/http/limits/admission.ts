@@ -39,10 +39,6 @@ interface AdmittedRun {
   held: RunReservation;
 }
 
-interface EndedRun extends AdmittedRun {
-  used: UsageTotals;
-}
-
 /** A request that is to be counted against the limits of its key. */
 export interface AdmissionRequest {
   key: KeyConfig;
@@ -229,17 +225,26 @@ export class Admission {
    * Notes what a run has used so far, which is counted if its process dies.
    * @throws GatewayError `store_unavailable`.
    */
-  async noteRunUsage({ keyId, id, held, runMs, used }: EndedRun & { runMs: number }): Promise<void> {
+  async noteRunUsage({
+    keyId,
+    id,
+    held,
+    runMs,
+    used,
+  }: AdmittedRun & { runMs: number; used: UsageTotals }): Promise<void> {
     const notes = notesOf({ holder: { key: keyId, id, lasting: true }, held }, used, drivenMs(runMs));
     if (notes.length > 0) await this.#store.note(notes);
   }
 
-  /** Settles an ended run, whoever admitted it. False if the store is unavailable, and does it once it is back. */
-  async settleRun({ keyId, id, held, used }: EndedRun): Promise<boolean> {
+  /**
+   * Settles an ended run, whoever admitted it. Without `used`, what was noted last counts. False if the store is
+   * unavailable, and does it once it is back.
+   */
+  async settleRun({ keyId, id, held, used }: AdmittedRun & { used: UsageTotals | undefined }): Promise<boolean> {
     return await this.#settle({ key: keyId, id }, held, used);
   }
 
-  async #settle(holder: LimitHolder, held: RunReservation, used: UsageTotals): Promise<boolean> {
+  async #settle(holder: LimitHolder, held: RunReservation, used: UsageTotals | undefined): Promise<boolean> {
     return await this.#release(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 

@@ -184,14 +184,16 @@ export function reserveAgain(held: RunReservation, ttlMs: number): LimitRequest[
   return [...placesOf(held), ...budgets].map((part) => ({ ...part, ...options }));
 }
 
-/** Releases the reservations of a request, and settles what it used. */
+/** Releases the reservations of a request, and settles what it used, or without `used` what it noted last. */
 export function releasesOf(
-  { keyId, held, used }: { keyId: string; held: RunReservation; used: UsageTotals },
+  { keyId, held, used }: { keyId: string; held: RunReservation; used: UsageTotals | undefined },
   fractions: Fractions,
 ): LimitRelease[] {
   const budgets = budgetsOf(held).map(({ budget: { of, window }, points, owner }) => {
-    const cost = () => fractions.takeWhole(`${window.name} ${owner ?? keyId}`, used.cost * MILLIONTHS);
-    return { kind: 'budget' as const, ...window, points, spent: of === 'tokens' ? totalTokens(used) : cost(), owner };
+    const costOf = ({ cost }: UsageTotals) =>
+      fractions.takeWhole(`${window.name} ${owner ?? keyId}`, cost * MILLIONTHS);
+    const spent = used && (of === 'tokens' ? totalTokens(used) : costOf(used));
+    return { kind: 'budget' as const, ...window, points, spent, owner };
   });
   return [...placesOf(held), ...budgets];
 }

@@ -15,7 +15,7 @@ import { loopOf, readRequest, readResearchRequest } from '../stored/stored-reque
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { ProxyAnswer } from '../submission.ts';
 import { closingStep } from './driving/interrupted-item.ts';
-import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
+import type { ExecutionResult, RunEnd } from './driving/run-driver.ts';
 import type { ExecutorOptions } from './executor-options.ts';
 import type { AppendTick } from './log/append-tick.ts';
 import { type Beginning, LogAtClaim } from './log/log-at-claim.ts';
@@ -48,7 +48,7 @@ export class Execution {
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
   /** How this execution ended the run, once it did. */
-  ended: ExecutionOutcome['ended'];
+  ended: RunEnd | undefined;
 
   private constructor(options: ExecutionOptions, opened: Awaited<ReturnType<typeof restore>>) {
     const { store, lease } = options;

@@ -1,7 +1,7 @@
 import { activeSpan, inSpan } from '../../base/telemetry/spans.ts';
 import type { AppendBatch, AppendResult, RunRecord } from '../../store/run-store.ts';
 import { readRequest } from '../stored/stored-request.ts';
-import type { ExecutionOutcome, ExecutionResult } from './driving/run-driver.ts';
+import type { ExecutionResult, RunEnd } from './driving/run-driver.ts';
 
 /**
  * Drives a run in a span of its own, in the trace of the request that submitted it. If several processes drive the run,
@@ -39,7 +39,7 @@ function spanDetails(run: RunRecord) {
 }
 
 /** Records how a run ended in the active span. */
-export function recordRunEnd(ended: ExecutionOutcome['ended']): void {
+export function recordRunEnd(ended: RunEnd | undefined): void {
   const span = activeSpan();
   if (!span || !ended) return;
   span.set({ 'research_gateway.run.status': ended.status });

@@ -43,11 +43,18 @@ export interface RunDriver {
   afterExecution?(outcome: ExecutionOutcome): void;
 }
 
-/** How an execution finished; `ended` is set if it wrote the end of its run. */
+/** How an execution finished. */
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: { status: TerminalStatus; used: UsageTotals; error: ErrorCode | undefined } | undefined;
+  ended: RunEnd | undefined;
+}
+
+/** The end of a run, as the execution that wrote it knows it. `used`: absent if what was noted last counts. */
+export interface RunEnd {
+  status: TerminalStatus;
+  used: UsageTotals | undefined;
+  error: ErrorCode | undefined;
 }
 
 /** `ended`: the run has ended; `released`: the claim was released for another owner; `lost`: another owner has it. */
