@@ -39,6 +39,9 @@ export interface AskOptions {
 /** How long an upload may take, in milliseconds. */
 const UPLOAD_MS = 600_000;
 
+/** After how long without an answer the command says so, in milliseconds. */
+const WAITING_MS = 5000;
+
 /** Asks a gateway a question, shows the progress of the run, and prints the report. */
 export async function ask(options: AskOptions, terminal: Terminal): Promise<ExitCode> {
   if (!/^https?:\/\//i.test(options.baseUrl) || !URL.canParse(options.baseUrl)) {
@@ -50,13 +53,17 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
   const { verbose = false, quiet = false } = options;
   using progress = new Progress({ terminal, clock: systemClock, verbose, quiet });
   using _ = cancelOnInterrupt({ client, progress, terminal, interrupted });
+  let waiting: NodeJS.Timeout | undefined;
   try {
     const { signal } = interrupted;
-    const id = await runOf(options, { client, terminal, signal });
+    const question = await questionOf(options, { terminal, signal });
+    waiting = setTimeout(() => progress.note(`no answer yet from ${options.baseUrl}`), WAITING_MS);
+    const id = await runOf({ ...options, question }, { client, signal });
     if (id === undefined) return misuse(terminal);
     progress.view.id = id;
     const onLost = (reason: unknown) => progress.note(lossNote(reason));
     for await (const event of follow(client, id, { signal, onLost })) {
+      clearTimeout(waiting);
       // A gateway of another version may have other events.
       const { data } = runEvent.safeParse(event);
       if (data) progress.update(data);
@@ -64,18 +71,27 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
   } catch (error) {
     progress[Symbol.dispose]();
     return explain(error, { options, terminal, interrupted, id: progress.view.id ?? options.resume });
+  } finally {
+    clearTimeout(waiting);
   }
   progress[Symbol.dispose]();
   return printEnd(progress, { json: options.json ?? false, quiet, resumed: options.resume !== undefined }, terminal);
 }
 
+async function questionOf(
+  { question, resume }: AskOptions,
+  { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
+): Promise<string | undefined> {
+  return question === '-' && resume === undefined ? await terminal.readInput(signal) : question;
+}
+
 /** The id of the run to follow, which is submitted unless it is named; undefined if the options say neither. */
 async function runOf(
   options: AskOptions,
-  { client, terminal, signal }: { client: OpenAI; terminal: Terminal; signal: AbortSignal },
+  { client, signal }: { client: OpenAI; signal: AbortSignal },
 ): Promise<string | undefined> {
-  if (options.resume !== undefined) return options.question === undefined ? options.resume : undefined;
-  const question = options.question === '-' ? await terminal.readInput(signal) : options.question;
+  const { question } = options;
+  if (options.resume !== undefined) return question === undefined ? options.resume : undefined;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
   const input = await withFiles(question, options.file ?? [], { client, signal });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mock } from 'node:test';
 import { promisify } from 'node:util';
 import { type AskOptions, ask } from '../../../src/cli/ask/ask.ts';
 import { lossNote } from '../../../src/cli/gateway-client.ts';
+import { startWebServer } from '../../support/web-server.ts';
 import { type FakeScript, startFakeGateway } from './fake-gateway.ts';
 import { RecordedTerminal } from './recorded-terminal.ts';
 
@@ -103,6 +105,27 @@ describe('research-gateway ask', () => {
 });
 
 describe('research-gateway ask over a bad connection', () => {
+  for (const options of [{ question: 'Why?' }, { resume: 'resp_1' }]) {
+    it(`says after five seconds that the gateway has not answered (${Object.keys(options)})`, async () => {
+      const asked = Promise.withResolvers<void>();
+      await using silent = await startWebServer(() => asked.resolve());
+      const terminal = new RecordedTerminal();
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const done = ask({ baseUrl: silent.origin, apiKey: 'k', ...options }, terminal);
+        await asked.promise;
+        mock.timers.tick(5000);
+        assert.match(terminal.written.err, /^ {1,}0:\d\d {2}no answer yet from http:\/\/127[^\n]*\n$/);
+        // The first one only cancels a run that is known.
+        terminal.interrupt();
+        terminal.interrupt();
+        assert.equal(await done, 3);
+      } finally {
+        mock.timers.reset();
+      }
+    });
+  }
+
   it('resumes after the last event it saw, as often as needed, showing each event once', async () => {
     const { code, err, requests, out } = await askFake({}, { cuts: [3, 0, 2, 1] });
     assert.equal(code, 0);
