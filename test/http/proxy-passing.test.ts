@@ -172,7 +172,7 @@ describe('a proxy model', () => {
     it(`passes each event as it comes, and adds nothing (${path})`, async () => {
       const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
       const event = (n: number) =>
-        `data: {"n":${n},"type":"response.completed","response":{"output":[{"type":"x"}]},"choices":[{"text":"x","finish_reason":"stop"}]}\n\n`;
+        `data: {"n":${n},"type":"${n < 2 ? 'response.output_text.delta","delta":"x' : 'response.completed'}","response":{"output":[{"type":"x"}]},"choices":[{"text":"x","finish_reason":"stop"}]}\n\n`;
       provider.respond = () => ({
         status: 200,
         headers: { 'content-type': 'text/event-stream' },
