@@ -86,6 +86,9 @@ export interface HarnessOptions {
 
 const SEALER = new Sealer({ keys: ['k'.repeat(32)], share: async () => '' });
 
+/** Shared, so that tests do not start a process each. */
+const SCHEMAS = new SchemaChecks();
+
 /** Opens the parts of `runs/` over a real store, with the test's own model and tools. */
 export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const config = options.config ?? testConfig();
@@ -97,11 +100,10 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const cipher = new CredentialCipher('ab'.repeat(32), options.encryptionKeys ?? []);
   const cipherOf = () => ((options.knowsKey?.() ?? true) ? cipher : undefined);
-  const schemas = new SchemaChecks();
   const driver = createDriver({
     config: new LiveConfig(config),
     prompts: loadPrompts(),
-    schemas,
+    schemas: SCHEMAS,
     clock,
     monotonicClock: clock,
     log: silentLogger,

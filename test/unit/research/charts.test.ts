@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ReportDocuments } from '../../../src/http/report/documents.ts';
+import { reportDocx } from '../../../src/http/report/docx/docx-document.ts';
+import { reportDocument } from '../../../src/http/report/html-document.ts';
+import { reportJson } from '../../../src/http/report/json-document.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
 import { parseChartBlock, replaceCharts } from '../../../src/protocol/chart/chart-blocks.ts';
 import { answerPart } from '../../../src/protocol/items.ts';
@@ -183,17 +185,8 @@ describe('charts of a run', () => {
 async function documents(response: ResponseObject) {
   const report = reportOf(response, [{ type: 'message', role: 'user', content: 'How deep?' }]);
   assert.ok(report);
-  const { signal } = new AbortController();
-  const made = async (format: 'html' | 'docx' | 'json') =>
-    Buffer.from(await new ReportDocuments().make(report, { format, signal }));
-  const bytes = await made('docx');
-  const { content: docx } = await readOffice({ kind: 'docx', bytes });
-  return {
-    markdown: reportMarkdown(report),
-    html: String(await made('html')),
-    docx,
-    json: String(await made('json')),
-  };
+  const { content: docx } = await readOffice({ kind: 'docx', bytes: reportDocx(report) });
+  return { markdown: reportMarkdown(report), html: reportDocument(report), docx, json: reportJson(report) };
 }
 
 describe('ChartFilter', () => {
