@@ -9,7 +9,7 @@ import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { withContinuation } from '../../../src/gateway/continuing.ts';
 import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
 import { chunk } from '../../support/provider-scripts.ts';
-import { relayContext } from './relay-context.ts';
+import { relayContext } from '../../support/relay-context.ts';
 
 const BODY = Buffer.from('{"model":"fast","messages":[{"role":"user","content":"hi"}]}');
 const { route, kind, memory } = relayContext(new ServerResponse(new IncomingMessage(new Socket())));

@@ -1,32 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { publicId } from '../../../src/base/ids.ts';
-import { silentLogger } from '../../../src/base/logger.ts';
 import { followLog } from '../../../src/runs/reading/follow.ts';
 import { offsetAfter } from '../../../src/store/frames.ts';
 import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
-import { collectGarbage } from '../../support/collect-garbage.ts';
+import { logReader } from '../../support/log-reader.ts';
 import { CALLER, openHarness, question, readAll } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
-import { memoryStore, openStore, wrapStore } from '../../support/wrapped-store.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const LIMIT = () => AbortSignal.timeout(60_000);
-
-/** A reader that takes batches when it is told to. */
-function reader(store: RunStore, id: string, after = 0, signal = LIMIT()) {
-  const batches = followLog(store, id, { after, signal });
-  return {
-    next: async (): Promise<LogBatch | undefined> => (await batches.next()).value ?? undefined,
-    async rest(): Promise<Buffer> {
-      return Buffer.concat((await Array.fromAsync(batches)).map((batch) => batch.frames));
-    },
-  };
-}
 
 describe('followLog', () => {
   let store: RunStore;
@@ -37,7 +22,7 @@ describe('followLog', () => {
 
   it('yields what is stored, then what is appended, until the end', async () => {
     const { run, token } = await claimedRun(store);
-    const reading = reader(store, run.id);
+    const reading = logReader(store, run.id);
     assert.deepEqual((await reading.next())?.last, 2);
     const rest = reading.rest();
     for (let n = 3; n < 50; n++) {
@@ -54,12 +39,12 @@ describe('followLog', () => {
     await store.append(run.id, events(token, 10, 11));
     await store.append(run.id, ending(token, 12, 'completed'));
     for (let after = 0; after < 12; after++)
-      assert.deepEqual(await reader(store, run.id, after).rest(), frames(after + 1, 12), `after ${after}`);
+      assert.deepEqual(await logReader(store, run.id, after).rest(), frames(after + 1, 12), `after ${after}`);
   });
 
   it('waits for the next event if it starts at the last one of an open run', async () => {
     const { run, token } = await claimedRun(store);
-    const rest = reader(store, run.id, 2).rest();
+    const rest = logReader(store, run.id, 2).rest();
     await turnOfLoop();
     await store.append(run.id, ending(token, 3, 'completed'));
     assert.deepEqual(await rest, frames(3, 3));
@@ -67,8 +52,8 @@ describe('followLog', () => {
 
   it('yields nothing from the end of an ended run or beyond', async () => {
     const { run } = await endedRun(store);
-    assert.equal((await reader(store, run.id, 3).rest()).length, 0);
-    assert.equal((await reader(store, run.id, 1000).rest()).length, 0);
+    assert.equal((await logReader(store, run.id, 3).rest()).length, 0);
+    assert.equal((await logReader(store, run.id, 1000).rest()).length, 0);
   });
 
   it('that was just created reads the store once, and does not look the run up', async () => {
@@ -99,7 +84,7 @@ describe('followLog', () => {
         return subscription;
       },
     });
-    const rest = reader(watched, run.id, 4).rest();
+    const rest = logReader(watched, run.id, 4).rest();
     await subscribed.promise;
     await store.append(run.id, events(token, 3, 8));
     await store.append(run.id, ending(token, 9, 'completed'));
@@ -124,7 +109,7 @@ describe('followLog', () => {
         });
       },
     });
-    const rest = reader(lossy, run.id).rest();
+    const rest = logReader(lossy, run.id).rest();
     for (let n = 3; n < 60; n++) {
       await store.append(run.id, events(token, n, n));
       await turnOfLoop();
@@ -192,11 +177,11 @@ describe('followLog', () => {
 
   it('ends if the run is deleted or unknown', async () => {
     const { run } = await claimedRun(store);
-    const rest = reader(store, run.id).rest();
+    const rest = logReader(store, run.id).rest();
     await turnOfLoop();
     await store.delete(run.id);
     assert.deepEqual(await rest, frames(1, 2));
-    assert.equal((await reader(store, newRun().id).rest()).length, 0);
+    assert.equal((await logReader(store, newRun().id).rest()).length, 0);
   });
 
   it('ends with its signal, and releases its subscription', async () => {
@@ -215,7 +200,7 @@ describe('followLog', () => {
       },
     });
     const controller = new AbortController();
-    const rest = reader(counting, run.id, 0, controller.signal).rest();
+    const rest = logReader(counting, run.id, 0, controller.signal).rest();
     while (open === 0) await turnOfLoop();
     controller.abort(new Error('the client left'));
     await assert.rejects(rest, /the client left/);
@@ -265,62 +250,3 @@ describe('Runs.follow', () => {
     assert.deepEqual(await readAll(harness.runs, run, 1), Buffer.from(bytes.subarray(offsetAfter(bytes, 1))));
   });
 });
-
-describe('a reader slower than its run', () => {
-  it('reads from the store again: it holds little memory and misses nothing', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'slow-reader-'));
-    const store = await openStore(
-      { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
-      { log: silentLogger },
-    );
-    try {
-      const reads: number[] = [];
-      const counting = wrapStore(store, {
-        read: async (id, options) => {
-          reads.push(options.after);
-          return await store.read(id, options);
-        },
-      });
-      const text = 'x'.repeat(50_000);
-      const { run, token } = await claimedRun(store);
-      const readers = Array.from({ length: 4 }, () => reader(counting, run.id));
-      for (const slow of readers) assert.equal((await slow.next())?.last, 2);
-      // Each reader asks for one batch more, so that it is live, and then for nothing.
-      const second = readers.map((slow) => slow.next());
-      await turnOfLoop();
-      await store.append(run.id, events(token, 3, 3, { frames: frames(3, 3, text) }));
-      await Promise.all(second);
-      reads.length = 0;
-
-      const before = heldBytes();
-      let appended = 0;
-      for (let n = 4; n < 600; n++) {
-        const bytes = frames(n, n, text);
-        appended += bytes.length;
-        await store.append(run.id, events(token, n, n, { frames: bytes }));
-      }
-      await store.append(run.id, ending(token, 600, 'completed', { frames: frames(600, 600, text) }));
-      assert.ok(appended > 25_000_000);
-      let held = heldBytes() - before;
-      // Buffers are freed in the background, some time after the collection that found them unused.
-      for (let looks = 1; held >= 8_000_000 && looks < 2000; looks++) {
-        await turnOfLoop();
-        // Collecting takes long in a process that has run many tests.
-        held = (looks % 200 === 0 ? heldBytes() : process.memoryUsage().arrayBuffers) - before;
-      }
-      assert.ok(held < 8_000_000, `four slow readers hold ${held} bytes of ${appended}`);
-
-      for (const slow of readers) assert.ok((await slow.rest()).equals(frames(4, 600, text)));
-      assert.ok(reads.length > 4 && reads.every((after) => after >= 3), 'what they missed was read from the store');
-    } finally {
-      await store.close();
-      await rm(folder, { recursive: true });
-    }
-  });
-});
-
-/** Bytes of buffers that are still referenced. */
-function heldBytes(): number {
-  collectGarbage();
-  return process.memoryUsage().arrayBuffers;
-}

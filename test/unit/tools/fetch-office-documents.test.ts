@@ -307,7 +307,7 @@ describe('e-books', () => {
 
 describe('the metadata of a document', () => {
   it('is cut to 300 characters', async () => {
-    const long = 'word '.repeat(1_000_000);
+    const long = 'word '.repeat(20_000);
     const feed = Buffer.from(`<rss><channel><title>${long}</title><item><title>a</title></item></channel></rss>`);
     const options = { charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 };
     assert.equal((await read({ kind: 'xml', bytes: feed, ...options })).title.length, 300);

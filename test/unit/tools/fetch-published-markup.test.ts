@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
-import { patience } from '../../support/time-limit.ts';
 
 const S = 'The scheduler keeps a queue of pending jobs and hands each of them to the first worker that is free.';
 const T = 'When a worker fails, its lease runs out after thirty seconds and the job returns to the queue unharmed.';
@@ -128,15 +127,6 @@ describe('pages published by common tools', () => {
       for (const piece of unwanted) assert.ok(!content.includes(piece), `${piece}\n--\n${content}`);
     });
   }
-
-  it('are read to the end, however many paragraphs or buttons are siblings', function () {
-    // It would take minutes if each of them looked at all the others.
-    this.timeout(patience(30));
-    for (const piece of [`<p>${S}</p>`, '<button>x</button>']) {
-      const html = `<h2>${piece.repeat(40_000)}</h2><p>The end. ${T}</p>`;
-      assert.match(readHtml(html, 'https://example.org/').content, /The end\./);
-    }
-  });
 });
 
 describe('reading text and JSON', () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { systemClock } from '../../../src/base/clock.ts';
-import { FairSemaphore } from '../../../src/base/fair-semaphore.ts';
-import { configSchema } from '../../../src/config/schema.ts';
-import { chatKind } from '../../../src/gateway/answer-kind.ts';
-import type { RelayContext } from '../../../src/gateway/attempt-context.ts';
-import { CallAccount } from '../../../src/gateway/call-account.ts';
-import { Provider } from '../../../src/upstream/routing/provider.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { FairSemaphore } from '../../src/base/fair-semaphore.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { chatKind } from '../../src/gateway/answer-kind.ts';
+import type { RelayContext } from '../../src/gateway/attempt-context.ts';
+import { CallAccount } from '../../src/gateway/call-account.ts';
+import { Provider } from '../../src/upstream/routing/provider.ts';
 
 /** The context of an attempt at a provider that is never called, for a streamed chat. */
 export function relayContext(

@@ -5,7 +5,7 @@ import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.t
 import type { AttemptResult } from '../../../src/gateway/attempt-result.ts';
 import { ContinuedStream } from '../../../src/gateway/streams/continued-stream.ts';
 import { chunk } from '../../support/provider-scripts.ts';
-import { relayContext } from './relay-context.ts';
+import { relayContext } from '../../support/relay-context.ts';
 
 const MB = 1024 * 1024;
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { ClaimChecker } from '../../../src/research/claims/claim-checker.ts';
 import { MAX_PIECE_LENGTH } from '../../../src/research/run/live-steps.ts';
-import { readSources } from '../../support/cited-answer.ts';
+import { citedAnswer, readSources } from '../../support/cited-answer.ts';
+import { isSlow, ownMs } from '../../support/fair-time.ts';
 
 const sources = readSources('https://s1.example/page', 'https://s2.example/page');
 
@@ -135,4 +136,28 @@ describe('the work of scanning an answer', () => {
       assert.ok(worst <= LOOKS, `${worst.toFixed(1)} looks a character`);
     });
   }
+});
+
+describe('an answer that is renumbered while it streams', () => {
+  it('stays fast on endless brackets, back-ticks, schemes and fences', () => {
+    for (const unit of [
+      '[',
+      '[1',
+      '`',
+      '` `` ',
+      'https://',
+      '[1,',
+      '> ',
+      '```\n',
+      '【1†',
+      'h',
+      '- ',
+      '`[1]\n',
+      'https://a[1',
+    ]) {
+      const text = unit.repeat(Math.ceil(200_000 / unit.length));
+      const ms = ownMs(() => citedAnswer(text, sources, { length: 4000 }));
+      assert.ok(!isSlow(ms, 3000), JSON.stringify(unit));
+    }
+  });
 });
