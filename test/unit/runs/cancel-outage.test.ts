@@ -5,6 +5,7 @@ import { publicId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
+import { eventually } from '../../support/eventually.ts';
 import { CALLER, type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
 import { patience } from '../../support/time-limit.ts';
@@ -176,7 +177,7 @@ describe('a chat completion whose creation was stored but not acknowledged', fun
     {
       await using harness = await openHarness({ chat, store: unanswered });
       await assert.rejects(harness.runs.submit(question({ api: 'chat_completions' })), { code: 'store_unavailable' });
-      while ((await inner.get(id))?.status !== 'cancelled') await turnOfLoop();
+      await eventually('its cancel', async () => (await inner.get(id))?.status === 'cancelled');
       assert.equal(chat.open, 0);
     }
     await inner.close();

@@ -10,6 +10,7 @@ import { NewerDataError } from '../../../src/runs/stored/stored-data.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { eventually } from '../../support/eventually.ts';
 import { lookups } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testConfig, testTool } from '../../support/run-harness.ts';
 import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -173,10 +174,10 @@ describe('a run whose instances die', function () {
     await using harness = await openHarness({ chat, tools: [countingTool().tool], store });
     const { run } = await harness.runs.submit(question());
     for (let n = 0; n < rounds; n++) {
-      while (ends.length <= n) await turnOfLoop();
+      await eventually('its next turn', () => ends.length > n);
       const taken = await store.claim(run.id, { leaseMs: 60_000, force: true });
       ends[n]?.();
-      while (harness.executor.leaseOf(run.id)) await turnOfLoop();
+      await eventually('the end of the claim', () => !harness.executor.leaseOf(run.id));
       await store.release(run.id, { token: taken?.token ?? '' });
     }
     const response = await responseOf(await readAll(harness.runs, run));
@@ -262,7 +263,7 @@ describe('a run whose instances die', function () {
           return hangs ? FOREVER : turn;
         });
         await using _ = await openHarness({ chat, store });
-        while (!hangs && (await isOpen())) await turnOfLoop();
+        await eventually('the cut or the end', async () => hangs || !(await isOpen()));
         if (hangs) await died(run.id);
       }
       await using harness = await openHarness({ chat: new ScriptedModel([]), store });

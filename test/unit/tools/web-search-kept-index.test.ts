@@ -9,6 +9,7 @@ import { openIndexDatabase } from '../../../src/tools/web-search/local/index-dat
 import { IndexWriter } from '../../../src/tools/web-search/local/index-writer.ts';
 import { Stems } from '../../../src/tools/web-search/local/languages.ts';
 import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const NOTHING = { allowedDomains: [], blockedDomains: [] };
 
@@ -69,7 +70,7 @@ describe('a persistent index', () => {
     await writeFile(join(folder, 'late.md'), '# Late\n\nA zeppelin.');
     assert.deepEqual(await titles(second, 'zeppelin'), [], 'it only reads');
     first[Symbol.dispose]();
-    while ((await titles(second, 'zeppelin')).length === 0) await new Promise(setImmediate);
+    await eventually('the other index', async () => (await titles(second, 'zeppelin')).length > 0);
     assert.deepEqual(troubles, []);
   });
 

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../src/base/json.ts';
 import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
 import type { SearchProvider } from '../../../src/tools/web-search/search-provider.ts';
 import { createWebSearchTool } from '../../../src/tools/web-search/web-search.ts';
+import { eventually } from '../../support/eventually.ts';
 import { callTool, searchResults } from '../../support/tool-calls.ts';
 
 const FILES: Record<string, string> = {
@@ -108,11 +109,14 @@ describe('web_search with the local provider', () => {
   it('follows new, changed and deleted files', async () => {
     assert.deepEqual(await find('zeppelin'), []);
     await put('late.md', '# Late\n\nA zeppelin arrives.');
-    await poll(async () => (await find('zeppelin')).length === 1);
+    await eventually('the document', async () => (await find('zeppelin')).length === 1);
     await put('late.md', '# Late\n\nA submarine arrives.');
-    await poll(async () => (await find('zeppelin')).length === 0 && (await find('submarine')).length === 1);
+    await eventually(
+      'the document',
+      async () => (await find('zeppelin')).length === 0 && (await find('submarine')).length === 1,
+    );
     await rm(join(folder, 'late.md'));
-    await poll(async () => (await find('submarine')).length === 0);
+    await eventually('the document', async () => (await find('submarine')).length === 0);
   });
 
   it('prefers the document in which the words of a name are adjacent', async () => {
@@ -125,10 +129,10 @@ describe('web_search with the local provider', () => {
       'names/whole.md',
       `# Two\n\n${aside}The offices of Tarnfeld Mill were moved when it had grown a lot. ${aside}`,
     );
-    await poll(async () => (await find('Tarnfeld Mill')).length === 2);
+    await eventually('the document', async () => (await find('Tarnfeld Mill')).length === 2);
     assert.equal((await find('Tarnfeld Mill'))[0]?.url, 'corpus:///names/whole.md');
     await rm(join(folder, 'names'), { recursive: true });
-    await poll(async () => (await find('Tarnfeld')).length === 0);
+    await eventually('the document', async () => (await find('Tarnfeld')).length === 0);
   });
 
   it('survives any query', async () => {
@@ -162,7 +166,7 @@ describe('web_search with the local provider', () => {
     const filler = Array.from({ length: 400 }, (_, at) => `Paragraph ${at} speaks of weather and wine.`).join('\n\n');
     await put('long.md', `# Long\n\n${filler}\n\nThe quetzal is a bird.\n\n${filler}`);
     await put('oneline.txt', `${'lorem ipsum '.repeat(20_000)}axolotl ${'dolor sit '.repeat(20_000)}`);
-    await poll(async () => (await find('quetzal')).length === 1);
+    await eventually('the document', async () => (await find('quetzal')).length === 1);
     assert.match((await find('quetzal'))[0]?.snippet ?? '', /The quetzal is a bird\./);
     assert.equal((await find('weather wine paragraph', 20)).filter(({ url }) => url === 'corpus:///long.md').length, 1);
     const [hit] = await find('axolotl');
@@ -225,8 +229,3 @@ describe('web_search with the local provider', () => {
     );
   });
 });
-
-/** Repeats until `condition` holds or mocha's timeout ends the test. */
-async function poll(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(setImmediate);
-}
