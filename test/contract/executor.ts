@@ -7,6 +7,7 @@ import type { ExecutionOutcome } from '../../src/runs/executing/driving/run-driv
 import type { RunRecord } from '../../src/runs/runs.ts';
 import { newRun } from '../../src/runs/submitting/new-run.ts';
 import type { AppendBatch } from '../../src/store/run-store.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 import { patience } from '../support/time-limit.ts';
@@ -63,7 +64,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using a = await fixture.open({ chat, config: testConfig({ runs: { max_concurrent: 2 } }) });
       const runs = [];
       for (let n = 0; n < 3; n++) runs.push((await a.runs.submit(question())).run);
-      await until(() => chat.requests.length === 2);
+      await eventually('the condition', () => chat.requests.length === 2);
       await delay(300);
       assert.equal(chat.requests.length, 2);
       assert.equal(a.executor.active, 2);
@@ -78,7 +79,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using a = await fixture.open({ chat, config: testConfig({ runs: { max_concurrent: 1 } }) });
       const submit = async (api: 'responses' | 'chat_completions') => (await a.runs.submit(question({ api }))).run;
       const runs = [await submit('responses')];
-      await until(() => chat.requests.length === 1);
+      await eventually('the condition', () => chat.requests.length === 1);
       for (let n = 0; n < 2; n++) runs.push(await submit('chat_completions'));
       assert.deepEqual([a.executor.active, a.executor.waiting, chat.requests.length], [1, 2, 1]);
       gate.resolve();
@@ -94,7 +95,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const submit = async (keyId: string) => (await a.runs.submit(question({ caller: { user: keyId, keyId } }))).run;
       const many = [];
       for (let n = 0; n < 8; n++) many.push(await submit('many'));
-      await until(() => chat.requests.length === 1);
+      await eventually('the condition', () => chat.requests.length === 1);
       const few = [await submit('few'), await submit('few')];
       const started = async (runs: RunRecord[]) => {
         const records = await Promise.all(runs.map((run) => a.store.get(run.id)));
@@ -103,7 +104,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const startedCounts = [];
       for (const [n, gate] of gates.slice(0, 5).entries()) {
         gate.resolve();
-        await until(() => chat.requests.length === n + 2);
+        await eventually('the condition', () => chat.requests.length === n + 2);
         startedCounts.push([await started(many), await started(few)]);
       }
       // Which key is first depends on the run that was driven; from then on they alternate.
@@ -142,7 +143,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
           },
         );
       }
-      await until(() => chat.requests.length > 0);
+      await eventually('the condition', () => chat.requests.length > 0);
       assert.ok(refusals > 250 && many.length >= 1000, `${refusals} refused, ${many.length} accepted`);
       const results = await Promise.allSettled([submit('few', b), submit('few', b), submit('few', b)]);
       const few = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.run] : []));
@@ -164,7 +165,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
         (await a.runs.submit(question({ api, caller: { user: keyId, keyId } }))).run;
       const queued: RunRecord[] = [];
       for (let n = 0; n < 6; n++) queued.push(await submit('many', 'responses'));
-      await until(() => chat.requests.length === 1);
+      await eventually('the condition', () => chat.requests.length === 1);
       const chats: RunRecord[] = [];
       for (let n = 0; n < 4; n++) chats.push(await submit('many', 'chat_completions'));
       const other = await submit('few', 'chat_completions');
@@ -172,7 +173,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const countEnded = async () => (await Promise.all([...queued, ...chats].map(ended))).filter(Boolean).length;
       for (let n = 0; n < gates.length && !(await ended(other)); n++) {
         gates[n]?.resolve();
-        await until(() => chat.requests.length > n + 1);
+        await eventually('the condition', () => chat.requests.length > n + 1);
       }
       // The run under way, then at most one from the queue, one of the other key's chats and one more from the queue.
       assert.ok((await countEnded()) <= 4, 'the only chat of a key does not wait for all runs of the other');
@@ -189,7 +190,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const load = { utilization: 1, lagMs: 0 };
       await using a = await fixture.open({ chat, load });
       const runs = [(await a.runs.submit(question())).run];
-      await until(() => chat.requests.length === 1);
+      await eventually('the condition', () => chat.requests.length === 1);
       load.lagMs = 500;
       // A run that was admitted before the lag may still start.
       await delay(250);
@@ -209,11 +210,11 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const chat = new ScriptedModel(() => ({ gate: never.promise }));
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question());
-      await until(() => chat.requests.length === 1);
+      await eventually('the condition', () => chat.requests.length === 1);
       await using b = await fixture.open({ chat });
       const response = await b.runs.cancel(run);
       assert.equal(response.status, 'cancelled');
-      await until(() => a.executor.active === 0);
+      await eventually('the condition', () => a.executor.active === 0);
     });
 
     it('releases its runs when it stops, so that others need not wait for the lease', async () => {
@@ -222,7 +223,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const stuck = new ScriptedModel(() => ({ reasoning: ['a thought'], gate: never.promise }));
       const a = await fixture.open({ chat: stuck });
       const { run } = await a.runs.submit(question());
-      await until(() => stuck.requests.length === 1);
+      await eventually('the condition', () => stuck.requests.length === 1);
       await a.executor.stop({ graceMs: 0 });
       const probe = await a.store.claim(run.id, { leaseMs: 60_000, force: false });
       assert.ok(probe, 'any instance can claim it');
@@ -239,7 +240,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const chat = new ScriptedModel(() => ({ text: ['an answer'], gate: gate.promise }));
       await using a = await fixture.open({ chat });
       const { run } = await a.runs.submit(question({ api: 'chat_completions' }));
-      await until(() => chat.requests.length === 1);
+      await eventually('the condition', () => chat.requests.length === 1);
       const stopped = a.executor.stop({ graceMs: 3000 });
       await delay(1200);
       gate.resolve();
@@ -301,13 +302,4 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
 
 function gated(gate: Promise<void> | undefined) {
   return gate ? { gate } : {};
-}
-
-/** Polls until the condition holds, for at most a minute. */
-async function until(isSo: () => boolean): Promise<void> {
-  const limit = performance.now() + 60_000;
-  while (!isSo()) {
-    assert.ok(performance.now() < limit, 'the condition did not hold in time');
-    await delay(5);
-  }
 }

@@ -7,6 +7,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import type { McpServer } from '../../../src/tools/mcp/mcp-server.ts';
 import { createMcpTools, type McpTools } from '../../../src/tools/mcp/mcp-tools.ts';
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   installMcpServers,
   mcpServerProgram,
@@ -162,13 +163,13 @@ describe('real MCP servers', function () {
     const silent = open({ name: 'silent', command: process.execPath, args: ['-e', script] });
     const listing = silent.tools({ signal: never });
     const pids = async () => (await readFile(file, 'utf8').catch(() => '')).split(' ').filter(Boolean).map(Number);
-    await until('the program runs', async () => (await pids()).length > 0);
+    await eventually('the program runs', async () => (await pids()).length > 0);
     await silent[Symbol.asyncDispose]();
     assert.deepEqual(
       (await listing).map((tool) => tool.name),
       ['silent.call'],
     );
-    await until('the program has ended', async () => !(await pids()).some(isAlive));
+    await eventually('the program has ended', async () => !(await pids()).some(isAlive));
     await rm(folder, { recursive: true });
   });
 });
@@ -178,13 +179,5 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-}
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const limit = Date.now() + 60_000;
-  while (!(await condition())) {
-    assert.ok(Date.now() < limit, `timed out: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -4,6 +4,7 @@ import { processUsage } from '../../../src/base/load/process-usage.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { createExecutePythonTool, type ExecutePythonTool } from '../../../src/tools/execute-python/execute-python.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
+import { eventually } from '../../support/eventually.ts';
 import { patience } from '../../support/time-limit.ts';
 
 const noSource = () => 0;
@@ -124,7 +125,7 @@ random.random()`;
     const pids = [...tool.pids];
     controller.abort(reason);
     await assert.rejects(running, reason);
-    await until('the aborted process is gone', async () => {
+    await eventually('the aborted process is gone', async () => {
       const alive = await Promise.all(pids.map(async (pid) => (await processUsage(pid)) !== undefined));
       return alive.filter(Boolean).length < pids.length;
     });
@@ -149,11 +150,11 @@ random.random()`;
     const idle = createExecutePythonTool({ idleSeconds: 0.05, timeoutSeconds: 20 });
     const options = { signal: new AbortController().signal, log: silentLogger };
     await idle.call({ code: '1' }, options);
-    await until('the spare process is gone', async () => idle.pids.length === 0);
+    await eventually('the spare process is gone', async () => idle.pids.length === 0);
 
     const running = idle.call({ code: ENDLESS }, options);
     running.catch(() => {});
-    await until('a sandbox runs', async () => idle.pids.length > 0);
+    await eventually('a sandbox runs', async () => idle.pids.length > 0);
     const pids = [...idle.pids];
     await idle[Symbol.asyncDispose]();
     assert.deepEqual(
@@ -165,14 +166,6 @@ random.random()`;
 });
 
 /** Waits until a sandbox exists besides the one that is loaded in advance. */
-function untilBusy(tool: ExecutePythonTool): Promise<void> {
-  return until('a sandbox runs', async () => tool.pids.length >= 2);
-}
-
-async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const limit = Date.now() + 60_000;
-  while (!(await condition())) {
-    if (Date.now() > limit) throw new Error(`timed out: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+function untilBusy(tool: ExecutePythonTool): Promise<boolean> {
+  return eventually('a sandbox runs', async () => tool.pids.length >= 2);
 }

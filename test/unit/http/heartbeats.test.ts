@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { heartbeat } from '../../../src/http/answers/heartbeat.ts';
+import { eventually } from '../../support/eventually.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until a condition holds. */
-async function until(condition: () => boolean): Promise<void> {
-  const limit = performance.now() + 60_000;
-  while (!condition()) {
-    assert.ok(performance.now() < limit, 'waited too long');
-    await pause(1);
-  }
-}
 
 describe('heartbeat', () => {
   afterEach(() => mock.timers.reset());
@@ -47,7 +39,7 @@ describe('heartbeat', () => {
       }, 50);
       pulse.restart();
     }
-    await until(() => isOver && early.length > 0);
+    await eventually('the condition', () => isOver && early.length > 0);
     assert.ok(!early.includes(true));
   });
 
@@ -58,16 +50,16 @@ describe('heartbeat', () => {
     let [first, second] = [0, 0];
     const one = heartbeat(5, () => first++);
     const other = heartbeat(5, () => second++);
-    await until(() => first > 0 && second > 0);
+    await eventually('the condition', () => first > 0 && second > 0);
     one[Symbol.dispose]();
     const stopped = first;
     const at = second;
-    await until(() => second > at + 2);
+    await eventually('the condition', () => second > at + 2);
     assert.equal(first, stopped);
     other[Symbol.dispose]();
     const quiet = second;
     await pause(0);
-    await until(() => timers() <= before);
+    await eventually('the condition', () => timers() <= before);
     assert.equal(second, quiet);
   });
 });

@@ -11,6 +11,7 @@ import { createConfiguredSearch } from '../../../src/tools/web-search/configured
 import { fuseByRank } from '../../../src/tools/web-search/local/ranking.ts';
 import { mayBeRefusal } from '../../../src/upstream/embeddings.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { eventually } from '../../support/eventually.ts';
 import { callTool, searchResults } from '../../support/tool-calls.ts';
 import { startWebServer } from '../../support/web-server.ts';
 
@@ -110,7 +111,7 @@ describe('the local search with embeddings', () => {
       await using provider = await startEmbeddings();
       provider.state.base64 = base64;
       await using search = await open(provider.server.origin);
-      await until(async () => (await search.find('physician'))[0] === 'corpus:///medicine.md');
+      await eventually('what is embedded', async () => (await search.find('physician'))[0] === 'corpus:///medicine.md');
       assert.deepEqual((await search.find('which vehicle'))[0], 'corpus:///roads.md');
       // Matching words still count.
       assert.equal((await search.find('baker'))[0], 'corpus:///food.md');
@@ -121,7 +122,7 @@ describe('the local search with embeddings', () => {
   it("sends a run's trace with query embeddings, but not with document embeddings", async () => {
     await using provider = await startEmbeddings();
     await using search = await open(provider.server.origin);
-    await until(async () => (await search.find('physician')).length > 0);
+    await eventually('what is embedded', async () => (await search.find('physician')).length > 0);
     const trace = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` };
     await runInTrace(trace, () => callTool(search.tool, { queries: ['which vehicle'] }));
     const sent = provider.traces.map(([text, traceparent]) => traceparent && [text, traceparent]).filter(Boolean);
@@ -132,13 +133,13 @@ describe('the local search with embeddings', () => {
     await using provider = await startEmbeddings();
     {
       await using first = await open(provider.server.origin);
-      await until(async () => (await first.find('physician')).length > 0);
+      await eventually('what is embedded', async () => (await first.find('physician')).length > 0);
     }
     const documents = () => provider.asked.flat().filter((text) => text.includes('\n'));
     assert.equal(documents().length, 3);
     await writeFile(join(folder, 'food.md'), '# Food\n\nA hurricane took the shop.');
     await using second = await open(provider.server.origin);
-    await until(async () => (await second.find('storm'))[0] === 'corpus:///food.md');
+    await eventually('what is embedded', async () => (await second.find('storm'))[0] === 'corpus:///food.md');
     assert.equal(documents().length, 4);
   });
 
@@ -147,7 +148,7 @@ describe('the local search with embeddings', () => {
     const lines: string[] = [];
     const log: Logger = { ...silentLogger, warn: (...args: unknown[]) => void lines.push(String(args.at(-1))) };
     await using search = await open(provider.server.origin, { log });
-    await until(async () => (await search.find('physician')).length > 0);
+    await eventually('what is embedded', async () => (await search.find('physician')).length > 0);
     provider.state.status = 401;
     assert.deepEqual(await search.find('surgeon'), ['corpus:///medicine.md']);
     assert.deepEqual(await search.find('doctor'), []);
@@ -160,7 +161,7 @@ describe('the local search with embeddings', () => {
     await using provider = await startEmbeddings();
     provider.state.refuses = 'baker';
     await using search = await open(provider.server.origin);
-    await until(async () => (await search.find('physician')).length > 0);
+    await eventually('what is embedded', async () => (await search.find('physician')).length > 0);
     assert.deepEqual(await search.find('loaf'), []);
     assert.equal((await search.find('baker'))[0], 'corpus:///food.md');
   });
@@ -170,7 +171,7 @@ describe('the local search with embeddings', () => {
     provider.state.refuses = 'baker';
     for (const name of ['a.md', 'b.md', 'c.md', 'd.md']) await writeFile(join(folder, name), 'Another baker.');
     await using search = await open(provider.server.origin);
-    await until(async () => (await search.find('physician')).length > 0);
+    await eventually('what is embedded', async () => (await search.find('physician')).length > 0);
   });
 
   for (const [what, failing, working] of [
@@ -183,9 +184,9 @@ describe('the local search with embeddings', () => {
       await using search = await open(provider.server.origin);
       await search.find('physician');
       // Queries that fail meanwhile would make the pause longer.
-      await until(async () => provider.asked.some(({ length }) => length === 1));
+      await eventually('what is embedded', async () => provider.asked.some(({ length }) => length === 1));
       Object.assign(provider.state, working);
-      await until(async () => (await search.find('loaf'))[0] === 'corpus:///food.md');
+      await eventually('what is embedded', async () => (await search.find('loaf'))[0] === 'corpus:///food.md');
     });
   }
 });
@@ -197,8 +198,3 @@ describe('fuseByRank', () => {
     assert.deepEqual(fused(['a'], []), ['a']);
   });
 });
-
-/** Repeats until `condition` holds or mocha's timeout ends the test. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
-}
