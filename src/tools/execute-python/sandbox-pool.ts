@@ -1,8 +1,8 @@
 import { abortable, linkSignals } from '../../base/abort.ts';
-import type { Confinement } from '../../base/confined/confinement.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { workOwner } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
+import { once } from '../../base/once.ts';
 import { ToolError } from '../tool.ts';
 import { findConfinement } from './confinement.ts';
 import { type SandboxOptions, SandboxProcess, type SandboxResult } from './sandbox-process.ts';
@@ -29,7 +29,11 @@ export class SandboxPool implements AsyncDisposable {
   readonly #turns: FairSemaphore;
   readonly #closing = new AbortController();
   readonly #snapshot = new SandboxSnapshot();
-  #confinement: Promise<Confinement> | undefined;
+  readonly #confinement = once(async (log: Logger) => {
+    const found = await findConfinement();
+    log.info({ holds: found.restrictions }, 'the Python sandbox is confined by the system');
+    return found;
+  });
   #spare: SandboxProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
@@ -87,17 +91,7 @@ export class SandboxPool implements AsyncDisposable {
 
   /** Finds out once what every process starts from. @throws Error if no process can be started now. */
   async #startState(log: Logger): Promise<StartState> {
-    this.#confinement ??= findConfinement().then(
-      (found) => {
-        log.info({ holds: found.restrictions }, 'the Python sandbox is confined by the system');
-        return found;
-      },
-      (thrown: unknown) => {
-        this.#confinement = undefined;
-        throw thrown;
-      },
-    );
-    const [confinement, snapshot] = await Promise.all([this.#confinement, this.#snapshot.descriptor(log)]);
+    const [confinement, snapshot] = await Promise.all([this.#confinement(log), this.#snapshot.descriptor(log)]);
     return { confinement, snapshot };
   }
 

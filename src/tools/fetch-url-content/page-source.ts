@@ -81,7 +81,7 @@ async function retrievePage(url: string, options: PageSourceOptions & { signal: 
   if (!response.ok) {
     await response.body?.cancel();
     if (response.status === 429 || response.status === 503) {
-      hosts.pause(URL.parse(response.url)?.host ?? '', response.headers.get('retry-after'));
+      hosts.pause(URL.parse(response.url)?.host ?? '', response.headers);
     }
     throw httpError(response);
   }

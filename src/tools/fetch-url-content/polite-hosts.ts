@@ -1,6 +1,7 @@
 import { sleep } from '../../base/abort.ts';
 import { boundedCache } from '../../base/bounded-cache.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
+import { waitOfHeader } from '../../base/retry-after.ts';
 import { ToolError } from '../tool.ts';
 
 /** How many requests may run at one host at a time, and how many may wait over all hosts. */
@@ -42,11 +43,9 @@ export class PoliteHosts {
     return await work();
   }
 
-  /** Pauses a host that answered 429 or 503; `retryAfter` is the header of that answer. */
-  pause(host: string, retryAfter: string | null): void {
-    const seconds = Number(retryAfter ?? Number.NaN);
-    const until = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter ?? '') - Date.now();
-    const pause = Math.min(Number.isFinite(until) ? Math.max(0, until) : 2000, MAX_PAUSE_MS);
+  /** Pauses a host that answered 429 or 503 with these headers. */
+  pause(host: string, headers: Headers): void {
+    const pause = Math.min(waitOfHeader(headers.get('retry-after'), headers.get('date')) ?? 2000, MAX_PAUSE_MS);
     this.#pausedUntil.set(host, Math.max(this.#pausedUntil.get(host) ?? 0, this.#now() + pause));
   }
 }

@@ -1,3 +1,5 @@
+import { waitOfHeader } from '../../base/retry-after.ts';
+
 /** Headers of an answer; names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -5,31 +7,18 @@ export type AnswerHeaders = Readonly<Record<string, string | string[] | undefine
 const RESET_HEADERS = ['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'] as const;
 
 /**
- * How long a provider asks us to wait, in milliseconds: `retry-after-ms`, `Retry-After` (RFC 9110 section 10.2.3:
- * seconds or a date), or the rate-limit reset headers of OpenAI and Groq (`1s`, `6m0s`, `350ms`) when
- * `limited` says that the answer was a 429. Undefined where no header is usable.
+ * How long a provider asks us to wait, in milliseconds: `retry-after-ms`, `Retry-After`, or the rate-limit
+ * reset headers of OpenAI and Groq (`1s`, `6m0s`, `350ms`) when `limited` says that the answer was a 429. Undefined where
+ * no header is usable.
  */
 export function retryAfterMs(headers: AnswerHeaders, now: number, limited = false): number | undefined {
-  const ms = numeric(headers['retry-after-ms']);
-  if (ms !== undefined) return ms;
-  const value = headers['retry-after'];
-  if (typeof value === 'string') {
-    const seconds = numeric(value);
-    if (seconds !== undefined) return seconds * 1000;
-    // `Date.parse` takes "-1" for a month.
-    const date = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN;
-    // By the provider's own clock, where the answer has a `Date`.
-    const sent = Date.parse(String(headers.date));
-    if (!Number.isNaN(date)) return Math.max(0, date - (Number.isNaN(sent) ? now : sent));
-  }
-  if (!limited) return undefined;
+  const ms = headers['retry-after-ms'];
+  if (typeof ms === 'string' && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(ms)) return Math.ceil(Number(ms));
+  const wait = waitOfHeader(headers['retry-after'], headers.date, now);
+  if (wait !== undefined || !limited) return wait;
   const exhausted = RESET_HEADERS.filter((name) => headers[name.replace('reset', 'remaining')] === '0');
   const waits = exhausted.map((name) => durationMs(String(headers[name] ?? ''))).filter((wait) => wait !== undefined);
   return waits.length > 0 ? Math.max(...waits) : undefined;
-}
-
-function numeric(value: unknown): number | undefined {
-  return typeof value === 'string' && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(value) ? Math.ceil(Number(value)) : undefined;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 };

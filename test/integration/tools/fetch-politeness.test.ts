@@ -47,13 +47,13 @@ describe('fetch_url_content: politeness', () => {
   it('waits out a short Retry-After', async () => {
     let now = 0;
     const hosts = new PoliteHosts(() => now);
-    hosts.pause('a.test', '1');
+    hosts.pause('a.test', new Headers({ 'retry-after': '1' }));
     now = 990;
     assert.equal(
       await hosts.visit('a.test', async () => 'visited', { signal: new AbortController().signal }),
       'visited',
     );
-    hosts.pause('a.test', new Date(Date.now() + 60_000).toUTCString());
+    hosts.pause('a.test', new Headers({ 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
     const visit = hosts.visit('a.test', async () => 'visited', { signal: new AbortController().signal });
     await assert.rejects(visit, { code: 'rate_limited' });
     assert.equal(await hosts.visit('b.test', async () => 'other', { signal: new AbortController().signal }), 'other');

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../../base/json.ts';
 import { REDACTED } from '../../../base/logger.ts';
+import { waitOfHeader } from '../../../base/retry-after.ts';
 import { SecretMask } from '../../../base/secrets/secret-mask.ts';
 import { toSingleLine } from '../../../base/text.ts';
 import { addressSecrets, headerSecrets } from '../../../config/credential-places.ts';
@@ -82,7 +83,8 @@ const MESSAGES: Readonly<Record<SearchFailureKind, string>> = {
 export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): SearchFailure {
   const kind = refusal.kind ?? KINDS[answer.status] ?? 'unavailable';
   const detail = toSingleLine(refusal.detail ?? '').slice(0, 160);
-  const named = refusal.retryAfterMs ?? retryAfter(answer.headers) ?? 0;
+  const named =
+    refusal.retryAfterMs ?? waitOfHeader(answer.headers.get('retry-after'), answer.headers.get('date')) ?? 0;
   const message = `${MESSAGES[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
   // Services also name no wait at all, or one that is over: asked again at once, they would be asked without end.
   return new SearchFailure(kind, message, named > 0 ? { retryAfterMs: named } : {});
@@ -91,13 +93,4 @@ export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): Searc
 /** The failure of a 200 whose body is not what the service documents. */
 export function unexpectedAnswer(): SearchFailure {
   return new SearchFailure('unavailable', 'answered with something that is not its result format');
-}
-
-/** The wait of a `Retry-After` header, which has seconds or a date, in milliseconds. */
-export function retryAfter(headers: Headers): number | undefined {
-  const value = headers.get('retry-after');
-  if (value === null) return undefined;
-  const seconds = Number(value);
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
