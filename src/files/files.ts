@@ -23,11 +23,7 @@ export interface FilesParts {
 }
 
 /** Metadata of a file to create. */
-export interface NewFile {
-  user: string;
-  name: string;
-  purpose: string;
-  type: string;
+export interface NewFile extends Pick<FileRecord, 'user' | 'name' | 'purpose' | 'type'> {
   /** Time to live in milliseconds; for ever if absent. */
   keepMs?: number | undefined;
 }

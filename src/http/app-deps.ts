@@ -22,10 +22,7 @@ import type { Instances } from '../store/instances.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
 import type { UsageLog } from '../usage/usage.ts';
-import type { DocumentReader } from '../vector-stores/document-reader.ts';
-import type { FileBatches } from '../vector-stores/file-batches.ts';
-import type { StoreSearch } from '../vector-stores/store-search.ts';
-import type { VectorStores } from '../vector-stores/vector-stores.ts';
+import type { OpenedVectorStores } from '../vector-stores/open.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
@@ -55,16 +52,12 @@ export interface OperatorParts {
 }
 
 /** What the HTTP app is made of. */
-export interface HttpParts {
+export interface HttpParts extends Omit<OpenedVectorStores, keyof AsyncDisposable> {
   config: Pick<LiveConfig, 'current' | 'onChange'>;
   runs: Runs;
   conversations: Conversations;
   webhooks: Pick<Webhooks, 'listDeliveries' | 'redeliver'>;
   files: Files;
-  vectorStores: VectorStores;
-  fileBatches: FileBatches;
-  storeSearch: Pick<StoreSearch, 'search'>;
-  documentReader: Pick<DocumentReader, 'text'>;
   /** Reads documents that clients attach. */
   documents: Pick<Toolbox, 'read'>;
   compactor: Compactor;

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import type { Logger } from '../base/logger.ts';
 import { storedObject } from '../base/stored-object.ts';
 import type { MessagePhase, UrlCitation } from '../protocol/items.ts';
 import { reasoningSummary } from '../protocol/response.ts';
-import type { LiveSteps } from '../research/run/live-steps.ts';
 import {
   approvalRule,
   builtinTools,
@@ -12,12 +10,10 @@ import {
   storedFormat,
   storedSettings,
 } from '../research/run/request.ts';
-import type { ObservedToolCall } from '../research/run/run.ts';
-import type { ResearchState } from '../research/run/state.ts';
+import type { ObservedToolCall, ResearchRun } from '../research/run/run.ts';
 import { requestedMcpServer } from '../tools/mcp/mcp-server.ts';
-import type { Tool } from '../tools/tool.ts';
 import { estimateRequest, estimateTokens } from '../upstream/decoding/estimate.ts';
-import { assistantMessage, type ChatModel, turnMessage, turnToolChoice } from '../upstream/turn.ts';
+import { assistantMessage, turnMessage, turnToolChoice } from '../upstream/turn.ts';
 import type { Thought } from './sealed-contents.ts';
 
 /** Calls of an earlier response that the client has approved: they are made before the first turn. */
@@ -83,28 +79,17 @@ export const plainRequest = storedObject({
 export type PlainRequest = z.output<typeof plainRequest>;
 
 /** Everything that a response of a plain model needs. */
-export interface PlainRun {
-  /** The run's id. */
-  id: string;
+export interface PlainRun
+  extends Pick<ResearchRun, 'id' | 'chat' | 'tools' | 'state' | 'live' | 'log' | 'signal' | 'shouldPause'> {
   request: PlainRequest;
-  chat: ChatModel;
-  /** The hosted tools, by name. */
-  tools: ReadonlyMap<string, Tool>;
   /** The instruction to continue a text that was cut off. */
   continuePrompt: string;
-  /** The fold of the stored transcript. */
-  state: ResearchState;
   /** The part of a message that clients already have, if a crash cut it off; otherwise empty. */
   answerSoFar: { text: string; annotations: readonly UrlCitation[]; phase?: MessagePhase | undefined };
-  live?: LiveSteps | undefined;
   /** When and how the conversation is compacted; absent: never. */
   compaction?: Compaction | undefined;
   /** Encrypts reasoning for a client that stores it; absent otherwise. */
   sealThought?: ((thought: Thought) => Promise<string>) | undefined;
-  log: Logger;
-  signal: AbortSignal;
-  /** Asked between turns: true hands the run over to another instance. */
-  shouldPause(): boolean;
   onToolCall(call: ObservedToolCall): void;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
-import { tokenLogprob } from './items.ts';
+import { tokenLogprob, urlCitation } from './items.ts';
 import { cost } from './response.ts';
 import { warning } from './warnings.ts';
 
@@ -60,18 +60,7 @@ const toolCall = z.object({
 /** A cited source. Each is listed once: the n-th is the text's `[n]`. */
 const chatAnnotation = z.object({
   type: z.literal('url_citation'),
-  url_citation: z.object({
-    start_index: z.int().nonnegative(),
-    end_index: z.int().nonnegative(),
-    url: z.string(),
-    title: z.string(),
-    index: z.int().nullable(),
-    source_id: z.int().nullable(),
-    verified: z.boolean(),
-    cited_text: z.string().nullable(),
-    support: z.enum(['quoted', 'partial', 'none', 'unchecked']),
-    path: z.string().optional(),
-  }),
+  url_citation: urlCitation.omit({ type: true, file_id: true, filename: true, page: true, section: true }),
 });
 /** Plain models only, if requested. */
 const chatLogprobs = z.object({ content: z.array(tokenLogprob), refusal: z.null() });

@@ -233,20 +233,13 @@ export function cancelledError(): ErrorObject {
 }
 
 /** An entry of `GET /v1/responses` (docs/api.md, "The other Responses endpoints"). */
-export const responseListEntry = z.object({
-  id: z.string(),
-  object: z.literal('response'),
-  status: responseStatus,
-  model: z.string(),
-  created_at: z.int(),
-  started_at: z.int().nullable(),
-  completed_at: z.int().nullable(),
+export const responseListEntry = responseObject
+  .pick({
+    ...{ id: true, object: true, status: true, model: true, created_at: true, started_at: true, completed_at: true },
+    ...{ incomplete_details: true, previous_response_id: true, metadata: true },
+  })
   /** Null until the response has ended, and for responses that an earlier version stored. */
-  usage: usage.nullable(),
-  incomplete_details: responseObject.shape.incomplete_details,
-  previous_response_id: z.string().nullable(),
-  metadata: freeForm,
-});
+  .extend({ usage: usage.nullable() });
 export type ResponseListEntry = z.output<typeof responseListEntry>;
 
 /** Wraps a page of entries in the list object of the list endpoints. */

@@ -43,13 +43,7 @@ export interface WorkerGateway extends AsyncDisposable {
  * appends of all of them are committed together. A worker that dies is replaced; the others take over its runs.
  * @throws Error with the fix if the store or the workers cannot start.
  */
-export async function startWorkers(options: {
-  config: GatewayConfig;
-  /** The configuration file: workers read it themselves, and again when it changes. */
-  file: string;
-  workers: number;
-  log: Logger;
-}): Promise<WorkerGateway> {
+export async function startWorkers(options: Omit<PoolOptions, 'socket'>): Promise<WorkerGateway> {
   const { config, log } = options;
   await using stack = new AsyncDisposableStack();
   const socket = await holdStore(config, { log, stack });
@@ -75,6 +69,7 @@ async function holdStore(
 
 interface PoolOptions {
   config: GatewayConfig;
+  /** The configuration file: workers read it themselves, and again when it changes. */
   file: string;
   workers: number;
   socket: string | undefined;

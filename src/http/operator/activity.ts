@@ -5,14 +5,8 @@ import type { AttemptReport } from '../../upstream/routing/attempts.ts';
 /** A failure as operators see it, but with its time in milliseconds. It contains no text of clients or providers. */
 export type RecentFailure = Overview['failures']['latest'][number];
 
-/** Statistics of a provider's latest attempts. */
-export interface RecentAttempts {
-  attempts: number;
-  failed: number;
-  /** Milliseconds to the end of successful attempts; 0 if there are none. */
-  p50: number;
-  p95: number;
-}
+/** Statistics of a provider's latest attempts. `p50` and `p95` are 0 if none succeeded. */
+export type RecentAttempts = Omit<RecentActivity['attempts'][number], 'provider'>;
 
 const MINUTE_MS = 60_000;
 const MAX_MINUTES = 60;

@@ -22,7 +22,6 @@ const DEFAULT_LIFETIME_SECONDS = 300;
 
 const answerSchema = z.object({
   access_token: z.string().min(1).max(16_384),
-  token_type: z.string().optional(),
   expires_in: z.coerce.number().positive().optional().catch(undefined),
 });
 

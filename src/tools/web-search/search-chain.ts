@@ -6,7 +6,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { ProviderGate } from './provider-gate.ts';
-import { SearchFailure, type SearchHit, type SearchProvider, type SearchQuery } from './search-provider.ts';
+import { SearchFailure, type SearchHit, type SearchProvider, type SearchQuery, searchHit } from './search-provider.ts';
 
 export interface SearchChainOptions {
   /** In order of preference. */
@@ -24,13 +24,7 @@ const PATIENCE_MS = 10_000;
 /** How many private answers are cached for one run. */
 const MAX_PRIVATE = 100;
 
-const cachedHit = z.object({
-  url: z.string(),
-  title: z.string(),
-  snippet: z.string(),
-  published: z.string().optional(),
-});
-const cachedAnswer = z.object({ hits: z.array(cachedHit), note: z.string().optional() });
+const cachedAnswer = z.object({ hits: z.array(searchHit), note: z.string().optional() });
 
 interface SearchOptions {
   signal: AbortSignal;

@@ -1,13 +1,15 @@
+import { z } from 'zod';
 import type { TimeRange } from './published.ts';
 
 /** One hit of a search service, free of markup. */
-export interface SearchHit {
-  url: string;
-  title: string;
-  snippet: string;
+export const searchHit = z.object({
+  url: z.string(),
+  title: z.string(),
+  snippet: z.string(),
   /** When the page was published, in ISO 8601, to the day or the month, if the service says so. */
-  published?: string;
-}
+  published: z.string().optional(),
+});
+export type SearchHit = z.output<typeof searchHit>;
 
 /** Limits on the sites that results may come from. A domain includes its subdomains. */
 export interface DomainFilters {

@@ -25,14 +25,8 @@ export function rankedPassage(row: Record<string, unknown>, score: number): Rank
   };
 }
 
-/** A document with matching passages. */
-export interface RankedDocument {
-  path: string;
-  title: string;
-  /** Its best passage. */
-  text: string;
-  published: string | undefined;
-}
+/** A document with matching passages, and the text of the best one. */
+export type RankedDocument = Pick<RankedPassage, 'path' | 'title' | 'text' | 'published'>;
 
 /** How many passages of a document count towards its score. */
 const MAX_COUNTED = 4;
