@@ -54,6 +54,10 @@ export async function* makeOutline(run: ResearchRun, answering: Omit<AnswerOptio
         const content = run.prompts.outline({ records: run.fence.around(lines) });
         const request = yield* closingRequest(run, { ...how, context, tail: [{ role: 'user', content }] });
         ({ estimate } = request);
+        const affordable = run.costBudget.maxTurnOutput(context.window.counted(estimate));
+        if (affordable === undefined) throw EmptyAnswer.tooCostly();
+        const { maxOutputTokens = affordable } = request.request;
+        request.request.maxOutputTokens = Math.min(maxOutputTokens, affordable);
         return request;
       },
     });

@@ -133,6 +133,31 @@ describe('max_cost', () => {
     }
   });
 
+  it('leaves enough for the answer, however long the outline of a report is', async () => {
+    const maxCost = 0.08;
+    const routes = [{ provider: 'demo', model: 'demo', price: PRICE }];
+    const config = testConfig({ model: { routes, context_length: 32_000, max_completion_tokens: 8000 } });
+    const respond = reportModel({
+      outline: [],
+      section: () => ({ text: ['It had 1.9 million visitors in 2019 [1].'] }),
+    });
+    const limits: number[] = [];
+    const say = (request: TurnRequest): ScriptedTurn => {
+      const { messages, tools, maxOutputTokens = 0 } = request;
+      const isOutline = requestKind(request) === 'outline';
+      if (requestKind(request) === 'section') limits.push(maxOutputTokens);
+      const inputTokens = Math.round(estimateRequest(messages, tools));
+      const outputTokens = isOutline ? maxOutputTokens : 20;
+      const cost = (inputTokens * PRICE.input + outputTokens * PRICE.output) / 1_000_000;
+      const outline = '{"heading": "One", "records": [1]} {"heading": "Two", "records": [1]}';
+      const turn = isOutline ? { text: [outline], finish: 'length' as const } : respond(request);
+      return { ...turn, usage: { ...noUsage(), inputTokens, outputTokens, cost } };
+    };
+    const { response } = await runResearch({ config, turns: say, answers: say, request: { report: 'full', maxCost } });
+    assert.ok((response.usage.cost?.total ?? 1) <= maxCost, `${response.usage.cost?.total}`);
+    assert.ok((limits[0] ?? 0) >= 700, `${limits[0]} tokens for the first section`);
+  });
+
   it('changes nothing if it is not reached', async () => {
     const { response, told } = await longRun({ book, turns: 10, price: PRICE, request: { maxCost: 50 } });
     assert.equal(response.incomplete_details, null);
