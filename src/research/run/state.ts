@@ -2,6 +2,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { type Plan, parsePlan, UPDATE_PLAN, withItemStatus } from '../../protocol/plan.ts';
 import type { Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import { withScheme } from '../../tools/fetch-url-content/fetch-arguments.ts';
 import { isDialogue } from './dialogue.ts';
 import { ASK_USER, isOwnTool, questionIn } from './own-tools.ts';
 import { ReportState } from './report-state.ts';
@@ -330,6 +331,6 @@ export class ResearchState {
   #noteUnreadable(call: number): void {
     const toolCall = this.calls.get(call);
     const args = toolCall?.name === 'fetch_url_content' ? parseJson(toolCall.arguments) : undefined;
-    if (isObject(args) && typeof args.url === 'string') this.sources.markUnreadable(args.url);
+    if (isObject(args) && typeof args.url === 'string') this.sources.markUnreadable(withScheme(args.url.trim()));
   }
 }

@@ -48,7 +48,7 @@ export interface FetchArguments {
 }
 
 /**
- * Parses the arguments; an address without a scheme is taken as https.
+ * Parses the arguments.
  * @throws ToolError `invalid_arguments`.
  */
 export function parseFetchArguments(args: JsonObject): FetchArguments {
@@ -61,7 +61,11 @@ export function parseFetchArguments(args: JsonObject): FetchArguments {
     );
   }
   const { url, goal, offset, find } = parsed.data;
-  const complete =
-    /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[\w.-]+:\d/.test(url) ? url : `https://${url.replace(/^\/+/, '')}`;
-  return { url: complete, goal: goal?.trim() ?? '', offset: offset ?? 0, find: find?.trim() ?? '' };
+  return { url: withScheme(url), goal: goal?.trim() ?? '', offset: offset ?? 0, find: find?.trim() ?? '' };
+}
+
+/** An address as it is fetched: with https if it names no scheme. */
+export function withScheme(url: string): string {
+  const named = /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[\w.-]+:\d/.test(url);
+  return named ? url : `https://${url.replace(/^\/+/, '')}`;
 }

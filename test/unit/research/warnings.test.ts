@@ -95,8 +95,8 @@ describe('the warnings of a run', () => {
     const run = await runResearch({
       turns: [
         { calls: [{ name: 'web_search', arguments: { queries: ['x'] } }] },
-        { calls: fetches('one', 'two') },
-        { calls: fetches('two') },
+        // Models leave the scheme out.
+        { calls: [...fetches('one'), { name: 'fetch_url_content', arguments: { url: 'two.example' } }] },
       ],
       tools: [search, fetching((url) => url.includes('one'))],
       answers: [{ text: ['Read [1], listed [2].'] }],
