@@ -43,9 +43,7 @@ export async function* researchPhase(
   context: Context,
 ): AsyncGenerator<Step, 'paused' | 'ended' | 'lanes'> {
   const { state, budget, allowance } = run;
-  const startedAt = run.clock.now() - state.workedMs;
-  const elapsed = () => run.clock.now() - startedAt;
-  const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
+  const timeLeft = Math.max(1, budget.minutes * 60_000 - run.elapsedMs());
   using phase = linkSignals([run.signal], { what: 'research', timeoutMs: timeLeft });
 
   for (;;) {
@@ -61,14 +59,14 @@ export async function* researchPhase(
     if (state.forcedEnd || substituteOf(run) !== undefined) return 'ended';
     if (lanesDue(run)) return 'lanes';
     if (state.isResearchDone()) {
-      const fits = allowance.exhausted(elapsed()) === undefined;
+      const fits = allowance.exhausted(run.elapsedMs()) === undefined;
       const reminder = fits && (remindOfPlan(run) ?? (yield* findGaps(run, { context, phase: phase.signal })));
       if (!reminder) return 'ended';
       yield reminder;
     }
     try {
-      const spent = await allowance.acquireTurn(elapsed, phase.signal);
-      if (spent === undefined) yield* researchTurn(run, { context, signal: phase.signal, elapsed });
+      const spent = await allowance.acquireTurn(run.elapsedMs, phase.signal);
+      if (spent === undefined) yield* researchTurn(run, { context, signal: phase.signal });
       else yield force(run, 'budget', spent);
     } catch (thrown) {
       allowance.release();
@@ -140,9 +138,8 @@ async function* handleTurnError(
 
 async function* researchTurn(
   run: ResearchRun,
-  options: { context: Context; signal: AbortSignal; elapsed(): number },
+  { context, signal }: { context: Context; signal: AbortSignal },
 ): AsyncGenerator<Step> {
-  const { context, signal } = options;
   const { state } = run;
   const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
   const reply = withShortNames(finish.message);
@@ -157,7 +154,7 @@ async function* researchTurn(
     invented,
     ...(forced ? { forced } : {}),
     estimate,
-    elapsedMs: options.elapsed(),
+    elapsedMs: run.elapsedMs(),
     notes: notesIn({ text: message.content, reasoning }, { turn: state.turns + 1, about: context.about }),
     ...(finish.route ? { route: routeOf(finish.route) } : {}),
     ...(state.turns === 0 ? { opening: context.opening } : {}),

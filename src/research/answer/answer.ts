@@ -33,7 +33,7 @@ const CHECKS_SHARE = 0.5;
  */
 export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGenerator<Step, ResearchOutcome> {
   const allMs = run.budget.minutes * 60_000;
-  const timeoutMs = Math.max(MIN_ANSWER_MS, allMs * ANSWER_SHARE, allMs - run.state.workedMs);
+  const timeoutMs = Math.max(MIN_ANSWER_MS, allMs * ANSWER_SHARE, allMs - run.elapsedMs());
   using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
   const mayShow = mayShowOf(run);
   const answering = { context, mayShow, signal: limit.signal, checks: { leftMs: timeoutMs * CHECKS_SHARE } };

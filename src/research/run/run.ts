@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -40,7 +39,8 @@ export interface ResearchRun {
   answerSoFar: PartialAnswer;
   /** When the run was submitted, in milliseconds: the date in the prompt, which a resumed run keeps. */
   startedAt: number;
-  clock: Clock;
+  /** Working time so far, in milliseconds: time in which no instance worked on the run does not count. */
+  elapsedMs(): number;
   log: Logger;
   /** Ends the run: cancel, lost claim, shutdown. */
   signal: AbortSignal;

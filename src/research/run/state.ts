@@ -45,6 +45,7 @@ export class ResearchState {
   plan: Plan | undefined;
   /** Finished research turns. */
   turns = 0;
+  /** Working time up to the end of the last turn, in milliseconds. */
   elapsedMs = 0;
   forcedEnd: ForcedEnd | undefined;
   answered: AnsweredEntry | undefined;
@@ -275,11 +276,6 @@ export class ResearchState {
   /** Calls of its own conversation that the gateway has to make, and that have no result yet. */
   pendingCalls(): ExecutableCall[] {
     return this.#unanswered().filter((call) => !this.#waits(call) && (call.lane ?? this.lane) === this.lane);
-  }
-
-  /** Working time of the run so far, in milliseconds, lanes included. */
-  get workedMs(): number {
-    return this.#run.elapsedMs;
   }
 
   get nextCall(): number {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { ResearchModelConfig } from '../../../src/config/schema.ts';
 import { budgetOf, exhaustedBudget } from '../../../src/research/run/budget.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
+import { laneModel, partsOf } from '../../support/lane-model.ts';
 import { lookup, lookups, runResearch, textOf, toolError, toolMessages } from '../../support/research-run.ts';
 import { testConfig, testTool } from '../../support/run-harness.ts';
 
@@ -61,6 +62,27 @@ describe('the budget of a research run', () => {
     assert.equal(asked.research.length, 3, 'after 4 and 8 minutes there is time, after 12 there is not');
     assert.deepEqual(response.incomplete_details, { reason: 'budget' });
     assert.match(textOf(asked.answer[0]), /the time budget of 10 minutes is used/);
+  });
+
+  it('of minutes counts the calls of lanes once they have ended', async () => {
+    let now = 1_700_000_000_000;
+    const slow = testTool('lookup', ({ q }) => {
+      now += 5 * 60_000;
+      return { result: `{"found":"${q}"}` };
+    });
+    const { response, asked } = await runResearch({
+      turns: laneModel(['age', 'depth'], { times: 1 }),
+      tools: [slow],
+      clock: { now: () => now },
+      config: budget({ minutes: 10 }),
+      request: { lanes: 2 },
+    });
+    assert.equal(
+      asked.research.filter((request) => !partsOf(request)).length,
+      1,
+      'the plan, and nothing after the lanes',
+    );
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
   });
 
   it('of minutes ends a hanging tool call as failed', async () => {

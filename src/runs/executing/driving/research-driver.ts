@@ -28,6 +28,8 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
     const request = readResearchRequest(run);
     if (!request) throw new Error('the run holds no research request');
     const { model, key } = lookUp(parts, run);
+    const clock = parts.monotonicClock ?? monotonicClock;
+    const workingSince = clock.now() - state.elapsedMs;
     // Imported late, so that starting the gateway does not load it.
     const { research } = await import('../../../research/loop.ts');
     const log = parts.log.child({ run: run.id });
@@ -77,7 +79,7 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       state,
       answerSoFar,
       startedAt: run.createdAt,
-      clock: parts.monotonicClock ?? monotonicClock,
+      elapsedMs: () => clock.now() - workingSince,
       log,
       live,
       signal,
