@@ -1,3 +1,4 @@
+import { linkSignals } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import { matchesHost } from '../../base/hosts.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -40,6 +41,8 @@ interface RunOptions extends SearchRequestOptions {
 /** The factor that `search_context_size` applies to the number of results. */
 const SIZE_FACTORS = { low: 0.5, medium: 1, high: 2 } as const;
 const MAX_RESULTS = 50;
+/** The share of its time that a call searches: what was found by then is its result. */
+const SEARCHING_SHARE = 0.95;
 
 const DESCRIPTION =
   'Searches the web (or the configured document collection) and returns titles, addresses and short snippets. ' +
@@ -74,8 +77,9 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
         // Where no site is allowed, nothing can be found.
         const asked = filters ? queries.map((text) => ({ text, filters, ...limits })) : [];
         onSearch?.(asked.length);
+        using limit = linkSignals([signal], { what: 'the search', timeoutMs: timeoutMs * SEARCHING_SHARE });
         const answers = await Promise.allSettled(
-          asked.map((query) => chain.search(query, { signal, log, ownHits: run.ownHits })),
+          asked.map((query) => chain.search(query, { signal: limit.signal, log, ownHits: run.ownHits })),
         );
         signal.throwIfAborted();
         const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));

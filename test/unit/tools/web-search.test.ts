@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { withTimeout } from '../../../src/base/abort.ts';
 import type { JsonValue } from '../../../src/base/json.ts';
 import type { ToolCache } from '../../../src/tools/tool-cache.ts';
 import { canonicalUrl, mergeByRank } from '../../../src/tools/web-search/merge.ts';
@@ -141,6 +142,15 @@ describe('web_search: several providers', () => {
     const { result } = await callTool(partly, { queries: ['x', 'y'] });
     assert.deepEqual(result.errors, [{ query: 'y', message: 'one rejects it' }]);
     assert.equal(Array.isArray(result.results) && result.results.length, 1);
+  });
+
+  it('gives what it has when its time is over, and says which queries found no answer', async () => {
+    const slow = { ...scripted('slow', { hits: [hit('https://a.test/')] }, 'silent'), maxConcurrent: 1 };
+    const tool = createWebSearchTool({ providers: [slow], timeoutMs: 500 });
+    const inTime = (signal: AbortSignal) => callTool(tool, { queries: ['x', 'y', 'z'] }, { signal });
+    const found = await withTimeout(tool.name, tool.timeoutMs, inTime);
+    assert.equal(searchResults(found)[0]?.url, 'https://a.test/');
+    assert.match(JSON.stringify(found.result.errors), /"query":"y".*"query":"z"/);
   });
 
   it('limits concurrent searches at a provider', async () => {
