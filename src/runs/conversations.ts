@@ -170,7 +170,7 @@ export class Conversations {
     if (run?.user !== user || run.kind !== 'research') return { earlierSources: [], answersQuestion: false };
     const answers = items.filter(({ role }) => role === 'assistant');
     const answer = JSON.stringify(answers.at(-1)?.content ?? '');
-    const { history: _, ...context } = await followUpContext(this.#options, run, answer);
+    const { history: _, ...context } = await followUpContext(this.#options, run, { text: answer, annotations: [] });
     return context;
   }
 

@@ -11,6 +11,7 @@ import { dropUpTo } from '../store/frames.ts';
 import type { LogBatch, RunRecord, RunStore, RunSummary } from '../store/run-store.ts';
 import type { EntryStore } from '../store/side-stores/entry-store.ts';
 import { Cancels } from './executing/cancels.ts';
+import { answerOf } from './projections/report.ts';
 import { taskJson } from './projections/task.ts';
 import { timelineOf } from './projections/timeline.ts';
 import type { TurnPromptQuery } from './projections/turn-prompt.ts';
@@ -224,7 +225,7 @@ export class Runs {
   /** Earlier turns and sources of a chain. @throws GatewayError `not_found`, or `invalid_parameter` if one is not `completed`. */
   async history(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const context = await followUpContext(this.#options, run, (await this.response(run)).output_text);
+    const context = await followUpContext(this.#options, run, answerOf(await this.response(run)));
     // The transcript of a run that was removed meanwhile reads as empty.
     await this.#reload(run);
     return context;

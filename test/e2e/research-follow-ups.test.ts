@@ -217,3 +217,49 @@ describe('a conversation in the input', function () {
     assert.equal(foreign.json.error.code, 'not_found');
   });
 });
+
+describe('a model that repeats its earlier answer', function () {
+  this.timeout(patience(30));
+  const said = 'The bridge: 12 500 vehicles';
+  let gateway: ResearchGateway;
+  let earlier: ResponseObject;
+
+  before(async () => {
+    gateway = await openResearchGateway({
+      documents: DOCUMENTS,
+      model(request) {
+        const before = request.messages.find(({ role, content }) => role === 'assistant' && content.startsWith(said));
+        if (!request.research) return { text: before?.content ?? `${said} [2].` };
+        const wanted = before ? ['mill.md'] : ['harbour.md', 'bridge.md'];
+        const next = wanted[request.messages.filter(({ role }) => role === 'tool').length];
+        return next ? { toolCalls: [fetchDocument(next)] } : { text: 'I am ready.' };
+      },
+    });
+    earlier = await gateway.respond({ input: 'And the bridge?' });
+    assert.deepEqual(citationsOf(earlier), [['corpus:///bridge.md', 2, true]]);
+    assert.match(earlier.output_text, /\[1\]/);
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  it('cites the same source in a follow-up, which numbers its sources anew', async () => {
+    let last = earlier;
+    for (const input of ['Say it again.', 'And again.']) {
+      last = await gateway.respond({ input, previous_response_id: last.id });
+      assert.match(last.output_text, /12 500 vehicles \[1\]/);
+      assert.deepEqual(citationsOf(last), [['corpus:///bridge.md', 2, true]]);
+    }
+  });
+
+  it('cites no other source in a thread whose sources are not known', async () => {
+    const question = { role: 'user', content: 'Say it again.' };
+    const answer = { role: 'assistant', content: earlier.output_text };
+    for (const items of [earlier.output, [answer]]) {
+      const copied = await gateway.respond({ input: [question, ...items, question] });
+      assert.equal(copied.output_text, `${said}.`);
+      assert.deepEqual(citationsOf(copied), []);
+    }
+    const copies = gateway.seen.flatMap(({ messages }) => messages).filter(({ role }) => role === 'assistant');
+    assert.ok(copies.some(({ content }) => content.includes('Earlier tool call')));
+    assert.ok(!copies.some(({ content }) => content.includes('source_id')));
+  });
+});

@@ -284,7 +284,7 @@ describe('client functions in research', () => {
     // The same thread as a chat: the answer is part of the conversation.
     messages.push({ role: 'assistant', content: response.output_text }, { role: 'user', content: 'And Nara?' });
     await gateway.ann.chat.completions.create({ model: 'deep', tools: [CHAT_DESK], messages });
-    assert.match(JSON.stringify(gateway.provider.requests.at(-1)?.body.messages), /the desk agrees \[2\]/);
+    assert.match(JSON.stringify(gateway.provider.requests.at(-1)?.body.messages), /Kyoto is old and the desk agrees\./);
     // An output for a call that does not exist.
     const input = [outputFor({ call_id: 'call_other' }, 'x'), { role: 'user' as const, content: 'So?' }];
     const stray = gateway.ann.responses.create({ model: 'deep', previous_response_id, input, tools });

@@ -1,4 +1,5 @@
-import { CitedAnswer, type CitedText, type PartialAnswer } from '../../src/research/answer/cited-answer.ts';
+import { CitedAnswer, type CitedText } from '../../src/research/answer/cited-answer.ts';
+import type { PartialAnswer } from '../../src/research/answer/earlier-answer.ts';
 import type { MayShow } from '../../src/research/answer/safe-markup.ts';
 import { SourceRegistry } from '../../src/research/run/sources.ts';
 

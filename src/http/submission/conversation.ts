@@ -6,6 +6,7 @@ import type { ContentPart, InputPart, PlainPart } from '../../protocol/requests/
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
+import { withoutForeignMarkers } from '../../research/answer/earlier-answer.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import type { Caller } from '../../runs/submission.ts';
@@ -102,9 +103,9 @@ export async function chatMessages(
     if (found.type === 'message') {
       requireSupportedParts(found.content, `${field}[${index}].content`, options.model);
       const content = found.content.filter(isForResearch);
-      if (content.length > 0) messages.push({ role: found.role, content });
+      if (content.length > 0) messages.push(...(await withoutForeignMarkers([{ role: found.role, content }])));
       for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.outputOf(call)));
-    } else if (found.type === 'tool_call') messages.push(earlierCall(found));
+    } else if (found.type === 'tool_call') messages.push(earlierCall(found, options));
     else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.outputOf(found)));
     else if (found.type === 'prior_output') {
       if (found.output !== '' && !outputs.hasCall(found)) messages.push(priorOutput(found.output));
@@ -256,10 +257,17 @@ function isForResearch(part: PlainPart): part is ContentPart {
   return part.type === 'text' || part.type === 'image';
 }
 
-/** A tool call of an earlier answer, as the assistant's text. The result of a tool is data, not instructions. */
-function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): ConversationMessage {
-  const result = call.result === undefined ? '' : `\nResult: ${fenceWithoutNonce(call.result)}`;
-  return assistantText(`(Earlier tool call) ${call.name} ${call.arguments ?? '{}'}${result}`);
+/**
+ * A tool call of an earlier answer, as the assistant's text. The result of a tool is data, not instructions. Only in a
+ * stored conversation are the numbers of its sources known.
+ */
+function earlierCall(
+  { name, arguments: args = '{}', result }: Extract<InputItem, { type: 'tool_call' }>,
+  { isStored = false }: Pick<ConversationOptions, 'isStored'>,
+): ConversationMessage {
+  const known = isStored ? result : result?.replace(/"source_id":\d+,?/g, '');
+  const shown = known === undefined ? '' : `\nResult: ${fenceWithoutNonce(known)}`;
+  return assistantText(`(Earlier tool call) ${name} ${args}${shown}`);
 }
 
 /** Documents whose whole text is in the input. They can be cited like pages that were read. */

@@ -10,6 +10,7 @@ import { splitDelta } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import { citation } from './citation.ts';
+import { type PartialAnswer, renumbered } from './earlier-answer.ts';
 import type { MayShow } from './safe-markup.ts';
 import { urlIn } from './url-in-text.ts';
 import { disarmMark } from './visible-reasoning.ts';
@@ -21,12 +22,6 @@ export interface CitedText {
   annotations: UrlCitation[];
   /** Cited numbers that belong to no source. */
   unknown: number[];
-}
-
-/** The start of an answer, from another instance or from before a cut: its text and annotations as the log has them. */
-export interface PartialAnswer {
-  text: string;
-  annotations: readonly UrlCitation[];
 }
 
 interface CiteOptions {
@@ -93,15 +88,7 @@ export class CitedAnswer {
 
   /** The stored start of the answer from an offset on, with the model's own numbers. */
   modelText(from = 0): string {
-    const { text, annotations } = this.#partial;
-    let own = '';
-    let copied = from;
-    for (const [start, marked] of Map.groupBy(annotations, ({ start_index }) => start_index)) {
-      if (start < from || text[start] !== '[') continue;
-      own += `${text.slice(copied, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
-      copied = marked[0]?.end_index ?? copied;
-    }
-    return own + text.slice(copied);
+    return renumbered(this.#partial, (id) => id, from);
   }
 
   /** What is ready for the client with this delta of the model. */

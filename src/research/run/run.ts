@@ -2,7 +2,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel, RoutePrice } from '../../upstream/turn.ts';
-import type { PartialAnswer } from '../answer/cited-answer.ts';
+import type { PartialAnswer } from '../answer/earlier-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';

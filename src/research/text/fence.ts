@@ -38,6 +38,8 @@ export const FENCE_TAG = /<\/?tool_result-[a-z]{12}>/y;
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 const NAME = 'tool_result';
+/** The tag of `fenceWithoutNonce`. */
+export const PLAIN_TAG = `<${NAME}>`;
 const PLAIN_MARK = /<(\/?)tool_result>/g;
 
 function wrap(text: string, mark: string): string {

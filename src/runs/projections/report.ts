@@ -53,7 +53,7 @@ const HEADING = /^\s*#[ \t]+([^\n]+)\n*/;
 
 /** The report of an ended run, from its response object and input. Undefined if the run wrote no text. */
 export function reportOf(response: ResponseObject, input: readonly JsonObject[]): Report | undefined {
-  const part = messageText(response);
+  const part = answerOf(response);
   if (part.text.trim() === '') return undefined;
   const question = questionIn(input);
   const heading = HEADING.exec(part.text);
@@ -80,7 +80,11 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
   };
 }
 
-function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {
+/** The answer of a response, with its citations. */
+export function answerOf(response: Pick<ResponseObject, 'output' | 'output_text'>): {
+  text: string;
+  annotations: readonly UrlCitation[];
+} {
   // Notes come before the answer, as messages of their own.
   const message = response.output.findLast((item) => item.type === 'message');
   return answerPart(message) ?? { text: response.output_text, annotations: [] };

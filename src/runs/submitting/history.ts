@@ -5,6 +5,7 @@ import { threadOf } from '../../plain/turns.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 import type { ContentPart, PlainPart } from '../../protocol/requests/content-parts.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
+import { type PartialAnswer, renumbered, withoutForeignMarkers } from '../../research/answer/earlier-answer.ts';
 import { needsApproval } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
 import { hasSourceNumbers } from '../../research/run/own-tools.ts';
@@ -37,33 +38,40 @@ const MAX_IMAGES = 16_000_000;
 export async function followUpContext(
   { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
-  answer: string,
+  answer: PartialAnswer,
 ): Promise<FollowUp> {
   const request = readResearchRequest(run);
   if (!request) {
-    const messages = await conversationUpTo(store, run, async () => ({ output_text: answer, output: [] }));
+    const messages = await conversationUpTo(store, run, async () => ({ output_text: answer.text, output: [] }));
     return {
-      history: latestMessages(messages.flatMap(asResearchMessages)),
+      history: await withoutForeignMarkers(latestMessages(messages.flatMap(asResearchMessages))),
       earlierSources: [],
       answersQuestion: false,
     };
   }
-  const isAnswered = readRequest(run).generate !== false;
-  const answered: ConversationMessage[] = isAnswered
-    ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
-    : [];
-  const before = await carried.entriesBefore(request);
-  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, before);
-  const topic = keywords(`${questionOf(request)} ${answer}`);
+  const carriedEntries = await carried.entriesBefore(request);
+  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, carriedEntries);
+  const topic = keywords(`${questionOf(request)} ${answer.text}`);
   const earlier = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
   const facts = await keyFactsOfPages(state, topic);
-  const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
+  const sources = state.sources.all().slice(-MAX_SOURCES);
+  const earlierSources = sources.map(({ id, url, title, snippet }): EarlierSource => {
     const known = facts.get(id) ?? earlier.get(id);
     return { url, title, snippet, ...(known === undefined ? {} : { facts: known }) };
   });
+  const messages = [...request.history, ...request.conversation];
+  const areAllKnown = sources.length === state.sources.size;
+  // The markers of earlier answers have the numbers of this run, which its follow-up keeps unless it drops sources.
+  const before = areAllKnown ? messages : await withoutForeignMarkers(messages);
+  if (readRequest(run).generate !== false) {
+    // The follow-up numbers these sources from 1 on.
+    const numbers = new Map(sources.map(({ id }, index) => [id, index + 1]));
+    const text = renumbered(answer, (id) => numbers.get(id));
+    before.push({ role: 'assistant', content: [{ type: 'text', text }] });
+  }
   return {
-    history: latestMessages([...request.history, ...request.conversation, ...answered]),
-    earlierSources: sources.slice(-MAX_SOURCES),
+    history: latestMessages(before),
+    earlierSources,
     // A plan proposed after a clarifying question is no research either: `clarify` is false once one was answered.
     answersQuestion: state.question !== undefined || (request.plan === 'propose' && request.clarify === false),
   };
