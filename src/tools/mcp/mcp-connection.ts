@@ -12,12 +12,15 @@ import { DEFAULT_TIMEOUT_MS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACT
 import { type McpClient, openClient } from './open-client.ts';
 import { type RemoteTool, type ServerTools, serverTools } from './remote-tool.ts';
 
+/** The time limit of a page of the list of tools, in milliseconds: runs wait for it before they begin. */
+const LISTING_TIMEOUT_MS = 15_000;
+
 export interface McpConnectionOptions {
   fetch: typeof fetch;
   log: Logger;
   /** How long a list of tools is valid, in milliseconds. */
   listLifetimeMs: number;
-  /** How long a server that could not be reached is not retried, in milliseconds. */
+  /** How long a server that could not be reached, or did not list its tools, is not retried, in milliseconds. */
   restMs: number;
 }
 
@@ -51,6 +54,7 @@ export class McpConnection implements AsyncDisposable {
    */
   async tools(options: { signal: AbortSignal }): Promise<ServerTools> {
     if (this.#list && monotonicClock.now() < this.#list.until) return this.#list.offered;
+    if (this.#failure && monotonicClock.now() < this.#failure.until && !this.#list) throw this.#failure.error;
     this.#listing ??= this.#refreshList().finally(() => {
       this.#listing = undefined;
     });
@@ -197,18 +201,23 @@ export class McpConnection implements AsyncDisposable {
       const offered = serverTools(listed, this.server, this.#options.log);
       this.#list = { offered, until: monotonicClock.now() + this.#options.listLifetimeMs };
       return offered;
-    } catch (error) {
-      if (this.#list) return this.#list.offered;
-      throw toToolError(error, this.server);
+    } catch (thrown) {
+      // Every run would wait for a server that is silent.
+      const rested = { error: toToolError(thrown, this.server), until: monotonicClock.now() + this.#options.restMs };
+      if (!this.#list) {
+        this.#failure = rested;
+        throw rested.error;
+      }
+      this.#list.until = rested.until;
+      return this.#list.offered;
     }
   }
 
   async #listTools(client: Client) {
     if (!client.getServerCapabilities()?.tools) return [];
-    const timeout = this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const { tools } = await client.listTools(undefined, {
       cacheMode: 'refresh',
-      timeout,
+      timeout: Math.min(this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS, LISTING_TIMEOUT_MS),
       signal: this.#closing.signal,
     });
     return this.#redact(tools);

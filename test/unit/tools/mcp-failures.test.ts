@@ -257,6 +257,26 @@ describe('misbehaving MCP servers', () => {
     assert.equal(server.requests.length, asked);
   });
 
+  it('are left alone for a while after they did not list their tools, and keep those that they listed before', async () => {
+    let hangs = true;
+    await using server = await startScriptedMcpServer({
+      tools: { echo: { call: () => textResult('') } },
+      intercept: () => hangs && server.methods.includes('notifications/initialized'),
+    });
+    for (const offered of ['s.call', 's.echo']) {
+      hangs = offered === 's.call';
+      await using opened = open({ url: server.url, timeoutMs: 200 }, { restMs: 60_000, listLifetimeMs: 0 });
+      await opened.tools({ signal: never });
+      hangs = true;
+      const names = async () => (await opened.tools({ signal: never })).map(({ name }) => name);
+      assert.deepEqual(await names(), [offered]);
+      const asked = server.requests.length;
+      assert.deepEqual(await names(), [offered]);
+      assert.equal(server.requests.length, asked);
+      server.methods.length = 0;
+    }
+  });
+
   it('are retried and listed again in time even if the clock is set back', async () => {
     let down = true;
     await using server = await startScriptedMcpServer({
