@@ -503,6 +503,17 @@ describe('search services', () => {
     assert.deepEqual([engines, language], ['duckduckgo', 'de']);
   });
 
+  it('get no query that would be redirected (SearXNG)', async () => {
+    await using service = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
+    await using search = createSearchProvider({ provider: 'searxng', url: service.origin }, safeFetch);
+    for (const text of ['!!wiki tea', 'tea !!', '!news tea! C!!']) {
+      const query = { text, limit: 3, filters: { allowedDomains: [], blockedDomains: [] } };
+      await search.search(query, { signal: new AbortController().signal });
+    }
+    const sent = service.requests.map(({ parameters }) => parameters.get('q'));
+    assert.deepEqual(sent, ['wiki tea', 'tea ', '!news tea! C!!']);
+  });
+
   it('get the language as they document it, or none if they would refuse it', async () => {
     const sent = async (provider: Provider, language: string) => {
       await using service = await startScriptedSearch(() => ({ status: 200, body: shapes[provider](FOUND) }));

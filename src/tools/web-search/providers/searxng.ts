@@ -22,6 +22,9 @@ const page = z
 /** Engines that did not answer, each with the reason. */
 const unresponsive = z.array(z.array(z.unknown()));
 
+/** `!!` before a word or alone: the instance would redirect to another search engine or to the first result. */
+const REDIRECTING_BANG = /(?<!\S)!{2,}/g;
+
 /**
  * SearXNG, `GET <instance>/search?format=json` (https://docs.searxng.org/dev/search_api.html). An instance without
  * `json` in its `search.formats` answers 403. With `engines: [duckduckgo]` it searches DuckDuckGo, which has no search
@@ -31,7 +34,8 @@ export const createSearch = searchWith({
   request(query, options) {
     const url = new URL(options.url ?? '');
     if (!url.pathname.endsWith('/search')) url.pathname = `${url.pathname.replace(/\/$/, '')}/search`;
-    url.searchParams.set('q', queryWithSites(query, { length: 400, words: 60 }));
+    const text = query.text.replaceAll(REDIRECTING_BANG, '');
+    url.searchParams.set('q', queryWithSites({ ...query, text }, { length: 400, words: 60 }));
     url.searchParams.set('format', 'json');
     if (query.timeRange) url.searchParams.set('time_range', supportedRange(query.timeRange));
     if (options.engines?.length) url.searchParams.set('engines', options.engines.join(','));
