@@ -1,11 +1,12 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { type JsonValue, parseJson } from '../../base/json.ts';
+import { pageAddress } from '../page-address.ts';
 import { ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import { redactAndCut } from './mcp-errors.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
 
-/** The longest snippet of a source, in characters. */
-const SNIPPET_CHARACTERS = 300;
+/** The longest title or snippet of a source, in UTF-16 code units. */
+const MAX_TEXT = 300;
 const MAX_SOURCES = 50;
 
 /**
@@ -68,23 +69,20 @@ function sourcesOf(content: readonly ContentBlock[]): ToolSource[] {
   const sources: ToolSource[] = [];
   for (const block of content) {
     if (sources.length >= MAX_SOURCES) break;
-    if (block.type === 'resource_link' && isWebAddress(block.uri)) {
+    if (block.type === 'resource_link') {
       const { uri, name, title = name, description = '' } = block;
-      sources.push({
-        url: uri,
-        title,
-        snippet: description.slice(0, SNIPPET_CHARACTERS).toWellFormed(),
-        kind: 'listed',
-      });
+      const url = pageAddress(uri);
+      if (url !== undefined) sources.push({ url, title: short(title), snippet: short(description), kind: 'listed' });
     }
-    if (block.type === 'resource' && 'text' in block.resource && isWebAddress(block.resource.uri)) {
+    if (block.type === 'resource' && 'text' in block.resource) {
       const { uri, text } = block.resource;
-      sources.push({ url: uri, title: uri, snippet: text.slice(0, SNIPPET_CHARACTERS).toWellFormed(), kind: 'read' });
+      const url = pageAddress(uri);
+      if (url !== undefined) sources.push({ url, title: url, snippet: short(text), kind: 'read' });
     }
   }
   return sources;
 }
 
-function isWebAddress(uri: string): boolean {
-  return /^https?:\/\//i.test(uri) && URL.canParse(uri);
+function short(text: string): string {
+  return text.slice(0, MAX_TEXT).toWellFormed();
 }

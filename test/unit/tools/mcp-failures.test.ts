@@ -110,6 +110,14 @@ describe('results of MCP tools', () => {
         },
         failingWaves: { call: () => ({ ...textResult(WAVES), isError: true }) },
         linked: { call: () => LINKED },
+        disguised: {
+          call: () => ({
+            content: [
+              { type: 'resource_link', uri: 'https://bank.example@evil.example/', name: 'Bank' },
+              { type: 'resource_link', uri: 'https://a.example/\u202etxt.exe', name: WAVES },
+            ],
+          }),
+        },
         refusing: {
           call: ({ id, response }) => replyError(response, id, { code: -32_602, message: `bad argument ${SECRET}` }),
         },
@@ -179,8 +187,16 @@ describe('results of MCP tools', () => {
     );
   });
 
+  it('name no page whose address reads like another one, and none with a long title', async () => {
+    const { sources } = await outputOf(tools, 's.disguised');
+    assert.deepEqual(
+      sources.map(({ url, title }) => [url, title.length]),
+      [['https://a.example/%E2%80%AEtxt.exe', 300]],
+    );
+  });
+
   it('come only from tools with usable names', () => {
-    assert.equal(tools.length, 11);
+    assert.equal(tools.length, 12);
     assert.ok(!tools.some((tool) => tool.name.includes('!')));
   });
 });

@@ -24,6 +24,7 @@ const FOUND = [
     snippet: 'A <strong>heat pump</strong> moves&nbsp;warmth &#39;in&#x27;.',
   },
   { url: 'javascript:alert(1)', title: 'Bad', snippet: 'x' },
+  { url: 'https://bank.example@evil.example/', title: 'Bad', snippet: 'x' },
   { url: 'https://example.org/b', title: '', snippet: 'if a < b and b > c' },
 ];
 

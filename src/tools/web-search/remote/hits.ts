@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { naturalEnd } from '../../../base/text.ts';
+import { pageAddress } from '../../page-address.ts';
 import { stripMarkup } from '../../text/strip-markup.ts';
 import { isInRange, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
@@ -34,13 +35,13 @@ export function pageSchema({ url = 'url', texts, dates, maxTexts = 10 }: PageFie
   });
 }
 
-/** The hits in a service's results: without markup and entities, and with only http(s) addresses. */
+/** The hits in a service's results: without markup and entities, and only those of web pages. */
 export function toHits(found: readonly FoundPage[], options: { limit: number; now: number }): SearchHit[] {
   const hits: SearchHit[] = [];
-  for (const { url, title, texts, published: date } of found) {
+  for (const { url: written, title, texts, published: date } of found) {
     if (hits.length >= options.limit) break;
-    const parsed = url.length > 4000 ? null : URL.parse(url);
-    if (!parsed || !/^https?:$/.test(parsed.protocol)) continue;
+    const url = pageAddress(written);
+    if (url === undefined) continue;
     const snippet = texts
       .slice(0, 10)
       .map((text) => stripMarkup((text ?? '').slice(0, MAX_TEXT)))
@@ -49,7 +50,7 @@ export function toHits(found: readonly FoundPage[], options: { limit: number; no
     const published = publishedDate(date, options.now);
     hits.push({
       url,
-      title: stripMarkup((title ?? '').slice(0, MAX_TEXT)) || parsed.host,
+      title: stripMarkup((title ?? '').slice(0, MAX_TEXT)) || new URL(url).host,
       snippet: shorten(snippet),
       ...(published ? { published } : {}),
     });
