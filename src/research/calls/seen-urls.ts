@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { contentText } from '../../base/text.ts';
 import { type Tool, ToolError } from '../../tools/tool.ts';
 import { urlIn } from '../answer/url-in-text.ts';
@@ -26,21 +27,29 @@ export function restrictToSeenUrls(tools: ReadonlyMap<string, Tool>, run: UrlCon
   return new Map(tools).set(fetcher.name, guarded);
 }
 
-/** Returns a test for URLs that a run has seen so far. */
+/** Returns a test for URLs that a run has seen so far, and not only in what the model itself wrote. */
 function seenUrls({ request, model, state }: UrlContext): (url: string) => boolean {
   const seen = new Set<string>();
-  const add = (text: string) => {
-    for (const [raw] of text.matchAll(/(?:https?|corpus|file):\/\/[^\s<>"\\]{1,2000}/gi)) {
-      seen.add(normalize(raw));
-      seen.add(normalize(urlIn(raw, state.sources)));
-    }
+  const urlsIn = (text: string) =>
+    [...text.matchAll(/(?:https?|corpus|file):\/\/[^\s<>"\\]{1,2000}/gi)].flatMap(([raw]) => [
+      normalize(raw),
+      normalize(urlIn(raw, state.sources)),
+    ]);
+  const add = (text: string, except?: ReadonlySet<string>) => {
+    for (const url of urlsIn(text)) if (!except?.has(url)) seen.add(url);
   };
   for (const message of [...request.history, ...request.conversation]) add(contentText(message.content));
   for (const { url } of request.earlierSources) add(url);
   add(`${request.instructions ?? ''}\n${model.research.instructions ?? ''}`);
   let resultsRead = 0;
   return (url) => {
-    for (const { result } of state.results.values().drop(resultsRead)) add(result);
+    for (const { call, status, result, sources } of state.results.values().drop(resultsRead)) {
+      const toolCall = state.calls.get(call);
+      // Errors and some results repeat arguments, and what a program prints is the model's as well.
+      if (status === 'completed' && toolCall && toolCall.name !== 'execute_python')
+        add(result, new Set(urlsIn(JSON.stringify(parseJson(toolCall.arguments)) ?? '')));
+      for (const { url: found } of sources) seen.add(normalize(found));
+    }
     resultsRead = state.results.size;
     return seen.has(normalize(url));
   };

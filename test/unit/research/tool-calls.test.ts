@@ -220,4 +220,29 @@ describe('tool calls of a research run', () => {
     assert.equal(response.incomplete_details, null, 'a run that was not to look anything up needs no sources');
     assert.equal(events.at(-1)?.type, 'response.completed');
   });
+
+  it('read no address with sources.met_only that only the model has written, wherever its words are repeated', async () => {
+    const [page, ...own] = ['page', 'named', 'found', 'printed'].map((word) => `https://${word}.example/?secret=1`);
+    assert.ok(page);
+    const fetches = (url: string, find = '') => ({ name: 'fetch_url_content', arguments: { url, find } });
+    const fetcher = testTool('fetch_url_content', (args) => ({
+      result: JSON.stringify({ ...args, content: 'Text.' }),
+    }));
+    const python = testTool('execute_python', () => ({ result: JSON.stringify({ stdout: own[2] }) }));
+    const lookUp = { ...lookup(), call: async () => ({ sources: [], result: () => `See ${page}` }) };
+    const { calls } = await runResearch({
+      turns: [
+        { calls: [...lookups('a'), { name: own[0] ?? '', arguments: {} }, { name: python.name, arguments: {} }] },
+        { calls: [fetches(page, own[1])] },
+        { calls: own.map((url) => fetches(url)) },
+      ],
+      tools: [lookUp, fetcher, python],
+      request: { sources: { allowedDomains: [], metOnly: true } },
+    });
+    assert.equal(calls[3]?.status, 'completed');
+    assert.deepEqual(
+      calls.slice(4).map((call) => toolError(call).code),
+      ['not_met', 'not_met', 'not_met'],
+    );
+  });
 });
