@@ -1,4 +1,5 @@
 import { inSlices } from '../../base/load/event-loop.ts';
+import { toSingleLine } from '../../base/text.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { EarlierSource } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
@@ -28,7 +29,7 @@ export function createEarlierSources({ request, state, fence }: ContextRun): Ear
     ranked.getOrInsertComputed(source, () => rankText(source.facts ?? source.snippet, about));
   const lineOf = (source: EarlierSource, length: number) => {
     const facts = length === 0 ? '' : `: ${pickFacts(rank(source), length)}`;
-    return `[${state.sources.byUrl(source.url)?.id}] ${source.title.slice(0, MAX_TITLE)} (${source.url})${facts}`;
+    return `[${state.sources.byUrl(source.url)?.id}] ${toSingleLine(source.title).slice(0, MAX_TITLE)} (${source.url})${facts}`;
   };
   const listOf = (length: number) => earlierSources.map((source) => lineOf(source, length));
   return {
