@@ -215,7 +215,8 @@ function toolTurnStep(
 
 /** Makes the calls of the last turn that have no result yet: all of them, or after a crash those that it interrupted. */
 async function* makeCalls({ state, tools, log, signal, onToolCall }: PlainRun): AsyncGenerator<Step> {
-  const runner = { tools, sources: state.sources, log, signal, limit: signal, onToolCall };
+  const onSearch = (queries: number) => state.observeQueries(queries);
+  const runner = { tools, sources: state.sources, log, signal, limit: signal, onToolCall, onSearch };
   for await (const entry of runToolCalls(state.pendingCalls(), runner, { parallel: PARALLEL_CALLS })) {
     applyEntry(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };

@@ -182,9 +182,11 @@ async function* executePending(
 ): AsyncGenerator<Step> {
   const { state, log, signal } = run;
   const { tools, takeSpent, notesOn } = withReader(run, context);
+  const { toolSlot: slot, onToolCall } = run;
+  const onSearch = (queries: number) => state.observeQueries(queries);
   const results = runToolCalls(
     state.pendingCalls(),
-    { tools, sources: state.sources, log, signal, limit, slot: run.toolSlot, onToolCall: run.onToolCall },
+    { tools, sources: state.sources, log, signal, limit, slot, onToolCall, onSearch },
     { parallel: run.budget.parallelToolCalls },
   );
   for await (const entry of results) {

@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts';
 import { isJsonObject, isObject, parseJson } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { inSpan, type OpenSpan } from '../../base/telemetry/spans.ts';
-import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../../tools/tool.ts';
+import { type Tool, ToolError, type ToolOutput } from '../../tools/tool.ts';
 import type { ObservedToolCall } from '../run/run.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
@@ -22,6 +22,8 @@ export interface ToolRunner {
   /** Waits for a free slot, where several lanes make calls at the same time. */
   slot?: ((signal: AbortSignal) => Promise<Disposable>) | undefined;
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
+  /** Called with the number of queries that are about to be sent to search providers, whether the call gives a result or not. */
+  onSearch?: ((queries: number) => void) | undefined;
 }
 
 /**
@@ -110,6 +112,7 @@ async function attempt(call: ExecutableCall, runner: ToolRunner): Promise<Finish
   let queries = 0;
   const onSearch = (sent: number) => {
     queries += sent;
+    runner.onSearch?.(sent);
   };
   try {
     using _ = await runner.slot?.(runner.limit);
@@ -149,11 +152,7 @@ export function unknownTool(name: string, offered: Iterable<string>): string {
   return `There is no tool named ${name.slice(0, MAX_NAME).toWellFormed()}. Available tools: ${known}.`;
 }
 
-async function execute(
-  call: ExecutableCall,
-  args: unknown,
-  runner: ToolRunner & Required<Pick<ToolContext, 'onSearch'>>,
-): Promise<ToolOutput> {
+async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner): Promise<ToolOutput> {
   const tool = runner.tools.get(call.name);
   if (!tool) throw new ToolError('unknown_tool', unknownTool(call.name, runner.tools.keys()));
   if (!isJsonObject(args) || call.broken) {

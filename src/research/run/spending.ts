@@ -27,6 +27,7 @@ export class Spending {
   #hasUnpriced = false;
   /** What turns used since this process claimed the run, and the totals at that time. */
   #observed = noUsage();
+  #observedQueries = 0;
   #baseline: { usage: Usage; cost: number } | undefined;
 
   /** `routePrice`: the price of the route that gave the last turn. */
@@ -44,13 +45,23 @@ export class Spending {
 
   /** Notes what a turn used, whether an entry will report it or not. */
   observe(usage: TurnUsage): void {
-    this.#baseline ??= { usage: structuredClone(this.usage), cost: this.cost };
+    this.#observeFrom();
     this.#observed = addUsage(this.#observed, usage);
   }
 
+  /** Notes search queries that are about to be sent, likewise. */
+  observeQueries(queries: number): void {
+    this.#observeFrom();
+    this.#observedQueries += queries;
+  }
+
+  #observeFrom(): void {
+    this.#baseline ??= { usage: structuredClone(this.usage), cost: this.cost };
+  }
+
   /**
-   * An entry for usage that no other entry reports: that of turns which a cancel or the end of the run cut off. Undefined
-   * if there is none.
+   * An entry for usage that no other entry reports: that of turns and calls which a cancel or the end of the run cut off.
+   * Undefined if there is none.
    */
   unreported(): SpentEntry | undefined {
     if (!this.#baseline) return undefined;
@@ -59,7 +70,8 @@ export class Spending {
     const rest = (total: number, now: number, before: number) => Math.max(0, total - (now - before));
     const inputTokens = rest(observed.inputTokens, this.usage.input_tokens, usage.input_tokens);
     const outputTokens = rest(observed.outputTokens, this.usage.output_tokens, usage.output_tokens);
-    if (inputTokens + outputTokens === 0) return undefined;
+    const queries = rest(this.#observedQueries, this.usage.num_search_queries, usage.num_search_queries);
+    if (inputTokens + outputTokens + queries === 0) return undefined;
     return {
       t: 'spent',
       usage: {
@@ -67,10 +79,11 @@ export class Spending {
         cachedTokens: 0,
         outputTokens,
         reasoningTokens: 0,
-        estimated: true,
+        estimated: inputTokens + outputTokens > 0,
         ...(observed.cost !== undefined && { cost: rest(observed.cost, this.cost, cost) }),
         ...(observed.unpriced && { unpriced: true }),
       },
+      ...(queries > 0 && { queries }),
     };
   }
 

@@ -136,6 +136,9 @@ export class ResearchState {
         this.usage.num_search_queries += entry.queries;
         break;
       case 'spent':
+        this.usage.num_search_queries += entry.queries ?? 0;
+        this.spending.spend(entry.usage);
+        break;
       case 'section':
       case 'compacted':
       case 'outline':
@@ -200,6 +203,11 @@ export class ResearchState {
   setPricing(pricing: Pricing): void {
     this.#pricing = pricing;
     for (const state of [this, ...this.#lanes.values()]) state.spending.setPricing(pricing);
+  }
+
+  /** Notes search queries that are about to be sent. */
+  observeQueries(queries: number): void {
+    this.#run.spending.observeQueries(queries);
   }
 
   get usage(): Usage {

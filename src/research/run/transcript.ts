@@ -178,6 +178,8 @@ const force = entry('force', forcedEnd.shape);
 /** Tokens of a turn that has no entry of its own: a cut or failed turn, or one that wrote a part of the answer. */
 const spent = entry('spent', {
   usage: turnUsage,
+  /** Search queries of calls without a result. */
+  queries: count.optional(),
   /** The estimated size of the request, if the provider refused it as too long. */
   tooLarge: count.optional(),
   /** The output limit of that request, in tokens. */

@@ -4,6 +4,7 @@ import { publicId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { toTaskEntry } from '../../../src/runs/projections/task.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
 import { lookups } from '../../support/research-run.ts';
 import {
   type Harness,
@@ -109,6 +110,24 @@ describe('the cancel of a run', () => {
       assert.equal(call.status, 'failed');
       assert.equal(JSON.parse(call.result ?? '').error.code, 'cancelled');
     }
+  });
+
+  it('counts searches that were sent and whose calls have no result', async () => {
+    const sent = Promise.withResolvers<void>();
+    const search: Tool = {
+      ...lookup,
+      call: (_args, { onSearch }) => {
+        onSearch?.(3);
+        sent.resolve();
+        return new Promise(() => {});
+      },
+    };
+    await using harness = await openHarness({ chat: busyModel(), tools: [search] });
+    const { run } = await harness.runs.submit(question());
+    await sent.promise;
+    await harness.runs.cancel(run);
+    const { status, usage } = await terminalOf(harness, run);
+    assert.deepEqual([status, usage.num_search_queries, usage.estimated], ['cancelled', 6, undefined]);
   });
 
   it('reaches the instance that drives the run', async () => {
