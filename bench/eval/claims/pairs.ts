@@ -18,6 +18,7 @@ export const CLAIM_FILES = [
   'report-style',
   'research-reports',
   'noisy-pages',
+  'unseen-pages',
 ] as const;
 export type ClaimFile = (typeof CLAIM_FILES)[number];
 
