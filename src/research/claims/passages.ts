@@ -163,7 +163,7 @@ class SharedSentences {
       (figure, i) =>
         all.some((each) => each.figures[i]) ||
         this.#isFigureElsewhere[i] ||
-        isYearSpan(figure, this.#claim, { sentences, source }) ||
+        isSpan(figure, this.#claim, { sentences, source }) ||
         sentences.some((each) => isComputed(figure, each.figures)),
     );
     const dates = this.#claim.dates.map(
@@ -289,16 +289,38 @@ function isLabel({ label, start, end }: Figure, { folded }: Sentence, source: So
 
 const OF_AGE = /(?<!\p{L})(?:aged?(?: of)?|alter von|age de|edad de|eta di|a los|mit) $/u;
 
-/** Whether a number of years is the span between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
-function isYearSpan(
-  { start, values, unit }: Figure,
+/** Whether a time is the span between two dates of a passage: `born in 1934, she came in 1960` at the age of 26. */
+function isSpan(
+  figure: Figure,
   { folded }: Sentence,
   { sentences, source }: { sentences: readonly Sentence[]; source: SourceText },
 ): boolean {
-  const [span = 0] = values;
-  if (unit ? unit.name !== 'year' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
-  const years = [source.parsedTitle, ...sentences].flatMap(({ dates }) => dates.flatMap(({ year }) => year ?? []));
-  return years.some((year) => years.includes(year + span) || years.includes(year + span + 1));
+  const { start, values, steps, unit } = figure;
+  if (unit ? unit.dimension !== 'time' : !OF_AGE.test(folded.slice(Math.max(0, start - 16), start))) return false;
+  const days = (unit?.factor ?? YEAR) / DAY;
+  const [span, step] = [(values[0] ?? 0) * days, (steps[0] ?? 1) * days];
+  const tolerance = figure.precision() === 'exact' ? step / 2 : Math.max(step, span / 10);
+  const dates = [source.parsedTitle, ...sentences].flatMap((each) => each.dates.flatMap((date) => daysOf(date) ?? []));
+  return dates.some((from) =>
+    dates.some((to) => {
+      const [least, most] = [to.first - from.last, to.last - from.first];
+      // Two years tell no number of days.
+      return least > 0 && most - least <= MAX_VAGUE * days && span >= least - tolerance && span <= most + tolerance;
+    }),
+  );
+}
+/** In seconds, as the factors of units. */
+const DAY = 86_400;
+const YEAR = 31_557_600;
+/** How many units of a span are left open at most by dates of which only the year or the month is known. */
+const MAX_VAGUE = 2.1;
+
+/** The first and the last day that a date may be, counted from 1970; undefined if its year is not known. */
+function daysOf({ year, month, day }: FoundDate): { first: number; last: number } | undefined {
+  if (year === undefined) return undefined;
+  const first = Date.UTC(year, (month ?? 1) - 1, day ?? 1);
+  const last = day === undefined ? Date.UTC(year, month ?? 12, 0) : first;
+  return { first: first / (DAY * 1000), last: last / (DAY * 1000) };
 }
 
 /** Whether a date is in the passage in two parts, such as the day in a sentence and its year elsewhere. */

@@ -13,7 +13,7 @@ import { isOfAnotherCell } from './rules/table-cells.ts';
 import type { Figure } from './text/figures.ts';
 import { CJK, foldText } from './text/fold.ts';
 import type { Sentence } from './text/parse-sentence.ts';
-import { mayBeComputed } from './text/same-figure.ts';
+import { isCount, mayBeComputed } from './text/same-figure.ts';
 import { SourceText } from './text/source-text.ts';
 import { isOneOf } from './text/words.ts';
 
@@ -80,7 +80,10 @@ function judge(claim: Sentence, passage: Passage, source: SourceText): Judged {
   const names = missingNames(claim, { window: sentences, main: mainOf(claim, sentences), source });
   const anchors = passage.matched + names.found;
   const lacksWords = coverage < minCoverage(claim, anchors);
-  const lacks = figures.includes(false) || dates.includes(false) || names.missing || lacksWords;
+  // A count of things that the passage names, where it counts nothing otherwise.
+  const isCounted = (figure: Figure) => isCount(figure) && !sentences.some((each) => each.figures.some(isCount));
+  const lacksFigures = claim.figures.some((figure, at) => !figures[at] && !isCounted(figure));
+  const lacks = lacksFigures || dates.includes(false) || names.missing || lacksWords;
   return { passage, lacks, anchors, score: scoreOf(passage) + names.found * NAME_WEIGHT };
 }
 

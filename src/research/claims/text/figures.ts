@@ -154,7 +154,7 @@ function withUnitsBehind(figures: readonly Figure[], text: string): Figure[] {
     return { ...figure, unit, values: [...scaled.values, ...figure.values], steps: [...scaled.steps, ...figure.steps] };
   });
 }
-const RANGE = /^ ?(?:[-–—~〜～]|to|bis|a|al|至|到|から) ?$/;
+const RANGE = /^ ?(?:[-–—~〜～]|to|bis|auf|a|al|至|到|から) ?$/;
 
 const FACTORS = [1e3, 1e6, 1e9, 1e12] as const;
 
@@ -264,7 +264,7 @@ function surrounding(
 
 const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
   [
-    /(?<!(?<!\p{L})(?:no|not|nicht|non|pas|не) )(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/u,
+    /(?<!(?<!\p{L})(?:no|not|nicht|non|pas|не) )(?:more than|over|above|exceed(?:s|ed|ing)?|at least|no less than|not less than|no fewer than|a minimum of|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|depass(?:e|ent|ait)|ubersteig(?:t|en)|supera|mas de|al menos|piu di|oltre|almeno|pelo menos|mais de|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |die |der |la |a |i |gli )?[$€£¥]?\s?$|(?:超过|超過|逾)[^\d，。、]{0,3}$/u,
     'over',
   ],
   [

@@ -5,6 +5,7 @@ import { PERCENT, scaleBetween } from './units.ts';
 
 /** How far a figure may be from the one that it approximates, relative to its size. */
 const ABOUT_TOLERANCE = 0.06;
+const FRACTION_TOLERANCE = 0.1;
 const OVER_TOLERANCE = 0.12;
 const OVER_SHARE_TOLERANCE = 0.34;
 
@@ -56,17 +57,19 @@ function isClose(
   // Several digits may be a rounded figure: 26 % for 26.3 %, 5.9 million for 5 889 000.
   const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
   if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
+  // `A third` may be 31 %.
+  const isFraction = claim.isRounded && claim.unit === PERCENT;
   // `About 505` does not agree with 508: a rounded figure is not finer than its own last digit.
-  const fine = finestOf(claimed, step);
+  const fine = isFraction ? Number.POSITIVE_INFINITY : finestOf(claimed, step);
   switch (claim.precision()) {
     case 'about':
-      return Math.abs(difference) <= Math.min(size * ABOUT_TOLERANCE, fine);
+      return Math.abs(difference) <= Math.min(size * (isFraction ? FRACTION_TOLERANCE : ABOUT_TOLERANCE), fine);
     case 'over':
       // `More than half` may be up to the next common share, `over three weeks` just below four.
       return (
         difference <= 0 &&
         -difference <=
-          (claim.isRounded && claim.unit === PERCENT
+          (isFraction
             ? size * OVER_SHARE_TOLERANCE
             : Math.min(Math.max(size * OVER_TOLERANCE, digits < 10 ? step * 0.9 : 0), fine * 2))
       );
@@ -90,6 +93,12 @@ function finestOf(claimed: number, step: number): number {
   return digits % 10 === 5 ? fine * 5 : fine;
 }
 
+/** Whether a figure may be a count of things that a source names. */
+export function isCount({ values: [value = 0], unit, isRounded }: Figure): boolean {
+  return !unit && !isRounded && Number.isInteger(value) && value <= MAX_COUNTED;
+}
+const MAX_COUNTED = 12;
+
 /** How many figures of a sentence are combined; more are a table. */
 const MAX_COMBINED = 8;
 
@@ -99,7 +108,6 @@ const MAX_COMBINED = 8;
  */
 export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean {
   const { unit } = claim;
-  if (!unit) return false;
   const figures = sentence.slice(0, MAX_COMBINED);
   return figures.some((a, at) =>
     figures.slice(at + 1).some((b) => {
@@ -108,12 +116,14 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
       const [small, large] = one < other ? [one, other] : [other, one];
       if (small <= 0) return false;
       const own = a.unit ?? b.unit;
-      if (unit.dimension === 'ratio') return isNear(claim, large / small);
-      if (own?.name === 'percent') return unit.dimension === 'points' && isNear(claim, large - small);
-      if (unit.name === 'percent') return [small / large, large / small - 1].some((part) => isNear(claim, part * 100));
+      if (unit?.dimension === 'ratio') return isNear(claim, large / small);
+      if (own?.name === 'percent') return unit?.dimension === 'points' && isNear(claim, large - small);
+      if (unit?.name === 'percent') return [small / large, large / small - 1].some((part) => isNear(claim, part * 100));
+      // Small numbers without a unit are differences of others by accident.
+      const perOwn = unit || (!own && !isCount(claim)) ? scaleBetween(unit, own) : undefined;
       // A number without a unit may be in the unit of the other, but not be converted.
-      const perOwn = own && (a.unit && b.unit ? scaleBetween(unit, own) : own.name === unit.name ? 1 : undefined);
-      return perOwn !== undefined && isNear(claim, (large - small) * perOwn);
+      if (perOwn === undefined || (perOwn !== 1 && !(a.unit && b.unit))) return false;
+      return isNear(claim, (large - small) * perOwn);
     }),
   );
 }
@@ -121,8 +131,6 @@ export function isComputed(claim: Figure, sentence: readonly Figure[]): boolean 
 /** How far an approximate figure may be from the source if the model vouches for it, relative to its size. */
 const VOUCHED_TOLERANCE = 0.2;
 const COUNTED_IN = [1e3, 1e6, 1e9] as const;
-/** The largest number that may be a count of things in the source. */
-const MAX_COUNTED = 12;
 
 /**
  * Whether a figure may have been computed from others, given that the model says so: a sum, a difference, the rest of a
@@ -130,7 +138,7 @@ const MAX_COUNTED = 12;
  */
 export function mayBeComputed(claim: Figure, others: readonly Figure[], years: readonly number[]): boolean {
   const claimed = claim.values[0] ?? 0;
-  if (!claim.unit && !claim.isRounded && Number.isInteger(claimed) && claimed <= MAX_COUNTED) return true;
+  if (isCount(claim)) return true;
   const precision = claim.precision();
   const fine = finestOf(claimed, claim.steps[0] ?? 1);
   const mayMean = (value: number) =>

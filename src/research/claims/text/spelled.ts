@@ -188,7 +188,7 @@ function mayFollow(before: readonly Part[], next: readonly Part[], joint: string
   // `quatre-vingt`, `soixante-dix`, `nineteen ninety`, `twenty-five`, `treinta y cinco`, `doscientos veinte`.
   if (last.count === 4 && count === 20) return joint === '-';
   if (last.count >= 100) return isBare && count < 100;
-  if (last.count === 10 && before.length > 1) return joint === '-' && count >= 7 && count <= 9;
+  if (last.count === 10) return joint === '-' && count >= 7 && count <= 9;
   if (last.count === 60 || (before.length > 1 && last.count === 20)) return joint === ' ' ? count < 10 : count < 20;
   if (last.count >= 20 && last.count % 10 === 0 && count < 10) return true;
   return joint === ' ' && before.length === 1 && last.count >= 17 && last.count <= 20 && count >= 10;
