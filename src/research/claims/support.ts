@@ -8,6 +8,7 @@ import { isMisnamed } from './rules/full-names.ts';
 import { RELATIVE } from './rules/lexicon.ts';
 import { missingNames } from './rules/names.ts';
 import { misquotes } from './rules/quotes.ts';
+import { isCausedByAnother, isSaidByAnother } from './rules/roles.ts';
 import { isSwapped } from './rules/swaps.ts';
 import { isOfAnotherCell } from './rules/table-cells.ts';
 import type { Figure } from './text/figures.ts';
@@ -124,7 +125,9 @@ function confuses(claim: Sentence, passage: Passage, source: SourceText): boolea
     isMisnamed(claim, sentences, source) ||
     isGeneralized(claim, sentences) ||
     isSwapped(claim, sentences) ||
-    isOfAnotherCell(claim, passage, source)
+    isOfAnotherCell(claim, passage, source) ||
+    isSaidByAnother(claim, passage, source) ||
+    isCausedByAnother(claim, passage, source)
   );
 }
 

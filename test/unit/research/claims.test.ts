@@ -103,6 +103,10 @@ describe('a sentence checked against its source', () => {
     ['Davor waren 23 Prozent der Wärme erneuerbar.', 'Der erneuerbare Anteil der Wärme stieg von 23 auf 31 Prozent.'],
     ['Le traitement a duré 18 mois.', 'Le traitement a duré dix-huit mois.'],
     ['Les salles dépassent 5 400 mètres carrés.', 'Les salles ont 5 450 mètres carrés.'],
+    ['The minister expects a slow recovery.', 'A slow recovery is expected by the prime minister.'],
+    ['The museum warned of long queues.', 'Long queues form. “Come early”, the museum warned.'],
+    ['The ferry stopped because of fog.', 'The ferry stopped at noon. The reason was the fog.'],
+    ['Wegen Nebels fiel die Fähre aus.', 'Die Fähre fiel aus. Es herrschte dichter Nebel.'],
     [
       'Sales were 41 million in 2023, up from 38 million in 2022.',
       'Sales were up from 38 million in 2022 to 41 million in 2023.',
@@ -232,6 +236,21 @@ describe('a sentence checked against its source', () => {
     ['The mill was closed for 28 months.', 'The mill was closed on 8 May 2016. It opened again on 2 November 2017.'],
     ['The mill was closed for 90 days.', 'The mill was closed in 2016. It opened again in 2017.'],
     ['The plots measured 30 feet.', 'We compared three crops on plots of 12 m.'],
+    [
+      'The union blames the strike for the decline.',
+      'The port blames the strike for the decline. The union denies it.',
+    ],
+    ['Adeyemi said that it was a bargain.', 'Adeyemi was silent. It was a bargain, said Calloway.'],
+    [
+      'El sindicato atribuye el retraso a la huelga.',
+      'La empresa atribuye el retraso a la huelga. El sindicato calla.',
+    ],
+    ['江口社長は、観察が必要だとしている。', '江口社長は黙っていた。西園寺教授は、観察が必要だとしている。'],
+    ['The ferry stopped because of a strike.', 'The ferry stopped at noon because of dense fog.'],
+    ['The ferry stopped because of a strike.', 'The ferry stopped at noon. It was cold.'],
+    ['A strike led to the end of the ferry.', 'The strike is over. Dense fog led to the end of the ferry.'],
+    ['Wegen Streiks fiel die Fähre aus.', 'Wegen Nebels fiel die Fähre aus.'],
+    ['由于台风，工程推迟了两年。', '由于资金不足，工程推迟了两年。'],
     ['Japan won 12 gold medals.', MEDALS],
     [
       'Tokio hat 9,7 Millionen Einwohner und Osaka 2191 km².',

@@ -164,3 +164,32 @@ right
 to|auf
 by|um
 `);
+
+/** Words before a cause. */
+export const CAUSE_BEHIND = new WordList(String.raw`
+because(?: of)?|due(?: mainly| mostly| largely| partly)? to(?! be(?!\p{L}))|owing to|thanks to|(?:caused|triggered|driven|prompted|explained) by|as a result of|result(?:s|ed)? (?:of|from)|stem(?:s|med) from|blam(?:es|ed|e|ing) .{0,40}on|attribut\p{L}+ .{0,60}to|(?:reason|cause)\p{L}* .{0,30}(?:was|were|is|are)
+weil|wegen|aufgrund|auf grund|infolge|dank|ursach\p{L}* .{0,30}(?:war|waren|ist|sind)|(?:liegt|lag|liege) an|zuruckzufuhren auf|begrund\p{L}* .{0,30}mit|erklar\p{L}* .{0,30}mit|fuhr\p{L}* .{0,60}auf
+parce qu[e']|car|a cause d[eu']\p{L}*|en raison\p{L}*(?: surtout| notamment)? d[eu']\p{L}*|grace a\p{L}*|(?:provoque|cause|explique)\p{L}* par|due?s? (?:surtout |notamment )?a\p{L}*|tient a\p{L}*|(?:imput|attribu)\p{L}* .{0,60}a\p{L}*|puisque
+porque|debid[oa]s? a\p{L}*|a causa de\p{L}*|por culpa de\p{L}*|gracias a\p{L}*|por el|deb(?:e|en|io|ieron)(?: sobre todo)? a\p{L}*|(?:caus|provoc)ad\p{L}* por|atribuy\p{L}* .{0,60}a\p{L}*|a raiz de\p{L}*
+perche|a causa d\p{L}+|grazie a\p{L}*|dovut\p{L}+ a\p{L}*|(?:caus|provoc)at\p{L}+ da\p{L}*|per via d\p{L}+|attribui\p{L}* .{0,60}a\p{L}*
+~ 因为|由于|原因是|归因于|归咎于|源于`);
+
+/** Words behind a cause. */
+export const CAUSE_BEFORE = new WordList(String.raw`
+led to|leads? to|leading to|caused|causes|causing|result(?:ed|s|ing) in|therefore|so that|triggered|prompted|forced|explain(?:s|ed)|account(?:s|ed) for|responsible for|(?:was|were|is|are) the (?:main |principal |sole )?(?:reason|cause)\p{L}* (?:for|of|why)|to blame for
+fuhr\p{L}* zu\p{L}*|deshalb|daher|deswegen|verursacht\p{L}*|loste\p{L}* .{0,40}aus
+entrain\p{L}*|provoqu\p{L}*|a cause|ont cause|expliqu(?:e|ent|ait)|a conduit a\p{L}*
+provoc(?:o|a|aron)|caus(?:o|a|aron)|llev(?:o|aron) a\p{L}*|explica\p{L}*|motiv(?:o|aron)
+ha provocato|hanno provocato|ha causato|provoca|causa|ha portato a\p{L}*|spiega\p{L}*
+~ 导致|因此|所以|使得|引发|ため(?![にの])|により|によって|せいで|おかげで|つながっ|引き起こ`);
+
+/** Verbs of saying and thinking. */
+export const SPEECH = new WordList(String.raw`
+sa(?:id|ys?)|stat(?:es|ed)|claim(?:s|ed)|argu(?:es|ed)|believ(?:es|ed)|thinks?|thought|warn(?:s|ed)|call(?:s|ed)|den(?:y|ied|ies)|expects?|expected|suspects?|suspected|explain(?:s|ed)|critici[sz]\p{L}+|describ(?:es?|ed)|told|wrote|writes|point(?:s|ed) (?:to|out)|attribut(?:es|ed)|blam(?:es|ed)|estimat(?:es|ed)|hop(?:es|ed)|confirm(?:s|ed)|insist(?:s|ed)|contend(?:s|ed)|add(?:s|ed)|doubt(?:s|ed)|complain(?:s|ed)|puts? the
+sag(?:t|te|ten|en)|erklar(?:t|te|ten|en)|behaupte\p{L}*|meint(?:e|en)?|warn(?:t|te|ten|en)|kritisier\p{L}*|rechnet(?:e|en)?|erwart\p{L}*|bezeichne\p{L}*|beton\p{L}*|vermut\p{L}*|bezweif\p{L}*|glaub\p{L}*|sieht|sah|schreib\p{L}*|schrieb\p{L}*|schatz\p{L}*|nannte|nennt|forder\p{L}*|bekla\p{L}*|fuhrt
+di(?:t|sent|sait)|declar\p{L}*|affirm\p{L}*|estim(?:e|ent|ait)|jug(?:e|ent|eait)|explique\p{L}*|annonc(?:e|ent|ait|a)|assur(?:e|ent)|denonc\p{L}*|reproch\p{L}*|attribue\p{L}*|impute\p{L}*|conteste\p{L}*|craint|craignent|regrette\p{L}*|soulign\p{L}*|rappell\p{L}*|pens(?:e|ent)|croi(?:t|ent)|considere\p{L}*
+di(?:ce|cen|jo|jeron)|afirm\p{L}*|sostien\p{L}*|asegur\p{L}*|anunci\p{L}*|explic\p{L}*|reconoc\p{L}*|critic\p{L}*|denunci\p{L}*|atribuy\p{L}*|cree|creen|opin\p{L}*|consider\p{L}*|senal\p{L}*|calific\p{L}*|niega|nego|advi\p{L}*
+dic(?:e|ono)|ha detto|disse|afferm\p{L}*|sosteng\p{L}*|dichiar\p{L}*|annunci\p{L}*|spieg\p{L}*|ritien\p{L}*|riteng\p{L}*|attribui\p{L}*|sottoline\p{L}*
+diz|dizem|defend\p{L}*|acredit\p{L}*
+сказал\p{L}*|заявил\p{L}*|говор\p{L}*|считает|считают|объясня\p{L}*|утвержда\p{L}*|отметил\p{L}*|сообщил\p{L}*|пола\p{L}*
+~ 表示|认为|称|指出|说|宣布|预计|透露|强调|批评|述べ|指摘|話し|話す|語っ|語る|とみる|としている|訴え|主張|発表|期待を示|考えを示|説明|قال|أكد|يرى|ترى|أضاف|أوضح|말했|밝혔|주장`);
