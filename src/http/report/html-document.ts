@@ -95,7 +95,10 @@ function withEntities(html: string): string {
 }
 
 function citation(citations: readonly Citation[]): string {
-  const links = citations.map(({ source }) => `<a href="#source-${source}">${source}</a>`);
+  const links = citations.map(({ source, isDoubted }) => {
+    const doubt = isDoubted ? ' title="The source may not say this."' : '';
+    return `<a href="#source-${source}"${doubt}>${source}${isDoubted ? '?' : ''}</a>`;
+  });
   return `<sup class="cite">${links.join(', ')}</sup>`;
 }
 

@@ -22,6 +22,8 @@ export interface Citation {
   source: number;
   /** The passage of the source that supports the text before the marker; null if none is known. */
   quote: string | null;
+  /** Whether the check of claims found a part of that text in the source, or nothing. */
+  isDoubted: boolean;
 }
 
 /** A finished run as a document (docs/api.md, "The report as a document"). */
@@ -41,7 +43,7 @@ export interface Report {
   model: string;
   /** Unix seconds of its end. */
   endedAt: number;
-  /** What readers should know about the report: that it is cut, failed, or has no sources. */
+  /** What readers should know about the report: that it is cut, failed, has no sources, or more than they say. */
   notes: string[];
   claims: Claims | null;
   usage: Usage;
@@ -98,7 +100,8 @@ function markersIn(text: string, annotations: readonly UrlCitation[]): Report['m
     const number = annotation.index;
     if (number === null || !/^[[【]/.test(text.slice(start, end))) continue;
     const last = markers.at(-1);
-    const citation = { source: number, quote: annotation.cited_text };
+    const isDoubted = annotation.support === 'partial' || annotation.support === 'none';
+    const citation = { source: number, quote: annotation.cited_text, isDoubted };
     if (last?.start === start) last.citations.push(citation);
     else if (last === undefined || start >= last.end) markers.push({ start, end, citations: [citation] });
   }
@@ -143,6 +146,9 @@ function notesOn(response: ResponseObject): string[] {
   }
   const reason = response.incomplete_details?.reason;
   if (reason) notes.push(NOTE_OF_REASON[reason] ?? `The report is incomplete (${reason}).`);
+  const { checked = 0, partial = 0, none = 0 } = response.claims ?? {};
+  const doubted = partial + none;
+  if (doubted > 0) notes.push(`${doubted} of ${checked} checked sentences may say more than their sources.`);
   return notes;
 }
 

@@ -135,9 +135,20 @@ describe('the report as a Word document', () => {
     assert.doesNotMatch(document, /[\u{e000}\u{e001}]/u);
   });
 
+  it('says in the footnote that a source may not say this', async () => {
+    const report = reportWith('Older [1][2].');
+    for (const citation of report.markers.flatMap(({ citations }) => citations))
+      citation.isDoubted = citation.source === 1;
+    const { content } = await readBack(report);
+    assert.match(content, /\[\^1\]: .*example\.org\/1 \*?\(may not say this\)/);
+    assert.doesNotMatch(content, /example\.org\/2.*may not say/);
+  });
+
   it('separates adjacent references', async () => {
     const report = reportWith('One [1][2].');
-    report.markers = [{ start: 4, end: 10, citations: [1, 2, 1].map((source) => ({ source, quote: null })) }];
+    report.markers = [
+      { start: 4, end: 10, citations: [1, 2, 1].map((source) => ({ source, quote: null, isDoubted: false })) },
+    ];
     for (const each of [report, reportWith('One [1][2][1].')]) {
       const { document } = await written(each);
       const raised = runsWith(document, 'rStyle w:val="FootnoteReference"');

@@ -31,7 +31,7 @@ describe('the report as JSON', () => {
         { index: 1, url: 'https://example.org/1', title: 'Page 1', verified: true, quotes: [] },
         { index: 2, url: 'https://example.org/2', title: 'Page 2', verified: false, quotes: [] },
       ],
-      notes: [],
+      notes: ['1 of 2 checked sentences may say more than their sources.'],
       claims,
     });
   });

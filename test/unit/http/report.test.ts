@@ -254,6 +254,25 @@ describe('a report', () => {
     assert.doesNotMatch(html, /<img|<script|<b>|href="javascript/);
   });
 
+  it('says how many sentences the check doubts, and in HTML at which sources', () => {
+    const claims = { checked: 3, quoted: 1, partial: 1, none: 1, unchecked: 0, unmarked: 0 };
+    const response = responseWith('One [1]. Two [2]. Three [3].', { claims });
+    const annotations = response.output.flatMap((item) =>
+      item.type === 'message' ? (answerPart(item)?.annotations ?? []) : [],
+    );
+    for (const [at, support] of (['quoted', 'partial', 'none'] as const).entries())
+      Object.assign(annotations[at] ?? {}, { support });
+    const report = reportOf(response, QUESTION);
+    assert.ok(report);
+    assert.match(reportMarkdown(report), /^\*\*2 of 3 checked sentences may say more than their sources\.\*\*$/m);
+    const html = reportDocument(report);
+    assert.match(html, /<p class="note">2 of 3 checked/);
+    assert.deepEqual(
+      [...html.matchAll(/<sup class="cite"><a [^>]*>([^<]*)</g)].map(([, mark]) => mark),
+      ['1', '2?', '3?'],
+    );
+  });
+
   it('says if the run was cut or failed, and is undefined without text', () => {
     const failed = reportWith('Half', { status: 'failed' });
     assert.match(reportMarkdown(failed), /The run failed; the text is incomplete/);

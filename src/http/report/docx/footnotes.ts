@@ -39,10 +39,11 @@ export class Footnotes {
     return Buffer.concat([start, ...this.#notes, Buffer.from('</w:footnotes>')]);
   }
 
-  #reference({ source, quote }: Citation): string {
+  #reference({ source, quote, isDoubted }: Citation): string {
     const id = this.#notes.length + 1;
     const known = this.#sources.get(source);
-    const content = known ? this.#content(known, quote) : textRuns(` [${source}]`);
+    const doubt = isDoubted ? textRuns(' (may not say this)', { italic: true }) : '';
+    const content = (known ? this.#content(known, quote) : textRuns(` [${source}]`)) + doubt;
     const rtl = isRightToLeft(known?.title ?? '');
     const note = paragraph(`<w:r>${REFERENCE_STYLE}<w:footnoteRef/></w:r>${content}`, { style: 'FootnoteText', rtl });
     this.#notes.push(Buffer.from(`<w:footnote w:id="${id}">${note}</w:footnote>`));
