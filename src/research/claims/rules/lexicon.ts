@@ -172,7 +172,9 @@ weil|wegen|aufgrund|auf grund|infolge|dank|ursach\p{L}* .{0,30}(?:war|waren|ist|
 parce qu[e']|car|a cause d[eu']\p{L}*|en raison\p{L}*(?: surtout| notamment)? d[eu']\p{L}*|grace a\p{L}*|(?:provoque|cause|explique)\p{L}* par|due?s? (?:surtout |notamment )?a\p{L}*|tient a\p{L}*|(?:imput|attribu)\p{L}* .{0,60}a\p{L}*|puisque
 porque|debid[oa]s? a\p{L}*|a causa de\p{L}*|por culpa de\p{L}*|gracias a\p{L}*|por el|deb(?:e|en|io|ieron)(?: sobre todo)? a\p{L}*|(?:caus|provoc)ad\p{L}* por|atribuy\p{L}* .{0,60}a\p{L}*|a raiz de\p{L}*
 perche|a causa d\p{L}+|grazie a\p{L}*|dovut\p{L}+ a\p{L}*|(?:caus|provoc)at\p{L}+ da\p{L}*|per via d\p{L}+|attribui\p{L}* .{0,60}a\p{L}*
-~ 因为|由于|原因是|归因于|归咎于|源于`);
+por causa d\p{L}+|devid[oa]s? a\p{L}*|gracas a\p{L}*|em razao d\p{L}+
+потому что|из-за|благодаря|вследствие|по причине
+~ بسبب|نتيجة|جراء|بفضل|原因は|理由は|因为|由于|原因是|归因于|归咎于|源于`);
 
 /** Words behind a cause. */
 export const CAUSE_BEFORE = new WordList(String.raw`
@@ -181,7 +183,7 @@ fuhr\p{L}* zu\p{L}*|deshalb|daher|deswegen|verursacht\p{L}*|loste\p{L}* .{0,40}a
 entrain\p{L}*|provoqu\p{L}*|a cause|ont cause|expliqu(?:e|ent|ait)|a conduit a\p{L}*
 provoc(?:o|a|aron)|caus(?:o|a|aron)|llev(?:o|aron) a\p{L}*|explica\p{L}*|motiv(?:o|aron)
 ha provocato|hanno provocato|ha causato|provoca|causa|ha portato a\p{L}*|spiega\p{L}*
-~ 导致|因此|所以|使得|引发|ため(?![にの])|により|によって|せいで|おかげで|つながっ|引き起こ`);
+~ 导致|因此|所以|使得|引发|ため(?![にの])|により|によって|せいで|おかげで|つながっ|引き起こ|を理由に|が原因|が要因|を受けて`);
 
 /** Verbs of saying and thinking. */
 export const SPEECH = new WordList(String.raw`

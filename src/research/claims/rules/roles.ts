@@ -28,8 +28,11 @@ export function isSaidByAnother(claim: Sentence, passage: Passage, source: Sourc
 
 /** Whether the source gives another cause for what a claim says, or says nothing of the claim's. */
 export function isCausedByAnother(claim: Sentence, passage: Passage, source: SourceText): boolean {
-  const role = causeOf(claim);
-  if (!role || isIn(role, [source.parsedTitle])) return false;
+  const all = causeOf(claim);
+  // What a page is about stands everywhere in it.
+  const named = all?.named.filter((word) => !isWordOf(word, source.parsedTitle)) ?? [];
+  if (!all || named.length === 0) return false;
+  const role = { ...all, named };
   const near = sentencesNear(passage, source);
   const home = homeOf(role, claim, near);
   if (!home) return false;
