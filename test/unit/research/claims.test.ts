@@ -105,6 +105,8 @@ describe('a sentence checked against its source', () => {
     ['Les salles dépassent 5 400 mètres carrés.', 'Les salles ont 5 450 mètres carrés.'],
     ['The minister expects a slow recovery.', 'A slow recovery is expected by the prime minister.'],
     ['The museum warned of long queues.', 'Long queues form. “Come early”, the museum warned.'],
+    ['The lake was a bargain, said Adeyemi.', '“The lake was a bargain. We saved a lot,” Adeyemi said.'],
+    ['Thanks to rain the reservoirs are full.', 'The reservoirs are full because it rained.'],
     ['The ferry stopped because of fog.', 'The ferry stopped at noon. The reason was the fog.'],
     ['Wegen Nebels fiel die Fähre aus.', 'Die Fähre fiel aus. Es herrschte dichter Nebel.'],
     [
@@ -240,6 +242,8 @@ describe('a sentence checked against its source', () => {
       'The union blames the strike for the decline.',
       'The port blames the strike for the decline. The union denies it.',
     ],
+    ['The lake was a bargain, said Adeyemi.', 'Adeyemi was silent. The lake was a bargain, said Calloway.'],
+    ['The lake was drained because of floods, not now.', 'The lake was drained because of frost. There were floods.'],
     ['Adeyemi said that it was a bargain.', 'Adeyemi was silent. It was a bargain, said Calloway.'],
     [
       'El sindicato atribuye el retraso a la huelga.',
@@ -296,6 +300,14 @@ describe('a sentence checked against its source', () => {
       assert.equal(supportOfQuote(parseSentence(sentence), passage, source), support);
     });
   }
+
+  it('may leave out the firm or person that its source is about', () => {
+    const source = {
+      title: 'Orvane',
+      text: 'Orvane was founded in 1990. The firm expects slow sales.',
+    };
+    assert.equal(findSupport(parseSentence('Orvane expects slow sales.'), SourceText.open(source)).support, 'quoted');
+  });
 
   it('has no support in a source about something else', () => {
     assert.equal(supportOf('The treaty was signed in Lisbon.', 'Tea grows best in the shade.'), 'none');

@@ -69,16 +69,17 @@ function namesAny(marks: typeof SPEECH, { folded, words }: Sentence): boolean {
   return marks.placesIn(folded).some(({ at }) => words.some(({ start }) => start < at));
 }
 
-/** The words before a verb of saying, up to the topic of a Japanese sentence, or those directly after it. */
+/** The words before a verb of saying, up to the topic of a Japanese sentence, or directly after it: `…, said Ada Brand`. */
 function speakerOf({ folded, words }: Sentence): Role | undefined {
   const [says] = SPEECH.placesIn(folded);
   if (!says) return undefined;
   const topic = CJK.test(folded) ? folded.search(/[はが]/) : -1;
   const before = words.filter((word) => word.end <= (topic === -1 ? says.at : topic));
   const after = words.filter((word) => word.start >= says.at + says.word.length).slice(0, AFTER);
-  const named = before.length > 0 ? before : after;
+  const named = before.length === 0 || INVERTED.test(folded.slice(0, says.at)) ? after : before;
   return named.length > MAX_SPEAKER ? undefined : roleOf(words, (word) => named.includes(word));
 }
+const INVERTED = /[,"“”»](?: h?a)? $/;
 /** How many words may name a speaker: at most, and after the verb. */
 const MAX_SPEAKER = 8;
 const AFTER = 3;
