@@ -46,6 +46,7 @@ const ITEM_PREFIXES = [
   'ws',
   'fs',
   'ci',
+  'ig',
   'mcp',
   'mcpl',
   'mcpr',

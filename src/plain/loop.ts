@@ -22,6 +22,7 @@ import { hasReasoning } from '../upstream/wires/replayed.ts';
 import { citationsIn, providersCitations, sourcesInThread, withCitationHint } from './citations.ts';
 import { functionCall, isMalformed, isOffered, shellTool } from './client-calls.ts';
 import { compactIfNeeded, summaryOnly, summaryTokens } from './compact-thread.ts';
+import { showImages, withinLimit } from './images.ts';
 import type { PlainRun } from './request.ts';
 import { shellRefusal } from './shell-tools.ts';
 import { type SentSoFar, streamTurn } from './stream-turn.ts';
@@ -70,7 +71,8 @@ export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, Resear
     try {
       const finish = yield* streamTurn({ ...run, request: turnRequest(run, truncation, written.text) }, written);
       const mayCall = toolChoice(run) !== 'none';
-      const message = replyOf(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
+      const reply = replyOf(finish, { text: written.text, before, oneCall: run.request.oneCallAtOnce, mayCall });
+      const message = withinLimit(reply, run.state);
       const hosted = (message.tool_calls ?? []).filter((call) => isAnsweredHere(call, run, { mayCall }));
       // Not every provider enforces tool_choice. Without this check hosted tools could be called forever.
       if (!mayCall && hosted.length > 0) {
@@ -133,6 +135,7 @@ async function endStep(
     ...(calls.length > 0
       ? { type: 'function_calls', calls, entry }
       : { type: 'reasoning_end', status: 'completed', entry }),
+    ...(message.images && { images: message.images }),
     ...(encrypted !== undefined && { encrypted }),
   };
 }
@@ -210,7 +213,7 @@ function toolTurnStep(
   const started = calls.flatMap((planned) =>
     'call' in planned ? [{ call: planned.call, name: planned.name, arguments: planned.arguments }] : [],
   );
-  return { type: 'tool_calls', calls: started, entry };
+  return { type: 'tool_calls', calls: started, entry, ...(message.images && { images: message.images }) };
 }
 
 /** Makes the calls of the last turn that have no result yet: all of them, or after a crash those that it interrupted. */
@@ -260,7 +263,8 @@ function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): Turn
   const turns = state.entries.flatMap((entry) => (entry.t === 'turn' ? [entry.usage.outputTokens] : []));
   const spent = turns.reduce((sum, tokens) => sum + tokens, state.answerTokens);
   return {
-    messages: [...truncation.fit(thread(run)), ...(soFar === '' ? [] : continuation)],
+    messages: [...showImages(truncation.fit(thread(run)), run), ...(soFar === '' ? [] : continuation)],
+    takesImages: true,
     ...(tools.length > 0 && { tools, toolChoice: toolChoice(run), oneCallAtOnce: request.oneCallAtOnce }),
     ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
     ...(temperature !== null && { temperature }),

@@ -82,6 +82,8 @@ export type PlainRequest = z.output<typeof plainRequest>;
 export interface PlainRun
   extends Pick<ResearchRun, 'id' | 'chat' | 'tools' | 'state' | 'live' | 'log' | 'signal' | 'shouldPause'> {
   request: PlainRequest;
+  /** Whether the model reads images. */
+  vision: boolean;
   /** The instruction to continue a text that was cut off. */
   continuePrompt: string;
   /** The part of a message that clients already have, if a crash cut it off; otherwise empty. */

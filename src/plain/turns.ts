@@ -35,6 +35,7 @@ export function requireOutput(
   { reason, usage }: Finish,
   { message, thought }: { message: AssistantMessage; thought: boolean },
 ): void {
-  const isEmpty = message.content === '' && !message.tool_calls?.length && !thought && message.replay === undefined;
+  const isSilent = message.content === '' && !message.tool_calls?.length && !message.images;
+  const isEmpty = isSilent && !thought && message.replay === undefined;
   if (isEmpty && reason === 'stop') throw new TurnError('failed', 'the answer is empty', { started: true, usage });
 }

@@ -62,6 +62,12 @@ const chatAnnotation = z.object({
   type: z.literal('url_citation'),
   url_citation: urlCitation.omit({ type: true, file_id: true, filename: true, page: true, section: true }),
 });
+/** An image that the model made; plain models only. */
+const chatImage = z.object({
+  index: z.int().nonnegative(),
+  type: z.literal('image_url'),
+  image_url: z.object({ url: z.string() }),
+});
 /** Plain models only, if requested. */
 const chatLogprobs = z.object({ content: z.array(tokenLogprob), refusal: z.null() });
 const message = z.object({
@@ -71,6 +77,7 @@ const message = z.object({
   reasoning_steps: z.array(reasoningStep),
   annotations: z.array(chatAnnotation),
   tool_calls: z.array(toolCall).optional(),
+  images: z.array(chatImage).optional(),
   /** What a plain model says instead of an answer, else null. */
   refusal: z.string().nullable().optional(),
 });

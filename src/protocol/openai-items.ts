@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ItemPrefix } from '../base/ids.ts';
 import { isObject, type JsonObject, type JsonValue, scalarText } from '../base/json.ts';
+import { IMAGE_FORMATS } from './made-images.ts';
 
 /** OpenAI's items for tool calls, for `profile: openai` (docs/api.md, "The profile of OpenAI") and for plain models. */
 
@@ -62,6 +63,15 @@ export const fileSearchCall = z.object({
     .nullable(),
 });
 
+/** An image that the model made. */
+export const imageGenerationCall = z.object({
+  ...itemHead('ig', 'image_generation_call'),
+  status,
+  /** In base64; null until the item is done. */
+  result: z.string().nullable(),
+  output_format: z.enum(IMAGE_FORMATS).optional(),
+});
+
 /** Why a call of an MCP server failed; a string in older logs. */
 const mcpError = z.union([
   z.string(),
@@ -114,6 +124,7 @@ export const openAiItems = [
   webSearchCall,
   fileSearchCall,
   codeInterpreterCall,
+  imageGenerationCall,
   mcpCall,
   mcpApprovalRequest,
   mcpListTools,
@@ -134,6 +145,9 @@ const STAGES = [
   'response.code_interpreter_call.in_progress',
   'response.code_interpreter_call.interpreting',
   'response.code_interpreter_call.completed',
+  'response.image_generation_call.in_progress',
+  'response.image_generation_call.generating',
+  'response.image_generation_call.completed',
   'response.mcp_call.in_progress',
   'response.mcp_call.completed',
   'response.mcp_call.failed',
@@ -154,6 +168,7 @@ export const openAiEvents = [
 export type WebSearchCall = z.output<typeof webSearchCall>;
 export type FileSearchCall = z.output<typeof fileSearchCall>;
 export type CodeInterpreterCall = z.output<typeof codeInterpreterCall>;
+export type ImageGenerationCall = z.output<typeof imageGenerationCall>;
 export type McpCall = z.output<typeof mcpCall>;
 export type McpApprovalRequest = z.output<typeof mcpApprovalRequest>;
 export type McpListTools = z.output<typeof mcpListTools>;

@@ -8,6 +8,7 @@ export const warningCode = z.enum([
   'mcp_server_unavailable',
   'tool_unavailable',
   'parameter_adapted',
+  'output_left_out',
   'route_failed_over',
   'source_unreadable',
   'unsupported_claims',

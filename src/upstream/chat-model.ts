@@ -127,7 +127,9 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
       if (next.value.type === 'finish') {
         attempt.succeeded();
         turn.span.finished(next.value);
-        warn(context, { request, route, failures: attempts.failures, adapted: next.value.adapted });
+        const { adapted, leftOut = [] } = next.value;
+        warn(context, { request, route, failures: attempts.failures, adapted });
+        for (const message of leftOut) context.onWarning?.({ code: 'output_left_out', message });
       }
       yield next.value;
     }

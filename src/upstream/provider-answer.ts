@@ -11,6 +11,7 @@ export {
   messageSigns,
   type ReadSigns,
   responseSigns,
+  saysSomething,
 } from './decoding/answer-signs.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
 export { BYTES_PER_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';

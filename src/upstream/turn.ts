@@ -30,6 +30,8 @@ export const assistantMessage = storedObject({
    * signatures). The dialect sends it back only to the provider that produced it.
    */
   replay: storedObject({ provider: z.string(), fields: jsonObject }).optional(),
+  /** The images that the model made, as data URLs. No wire has them in a message of the assistant: see `showImages`. */
+  images: z.array(z.string()).optional(),
   /**
    * Set in requests only. The history before this message has changed since the model wrote it: signed reasoning, which is
    * bound to that history, is no longer valid and must not be sent back.
@@ -113,6 +115,8 @@ export interface TurnRequest {
    * not think first (SGLang, vLLM). `json`: only if it is JSON.
    */
   reasoningIsText?: 'any' | 'json';
+  /** Whether images that the model makes belong to the answer; absent: they are left out with a warning. */
+  takesImages?: boolean;
   /** Asks for the log probabilities of the answer's tokens, with this many alternatives for each. */
   logprobs?: number;
 }
@@ -172,6 +176,8 @@ export type TurnPart =
       message: AssistantMessage;
       /** Of pages that the provider found itself. */
       citations?: readonly ProviderCitation[];
+      /** What of the answer is left out, for warnings. */
+      leftOut?: readonly string[];
       route?: AnsweringRoute;
       adapted?: readonly Adaptation[];
     };

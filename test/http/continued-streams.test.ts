@@ -167,7 +167,18 @@ describe('continue_streams', () => {
   });
 });
 
-describe('continue_streams with a long answer', () => {
+describe('continue_streams with an answer that cannot be continued', () => {
+  it('does not continue an answer with an image, which would be made again', async () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+    for (const delta of [{ images: [image] }, { content: [image] }]) {
+      const { steps } = frames([chunk({ role: 'assistant', content: 'Here.' }), chunk(delta)], { done: false });
+      const cut: Script = { ...hang(), headersAfter: 0, steps: [...steps.slice(0, -1), { do: 'cut' }] };
+      await using asked = await openPair(cut, continuesPrefill);
+      assert.match((await ask(asked)).text, /iVBORw0KGgo=.*"finish_reason":"error"/s);
+      assert.equal(asked.second.requests.length, 0);
+    }
+  });
+
   it('does not continue an answer of more than 1 MiB', async () => {
     const words = chunk({ content: 'x'.repeat(256 * 1024) });
     const { steps } = frames([chunk({ role: 'assistant' }), ...Array.from({ length: 5 }, () => words)], {

@@ -113,7 +113,7 @@ export const ITEMS: Record<string, (given: Given) => Body[]> = {
   ResponseReasoningItem: () => [{ type: 'reasoning', id: 'rs_1', summary: [] }],
   ResponseCompactionItemParam: ({ compaction }) => [compaction],
   'ResponseInputItem.ImageGenerationCall': () => [
-    { type: 'image_generation_call', id: 'ig_1', result: null, status: 'completed' },
+    { type: 'image_generation_call', id: 'ig_1', result: 'iVBORw0KGgo=', status: 'completed' },
   ],
   ResponseCodeInterpreterToolCall: () => [
     { type: 'code_interpreter_call', id: 'ci_1', code: '1', container_id: 'c', outputs: [], status: 'completed' },

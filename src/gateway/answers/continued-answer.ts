@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import { Continuation } from '../../research/answer/continuation.ts';
-import { partsOf } from '../../upstream/provider-answer.ts';
+import { partsOf, saysSomething } from '../../upstream/provider-answer.ts';
 import type { Replacement } from '../proxied-request.ts';
 
 /** The longest text and calls that can be continued, in characters; a longer answer that breaks off ends with an error. */
@@ -25,6 +25,7 @@ export class ContinuedAnswer {
   #callsLength = 0;
   #continuation = new Continuation('');
   #isFirstRoute = true;
+  #hasMedia = false;
 
   /** Whether the client has got any chunk. */
   get hasStarted(): boolean {
@@ -35,9 +36,9 @@ export class ContinuedAnswer {
     return this.#envelope ?? {};
   }
 
-  /** Whether another route can continue the answer. */
+  /** Whether another route can continue the answer: images and sound would be made, and paid, again. */
   get canContinue(): boolean {
-    return Math.max(this.#text.length, this.#callsLength) <= MAX_LENGTH;
+    return !this.#hasMedia && Math.max(this.#text.length, this.#callsLength) <= MAX_LENGTH;
   }
 
   /** A further route starts to write. */
@@ -55,6 +56,7 @@ export class ContinuedAnswer {
     const delta = isJsonObject(choice.delta) ? choice.delta : {};
     const isLast = choice.finish_reason !== null && choice.finish_reason !== undefined;
     const { content, ...rest } = this.#unsentDelta(delta);
+    this.#hasMedia ||= saysSomething([delta.images, delta.audio]) || hasImage(content);
     const text = this.#continuation.push(textOf(content)) + (isLast ? this.#endText() : '');
     this.#text += text;
     const sent = this.#isFirstRoute && Array.isArray(content) ? content : text;
@@ -109,6 +111,10 @@ export class ContinuedAnswer {
     this.#envelope ??= JSON.parse(JSON.stringify({ id, object, created, model }));
     return { ...chunk, ...this.#envelope };
   }
+}
+
+function hasImage(content: JsonValue | undefined): boolean {
+  return Array.isArray(content) && partsOf(content).some(({ kind }) => kind === 'image');
 }
 
 /** The text of a delta's content, which may be a list of parts. */

@@ -10,6 +10,7 @@ import { withoutForeignMarkers } from '../../research/answer/earlier-answer.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import type { Caller } from '../../runs/submission.ts';
+import { madeImages } from '../../runs/submitting/history.ts';
 import { attachedDocumentsIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 import type { FindItem } from './references.ts';
@@ -104,6 +105,7 @@ export async function chatMessages(
       requireSupportedParts(found.content, `${field}[${index}].content`, options.model);
       const content = found.content.filter(isForResearch);
       if (content.length > 0) messages.push(...(await withoutForeignMarkers([{ role: found.role, content }])));
+      if (found.images) messages.push(madeImages(found.images));
       for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.outputOf(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found, options));
     else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.outputOf(found)));

@@ -70,6 +70,7 @@ export async function plainMessages(
     if (item.type === 'message') {
       if (item.content.length > 0) thread.add(asTurnMessage(item), item.phase);
       for (const call of item.calls ?? []) thread.addCall(call);
+      if (item.images) thread.addImages(item.images);
     } else if (item.type === 'prior_call') thread.addCall(item);
     else if (item.type === 'thought') thread.addThought(item);
     else if (item.type === 'tool_call') {
@@ -158,7 +159,7 @@ function dropCalls(before: readonly TurnMessage[], repeated: ReadonlySet<string 
   const { tool_calls: calls, replay: _, ...message } = last;
   const remaining = calls.filter(({ id }) => !repeated.has(id));
   const withCalls = remaining.length > 0 ? { ...message, tool_calls: remaining } : message;
-  const turn = remaining.length > 0 || message.content.trim() !== '' ? [withCalls] : [];
+  const turn = remaining.length > 0 || message.content.trim() !== '' || message.images ? [withCalls] : [];
   return [...before.slice(0, -1), ...turn];
 }
 
@@ -263,6 +264,13 @@ class ThreadBuilder {
     // The `replay` of a stored turn does not fit the turn once it has more calls.
     const kept = this.#thought !== undefined && replay && { replay };
     this.#turn = { ...turn, ...kept, tool_calls: calls };
+  }
+
+  /** Adds images that the assistant made to its unfinished turn. */
+  addImages(images: readonly string[]): void {
+    const turn = this.#turn ?? { role: 'assistant', content: '' };
+    this.#turn = { ...turn, images: [...(turn.images ?? []), ...images] };
+    if (this.#thought === 'thought') this.#thought = 'said';
   }
 
   /** The output of a call ends its turn: later calls belong to the next one. */

@@ -209,7 +209,8 @@ function attachedBytes(messages: readonly TurnMessage[]): number {
     if (part.type === 'image_url') return sum + part.image_url.url.length;
     return sum + (part.type === 'file' ? part.file.file_data : part.input_audio.data).length;
   }, 0);
-  return (base64 * 3) / 4;
+  const made = messages.flatMap((message) => (message.role === 'assistant' ? (message.images ?? []) : []));
+  return ((base64 + made.reduce((sum, { length }) => sum + length, 0)) * 3) / 4;
 }
 
 /** The offered tools, and which of them may be called. */

@@ -73,7 +73,7 @@ function priorOutput(callId: string | undefined, text: string): PriorOutput | Dr
   return text === '' && callId === undefined ? NOTHING : { type: 'prior_output', output: text, callId };
 }
 
-/** Items that cannot become context: lists of tools say nothing about the thread, and images are not text. */
+/** Items that cannot become context: lists of tools say nothing about the thread. */
 const droppedItem = z.looseObject({}).transform(() => NOTHING);
 
 const textOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
@@ -190,7 +190,6 @@ export const foreignItems = {
   mcp_list_tools: droppedItem,
   tool_search_call: toolSearchCall,
   tool_search_output: toolSearchOutput,
-  image_generation_call: droppedItem,
   // Sessions that ran at OpenAI become plain text, because no model here can continue them.
   computer_call: z
     .object({ action: anything, actions: anything })

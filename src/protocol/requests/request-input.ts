@@ -3,6 +3,7 @@ import { fieldError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { Sealer } from '../../base/secrets/sealed.ts';
 import { type MessagePhase, messagePhase } from '../items.ts';
+import { imageUrlIn, imageUrlOfCall, isImageData } from '../made-images.ts';
 import { anyContentPart, type ContentPart, contentParts, type InputPart } from './content-parts.ts';
 import {
   type DroppedItem,
@@ -37,7 +38,14 @@ const type = z
   .optional()
   .meta({ type: 'string', enum: ['message'] });
 const message = z.object({ type, role, content }).transform((item): InputMessage => ({ ...item, type: 'message' }));
-/** A message of the assistant with its tool calls. It is dropped if it has neither text nor calls. */
+/** The images that the assistant made in a chat, in the form in which chat completions have them. */
+const madeImages = z
+  .unknown()
+  .optional()
+  .transform((images) =>
+    (Array.isArray(images) ? images : []).flatMap((image) => imageUrlIn(image) ?? []).filter(isImageData),
+  );
+/** A message of the assistant with its tool calls. It is dropped if it has neither text, calls nor images. */
 const assistantMessage = z
   .object({
     type,
@@ -47,13 +55,18 @@ const assistantMessage = z
     refusal: optional(z.string()),
     tool_calls: optional(toolCalls),
     function_call: optional(legacyFunctionCall),
+    images: madeImages,
   })
-  .transform(({ content = [], phase, refusal, tool_calls, function_call }): InputMessage | DroppedItem => {
+  .transform(({ content = [], phase, refusal, tool_calls, function_call, images }): InputMessage | DroppedItem => {
     const calls = [...(tool_calls ?? []), ...(function_call ? [function_call] : [])];
     const all = content.length > 0 || refusal === undefined ? content : [{ type: 'text' as const, text: refusal }];
     const parts = calls.length === 0 ? all : all.filter((part) => part.type !== 'text' || part.text !== '');
-    if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
-    const optionalFields = { ...(phase && { phase }), ...(calls.length > 0 && { calls }) };
+    if (parts.length + calls.length + images.length === 0) return { type: 'dropped' };
+    const optionalFields = {
+      ...(phase && { phase }),
+      ...(calls.length > 0 && { calls }),
+      ...(images.length > 0 && { images }),
+    };
     return { type: 'message', role: 'assistant', content: parts, ...optionalFields };
   });
 /** A message of a thread. */
@@ -64,6 +77,8 @@ export interface InputMessage {
   phase?: MessagePhase;
   /** The assistant's tool calls in this message. */
   calls?: PriorCall[];
+  /** The images that the assistant made, as data URLs. */
+  images?: string[];
 }
 
 const priorToolCall = z
@@ -116,6 +131,15 @@ function readableParts(parts: unknown): unknown {
     return typeof text === 'string' && !/^gAAAA[\w-]+=*$/.test(text) ? [{ type: 'input_text', text }] : [];
   });
 }
+/** An image that the assistant made, as a message of it. */
+const imageCall = z
+  .looseObject({ type: z.literal('image_generation_call') })
+  .transform((item): InputMessage | DroppedItem => {
+    const url = imageUrlOfCall(item);
+    if (url === undefined || !isImageData(url)) return { type: 'dropped' };
+    return { type: 'message', role: 'assistant', content: [], images: [url] };
+  })
+  .describe('An image that the assistant made.');
 /** An item that asks for a summary in place of an answer. Where it is allowed, it has been removed before parsing. */
 const compactionTrigger = z.custom<never>(
   () => false,
@@ -129,6 +153,7 @@ const otherItems = {
   reasoning: priorReasoning,
   item_reference: itemReference,
   agent_message: agentMessage,
+  image_generation_call: imageCall,
   ...settingItems,
   ...foreignItems,
 };
@@ -243,6 +268,7 @@ export const messageComponents = {
       priorToolCall,
       priorReasoning,
       compaction,
+      imageCall,
       settingItems.additional_tools,
       settingItems.configuration_update,
       z

@@ -12,14 +12,13 @@ export type Step =
   /** Reasoning to show. Opens a reasoning item where none is open. */
   | { type: 'reasoning'; delta: string }
   /**
-   * Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated. `encrypted`: the
-   * reasoning as the client stores it, sent in an item of its own if none is open.
+   * Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated.
    */
-  | { type: 'reasoning_end'; status: 'completed' | 'incomplete'; entry?: TranscriptEntry; encrypted?: string }
+  | ({ type: 'reasoning_end'; status: 'completed' | 'incomplete'; entry?: TranscriptEntry } & TurnExtras)
   /** A turn that asked for tools: closes the open item and starts one item a call, in order. */
-  | { type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry; encrypted?: string }
+  | ({ type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry } & TurnExtras)
   /** A turn that called functions of the client's own, which ends the response. */
-  | { type: 'function_calls'; calls: readonly FunctionCall[]; entry: TranscriptEntry; encrypted?: string }
+  | ({ type: 'function_calls'; calls: readonly FunctionCall[]; entry: TranscriptEntry } & TurnExtras)
   /**
    * A turn of a lane and its calls have ended. Its events come in one batch: the thought, the start of every call, the
    * end of every call.
@@ -48,6 +47,14 @@ export type Step =
   | { type: 'compaction'; encrypted: string; entry: TranscriptEntry }
   /** An entry that clients do not see: a note to the model, the tokens of a failed turn. */
   | { type: 'note'; entry: TranscriptEntry };
+
+/** What else a finished turn of a plain model has. */
+interface TurnExtras {
+  /** The reasoning as the client stores it, sent in an item of its own if none is open. */
+  encrypted?: string;
+  /** The images that the model made, as data URLs: items behind the message. */
+  images?: readonly string[];
+}
 
 /**
  * Whether a step brings a run forward. The cost of a cut turn and warnings are stored, too, but do not count: a run that

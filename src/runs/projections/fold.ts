@@ -15,7 +15,7 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
 
 /** Types of events that repeat what is folded already, or what the item will say when it is done. */
 type Repeating =
-  | `response.${string}.${'in_progress' | 'searching' | 'interpreting' | 'completed' | 'failed' | 'done'}`
+  | `response.${string}.${'in_progress' | 'searching' | 'interpreting' | 'generating' | 'completed' | 'failed' | 'done'}`
   | `response.${string}_call${string}.${'added' | 'delta'}`;
 
 function foldInto(response: ResponseObject, event: Exclude<UnnumberedEvent, { response: ResponseObject }>): void {

@@ -2,6 +2,7 @@ import type { ChatAnnotation, ChatChunk } from '../../protocol/chat.ts';
 import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import { messageText, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
+import { imageUrlOfCall } from '../../protocol/made-images.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { LogBatch } from '../../store/run-store.ts';
@@ -21,6 +22,9 @@ export function toPlainCompletion(response: ResponseObject) {
   const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
   const isSilent = text === '' && (tool_calls.length > 0 || refusal !== '');
+  const images = response.output
+    .flatMap((item) => toChatImage(item) ?? [])
+    .map((image, index) => ({ ...image, index }));
   const logprobs = parts.flatMap((part) => (part.type === 'output_text' ? part.logprobs : []));
   const message = {
     role: 'assistant' as const,
@@ -28,6 +32,7 @@ export function toPlainCompletion(response: ResponseObject) {
     refusal: refusal || null,
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
+    ...(images.length > 0 && { images }),
     ...annotationsOf(response),
   };
   return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, warningsOf(response));
@@ -94,13 +99,20 @@ function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logp
   return content.length === 0 ? null : { content, refusal: null };
 }
 
+/** An image that the model made, as OpenRouter and LiteLLM show it in chats. */
+function toChatImage(item: OutputItem) {
+  const url = item.type === 'image_generation_call' ? imageUrlOfCall(item) : undefined;
+  return url === undefined ? undefined : { type: 'image_url' as const, image_url: { url } };
+}
+
 /** Turns events into deltas. */
 class Deltas {
   /** The ids of the notes, and of the latest thought or note. */
   readonly #notes = new Set<string>();
   #thought: string | undefined;
-  /** How many functions were called. */
+  /** How many functions were called, and how many images made. */
   #calls = 0;
+  #images = 0;
 
   deltaOf(event: RunEvent): Delta | undefined {
     switch (event.type) {
@@ -113,9 +125,12 @@ class Deltas {
         return { refusal: event.delta };
       case 'response.reasoning_text.delta':
         return this.#thoughtOf(event);
-      case 'response.output_item.done':
+      case 'response.output_item.done': {
+        const image = toChatImage(event.item);
+        if (image) return { images: [{ ...image, index: this.#images++ }] };
         if (event.item.type !== 'function_call') return undefined;
         return { tool_calls: [{ index: this.#calls++, ...toToolCall(event.item) }] };
+      }
       default:
         return undefined;
     }

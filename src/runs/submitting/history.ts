@@ -159,7 +159,8 @@ function asResearchMessages(message: TurnMessage): ConversationMessage[] {
       const calls = (message.tool_calls ?? []).map(
         ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fenceWithoutNonce(args)}`,
       );
-      return messageOf('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
+      const text = [message.content, ...calls].filter((part) => part !== '').join('\n');
+      return [...messageOf('assistant', text), ...(message.images ? [madeImages(message.images)] : [])];
     }
     case 'system':
       return messageOf('system', message.content);
@@ -168,6 +169,12 @@ function asResearchMessages(message: TurnMessage): ConversationMessage[] {
       return [{ role: 'user', content: message.content.map(asContentPart) }];
     }
   }
+}
+
+/** Images that the assistant made, as a message of the user: models take images from the user alone. */
+export function madeImages(images: readonly string[]): ConversationMessage {
+  const text = { type: 'text' as const, text: 'Images that the assistant made:' };
+  return { role: 'user', content: [text, ...images.map((url): ContentPart => ({ type: 'image', url }))] };
 }
 
 /** A research model reads documents as text, which does not exist for a file that was sent to its model as it was. */

@@ -4,6 +4,7 @@ import type { RequestTraits } from '../dialects/requests/traits.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnRequest, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
 import { saysSomething } from './answer-signs.ts';
+import { ATTACHMENT_TOKENS } from './estimate.ts';
 import type { ProviderCitation, ProviderCitations } from './provider-citations.ts';
 import type { TokenLogprobs } from './token-logprobs.ts';
 
@@ -20,7 +21,14 @@ export interface DecodedTurn {
   usage: TurnUsage | undefined;
   replay: JsonObject | undefined;
   citations: ProviderCitation[];
+  /** The images that the model made, as data URLs. */
+  images: readonly string[];
+  /** What of the answer is left out, for a warning. */
+  leftOut: readonly string[];
 }
+
+/** What of an answer is no text. */
+type MadeParts = Pick<DecodedTurn, 'images' | 'leftOut'> & { readonly isSpoken: boolean };
 
 export interface DecoderOptions {
   /** Makes the failure of an error object inside the stream. */
@@ -33,6 +41,7 @@ export interface DecoderOptions {
   mayBeEmpty?: boolean;
   /** See `TurnRequest`. */
   reasoningIsText?: TurnRequest['reasoningIsText'];
+  takesImages?: boolean;
   /** What earlier answers of the model taught; this one may add to it. Absent: nothing. */
   learned?: Pick<RequestTraits, 'startsThinking' | 'excludesReasoning'> | undefined;
   /** Collects log probabilities, where the turn asked for them. */
@@ -95,9 +104,19 @@ export class Deltas {
   copyForReplay(value: unknown): JsonObject | undefined {
     if (!isObject(value)) return undefined;
     const json = JSON.stringify(value);
-    this.#stored += json.length;
-    if (this.#stored > MAX_STORED) throw brokenStream('the answer does not end');
+    this.#countStored(json);
     return JSON.parse(json);
+  }
+
+  /** Counts an image as output. @throws AttemptFailure for an endless answer. */
+  countImage(url: string): void {
+    this.#countStored(url);
+    this.count('.'.repeat(ATTACHMENT_TOKENS * 4));
+  }
+
+  #countStored({ length }: string): void {
+    this.#stored += length;
+    if (this.#stored > MAX_STORED) throw brokenStream('the answer does not end');
   }
 
   /** Counts and emits output. */
@@ -139,7 +158,7 @@ export class Deltas {
    */
   finish(
     turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<Omit<DecodedTurn, 'citations'>>,
-    citations: ProviderCitations,
+    { citations, media }: { citations: ProviderCitations; media: MadeParts },
     { isEmpty, reasoningIsText }: { isEmpty: boolean; reasoningIsText: TurnRequest['reasoningIsText'] },
   ): { parts: Delta[]; turn: DecodedTurn } {
     const { calls } = turn;
@@ -151,10 +170,15 @@ export class Deltas {
     if (isText && reason === 'stop' && text.trim() === '') {
       text = thoughts;
       this.emit('text', text);
-    } else if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer').with({ saysNothing: true });
+    } else if (reason === 'stop' && isEmpty) {
+      const what = media.isSpoken ? 'the answer is sound without its words, which is not supported' : 'an empty answer';
+      throw brokenStream(what).with({ saysNothing: true });
+    }
     text = withoutHalf(text);
     const counted = { writtenCalls: 0, reasoningTokens: this.reasoningTokens };
-    return { parts: this.take(), turn: { ...counted, ...turn, text, reason, citations: citations.of(text) } };
+    const { images, leftOut } = media;
+    const whole = { ...counted, ...turn, text, reason, citations: citations.of(text), images, leftOut };
+    return { parts: this.take(), turn: whole };
   }
 }
 

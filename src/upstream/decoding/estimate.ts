@@ -81,6 +81,7 @@ function countMessage(message: TurnMessage): number {
   }
   if (message.role !== 'assistant') return tokens;
   for (const call of message.tool_calls ?? []) tokens += MESSAGE_OVERHEAD + estimateTokens(call.name + call.arguments);
+  tokens += (message.images?.length ?? 0) * ATTACHMENT_TOKENS;
   if (message.replay) tokens += estimateTokens(JSON.stringify(message.replay.fields));
   return tokens;
 }

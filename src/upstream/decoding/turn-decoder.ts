@@ -10,6 +10,7 @@ import type { TurnUsage } from '../turn.ts';
 import type { TurnReader } from '../wires/wire.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from './decoded-turn.ts';
 import { isCutOff, readFinishReason, type StreamEnd } from './finish-reason.ts';
+import { MadeMedia } from './made-media.ts';
 import { ModelText } from './model-text.ts';
 import { ProviderCitations } from './provider-citations.ts';
 import { readUsage, showsExcludedReasoning } from './usage.ts';
@@ -23,6 +24,7 @@ export class TurnDecoder implements TurnReader {
   readonly #citations = new ProviderCitations();
   readonly #calls = new NativeToolCalls(this.deltas);
   readonly #written: ModelText;
+  readonly #media: MadeMedia;
   #end: StreamEnd | undefined;
   usage: TurnUsage | undefined;
   /** As the provider wrote it. */
@@ -33,6 +35,7 @@ export class TurnDecoder implements TurnReader {
     this.#options = options;
     this.#learned = options.learned ?? { startsThinking: false, excludesReasoning: false };
     this.#written = new ModelText(this.deltas, { ...options, learned: this.#learned });
+    this.#media = new MadeMedia(this.deltas, options, (text) => this.#written.push(text));
   }
 
   get finished(): boolean {
@@ -58,6 +61,7 @@ export class TurnDecoder implements TurnReader {
     const cut = isCutOff(this.#end);
     this.deltas.push('reasoning', this.#growing.reasoning.end());
     this.#written.push(this.#growing.text.end());
+    if (this.deltas.text === '') this.#written.push(this.#media.transcript);
     this.#written.end({ cut, hasCalls: this.#calls.size > 0 });
     if (this.#end === undefined) throw brokenStream('the stream ended without a finish reason');
     if (this.#end === 'broken') throw brokenStream('the provider broke the answer off');
@@ -75,7 +79,7 @@ export class TurnDecoder implements TurnReader {
         usage: this.usage,
         replay: this.#replay.finish(extras),
       },
-      this.#citations,
+      { citations: this.#citations, media: this.#media },
       { isEmpty: !this.hasOutput && !this.#options.mayBeEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }
@@ -106,6 +110,8 @@ export class TurnDecoder implements TurnReader {
     const { content } = delta;
     if (typeof content === 'string') this.#written.push(this.#freshOf('text', content));
     else if (Array.isArray(content)) this.#addParts(content);
+    this.#media.addImages(delta.images);
+    this.#media.addSound(delta.audio);
     if (typeof delta.refusal === 'string') this.deltas.push('text', delta.refusal, { refuses: true });
     if (delta.tool_calls) this.#calls.push(delta.tool_calls);
     this.#citations.add(delta.annotations);
@@ -121,6 +127,7 @@ export class TurnDecoder implements TurnReader {
   #addParts(content: readonly unknown[]): void {
     for (const part of partsOf(content)) {
       if (part.kind === 'text') this.#written.push(part.text);
+      else if (part.kind === 'image') this.#media.addImage(part.text);
       else this.deltas.push('reasoning', part.text);
     }
   }

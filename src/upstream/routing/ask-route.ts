@@ -87,6 +87,7 @@ async function* askOnce(
       isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
       mayBeEmpty: request.mayBeEmpty ?? false,
       reasoningIsText: request.reasoningIsText,
+      takesImages: request.takesImages ?? false,
       learned: provider.traits(model),
       logprobs: request.logprobs === undefined ? undefined : new TokenLogprobs(request.logprobs),
     },
@@ -140,6 +141,7 @@ function* finalParts(
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
   if (calls.length > 0) message.tool_calls = calls;
+  if (turn.images.length > 0) message.images = turn.images.map(mask);
   if (turn.replay)
     message.replay = { provider: provider.name, fields: replayFields(maskFields(turn.replay, mask), route) };
   const citations = turn.citations.map((cited) => ({ ...cited, url: mask(cited.url), title: mask(cited.title) }));
@@ -148,6 +150,7 @@ function* finalParts(
     ...{ type: 'finish', reason: turn.reason, usage, message, route: answeringRoute },
     ...(adapted && { adapted }),
     ...(citations.length > 0 && { citations }),
+    ...(turn.leftOut.length > 0 && { leftOut: turn.leftOut }),
   };
 }
 

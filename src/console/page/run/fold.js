@@ -192,6 +192,11 @@ function partsOf(item) {
         result: item.outputs && { stdout: logs },
       };
     }
+    case 'image_generation_call':
+      return {
+        name: type,
+        result: item.result ? `An image, ${Math.ceil((item.result.length * 3) / 4096)} KiB` : undefined,
+      };
     case 'mcp_list_tools':
       return { name: server_label ?? '', result: error ?? item.tools };
     default: {

@@ -51,6 +51,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
         onUsage: (usage) => state.spending.observe(usage),
         onWarning: (warning) => state.warn(warning),
       }),
+      vision: model.vision,
       tools: opened.tools,
       onToolCall: (call) => parts.onToolCall?.(call),
       continuePrompt: parts.prompts.continueAnswer(),

@@ -24,6 +24,7 @@ import {
   listedTools,
 } from './call-items.ts';
 import { clientCallItems } from './client-calls.ts';
+import { imageItem } from './image-items.ts';
 import type { LogItem, Position } from './log-item.ts';
 import type { LogWriter } from './log-writer.ts';
 import { closeMessage, fittingLogprobs, type OpenMessage, openMessage, reopenMessage } from './message-events.ts';
@@ -134,15 +135,14 @@ export class Recorder {
         break;
       case 'reasoning_end':
         this.#endThought(step);
+        this.#addImages(step);
         break;
       case 'tool_calls':
-        this.#endThought({ status: 'completed', encrypted: step.encrypted });
-        this.endMessage('completed');
+        this.#endTurn(step);
         for (const started of step.calls) this.#startCall(started);
         break;
       case 'function_calls':
-        this.#endThought({ status: 'completed', encrypted: step.encrypted });
-        this.endMessage('completed');
+        this.#endTurn(step);
         for (const recorded of clientCallItems(step.calls, this.#next)) this.#emit(recorded);
         break;
       case 'lane_turn':
@@ -220,6 +220,18 @@ export class Recorder {
       this.endMessage('completed');
       this.#emit(hiddenReasoningLogItem(encrypted, this.#next));
     } else this.endReasoning(status, encrypted);
+  }
+
+  /** Closes what a turn left open that calls something. */
+  #endTurn(step: Extract<Step, { type: 'tool_calls' | 'function_calls' }>): void {
+    this.#endThought({ status: 'completed', encrypted: step.encrypted });
+    this.endMessage('completed');
+    this.#addImages(step);
+  }
+
+  #addImages({ images = [] }: { images?: readonly string[] }): void {
+    if (images.length > 0) this.endMessage('completed');
+    for (const url of images) this.#emit(imageItem(url, this.#next));
   }
 
   /** The part of a delta that still fits into `MAX_REASONING`. */

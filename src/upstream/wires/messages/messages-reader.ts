@@ -1,8 +1,10 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
+import { imageUrlIn } from '../../../protocol/made-images.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { isCutOff, readFinishReason } from '../../decoding/finish-reason.ts';
+import { MadeMedia } from '../../decoding/made-media.ts';
 import { ModelText } from '../../decoding/model-text.ts';
 import { ProviderCitations } from '../../decoding/provider-citations.ts';
 import { readUsage } from '../../decoding/usage.ts';
@@ -30,6 +32,7 @@ export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
   readonly deltas = new Deltas();
   #written: ModelText;
+  readonly #media: MadeMedia;
   #blocks = new Map<number, Block>();
   #last: Block | undefined;
   #counts: Record<string, number> = {};
@@ -40,6 +43,7 @@ export class MessagesReader implements TurnReader {
   constructor(options: DecoderOptions) {
     this.#options = options;
     this.#written = new ModelText(this.deltas, options);
+    this.#media = new MadeMedia(this.deltas, options, (text) => this.#written.push(text));
   }
 
   get usage(): TurnUsage | undefined {
@@ -87,7 +91,8 @@ export class MessagesReader implements TurnReader {
     const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
     const { text } = this.#written;
-    const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
+    const isSilent = !saysSomething(text) && calls.length + this.#media.images.length === 0;
+    const isEmpty = isSilent && !this.#options.mayBeEmpty;
     const blocks = [...this.#blocks.values()].map(({ content }) => content);
     const citations = new ProviderCitations();
     let at = 0;
@@ -99,7 +104,7 @@ export class MessagesReader implements TurnReader {
     const replay = blocks.length > 0 ? { content: blocks } : undefined;
     return this.deltas.finish(
       { reason, calls, writtenCalls: written.length, text, usage: this.usage, replay },
-      citations,
+      { citations, media: this.#media },
       { isEmpty, reasoningIsText: this.#options.reasoningIsText },
     );
   }
@@ -121,6 +126,8 @@ export class MessagesReader implements TurnReader {
   }
 
   #open(index: number, value: unknown): void {
+    // The API takes images from the user alone, so they are sent back as the user's.
+    if (isObject(value) && value.type === 'image') return void this.#media.addImage(imageUrlIn(value));
     const content = this.deltas.copyForReplay(value);
     if (!content) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, scalarText } from '../../../base/json.ts';
 import { type MessagePhase, messagePhase } from '../../../protocol/items.ts';
+import { imageUrlOfCall } from '../../../protocol/made-images.ts';
 import { parseLimitedJson } from '../../../protocol/requests/json-spans.ts';
 import {
   type DecodedTurn,
@@ -8,6 +9,7 @@ import {
   type DeltaKind,
   Deltas,
 } from '../../decoding/decoded-turn.ts';
+import { MadeMedia } from '../../decoding/made-media.ts';
 import { ModelText } from '../../decoding/model-text.ts';
 import { ProviderCitations } from '../../decoding/provider-citations.ts';
 import { readUsage } from '../../decoding/usage.ts';
@@ -42,6 +44,7 @@ export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
   readonly deltas = new Deltas();
   readonly #written: ModelText;
+  readonly #media: MadeMedia;
   readonly #items = new Map<number, JsonObject>();
   readonly #emitted = new Map<number, EmittedItem>();
   usage: TurnUsage | undefined;
@@ -53,6 +56,7 @@ export class ResponsesReader implements TurnReader {
   constructor(options: DecoderOptions) {
     this.#options = options;
     this.#written = new ModelText(this.deltas, options);
+    this.#media = new MadeMedia(this.deltas, options, (text) => this.#written.push(text));
   }
 
   get finished(): boolean {
@@ -98,10 +102,11 @@ export class ResponsesReader implements TurnReader {
       }
     }
     const replay = items.length > 0 ? { output: items } : undefined;
-    return this.deltas.finish({ reason, calls, writtenCalls: written.length, usage: this.usage, replay }, citations, {
-      isEmpty,
-      reasoningIsText: this.#options.reasoningIsText,
-    });
+    return this.deltas.finish(
+      { reason, calls, writtenCalls: written.length, usage: this.usage, replay },
+      { citations, media: this.#media },
+      { isEmpty, reasoningIsText: this.#options.reasoningIsText },
+    );
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
@@ -131,6 +136,9 @@ export class ResponsesReader implements TurnReader {
   }
 
   #done(index: number, value: unknown): void {
+    const image = isObject(value) && value.type === 'image_generation_call' ? imageUrlOfCall(value) : undefined;
+    // Sent back as an image that the user shows: the item alone means something only to the service that stores it.
+    if (image !== undefined) return void this.#media.addImage(image);
     const item = this.deltas.copyForReplay(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
@@ -142,8 +150,15 @@ export class ResponsesReader implements TurnReader {
     if (item.type === 'message') {
       this.#takeLogprobs(item, { isEmitted: this.#emittedOf(index).text !== '' });
       this.#emitRest(index, 'text', textOfParts(item.content), refusalOf(item));
+      this.#takeMedia(item);
     } else if (item.type === 'reasoning') this.#emitRest(index, 'reasoning', reasoningOf(item));
     else if (isClientCall(item)) this.deltas.count('.');
+  }
+
+  #takeMedia({ content }: JsonObject): void {
+    if (!Array.isArray(content)) return;
+    this.#media.addImages(content);
+    for (const part of content) if (isObject(part) && part.type === 'output_audio') this.#media.addSound(part);
   }
 
   /** Reads the log probabilities of a message without deltas, and removes them: sent back they would cost input. */
@@ -250,7 +265,7 @@ export function isClientCall(item: Record<string, unknown>): boolean {
 export function textOfParts(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  const texts = content.map((part) => (isObject(part) ? (part.text ?? part.refusal) : undefined));
+  const texts = content.map((part) => (isObject(part) ? (part.text ?? part.refusal ?? part.transcript) : undefined));
   return texts.filter((text) => typeof text === 'string').join('');
 }
 
