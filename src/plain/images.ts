@@ -3,7 +3,7 @@ import type { AssistantMessage, TurnMessage, UserPart } from '../upstream/turn.t
 
 /** Images that the model made (docs/api.md, "Responses of plain models"). */
 
-/** How much of them one response has, in characters of their data URLs. */
+/** How much of them one response has, and how much of earlier ones a thread keeps, in characters of their data URLs. */
 const MAX_IMAGES = 32 * 1024 * 1024;
 const HEADING = 'Images that you made:';
 const NOT_SHOWN = '(An image that you made, which is not shown here)';
@@ -21,6 +21,20 @@ export function withinLimit(message: AssistantMessage, state: ResearchState): As
   if (images.length < made.length)
     state.warn({ code: 'output_left_out', message: 'Images are left out: a response has at most 32 MiB of them.' });
   return images.length > 0 ? { ...rest, images } : rest;
+}
+
+/** The messages with the latest images that fit into the limit; '' stands for an earlier one, which is only named. */
+export function withLatestImages(messages: readonly TurnMessage[]): TurnMessage[] {
+  let room = MAX_IMAGES;
+  const kept = messages.toReversed().map((message): TurnMessage => {
+    if (message.role !== 'assistant' || !message.images) return message;
+    const images = message.images.toReversed().map((url) => {
+      room -= url.length;
+      return room >= 0 ? url : '';
+    });
+    return { ...message, images: images.reverse() };
+  });
+  return kept.reverse();
 }
 
 /**
@@ -50,6 +64,8 @@ export function showImages(messages: readonly TurnMessage[], { vision }: { visio
 /** Images that the assistant made, as a message of the user. */
 function imagesMessage(images: readonly string[], { vision }: { vision: boolean }): TurnMessage {
   if (!vision) return { role: 'user', content: images.map(() => NOT_SHOWN).join('\n') };
-  const parts = images.map((url): UserPart => ({ type: 'image_url', image_url: { url } }));
+  const parts = images.map(
+    (url): UserPart => (url === '' ? { type: 'text', text: NOT_SHOWN } : { type: 'image_url', image_url: { url } }),
+  );
   return { role: 'user', content: [{ type: 'text', text: HEADING }, ...parts] };
 }

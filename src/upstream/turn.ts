@@ -30,7 +30,10 @@ export const assistantMessage = storedObject({
    * signatures). The dialect sends it back only to the provider that produced it.
    */
   replay: storedObject({ provider: z.string(), fields: jsonObject }).optional(),
-  /** The images that the model made, as data URLs. No wire has them in a message of the assistant: see `showImages`. */
+  /**
+   * The images that the model made, as data URLs; '' for one that is no longer kept. No wire has them in a message of the
+   * assistant: see `showImages`.
+   */
   images: z.array(z.string()).optional(),
   /**
    * Set in requests only. The history before this message has changed since the model wrote it: signed reasoning, which is

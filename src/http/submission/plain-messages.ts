@@ -1,6 +1,7 @@
 import { fieldError, type GatewayError } from '../../base/errors.ts';
 import { parseItemId } from '../../base/ids.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { withLatestImages } from '../../plain/images.ts';
 import type { ApprovedCalls } from '../../plain/request.ts';
 import type { Thought } from '../../plain/sealed-contents.ts';
 import type { MessagePhase } from '../../protocol/items.ts';
@@ -286,7 +287,8 @@ class ThreadBuilder {
     }
     const message = this.#approved;
     const requests = (message?.tool_calls ?? []).map(({ id }) => this.#requests.get(id) ?? id);
-    return { messages: this.#messages, ...(message && { approved: { message, requests } }) };
+    const messages = withLatestImages(this.#messages);
+    return { messages, ...(message && { approved: { message, requests } }) };
   }
 
   #close(): void {

@@ -174,7 +174,8 @@ function asResearchMessages(message: TurnMessage): ConversationMessage[] {
 /** Images that the assistant made, as a message of the user: models take images from the user alone. */
 export function madeImages(images: readonly string[]): ConversationMessage {
   const text = { type: 'text' as const, text: 'Images that the assistant made:' };
-  return { role: 'user', content: [text, ...images.map((url): ContentPart => ({ type: 'image', url }))] };
+  const parts = images.map((url): ContentPart => (url === '' ? NO_IMAGE : { type: 'image', url }));
+  return { role: 'user', content: [text, ...parts] };
 }
 
 /** A research model reads documents as text, which does not exist for a file that was sent to its model as it was. */
