@@ -16,12 +16,15 @@ import {
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import {
+  chunk,
+  frames,
   type ProviderRequest,
   type Script,
   type Step,
   stallAfter,
   startScriptedProvider,
   turn,
+  turnPayloads,
 } from '../support/scripted-provider.ts';
 import { SocketClient } from '../support/socket-client.ts';
 import { SseReader } from '../support/sse-reader.ts';
@@ -69,6 +72,13 @@ const REFUSING: Script = {
     { do: 'hang' },
   ],
 };
+/** Says something, makes an image, and may call a tool. */
+function drawing(...toolCalls: { id: string; name: string; arguments: string }[]): Script {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+  const payloads: object[] = turnPayloads({ text: 'four five six', toolCalls });
+  payloads.splice(1, 0, chunk({ images: [image] }));
+  return frames(payloads);
+}
 const SIX = { text: 'one two three four five six' };
 const LOOK_UP = { id: 'call_1', name: 'look_up', arguments: '{}' };
 const LOOK_FOR = { id: 'call_2', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
@@ -95,6 +105,21 @@ function waiting(): Readonly<Record<string, InterruptionTest>> {
   const compacting = Promise.withResolvers<void>();
   let summaries = 0;
   return {
+    'keeps an image that was made before kill -9, and one that was not is made once': {
+      seen: (event) => event.type === 'response.output_text.delta' && event.output_index > 2,
+      body: body(),
+      respond: (_, n) => (n === 0 ? drawing(LOOK_FOR) : n === 1 ? stallAfter(4, SIX) : drawing()),
+      check({ response, requests }) {
+        assert.deepEqual(typesOf(response), [
+          'message',
+          'image_generation_call',
+          'web_search_call',
+          'message',
+          'image_generation_call',
+        ]);
+        assert.equal(requests.length, 3);
+      },
+    },
     'continues in place after kill -9 in the middle of its text, and keeps the streamed logprobs': {
       seen: 'response.output_text.delta',
       body: body({ include: ['message.output_text.logprobs'] }),
