@@ -7,6 +7,7 @@ const BYTES = 'iVBORw0KGgoAAAANSUhEUg==';
 const PICTURE = `data:image/png;base64,${BYTES}`;
 const OTHER = 'data:image/webp;base64,UklGRhIAAABXRUJQ';
 
+const IMAGE_PART = { type: 'input_image', image_url: PICTURE };
 const part = (url: string) => ({ type: 'image_url', image_url: { url } });
 const chunk = (delta: object, end: string | null = null) => ({
   ...{ id: 'c', object: 'chat.completion.chunk', model: 'm' },
@@ -244,6 +245,27 @@ describe('images and sound that a model makes', () => {
     assert.ok(Number(count.input_tokens) > 2000, JSON.stringify(count));
     await opened.ask('/responses', { model: 'deep', stream: false, previous_response_id: first.id, input: 'Why?' });
     assert.ok(JSON.stringify(opened.provider.requests.at(-1)?.body.messages).includes(BYTES));
+  });
+
+  it('are shown to the model where clients put them into messages of others than the user', async () => {
+    await using opened = await open(() => json(completion({ content: 'Yes.' })));
+    const input = (role: string) => ({ role, content: [{ type: 'input_text', text: 'So.' }, IMAGE_PART] });
+    await opened.ask('/responses', {
+      input: [input('developer'), input('assistant'), { role: 'user', content: 'Ok?' }],
+    });
+    assert.deepEqual(opened.provider.requests.at(-1)?.body.messages, [
+      { role: 'system', content: 'So.' },
+      { role: 'user', content: [{ type: 'text', text: 'Images of these instructions:' }, part(PICTURE)] },
+      { role: 'assistant', content: 'So.' },
+      shown(PICTURE),
+      { role: 'user', content: 'Ok?' },
+    ]);
+    const thread = [input('assistant'), { role: 'user', content: 'Ok?' }];
+    await opened.ask('/responses', { model: 'deep', stream: false, input: thread });
+    assert.ok(JSON.stringify(opened.provider.requests.at(-1)?.body.messages).includes(BYTES));
+    await using blind = await open(() => json(completion({ content: 'Yes.' })), 'chat', false);
+    const { error } = await blind.ask('/responses', { input: thread });
+    assert.match(JSON.stringify(error), /input\[0\]\.content\[1\]: this model does not read images/);
   });
 
   it('are only named to a model without vision', async () => {

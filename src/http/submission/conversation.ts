@@ -10,7 +10,7 @@ import { withoutForeignMarkers } from '../../research/answer/earlier-answer.ts';
 import type { ConversationMessage, EarlierSource } from '../../research/run/request.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import type { Caller } from '../../runs/submission.ts';
-import { madeImages } from '../../runs/submitting/history.ts';
+import { imagesOf } from '../../runs/submitting/history.ts';
 import { attachedDocumentsIn } from '../../tools/attached-file.ts';
 import type { Attachments } from './attachments.ts';
 import type { FindItem } from './references.ts';
@@ -102,10 +102,9 @@ export async function chatMessages(
   for (const [index, item] of resolved.entries()) {
     const found = await resolveItem(item, `${field}[${index}]`, options);
     if (found.type === 'message') {
-      requireSupportedParts(found.content, `${field}[${index}].content`, options.model);
       const content = found.content.filter(isForResearch);
       if (content.length > 0) messages.push(...(await withoutForeignMarkers([{ role: found.role, content }])));
-      if (found.images) messages.push(madeImages(found.images));
+      if (found.images) messages.push(imagesOf(found.role, found.images));
       for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.outputOf(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found, options));
     else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.outputOf(found)));
@@ -219,11 +218,14 @@ export async function resolveItem(item: InputItem, place: string, options: Conve
   if (found.type === 'reasoning' && found.sealed !== undefined) {
     return { type: 'thought', ...(await options.openThought(found.sealed, `${place}.encrypted_content`)) };
   }
-  if (found.type === 'message')
-    return {
-      ...found,
-      content: await options.attach(found.content, `${place}.content`, { allowPdf: found.role === 'user', isStored }),
-    };
+  if (found.type === 'message') {
+    const isUsers = found.role === 'user';
+    const content = await options.attach(found.content, `${place}.content`, { allowPdf: isUsers, isStored });
+    const { vision, audio } = options.model;
+    // The wires have audio only in user messages.
+    requireSupportedParts(content, `${place}.content`, { vision, audio: audio === true && isUsers });
+    return isUsers ? { ...found, content } : withoutImages({ ...found, content });
+  }
   if (found.type === 'prior_output' && found.parts) {
     const parts = await options.attach(found.parts, outputPlace(place), { allowPdf: true, isStored });
     const isShown = (part: PlainPart) => part.type !== 'text' && supports(part, options.model);
@@ -234,6 +236,14 @@ export async function resolveItem(item: InputItem, place: string, options: Conve
   if (found.type !== 'compaction') return found;
   const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
   return { type: 'message', ...assistantText(summaryText(summary)), role: 'assistant' };
+}
+
+/** The wires have images only in user messages, too: those of other messages become `images`. */
+function withoutImages(message: ResolvedMessage): ResolvedMessage {
+  const urls = message.content.flatMap((part) => (part.type === 'image' ? [part.url] : []));
+  if (urls.length === 0) return message;
+  const content = message.content.filter(({ type }) => type !== 'image');
+  return { ...message, content, images: [...urls, ...(message.images ?? [])] };
 }
 
 /** The field with the parts of an output: in a chat it is the content of its message. */

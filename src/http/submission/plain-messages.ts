@@ -8,7 +8,7 @@ import type { MessagePhase } from '../../protocol/items.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
 import { type InputItem, inputItem } from '../../protocol/requests/request-input.ts';
-import { asTurnMessage } from '../../runs/submitting/history.ts';
+import { asTurnMessage, imagesOf } from '../../runs/submitting/history.ts';
 import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
 import {
   type ConversationOptions,
@@ -17,7 +17,6 @@ import {
   priorOutput,
   type ResolvedItem,
   type ResolvedOutput,
-  requireSupportedParts,
   resolveItem,
 } from './conversation.ts';
 
@@ -48,12 +47,6 @@ export async function plainMessages(
     const item = await withCallId(resolved, calls, { ...options, place });
     const itemId = item.type === 'prior_call' ? item.itemId : undefined;
     if (item.type === 'prior_call' && itemId !== undefined && !calls.has(itemId)) calls.set(itemId, item);
-    if (item.type === 'message') {
-      const { vision, audio } = options.model;
-      // The wires have audio only in user messages.
-      const modalities = { vision, audio: audio === true && item.role === 'user' };
-      requireSupportedParts(item.content, `${place}.content`, modalities);
-    }
     resolvedItems.push(item);
     if (index % ITEMS_PER_TURN === ITEMS_PER_TURN - 1) await yieldToEventLoop();
   }
@@ -71,7 +64,8 @@ export async function plainMessages(
     if (item.type === 'message') {
       if (item.content.length > 0) thread.add(asTurnMessage(item), item.phase);
       for (const call of item.calls ?? []) thread.addCall(call);
-      if (item.images) thread.addImages(item.images);
+      if (item.images && item.role === 'assistant') thread.addImages(item.images);
+      else if (item.images) thread.add(asTurnMessage(imagesOf(item.role, item.images)));
     } else if (item.type === 'prior_call') thread.addCall(item);
     else if (item.type === 'thought') thread.addThought(item);
     else if (item.type === 'tool_call') {

@@ -77,7 +77,7 @@ export interface InputMessage {
   phase?: MessagePhase;
   /** The assistant's tool calls in this message. */
   calls?: PriorCall[];
-  /** The images that the assistant made, as data URLs. */
+  /** The URLs of images beside the content: those that the assistant made. */
   images?: string[];
 }
 

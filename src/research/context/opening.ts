@@ -122,11 +122,13 @@ function isSystem(message: ConversationMessage): boolean {
   return message.role === 'system' || message.role === 'developer';
 }
 
-/** Converts a message; its images are left out if the model of this run reads none. */
+const AN_IMAGE = { type: 'text', text: '(an image)' };
+
+/** Converts a message; its images are only named if the model of this run reads none. */
 function toTurnMessage(message: ConversationMessage, { model, fence }: ContextRun): TurnMessage {
   const images = model.vision && message.content.some((part) => part.type === 'image');
   if (message.role === 'assistant' || !images) {
-    const text = contentText(message.content) || '(an image)';
+    const text = contentText(message.content.map((part) => (part.type === 'image' ? AN_IMAGE : part)));
     return message.role === 'assistant'
       ? { role: 'assistant', content: fence.renew(text) }
       : { role: 'user', content: text };

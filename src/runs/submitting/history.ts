@@ -160,7 +160,7 @@ function asResearchMessages(message: TurnMessage): ConversationMessage[] {
         ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fenceWithoutNonce(args)}`,
       );
       const text = [message.content, ...calls].filter((part) => part !== '').join('\n');
-      return [...messageOf('assistant', text), ...(message.images ? [madeImages(message.images)] : [])];
+      return [...messageOf('assistant', text), ...(message.images ? [imagesOf('assistant', message.images)] : [])];
     }
     case 'system':
       return messageOf('system', message.content);
@@ -171,9 +171,10 @@ function asResearchMessages(message: TurnMessage): ConversationMessage[] {
   }
 }
 
-/** Images that the assistant made, as a message of the user: models take images from the user alone. */
-export function madeImages(images: readonly string[]): ConversationMessage {
-  const text = { type: 'text' as const, text: 'Images that the assistant made:' };
+/** The images of a message of somebody else as one of the user: models take images from the user alone. */
+export function imagesOf(role: ConversationMessage['role'], images: readonly string[]): ConversationMessage {
+  const whose = role === 'assistant' ? 'that the assistant made' : 'of these instructions';
+  const text = { type: 'text' as const, text: `Images ${whose}:` };
   const parts = images.map((url): ContentPart => (url === '' ? NO_IMAGE : { type: 'image', url }));
   return { role: 'user', content: [text, ...parts] };
 }
