@@ -22,9 +22,6 @@ export function toPlainCompletion(response: ResponseObject) {
   const refusal = parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
   const text = parts.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
   const isSilent = text === '' && (tool_calls.length > 0 || refusal !== '');
-  const images = response.output
-    .flatMap((item) => toChatImage(item) ?? [])
-    .map((image, index) => ({ ...image, index }));
   const logprobs = parts.flatMap((part) => (part.type === 'output_text' ? part.logprobs : []));
   const message = {
     role: 'assistant' as const,
@@ -32,7 +29,7 @@ export function toPlainCompletion(response: ResponseObject) {
     refusal: refusal || null,
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(tool_calls.length > 0 && { tool_calls }),
-    ...(images.length > 0 && { images }),
+    ...imagesOf(response),
     ...annotationsOf(response),
   };
   return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, warningsOf(response));
@@ -57,7 +54,9 @@ export async function* plainChatStream(
       if (!isTerminal(event)) continue;
       const { response } = event;
       const error = response.status === 'failed' && response.error ? { error: response.error } : {};
-      const last = chunk(annotationsOf(response), { finish_reason: finishReason(response) });
+      // In one chunk: helpers of SDKs keep only the last list of a field that they do not know.
+      const sent = { ...imagesOf(response), ...annotationsOf(response) };
+      const last = chunk(sent, { finish_reason: finishReason(response) });
       yield { ...last, ...warningsOf(response), ...error };
       if (options.includeUsage && response.status !== 'failed')
         yield { ...base, choices: [], usage: toChatUsage(response.usage) };
@@ -85,6 +84,13 @@ function annotationsOf(response: ResponseObject): { annotations?: ChatAnnotation
   return annotations.length > 0 ? { annotations } : {};
 }
 
+/** The images that the model made, as OpenRouter and LiteLLM show them in chats; absent where there are none. */
+function imagesOf({ output }: ResponseObject): Pick<Delta, 'images'> {
+  const urls = output.flatMap((item) => (item.type === 'image_generation_call' ? (imageUrlOfCall(item) ?? []) : []));
+  if (urls.length === 0) return {};
+  return { images: urls.map((url, index) => ({ type: 'image_url' as const, image_url: { url }, index })) };
+}
+
 /** What the client should know and no error says; absent where there is nothing, because providers have no such field. */
 function warningsOf({ warnings }: ResponseObject): { warnings?: Warning[] } {
   return warnings.length > 0 ? { warnings } : {};
@@ -99,20 +105,13 @@ function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logp
   return content.length === 0 ? null : { content, refusal: null };
 }
 
-/** An image that the model made, as OpenRouter and LiteLLM show it in chats. */
-function toChatImage(item: OutputItem) {
-  const url = item.type === 'image_generation_call' ? imageUrlOfCall(item) : undefined;
-  return url === undefined ? undefined : { type: 'image_url' as const, image_url: { url } };
-}
-
 /** Turns events into deltas. */
 class Deltas {
   /** The ids of the notes, and of the latest thought or note. */
   readonly #notes = new Set<string>();
   #thought: string | undefined;
-  /** How many functions were called, and how many images made. */
+  /** How many functions were called. */
   #calls = 0;
-  #images = 0;
 
   deltaOf(event: RunEvent): Delta | undefined {
     switch (event.type) {
@@ -125,12 +124,9 @@ class Deltas {
         return { refusal: event.delta };
       case 'response.reasoning_text.delta':
         return this.#thoughtOf(event);
-      case 'response.output_item.done': {
-        const image = toChatImage(event.item);
-        if (image) return { images: [{ ...image, index: this.#images++ }] };
+      case 'response.output_item.done':
         if (event.item.type !== 'function_call') return undefined;
         return { tool_calls: [{ index: this.#calls++, ...toToolCall(event.item) }] };
-      }
       default:
         return undefined;
     }
