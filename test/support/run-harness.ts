@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { publicId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { once } from '../../src/base/once.ts';
 import { CredentialCipher } from '../../src/base/secrets/encrypt.ts';
 import { Sealer } from '../../src/base/secrets/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
@@ -86,6 +87,7 @@ export interface HarnessOptions {
 
 const SEALER = new Sealer({ keys: ['k'.repeat(32)], share: async () => '' });
 
+const conversationStorage = once(() => openStorage(testConfig().store, { log: silentLogger }));
 /** Shared, so that tests do not start a process each. */
 const SCHEMAS = new SchemaChecks();
 
@@ -93,8 +95,8 @@ const SCHEMAS = new SchemaChecks();
 export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const config = options.config ?? testConfig();
   const clock = options.clock ?? systemClock;
-  // Where the store is the caller's, conversations have one of their own.
-  const storage = await openStorage(options.store ? testConfig().store : config.store, { log: silentLogger });
+  // Where the store is the caller's, conversations are in one that all such harnesses share.
+  const storage = await (options.store ? conversationStorage() : openStorage(config.store, { log: silentLogger }));
   const store = options.store ?? storage.runs;
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
@@ -159,7 +161,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
-      await storage.close();
+      if (!options.store) await storage.close();
     },
   };
 }
