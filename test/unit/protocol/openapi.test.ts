@@ -6,8 +6,12 @@ import { newResponse } from '../../../src/protocol/response.ts';
 import { toPlainCompletion } from '../../../src/runs/projections/plain-chat.ts';
 
 describe('openApiDocument', () => {
+  let text: string;
+  before(() => {
+    text = JSON.stringify(openApiDocument());
+  });
+
   it('is the same each time, and all its references resolve', () => {
-    const text = JSON.stringify(openApiDocument());
     assert.equal(JSON.stringify(openApiDocument()), text);
     const { components } = JSON.parse(text);
     const references = new Set(
@@ -18,7 +22,7 @@ describe('openApiDocument', () => {
   });
 
   it('describes fields whose schema depends on the value', () => {
-    const { components } = JSON.parse(JSON.stringify(openApiDocument()));
+    const { components } = JSON.parse(text);
     const { properties, required } = components.schemas.CreateResponse;
     assert.deepEqual(properties.input, { $ref: '#/components/schemas/Input' });
     const [tools, absent] = properties.tools.anyOf;
@@ -31,7 +35,7 @@ describe('openApiDocument', () => {
   });
 
   it('has unique operation ids, every event, and the headers for idempotency and resumption', () => {
-    const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()));
+    const { paths, components } = JSON.parse(text);
     const operations = Object.values<Record<string, { operationId?: string; parameters?: { name: string }[] }>>(paths);
     const ids = operations.flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
     assert.ok(ids.every((id) => typeof id === 'string'));
@@ -49,7 +53,7 @@ describe('openApiDocument', () => {
 
   it('describes chat completions of plain models: those that providers send and those that the gateway makes', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    ajv.addSchema(JSON.parse(JSON.stringify(openApiDocument())), 'api');
+    ajv.addSchema(JSON.parse(text), 'api');
     const check = (name: string, value: unknown) => {
       const isValid = ajv.getSchema(`api#/components/schemas/${name}`);
       assert.ok(isValid?.(value), `${JSON.stringify(value)}: ${ajv.errorsText(isValid?.errors)}`);
