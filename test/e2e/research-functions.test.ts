@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type OpenAI from 'openai';
+import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
 import { type ProviderRequest, type Script, turn } from '../support/scripted-provider.ts';
 import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
 import { PLAIN, ROUTES, startSdkGateway } from '../support/sdk-gateway.ts';
@@ -42,7 +43,11 @@ async function openGateway(respond: (request: ProviderRequest, n: number) => Scr
   const gateway = await startSdkGateway({
     respond,
     models: { deep, plain: PLAIN, seeing: { ...deep, vision: true } },
-    tools: { web_search: { provider: 'searxng', url: search.origin } },
+    tools: {
+      web_search: { provider: 'searxng', url: search.origin },
+      fetch_url_content: { allow_private_addresses: true },
+    },
+    ann: { mcp_servers: true },
     owned: [search],
   });
   return { ...gateway, search };
@@ -190,6 +195,45 @@ describe('client functions in research', () => {
           await assert.rejects(without, new RegExp(`there is no output for the call ${call.call_id}`));
         }
       }
+    }
+  });
+
+  it('of any kind and approvals are answered on a research model that takes over from a plain one', async () => {
+    const names: Record<string, string> = {
+      freeform: '{"input":"x"}',
+      shell: '{"commands":["ls"]}',
+      'desk.echo': '{}',
+    };
+    const made = Object.entries(names).map(([name, written], n) => ({ id: `call_${n}`, name, arguments: written }));
+    await using mcp = await startScriptedMcpServer({
+      tools: { echo: { call: () => ({ content: [{ type: 'text', text: 'again' }] }) } },
+    });
+    await using gateway = await openGateway(({ body }) =>
+      turn(JSON.stringify(body.tools ?? []).includes('freeform') ? { toolCalls: made } : { text: 'So it is.' }),
+    );
+    const { ann, provider } = gateway;
+    const desk = { type: 'mcp', server_label: 'desk', server_url: mcp.url, require_approval: 'always' } as const;
+    const tools = [{ type: 'custom', name: 'freeform' } as const, { type: 'shell' } as const, desk];
+    for (const conversation of [undefined, (await ann.conversations.create({})).id]) {
+      const first = await ann.responses.create({ model: 'plain', input: 'How old is Kyoto?', tools, conversation });
+      const outcome = { type: 'exit' as const, exit_code: 0 };
+      const input = first.output.flatMap((item): OpenAI.Responses.ResponseInput => {
+        if (item.type === 'custom_tool_call') {
+          return [{ type: 'custom_tool_call_output', call_id: item.call_id, output: 'Old.' }];
+        }
+        if (item.type === 'shell_call') {
+          const output = [{ stdout: 'Very.', stderr: '', outcome }];
+          return [{ type: 'shell_call_output', call_id: item.call_id, output }];
+        }
+        if (item.type !== 'mcp_approval_request') return [];
+        return [{ type: 'mcp_approval_response', approval_request_id: item.id, approve: false }];
+      });
+      assert.equal(input.length, 3);
+      const before = conversation ? { conversation } : { previous_response_id: first.id };
+      const second = await ann.responses.create({ model: 'deep', input, ...before });
+      assert.equal(second.output_text, 'So it is.');
+      const sent = JSON.stringify(provider.requests.at(-1)?.body.messages);
+      assert.match(sent, /How old is Kyoto\?.*Old\..*Very\..*denied this call/s);
     }
   });
 

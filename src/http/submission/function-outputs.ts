@@ -2,7 +2,8 @@ import { newRunId } from '../../base/ids.ts';
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { contentText } from '../../base/text.ts';
 import type { PriorCall } from '../../protocol/requests/foreign-items.ts';
-import { type InputItem, isUserText } from '../../protocol/requests/request-input.ts';
+import { parseValue } from '../../protocol/requests/parse.ts';
+import { type InputItem, inputItem, isUserText } from '../../protocol/requests/request-input.ts';
 import type { ContinuedResearch, FunctionOutputs, TextWithImages } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { TurnEntry } from '../../research/run/transcript.ts';
@@ -109,13 +110,13 @@ export async function answersEarlierCalls(
 ): Promise<boolean> {
   const outputs = items.flatMap((item) => (item.type === 'prior_output' ? [item.callId] : []));
   if (outputs.length === 0 || items.some(isUserText)) return false;
-  const last = previous === undefined ? undefined : (await runs.conversation(caller, previous)).messages.at(-1);
-  const waiting = new Set(last?.role === 'assistant' ? last.tool_calls?.map((call) => call.id) : []);
-  const stored = joined?.items ?? [];
-  const answered = new Set(stored.flatMap(({ type, call_id: of }) => (type === 'function_call_output' ? [of] : [])));
-  for (const { type, call_id: of } of stored) {
-    if (type === 'function_call' && !answered.has(of)) waiting.add(String(of));
-  }
+  const earlier = previous === undefined ? undefined : await runs.conversation(caller, previous);
+  const last = earlier?.messages.at(-1);
+  const called = last?.role === 'assistant' ? (last.tool_calls ?? []) : [];
+  const waiting = new Set([...called.map(({ id }) => id), ...(earlier?.pendingApprovals.keys() ?? [])]);
+  const stored = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
+  const answered = new Set(stored.map((item) => item.type === 'prior_output' && item.callId));
+  for (const { callId } of stored.flatMap(callsIn)) if (callId && !answered.has(callId)) waiting.add(callId);
   return outputs.every((of) => waiting.has(of ?? ''));
 }
 
