@@ -244,6 +244,33 @@ describe('MCP calls that need approval, in research', () => {
     assert.deepEqual(after?.slice(0, before?.length), before);
   });
 
+  it('run on a plain model that takes over by id, and in a research of which nothing is stored', async () => {
+    await using gateway = await openPlain(researching(ECHO, { ...ECHO, id: 'call_n', arguments: '{"a":2}' }));
+    const question = { role: 'user' as const, content: 'Say.' };
+    const tools = [gateway.desk('always')];
+    for (const store of [true, false]) {
+      const first = await gateway.ann.responses.create({ model: 'deep', tools, store, input: [question] });
+      const [one, other] = requestsIn(first);
+      const answers = [answer(one, true), answer(other, false)];
+      const thread = [question, ...first.output, ...answers] as OpenAI.Responses.ResponseInput;
+      const second = store
+        ? { model: 'plain', tools, previous_response_id: first.id }
+        : { model: 'deep', tools, store };
+      const { output } = await gateway.ann.responses.create({ ...second, input: store ? answers : thread });
+      const made = output.filter((item) => item.type === 'mcp_call');
+      assert.deepEqual(
+        made.map((call) => [call.approval_request_id, call.output]),
+        [[one?.id, 'echo again']],
+      );
+      const sent = JSON.stringify(gateway.provider.requests.at(store ? -1 : -2)?.body.messages);
+      for (const part of ['Say.', 'echo again', 'denied this call']) assert.ok(sent.includes(part), sent);
+    }
+    assert.equal(gateway.calls.length, 2);
+    const waiting = await gateway.ann.responses.create({ model: 'deep', tools, input: [question] });
+    const unanswered = { model: 'plain', tools, previous_response_id: waiting.id, input: 'So?' };
+    await assert.rejects(gateway.ann.responses.create(unanswered), /there is no mcp_approval_response/);
+  });
+
   it('wait while another MCP call and a function of the turn are called, and are reported as denied', async () => {
     await using gateway = await openPlain(researching(OWN, LIST, ECHO));
     const ask = { model: 'deep', tools: [gateway.desk({ always: { tool_names: ['echo'] } }), LOOK_UP] };

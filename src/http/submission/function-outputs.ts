@@ -63,15 +63,18 @@ export function functionOutputs(items: readonly InputItem[], { all }: { all: boo
 
 /**
  * Goes on with a research of which nothing is stored (`store: false`): calls of these functions at the end of the thread,
- * with their outputs, are its transcript. Undefined if the thread ends with anything else.
+ * with their outputs, and calls that asked for an approval, with the answers, are its transcript. Undefined if the thread
+ * ends with anything else.
  */
 export function resumeFromThread(
   items: readonly InputItem[],
   functions: readonly TurnTool[] = [],
 ): { before: InputItem[]; goesOn: NonNullable<ContinuedResearch['goesOn']> } | undefined {
   const outputs = new Map(items.flatMap((item) => (item.type === 'prior_output' ? [[item.callId, item]] : [])));
-  const isOurs = ({ callId, name, arguments: written }: PriorCall) =>
-    functions.some((offered) => offered.name === name) && outputs.has(callId) && isObject(parseJson(written));
+  const isOurs = ({ callId, name, arguments: written, asks }: PriorCall) => {
+    if (asks) return outputs.get(callId)?.approves !== undefined;
+    return functions.some((offered) => offered.name === name) && outputs.has(callId) && isObject(parseJson(written));
+  };
   const start =
     items.findLastIndex((item) => !/^(?:prior_output|reasoning)$/.test(item.type) && !makes(item, isOurs)) + 1;
   const rest = items.slice(start);
@@ -79,6 +82,7 @@ export function resumeFromThread(
   if (called.size === 0 || rest.some((item) => item.type === 'prior_output' && !called.has(item.callId)))
     return undefined;
   const state = new ResearchState();
+  const approved: NonNullable<ContinuedResearch['goesOn']>['approved'] = [];
   let made: InputItem[] = [];
   for (const [index, item] of rest.entries()) {
     if (!makes(item)) continue;
@@ -86,13 +90,15 @@ export function resumeFromThread(
     if (makes(rest[index + 1])) continue;
     const turn = turnOf(made, state.nextCall);
     state.apply(turn);
-    for (const call of turn.calls) {
-      const { output: text, images } = outputs.get(call.id) ?? { output: '' };
-      state.apply(resultOf(call, { text, images }, state));
+    for (const { id, call, name } of turn.calls) {
+      const { output: text, images, approves } = outputs.get(id) ?? { output: '' };
+      if (approves) approved.push({ call, request: id, name });
+      else state.apply(resultOf({ call }, { text, images }, state));
     }
     made = [];
   }
-  return { before: items.slice(0, start), goesOn: { from: newRunId(), entries: state.entries } };
+  const goesOn = { from: newRunId(), entries: state.entries, ...(approved.length > 0 && { approved }) };
+  return { before: items.slice(0, start), goesOn };
 }
 
 /** What came before an input: a response, or a conversation. */
@@ -128,15 +134,18 @@ function makes(item: InputItem | undefined, such = (_: PriorCall) => true): bool
 
 /** The turn that made these calls; `first`: the number of the first one. */
 function turnOf(items: readonly InputItem[], first: number) {
-  const tool_calls = items
-    .flatMap(callsIn)
-    .map(({ callId: id = '', name, arguments: written }) => ({ id, name, arguments: written }));
+  const made = items.flatMap(callsIn);
+  const tool_calls = made.map(({ callId: id = '', name, arguments: written }) => ({ id, name, arguments: written }));
   const content = items.map((item) => (item.type === 'message' ? contentText(item.content) : '')).join('');
   return {
     t: 'turn',
     message: { role: 'assistant', content, tool_calls },
     usage: noUsage(),
-    calls: tool_calls.map((call, index) => ({ ...call, call: first + index, client: true })),
+    calls: tool_calls.map((call, index) => ({
+      ...call,
+      call: first + index,
+      ...(made[index]?.asks ? { asks: true as const } : { client: true as const }),
+    })),
     cut: false,
     invented: false,
     estimate: 0,
@@ -145,6 +154,6 @@ function turnOf(items: readonly InputItem[], first: number) {
 }
 
 /** Calls that the client has approved, which are made next. */
-export function approvedCalls(goingOn: ContinuedResearch | undefined): { name: string }[] {
-  return (goingOn?.goesOn?.approved ?? []).flatMap(({ name }) => (name === undefined ? [] : [{ name }]));
+export function approvedCalls(goesOn: ContinuedResearch['goesOn']): { name: string }[] {
+  return (goesOn?.approved ?? []).flatMap(({ name }) => (name === undefined ? [] : [{ name }]));
 }

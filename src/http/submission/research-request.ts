@@ -73,7 +73,7 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const goingOn = await runs.resumeResearch(caller, { previous, isStored: body.store !== false, ...answered });
   const isUnstored = body.store === false && !goingOn;
   const { before, goesOn } = (isUnstored && resumeFromThread(input, common.functions)) || { before: input };
-  requireServers(approvedCalls(goingOn), common);
+  requireServers(approvedCalls(goingOn?.goesOn ?? goesOn), common);
   const { answersQuestion = false, ...earlier } =
     previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
   const { history = [] } = earlier;

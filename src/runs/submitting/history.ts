@@ -100,8 +100,11 @@ export async function conversationUpTo(
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
   const { output_text: content, output } = await response();
-  // A research response has calls of functions only at its end, where it waits for their outputs.
+  // A research response has calls of functions, and of tools that wait for an approval, only at its end.
   const calls = output.flatMap((item): TurnToolCall[] => {
+    if (item.type === 'mcp_approval_request') {
+      return [{ id: item.id, name: `${item.server_label}.${item.name}`, arguments: item.arguments }];
+    }
     if (item.type !== 'function_call') return [];
     const { call_id: id, name, namespace, arguments: args } = item;
     return [{ id, name: namespace === undefined ? name : `${namespace}.${name}`, arguments: args }];
@@ -118,7 +121,9 @@ export async function pendingApprovals(
   const plain = readPlainRequest(run);
   const last = messages.at(-1);
   const called = (last?.role === 'assistant' && last.tool_calls) || [];
-  const calls = called.filter((call) => plain && needsApproval(call, plain));
+  // Those of a research are named by their requests: see `conversationUpTo`.
+  if (!plain) return new Map(called.flatMap(({ id }) => (id.startsWith('mcpr_') ? [[id, id]] : [])));
+  const calls = called.filter((call) => needsApproval(call, plain));
   if (calls.length === 0) return new Map();
   const requests = (await output()).filter(({ type }) => type === 'mcp_approval_request');
   return new Map(calls.flatMap((call, n) => (requests[n] ? [[requests[n].id, call.id]] : [])));
