@@ -260,7 +260,7 @@ export class Runs {
    */
   async conversation(caller: Caller, previousResponseId: string) {
     const run = await this.#previous(caller, previousResponseId);
-    const messages = await conversationUpTo(this.#store, run, () => this.response(run));
+    const messages = await conversationUpTo(this.#options, run, () => this.response(run));
     const output = async () => (await this.response(run)).output;
     return {
       messages,

@@ -198,6 +198,36 @@ describe('client functions in research', () => {
     }
   });
 
+  it('and their outputs are known to a plain model that takes over later by id', async () => {
+    await using gateway = await openGateway();
+    const { ann, provider } = gateway;
+    const tools = [ASK_DESK];
+    const first = await ann.responses.create({ model: 'deep', input: 'How old is Kyoto?', tools });
+    const answers = (response: OpenAI.Responses.Response, said: string) => ({
+      tools,
+      previous_response_id: response.id,
+      input: [
+        ...callsIn(response).map((call) => outputFor(call, said)),
+        { role: 'user' as const, content: `${said}?` },
+      ],
+    });
+    const second = await ann.responses.create({ model: 'deep', ...answers(first, 'Older') });
+    await ann.responses.create({ model: 'plain', ...answers(second, 'Oldest') });
+    const sent = provider.requests.at(-1)?.body.messages ?? [];
+    assert.deepEqual(
+      sent.map(({ role, content, tool_calls }) => [role, tool_calls ? tool_calls[0].function.name : content]),
+      [
+        ['user', 'How old is Kyoto?'],
+        ['assistant', 'ask_desk'],
+        ['tool', 'Older'],
+        ['user', 'Older?'],
+        ['assistant', 'ask_desk'],
+        ['tool', 'Oldest'],
+        ['user', 'Oldest?'],
+      ],
+    );
+  });
+
   it('of any kind and approvals are answered on a research model that takes over from a plain one', async () => {
     const names: Record<string, string> = {
       freeform: '{"input":"x"}',

@@ -1,3 +1,4 @@
+import { itemId, type RunId } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import { measureStep, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { contentText } from '../../base/text.ts';
@@ -11,6 +12,7 @@ import { findingsOf } from '../../research/context/findings.ts';
 import { hasSourceNumbers } from '../../research/run/own-tools.ts';
 import type { ConversationMessage, EarlierSource, FollowUp } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
+import type { TranscriptEntry } from '../../research/run/transcript.ts';
 import { fenceWithoutNonce } from '../../research/text/fence.ts';
 import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
@@ -42,7 +44,8 @@ export async function followUpContext(
 ): Promise<FollowUp> {
   const request = readResearchRequest(run);
   if (!request) {
-    const messages = await conversationUpTo(store, run, async () => ({ output_text: answer.text, output: [] }));
+    const response = async () => ({ output_text: answer.text, output: [] });
+    const messages = await conversationUpTo({ store, carried }, run, response);
     return {
       history: await withoutForeignMarkers(latestMessages(messages.flatMap(asResearchMessages))),
       earlierSources: [],
@@ -82,7 +85,7 @@ export async function followUpContext(
  * back. `response` is called if the transcript does not have the answer, for example because the run was removed.
  */
 export async function conversationUpTo(
-  store: RunStore,
+  { store, carried }: { store: RunStore; carried: CarriedTranscripts },
   run: RunRecord,
   response: () => Promise<Pick<ResponseObject, 'output_text' | 'output'>>,
 ): Promise<TurnMessage[]> {
@@ -99,6 +102,10 @@ export async function conversationUpTo(
   const research = readResearchRequest(run);
   const before = research ? [...research.history, ...research.conversation] : [];
   const messages = before.map(asTurnMessage);
+  if (research?.functions) {
+    const entries = [...(await carried.entriesBefore(research)), ...(await readTranscript(store, run.id))];
+    messages.push(...answeredCalls(entries, run.id));
+  }
   const { output_text: content, output } = await response();
   // A research response has calls of functions, and of tools that wait for an approval, only at its end.
   const calls = output.flatMap((item): TurnToolCall[] => {
@@ -111,6 +118,33 @@ export async function conversationUpTo(
   });
   if (!isAnswered) return messages;
   return [...messages, { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) }];
+}
+
+/** The calls of the client's functions that a research has the outputs of, and what the user said beside those. */
+function answeredCalls(entries: readonly TranscriptEntry[], run: RunId): TurnMessage[] {
+  const results = new Map(entries.flatMap((entry) => (entry.t === 'result' ? [[entry.call, entry]] : [])));
+  const ofUser = (text: string, images: readonly string[]) => {
+    const parts = images.map((url): ContentPart => ({ type: 'image', url }));
+    return asTurnMessage({ role: 'user', content: [{ type: 'text', text }, ...parts] });
+  };
+  return entries.flatMap((entry): TurnMessage[] => {
+    if (entry.t === 'note' && entry.guard === 'user') return [ofUser(entry.text, entry.images ?? [])];
+    if (entry.t !== 'turn') return [];
+    const answered = entry.calls.flatMap((planned) => {
+      if (!('call' in planned) || !planned.client) return [];
+      const given = results.get(planned.call);
+      return given ? [{ ...planned, id: itemId('call', run, { output: planned.call }), given }] : [];
+    });
+    if (answered.length === 0) return [];
+    const calls = answered.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }));
+    const outputs = answered.map(
+      ({ id, given }): TurnMessage => ({ role: 'tool', tool_call_id: id, content: given.result }),
+    );
+    const images = answered.flatMap(({ name, given }) =>
+      given.images ? [ofUser(`Images of the result of ${name}:`, given.images)] : [],
+    );
+    return [{ role: 'assistant', content: '', tool_calls: calls }, ...outputs, ...images];
+  });
 }
 
 /** The calls in the last message that a response asks approval for, by the ids of their requests. */
