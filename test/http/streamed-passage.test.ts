@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { collectGarbage } from '../support/collect-garbage.ts';
+import { until } from '../support/http-gateway.ts';
 import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { patience } from '../support/time-limit.ts';
 
@@ -26,6 +27,9 @@ const ANNOUNCED: Record<string, [head: string, body: string]> = {
   none: ['204 No Content\r\nTransfer-Encoding: chunked', ''],
   chunked: ['200 OK\r\nTransfer-Encoding: chunked', '4\r\nbody\r\n0\r\nx-digest: abc\r\n\r\n'],
 };
+
+/** When the answer of `head-first` goes on. */
+const beginBody = Promise.withResolvers<void>();
 
 const NONE: IncomingMessage['headers'] = {};
 
@@ -88,6 +92,11 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
     res.writeHead(200, { 'content-length': 1000 });
     res.write('half', () => res.destroy());
     return;
+  }
+  if (path.endsWith('/head-first')) {
+    res.flushHeaders();
+    await beginBody.promise;
+    return void res.end('body');
   }
   if (path.endsWith('/endless')) {
     const drip = setInterval(() => res.write('.'), 50);
@@ -286,10 +295,33 @@ describe('passthrough APIs', function () {
     await assert.rejects(async () => (await get('/files/cut')).text());
   });
 
+  it('pass the head of an answer on before its body begins', async () => {
+    const answer = await get('/files/head-first');
+    assert.equal(answer.status, 200);
+    beginBody.resolve();
+    assert.equal(await answer.text(), 'body');
+  });
+
+  it('count in the usage of their key', async () => {
+    await using counting = await startProxyGateway({
+      providers: { files: { url: provider.url } },
+      passthrough: [{ path: '/v1/files', provider: 'files' }],
+      key: { passthrough: 'all', admin: true },
+    });
+    const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+    for (const path of ['trailers', 'error']) await (await fetch(`${counting.url}/files/${path}`, { headers })).text();
+    const usage = new URL('/admin/usage?group_by=model', counting.url);
+    const counts = await until(async () => {
+      const { data } = JSON.parse(await (await fetch(usage, { headers })).text());
+      return data.length === 1 && data[0].requests === 2 ? data[0] : undefined;
+    });
+    assert.deepEqual([counts.model, counts.errors], ['/v1/files', 1]);
+  });
+
   it('wait for a free connection no longer than for an answer, and are not sent later', async () => {
     await using one = await startProxyGateway({
       providers: {
-        files: { url: provider.url, timeouts: { first_byte: 0.5, idle: 0.5 }, maxConnections: 1 },
+        files: { url: provider.url, timeouts: { connect: 0.4, first_byte: 0.5, idle: 0.5 }, maxConnections: 1 },
       },
       passthrough: [{ path: '/v1/files', provider: 'files' }],
       key: { passthrough: 'all' },
@@ -300,6 +332,7 @@ describe('passthrough APIs', function () {
     const late = await ask('late');
     assert.equal(late.status, 504);
     assert.match(await late.text(), /no connection became free in time/);
+    assert.equal(provider.seen[0]?.socket.destroyed, false, 'a call may take longer than its connection');
     await endless.body?.cancel();
     assert.equal((await ask('error')).status, 400);
     assert.deepEqual(
