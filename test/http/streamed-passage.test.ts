@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
 import { collectGarbage } from '../support/collect-garbage.ts';
 import { until } from '../support/http-gateway.ts';
 import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
@@ -53,10 +54,16 @@ async function startFileProvider(): Promise<FileProvider> {
     seen.push(req);
     void answer(req, res).catch(() => res.destroy());
   });
-  server.on('upgrade', (req, socket: Socket) => {
+  const library = new WebSocketServer({ noServer: true });
+  server.on('upgrade', (req, socket: Socket, head) => {
     seen.push(req);
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    const status = /\/refused\/(\d+)/.exec(req.url ?? '')?.[1];
+    if (status) return void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 7\r\n\r\nnot now`);
+    if (req.url?.endsWith('/library')) {
+      return library.handleUpgrade(req, socket, head, (each) => each.on('message', (text) => each.send(`${text}`)));
+    }
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nset-cookie: a=b\r\nx-request-id: ws-1\r\nsec-websocket-protocol: ${req.headers['sec-websocket-protocol']}\r\n\r\n`,
     );
@@ -379,6 +386,33 @@ describe('passthrough APIs', function () {
     }
     return { head, socket };
   }
+
+  it("connect a library's WebSocket with a library's server, and pass its refusals on", async () => {
+    const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+    const client = (path: string) => new WebSocket(`${gateway.url}/realtime/${path}`, ['realtime'], { headers });
+    const accepted = client('library');
+    await once(accepted, 'open');
+    assert.equal(accepted.protocol, 'realtime');
+    accepted.send('hello');
+    assert.equal(String((await once(accepted, 'message'))[0]), 'hello');
+    accepted.close(4001, 'enough');
+    assert.equal((await once(accepted, 'close'))[0], 4001);
+    for (const [status, expected] of [
+      [400, 400],
+      [429, 429],
+      [401, 502],
+      [200, 502],
+    ]) {
+      const [, answer]: IncomingMessage[] = await once(
+        client(`refused/${status}`).on('error', () => {}),
+        'unexpected-response',
+      );
+      assert.ok(answer);
+      const body = Buffer.concat(await Array.fromAsync(answer)).toString();
+      assert.equal(answer.statusCode, expected);
+      assert.equal(body === 'not now', status === expected, body);
+    }
+  });
 
   it('connect hundreds of WebSockets at a time', async () => {
     const headers = {
