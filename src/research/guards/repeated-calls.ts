@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { isObject, parseJson } from '../../base/json.ts';
 import { toSingleLine } from '../../base/text.ts';
 import { UPDATE_PLAN } from '../../protocol/plan.ts';
@@ -22,7 +23,8 @@ export function refuseRepeated(
   // A plan may return to an earlier state.
   if (call.name === UPDATE_PLAN) return undefined;
   const alike = [...state.calls.values()].filter(({ name }) => name === call.name);
-  const same = alike.findLast((earlier) => callKey(earlier) === wanted && succeeded(earlier, state));
+  const digest = hash('sha256', wanted);
+  const same = alike.findLast((earlier) => digestOf(earlier) === digest && succeeded(earlier, state));
   if (same && !mayDiffer(same, state)) {
     return {
       refused: 'You made exactly this call before; it was not made again. Use its result, or ask for something else.',
@@ -36,6 +38,13 @@ export function refuseRepeated(
 /** A key that is equal for equal calls: order of keys, case and white space do not matter. */
 export function callKey(call: { name: string; arguments: string }): string {
   return `${call.name} ${JSON.stringify(normal(parseJson(call.arguments)))}`;
+}
+
+/** Digests of the keys of earlier calls: arguments may be long, and every further call is compared with all of them. */
+const digests = new WeakMap<ExecutableCall, string>();
+
+function digestOf(call: ExecutableCall): string {
+  return digests.getOrInsertComputed(call, () => hash('sha256', callKey(call)));
 }
 
 function succeeded({ call }: ExecutableCall, state: ResearchState): boolean {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { findInventedResult, isRefusal } from '../../../src/research/guards/refusals.ts';
-import { nearlySame } from '../../../src/research/guards/repeated-calls.ts';
+import { nearlySame, refuseRepeated } from '../../../src/research/guards/repeated-calls.ts';
 import { RepetitionWatch } from '../../../src/research/guards/repetition.ts';
+import { ResearchState } from '../../../src/research/run/state.ts';
 import { createFence } from '../../../src/research/text/fence.ts';
+import { noUsage } from '../../../src/upstream/turn.ts';
 import { isSlow } from '../../support/fair-time.ts';
 
 describe('a refusal', () => {
@@ -148,5 +151,31 @@ describe('texts between the tags of tool results', () => {
     let lookups = 0;
     fence.unwrap(known.repeat(1000), () => ++lookups > 0);
     assert.equal(lookups, 20);
+  });
+});
+
+describe('a call of a tool', () => {
+  it('is compared with hundreds of earlier ones without reading their arguments anew', () => {
+    const state = new ResearchState();
+    const calls = Array.from({ length: 300 }, (_, call) => ({
+      ...{ id: `call_${call}`, call, name: 'execute_python' },
+      arguments: JSON.stringify({ code: `print(${call})` }),
+    }));
+    const turn = { message: { role: 'assistant' as const, content: '' }, usage: noUsage(), calls, estimate: 0 };
+    state.apply({ t: 'turn', ...turn, cut: false, invented: false, elapsedMs: 0 });
+    for (const { call } of calls)
+      state.apply({ t: 'result', call, status: 'completed', result: '{}', sources: [], queries: 0 });
+    const again = (code: string) =>
+      refuseRepeated({ name: 'execute_python', arguments: JSON.stringify({ code }) }, state, []);
+    assert.equal(again('print(299)')?.again, 299);
+    assert.equal(again('print(-1)'), undefined);
+    const parse = mock.method(JSON, 'parse');
+    try {
+      assert.equal(again('PRINT(7)')?.again, 7);
+      assert.equal(again('print(-2)'), undefined);
+      assert.ok(parse.mock.callCount() < 10, `${parse.mock.callCount()} texts were parsed`);
+    } finally {
+      parse.mock.restore();
+    }
   });
 });
