@@ -1,11 +1,12 @@
 import { GatewayError } from '../../base/errors.ts';
-import type { TurnMessage } from '../../upstream/turn.ts';
+import { noUsage, type TurnMessage } from '../../upstream/turn.ts';
 import { ClaimChecker } from '../claims/claim-checker.ts';
 import { citeLeaves } from '../claims/leaf-sources.ts';
-import type { ResearchRun } from '../run/run.ts';
+import { applyEntry, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
+import type { DraftEntry } from '../run/transcript.ts';
 import { answerLimit, answerRequest, schemaText } from './answer-request.ts';
-import { type AnswerOptions, answeredStep, citedSteps, NO_TEXT, spentStep, type WrittenText } from './answer-steps.ts';
+import { type AnswerOptions, answeredStep, citedSteps, type WrittenText } from './answer-steps.ts';
 import { collectText } from './buffered-text.ts';
 import { type CitedText, citeJson } from './cited-answer.ts';
 import { safeJson } from './safe-json.ts';
@@ -25,14 +26,13 @@ export async function* writeStructured(
 ): AsyncGenerator<Step, WrittenText> {
   // The value is sent in one piece, so what was sent before a crash is complete.
   if (run.answerSoFar.text !== '') return { text: run.answerSoFar.text, cut: null };
-  const { context, format, signal } = answering;
+  const { format, signal } = answering;
   const tail: TurnMessage[] = [];
+  // What was written before a crash is checked again, but not paid for again.
+  const drafts = run.state.ownEntries.filter((entry) => entry.t === 'draft').values();
   let problem = '';
   for (const attempt of ['first', 'repair']) {
-    const answer = yield* collectText(run, answering, {
-      limit: answerLimit(run),
-      ask: (how) => answerRequest(run, { ...how, context, tail }),
-    });
+    const answer = drafts.next().value ?? (yield* writeDraft(run, answering, tail));
     const checked = await checkAnswer(answer.text, { format, schemas: run.schemas, signal });
     const safe = 'text' in checked ? await withoutForbiddenMarkup(checked.text, run, answering) : checked;
     if ('text' in safe) {
@@ -45,10 +45,9 @@ export async function* writeStructured(
         sources: run.state.sources.all(),
       });
       yield* citedSteps(run, { ...cited, annotations });
-      yield answeredStep(run, written, answer.usage);
+      yield answeredStep(run, written, noUsage());
       return written;
     }
-    yield spentStep(run, answer.usage, NO_TEXT);
     problem = safe.problem;
     if (answer.cut === 'stuck') problem = 'the answer repeats itself without end';
     else if (answer.cut) problem = `the answer was cut at ${answerLimit(run)} tokens`;
@@ -59,6 +58,21 @@ export async function* writeStructured(
     );
   }
   throw new GatewayError('invalid_output', `The answer does not fit text.format: ${problem}.`);
+}
+
+/** Requests the value, and stores what the model wrote before it is checked. */
+async function* writeDraft(
+  run: ResearchRun,
+  answering: AnswerOptions,
+  tail: readonly TurnMessage[],
+): AsyncGenerator<Step, DraftEntry> {
+  const { text, usage, cut } = yield* collectText(run, answering, {
+    limit: answerLimit(run),
+    ask: (how) => answerRequest(run, { ...how, context: answering.context, tail }),
+  });
+  const entry: DraftEntry = { t: 'draft', text, usage, whole: true, ...(cut ? { cut } : {}) };
+  yield { type: 'note', entry: applyEntry(run.state, entry) };
+  return entry;
 }
 
 /** The answer without forbidden markup, if it still fits its schema. */

@@ -14,7 +14,7 @@ export class ReportState {
   tokens = 0;
   /** Why one of them was cut short, if one was. */
   cut: IncompleteReason | null = null;
-  /** The text so far that is buffered until it is checked. */
+  /** The text so far that is buffered until it is checked. One that follows a whole text replaces it. */
   draft: { text: string; whole: boolean; cut: IncompleteReason | undefined } | undefined;
   /** That text after the check. */
   checked: { text: string; accepted: readonly AcceptedPassage[] } | undefined;
@@ -28,7 +28,11 @@ export class ReportState {
         this.gapsNamed ||= this.outline !== undefined;
         break;
       case 'draft':
-        this.draft = { text: (this.draft?.text ?? '') + entry.text, whole: entry.whole, cut: entry.cut };
+        this.draft = {
+          text: (this.draft?.whole === false ? this.draft.text : '') + entry.text,
+          whole: entry.whole,
+          cut: entry.cut,
+        };
         break;
       case 'checked':
         this.checked = { text: entry.text, accepted: entry.accepted };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import type { ResearchRequest } from '../../../src/research/run/request.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
 import { closingStep } from '../../../src/runs/executing/driving/interrupted-item.ts';
 import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
@@ -13,7 +14,7 @@ import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { eventually } from '../../support/eventually.ts';
 import { lookups } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testConfig, testTool } from '../../support/run-harness.ts';
-import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
+import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn, TURN_USAGE } from '../../support/scripted-model.ts';
 import { patience } from '../../support/time-limit.ts';
 import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
@@ -102,6 +103,44 @@ describe('a run that is handed over', function () {
     assert.ok(run);
     const response = await responseOf(await readAll(last.runs, run));
     assert.equal(response.status, 'completed');
+  });
+
+  it('checks a structured answer again that it has paid for, and its repair', async () => {
+    const format: ResearchRequest['format'] = {
+      ...{ type: 'json_schema', name: 'age', strict: undefined, description: undefined },
+      schema: { type: 'object', required: ['years'] },
+    };
+    const answers = ['{"age": 7}', '{"years": 7}'];
+    const model = () => {
+      const chat: ScriptedModel = new ScriptedModel((request) =>
+        isAnswerTurn(request)
+          ? { text: [answers[request.messages.some(({ content }) => content === answers[0]) ? 1 : 0] ?? ''] }
+          : { text: ['Ready.'] },
+      );
+      return chat;
+    };
+    for (const paid of [1, 2]) {
+      const reached = Promise.withResolvers<void>();
+      let drafts = 0;
+      const append: RunStore['append'] = async (id, batch) => {
+        const appended = await store.append(id, batch);
+        drafts += batch.transcript?.filter((entry) => entry.includes('"t":"draft"')).length ?? 0;
+        if (drafts < paid) return appended;
+        reached.resolve();
+        return await new Promise(() => {});
+      };
+      const first = await openHarness({ chat: model(), store: wrapStore(store, { append }) });
+      const { run } = await first.runs.submit(question({ research: { format } }));
+      await reached.promise;
+      await store.claim(run.id, { leaseMs: 0, force: true });
+      const chat = model();
+      await using second = await openHarness({ chat, store });
+      const response = await responseOf(await readAll(second.runs, run));
+      assert.equal(response.output_text, answers[1]);
+      assert.equal(chat.requests.length, 2 - paid);
+      assert.equal(response.usage.total_tokens, 2 * (TURN_USAGE.inputTokens + TURN_USAGE.outputTokens));
+      void first[Symbol.asyncDispose]();
+    }
   });
 
   it('repeats only tool calls without a result, and keeps their items', async () => {
