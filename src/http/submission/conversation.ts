@@ -103,7 +103,7 @@ export async function chatMessages(
     const found = await resolveItem(item, `${field}[${index}]`, options);
     if (found.type === 'message') {
       const content = found.content.filter(isForResearch);
-      if (content.length > 0) messages.push(...(await withoutForeignMarkers([{ role: found.role, content }])));
+      if (content.length > 0) messages.push({ role: found.role, content });
       if (found.images) messages.push(imagesOf(found.role, found.images));
       for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.outputOf(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found, options));
@@ -117,7 +117,7 @@ export async function chatMessages(
         });
     }
   }
-  return messages;
+  return await withoutForeignMarkers(messages);
 }
 
 /**
@@ -279,7 +279,7 @@ function earlierCall(
 ): ConversationMessage {
   const known = isStored ? result : result?.replace(/"source_id":\d+,?/g, '');
   const shown = known === undefined ? '' : `\nResult: ${fenceWithoutNonce(known)}`;
-  return assistantText(`(Earlier tool call) ${name} ${args}${shown}`);
+  return assistantText(`(Earlier tool call) ${name} ${fenceWithoutNonce(args)}${shown}`);
 }
 
 /** Documents whose whole text is in the input. They can be cited like pages that were read. */

@@ -1,10 +1,9 @@
 import { inSlices } from '../../base/load/event-loop.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { ContentPart } from '../../protocol/requests/content-parts.ts';
-import { splitDelta } from '../run/live-steps.ts';
 import type { ConversationMessage } from '../run/request.ts';
 import { PLAIN_TAG } from '../text/fence.ts';
-import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
+import { markerAt } from './marker.ts';
 
 /** Makes the markers of earlier answers safe to read for a model: copied, they would cite sources of other numbers. */
 
@@ -34,28 +33,36 @@ export function renumbered(
   return own + text.slice(copied);
 }
 
+/** How much text of a thread is read, from its end, in UTF-16 code units. */
+const MAX_READ = 1_000_000;
+
 /** Messages without the markers of the assistant, whose sources are not known. What was fenced is data and stays. */
 export async function withoutForeignMarkers(messages: readonly ConversationMessage[]): Promise<ConversationMessage[]> {
+  let left = MAX_READ;
+  const cleanPart = (part: ContentPart): ContentPart => {
+    if (part.type !== 'text' || part.text.includes(PLAIN_TAG)) return part;
+    left -= part.text.length;
+    return left < 0 ? part : { ...part, text: withoutMarkers(part.text) };
+  };
   const clean: ConversationMessage[] = [];
-  for (const { role, content } of messages) {
-    const parts = content.map((part) =>
-      role === 'assistant' && part.type === 'text' && !part.text.includes(PLAIN_TAG)
-        ? withoutMarkers(part.text).then((text): ContentPart => ({ type: 'text', text }))
-        : part,
-    );
-    clean.push({ role, content: await Promise.all(parts) });
-  }
-  return clean;
+  await inSlices(messages.toReversed(), (message) => {
+    const isForeign = message.role === 'assistant' && left > 0;
+    clean.push(isForeign ? { ...message, content: message.content.map(cleanPart) } : message);
+  });
+  return clean.reverse();
 }
 
-async function withoutMarkers(text: string): Promise<string> {
-  if (!/[[【［]/.test(text)) return text;
-  const scanner = new AnswerScanner((raw) => raw.length);
-  let rest = '';
-  const add = (parts: readonly AnswerPart[]) => {
-    for (const part of parts) rest = part.type === 'marker' ? rest.replace(/ $/, '') : rest + part.text;
-  };
-  await inSlices(splitDelta(text), (piece) => add(scanner.push(piece)));
-  add(scanner.end());
-  return rest;
+/** Code, which has no markers, or the start of what may be one. */
+const CODE_OR_BRACKET = /```[^]*?(?:```|$)|`[^`\n]*`|[[【［]/g;
+
+function withoutMarkers(text: string): string {
+  let kept = '';
+  let from = 0;
+  for (const { index, 0: found } of text.matchAll(CODE_OR_BRACKET)) {
+    const marker = found.length === 1 && index >= from ? markerAt(text, index, { final: true }) : undefined;
+    if (marker === undefined || marker === 'more') continue;
+    kept += text.slice(from, text[index - 1] === ' ' ? Math.max(from, index - 1) : index);
+    from = marker.end;
+  }
+  return kept + text.slice(from);
 }
