@@ -56,6 +56,7 @@ export function limitProcess(
   let cpuWaitBefore: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
+  let isTooLate = false;
   const check = async () => {
     const usage = pid === undefined ? undefined : await processUsage(pid);
     if (isOver) return;
@@ -64,8 +65,12 @@ export function limitProcess(
     const elapsedMs = performance.now() - startedAt;
     const countedMs = Math.max(elapsedMs - (cpuWaitMs - cpuWaitBefore), elapsedMs * MIN_COUNTED_SHARE);
     if (usage && usage.memoryBytes > limits.memoryBytes) onExceeded('memory');
-    else if (countedMs > limits.timeMs) onExceeded('time');
-    else timer = setTimeout(() => void check(), interval).unref();
+    else if (isTooLate) onExceeded('time');
+    else if (countedMs > limits.timeMs) {
+      // Where this process was kept from running, the answer may have come long ago and is read before the next step.
+      isTooLate = true;
+      timer = setTimeout(() => void check(), 0).unref();
+    } else timer = setTimeout(() => void check(), interval).unref();
   };
   void check();
   return {
