@@ -273,17 +273,19 @@ export class RelayedStream implements ResultReceiver {
   /** Writes lines, but `[DONE]` only if the answer is complete. The last event ends it: a provider may leave its body open. */
   #writeCheckingEnd(lines: Buffer): AttemptResult | undefined {
     const { isEnd, lastEvent } = this.#context.kind;
-    const done = isEnd && endsWithDone(lines) ? lines.lastIndexOf('data:') : lines.length;
-    this.#write(lines.subarray(0, done));
-    if (done < lines.length) {
-      if (!this.#isWhole(this.#tail.text(), { inOrder: true })) return this.#fail(brokenStream(ENDED_EARLY));
-      this.#write(lines.subarray(done));
-      this.#mayBeOver = true;
+    const isDone = isEnd !== undefined && endsWithDone(lines);
+    const isKnown = this.#hasEnd && !this.#choices;
+    // Where it is not known yet, the lines before it tell.
+    const sure = isDone && !isKnown ? lines.lastIndexOf('data:') : lines.length;
+    this.#write(lines.subarray(0, sure));
+    if (sure < lines.length) {
+      if (!this.#isWhole({ inOrder: true })) return this.#fail(brokenStream(ENDED_EARLY));
+      this.#write(lines.subarray(sure));
     }
-    this.#mayBeOver ||= lastEvent !== undefined && lines.includes(lastEvent);
+    this.#mayBeOver ||= isDone || (lastEvent !== undefined && lines.includes(lastEvent));
     if (!this.#mayBeOver || !this.#tail.endsFrame) return undefined;
     this.#mayBeOver = false;
-    return this.#isWhole(this.#tail.text(), { inOrder: true }) ? this.#conclude() : undefined;
+    return this.#isWhole({ inOrder: true }) ? this.#conclude() : undefined;
   }
 
   #write(lines: Buffer): void {
@@ -305,7 +307,7 @@ export class RelayedStream implements ResultReceiver {
       return this.#failUnopened(failure, this.#buffered.bytes);
     }
     const text = this.#tail.text();
-    const isWhole = this.#isWhole(text, { inOrder: broken === undefined || endsWithDoneText(text) });
+    const isWhole = this.#isWhole({ inOrder: broken === undefined || endsWithDoneText(text) });
     if (!isWhole || this.#isFlawed) {
       return this.#fail(broken ?? brokenStream(this.#isFlawed ? MALFORMED : ENDED_EARLY));
     }
@@ -313,9 +315,8 @@ export class RelayedStream implements ResultReceiver {
     return { is: 'delivered', ...this.#usageAtEnd(text) };
   }
 
-  /** `text`: the last events. */
-  #isWhole(text: string, { inOrder }: { inOrder: boolean }): boolean {
-    const payloads = () => lastPayloads(text, LAST_EVENTS);
+  #isWhole({ inOrder }: { inOrder: boolean }): boolean {
+    const payloads = () => lastPayloads(this.#tail.text(), LAST_EVENTS);
     return this.#context.kind.isWhole({ ended: this.#hasEnd, choices: this.#choices, payloads, inOrder });
   }
 
