@@ -53,7 +53,7 @@ export async function withoutForeignMarkers(messages: readonly ConversationMessa
 }
 
 /** Code, which has no markers, or the start of what may be one. */
-const CODE_OR_BRACKET = /```[^]*?(?:```|$)|`[^`\n]*`|[[【［]/g;
+const CODE_OR_BRACKET = /```[\s\S]*?(?:```|$)|`[^`\n]*`|[[【［]/g;
 
 function withoutMarkers(text: string): string {
   let kept = '';
