@@ -66,7 +66,7 @@ export class MaskedFrames extends Transform {
         const header = headerAt(bytes, at);
         const end = header && at + header.size + (header.isControl ? header.length : 0);
         if (header === undefined || end === undefined || end > bytes.length) break;
-        if (header.isControl) this.#mask.maskBytes(bytes.subarray(at + header.size, end));
+        if (header.isControl) this.#mask.maskWhole(bytes.subarray(at + header.size, end));
         this.#waiting.push({ bytes: bytes.subarray(at, end), isMessage: false });
         at = end;
         if (header.isControl) continue;
