@@ -22,6 +22,9 @@ type ExitWith = <A extends unknown[]>(
   run: (...args: A) => ExitCode | Promise<ExitCode>,
 ) => (...args: A) => Promise<void>;
 
+/** Reads an option that may be repeated. Commander's own list, `<path...>`, would take the question, too. */
+const repeated = (value: string, earlier: string[] = []) => [...earlier, value];
+
 const CONFIG = ['-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
 const CONFIG_FILE = ['[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
 
@@ -60,8 +63,8 @@ function addClients(program: Command, { environment, terminal }: CommandLinePart
     .description('ask a running gateway a question and show the progress of the run')
     .argument('[question]', 'the question; - reads it from standard input')
     .option('--resume <id>', 'follow a run instead of asking')
-    .option('--file <path...>', 'files that the question is about')
-    .option('--store <id...>', 'vector stores to search')
+    .option('--file <path>', 'a file that the question is about; may be repeated', repeated)
+    .option('--store <id>', 'a vector store to search; may be repeated', repeated)
     .option('--model <id>', 'the model; else the first that the key may use')
     .addOption(new Option('--effort <effort>', 'how much research').choices(['low', 'medium', 'high']))
     .addOption(baseUrl(environment))
