@@ -4,10 +4,9 @@ import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 const SHOWN = new Set(
   `host port id user team tags name model models provider kind apis tools level currency sync wire dialect builtin effort
   profile responses sticky priority allowed_tools allow_from allow_hosts deny_hosts cors_origins trust_proxy expires_at events
-  api_key_header keys_removed engine region language locale workers passthrough bucket storage folder otlp_endpoint base_url
-  issuer token_url endpoint failover_on failover_off reasoning default_effort format user_agent path paths server_name`.split(
-    /\s+/,
-  ),
+  api_key_header keys_removed region language workers passthrough folder otlp_endpoint base_url issuer token_url endpoint
+  failover_on failover_off user_agent path server_name owned_by plan report verify after before engines allow_domains
+  deny_domains allowed_domains blocked_domains`.split(/\s+/),
 );
 /** Addresses, of which only scheme and host are shown: the rest may hold a credential. */
 const ADDRESSES = new Set(['url', 'base_url', 'otlp_endpoint', 'issuer', 'token_url', 'endpoint']);

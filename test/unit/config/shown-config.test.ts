@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { z } from 'zod';
+import { isObject, type JsonValue } from '../../../src/base/json.ts';
 import { maskedConfig } from '../../../src/config/masked-config.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { secretsIn } from '../../../src/config/secrets.ts';
@@ -59,5 +61,22 @@ describe('maskedConfig', () => {
     assert.equal(keys[0].id, 'ann');
     assert.equal(keys[0].limits.cost_per_day, 5);
     assert.match(store.url, /^redis:\/\/redis\.example:6379/);
+  });
+
+  it('shows the value of every setting that is a choice', () => {
+    const masked = new Set<string>();
+    const visit = (schema: JsonValue | undefined, name: string): void => {
+      if (Array.isArray(schema)) for (const each of schema) visit(each, name);
+      if (!isObject(schema)) return;
+      for (const choice of [schema.const, schema.enum].flat())
+        if (typeof choice === 'string' && maskedConfig({ [name]: choice })[name] !== choice) masked.add(name);
+      for (const [key, each] of Object.entries(isObject(schema.properties) ? schema.properties : {})) visit(each, key);
+      visit(
+        [schema.anyOf, schema.oneOf, schema.items, schema.additionalProperties].flatMap((each) => each ?? []),
+        name,
+      );
+    };
+    visit(z.json().parse(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any', reused: 'inline' })), '');
+    assert.deepEqual([...masked], []);
   });
 });
