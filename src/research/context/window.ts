@@ -6,9 +6,12 @@ export interface ContextWindow {
   readonly threshold: number;
   /** Tokens that are left for the model's output after a request of this estimated size. */
   roomToWrite(estimate: number): number;
-  /** Converts an estimate into the tokens that the provider is likely to count. */
+  /**
+   * Converts an estimate into the tokens that the provider may count. A low count of small requests says little about larger
+   * ones: some providers count tools for nothing, and pages in full.
+   */
   counted(estimate: number): number;
-  /** Converts the provider's tokens into the gateway's estimate. */
+  /** The inverse of `counted`. */
   estimated(counted: number): number;
   /** Learns from what a provider counted for a request. */
   learn(estimate: number, counted: number): void;
@@ -69,8 +72,8 @@ export function createContextWindow(options: {
       const counted = estimate * worst * (learned ? 1 : 1 + UNKNOWN_MARGIN);
       return Math.max(0, Math.floor(Math.min(maxOutput, contextLength * (1 - WRITING_MARGIN) - counted)));
     },
-    counted: (estimate) => Math.ceil(estimate * factor),
-    estimated: (counted) => Math.floor(counted / factor),
+    counted: (estimate) => Math.ceil(estimate * worst),
+    estimated: (counted) => Math.floor(counted / worst),
     learn(estimate, counted) {
       if (estimate < 500 || counted <= 0) return;
       learned = true;

@@ -99,6 +99,31 @@ describe('max_cost', () => {
     });
   }
 
+  it('is not exceeded if the provider counts tools for nothing, and pages as they are estimated', async () => {
+    const { tools } = handbook({ chapters: 3, length: 24_000 });
+    const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
+    const charged = (request: TurnRequest, turn: ScriptedTurn): ScriptedTurn => {
+      const inputTokens = estimateRequest(request.messages);
+      const cost = (inputTokens * PRICE.input + 100 * PRICE.output) / 1_000_000;
+      return { ...turn, usage: { inputTokens, outputTokens: 100, cost } };
+    };
+    const maxCost = 0.04;
+    const urls = [1, 2, 3].map((n) => `https://handbook.example/chapter-${n}`);
+    const { response, calls } = await runResearch({
+      ...{ config, tools },
+      turns: (request, n) =>
+        charged(
+          request,
+          n === 0 ? { calls: urls.map((url) => ({ name: 'fetch_url_content', arguments: { url } })) } : {},
+        ),
+      answers: (request) => charged(request, { text: ['Chapter 1 has the code ZEBRA-1 [1].'] }),
+      request: { maxCost },
+    });
+    assert.equal(calls.length, 3);
+    assert.equal(response.status, 'completed');
+    assert.ok((response.usage.cost?.total ?? Infinity) <= maxCost, JSON.stringify(response.usage));
+  });
+
   it('is kept by the check and the repair of an answer, and by the sections of a report', async () => {
     const cost = (request: TurnRequest) => (estimateRequest(request.messages, request.tools) * PRICE.input) / 1_000_000;
     const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
