@@ -8,7 +8,8 @@ const WRITTEN_BY = '_Written by the demo model: a small program that quotes what
 
 /** The whole answer. The same messages give the same text: a cut answer is continued by writing it again. */
 export function demoAnswer(conversation: Conversation): string {
-  if (conversation.toolResults === 0) return answerWithoutDocuments(conversation.question);
+  if (conversation.toolResults === 0 && conversation.documents.length === 0)
+    return answerWithoutDocuments(conversation.question);
   const keywords = keywordsOf(conversation.question);
   const quotes = choosePassages(rankPassages(conversation.documents, keywords), MAX_QUOTES);
   if (quotes.length === 0) return answerWithoutFindings(conversation, keywords);

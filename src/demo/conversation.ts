@@ -41,20 +41,30 @@ export function readChat(messages: readonly DemoMessage[]) {
     queries: searches.flatMap(({ queries }) => (Array.isArray(queries) ? queries.map(String) : [])),
     fetched: argumentsOf('fetch_url_content').map(({ url }) => String(url)),
     /** In the order in which they were found; with the whole text if one was read. */
-    documents: readDocuments(after),
+    documents: [...findingsIn(after), ...readDocuments(after)],
     toolResults: after.filter((message) => message.role === 'tool').length,
   };
 }
 
 /**
- * The index of the question: the last user message that is neither a note after tool results nor a request to write the
- * answer; -1 without a user message.
+ * The index of the question: the last user message that is neither a note after the question or after tool results, nor a
+ * request to write the answer; -1 without a user message.
  */
 function findQuestion(messages: readonly DemoMessage[]): number {
   const isNote = ({ content }: DemoMessage, index: number) =>
-    messages[index - 1]?.role === 'tool' || ASKS_FOR_ANSWER.test(content);
+    ['tool', 'user'].includes(messages[index - 1]?.role ?? '') || ASKS_FOR_ANSWER.test(content);
   const last = messages.findLastIndex((message, index) => message.role === 'user' && !isNote(message, index));
   return last === -1 ? messages.findIndex(({ role }) => role === 'user') : last;
+}
+
+/** What was found in turns that the request no longer has: notes after the question, with a line for each source. */
+function findingsIn(messages: readonly DemoMessage[]): FoundDocument[] {
+  const end = messages.findIndex(({ role }) => role !== 'user');
+  const notes = messages.slice(0, end === -1 ? messages.length : end).map(({ content }) => content);
+  const lines = notes.join('\n').matchAll(/^(?:- )?\[(\d+)\] ([^:\n]+): (.+)$/gm);
+  return [...lines].map(([, id, title = '', text = '']) => {
+    return { url: `source ${id}`, title, text, sourceId: Number(id), read: true };
+  });
 }
 
 function readDocuments(messages: readonly DemoMessage[]): FoundDocument[] {

@@ -56,7 +56,8 @@ function useTools(request: DemoRequest, tools: readonly DemoTool[]): DemoTurn | 
 
 function research(conversation: Conversation, offered: ReadonlySet<string>): DemoTurn {
   const keywords = keywordsOf(conversation.question);
-  if (conversation.rounds === 0) return firstRound(conversation, { keywords, offered });
+  if (conversation.rounds === 0 && conversation.documents.length === 0)
+    return firstRound(conversation, { keywords, offered });
   const strong = rankPassages(conversation.documents, keywords).filter(
     ({ matches }) => matches >= Math.min(2, keywords.length),
   );

@@ -156,6 +156,24 @@ describe("the demo model's answer", () => {
     assert.match(turn({ messages: [...messages, ask] }).text, /断开的连接可以从最后一个事件继续。 \[3\]/);
   });
 
+  it('belongs to the question before the notes of its research, and quotes what these found', () => {
+    const found = '[1] Streams: A dropped stream is resumed with the number of the last event that was seen.';
+    const { attempt, compare } = loadPrompts();
+    const notes = {
+      attempt: attempt({ count: '2', number: '1', beginning: '' }),
+      findings: `What earlier tool results say:\n${FENCE.around(`- ${found}`)}`,
+      compare: compare({ count: '2', conclusions: FENCE.around(found) }),
+    };
+    for (const [name, content] of Object.entries(notes)) {
+      const messages = [QUESTION, content].map((text) => ({ role: 'user', content: text }));
+      const [call] = turn({ messages, tools: TOOLS }).calls;
+      assert.match(String(call?.arguments), /dropped/, name);
+      assert.doesNotMatch(String(call?.arguments), /researched|results/, name);
+      if (name !== 'attempt')
+        assert.match(turn({ messages: [...messages, ask] }).text, /is resumed with .*\[1\]/, name);
+    }
+  });
+
   it('belongs to the last question of a conversation', () => {
     const earlier = [
       { role: 'user', content: 'What is a key?' },
