@@ -25,7 +25,7 @@ const headerMap = mapOf(headerValue, { max: 64, names: headerName }).refine(
 const names = boundedList(z.string().meta({ type: 'string' }), { max: 1000 });
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-  .max(MAX_URL_LENGTH)
+  .max(MAX_URL_LENGTH, `expected at most ${MAX_URL_LENGTH} characters`)
   .refine((text) => !hasCredentials(text), 'must not hold a user name or password: send them in headers');
 
 function hasCredentials(text: string): boolean {

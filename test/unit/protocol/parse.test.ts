@@ -4,6 +4,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { boundedList, mapOf, parseValue } from '../../../src/protocol/requests/parse.ts';
 import { plainChatBody } from '../../../src/protocol/requests/plain-chat.ts';
 import { plainResponseBody } from '../../../src/protocol/requests/plain-response.ts';
+import { mcpServers } from '../../../src/protocol/requests/request-tools.ts';
 import {
   compactBody,
   countBody,
@@ -37,6 +38,15 @@ describe('body schemas', () => {
         }
       }
     }
+  });
+
+  it('say of an address that is too long that it is', () => {
+    const url = `https://mcp.example/?key=${'x'.repeat(8192)}`;
+    const issues = mcpServers.safeParse([{ name: 'm', url }]).error?.issues ?? [];
+    assert.deepEqual(
+      issues.map(({ message }) => message),
+      ['expected at most 8192 characters.'],
+    );
   });
 });
 
