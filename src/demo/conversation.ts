@@ -32,7 +32,7 @@ export function readChat(messages: readonly DemoMessage[]) {
     });
   const searches = argumentsOf('web_search');
   return {
-    question: messages[start]?.content.trim() ?? '',
+    question: questionAt(messages, start),
     /** Assistant turns with tool calls. */
     rounds: rounds.length,
     searches: searches.length,
@@ -55,6 +55,17 @@ function findQuestion(messages: readonly DemoMessage[]): number {
     ['tool', 'user'].includes(messages[index - 1]?.role ?? '') || ASKS_FOR_ANSWER.test(content);
   const last = messages.findLastIndex((message, index) => message.role === 'user' && !isNote(message, index));
   return last === -1 ? messages.findIndex(({ role }) => role === 'user') : last;
+}
+
+/** How items of the demo model's plans begin: stop words, so that a plan is a question about its subjects. */
+export const PLAN_ITEM = 'What there is to tell about';
+
+/** The question in a message. If it approves a plan of the demo model: that plan, as the message changes it. */
+function questionAt(messages: readonly DemoMessage[], index: number): string {
+  const text = messages[index]?.content.trim() ?? '';
+  const before = messages[index - 1];
+  if (before?.role !== 'assistant' || !before.content.includes(PLAN_ITEM)) return text;
+  return text.includes('1. ') ? text.slice(text.indexOf('1. ')) : before.content;
 }
 
 /** What was found in turns that the request no longer has: notes after the question, with a line for each source. */

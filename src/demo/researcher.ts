@@ -1,7 +1,7 @@
 import type { JsonValue } from '../base/json.ts';
 import { counted } from '../base/text.ts';
 import { demoAnswer, list } from './answer.ts';
-import { type Conversation, type FoundDocument, readChat } from './conversation.ts';
+import { type Conversation, type FoundDocument, PLAN_ITEM, readChat } from './conversation.ts';
 import { minimalInstance } from './minimal-instance.ts';
 import { choosePassages, rankPassages } from './passages.ts';
 import type { DemoRequest, DemoTool } from './request.ts';
@@ -46,6 +46,7 @@ function useTools(request: DemoRequest, tools: readonly DemoTool[]): DemoTurn | 
   const conversation = readChat(request.messages);
   const offered = new Set(tools.map((tool) => tool.name));
   if (offered.has('web_search') || offered.has('fetch_url_content')) return research(conversation, offered);
+  if (offered.size === 1 && offered.has('update_plan')) return propose(conversation);
   const { tool_choice: choice } = request;
   if (conversation.toolResults > 0 || !choice || choice === 'auto') return undefined;
   const wanted = typeof choice === 'object' ? tools.find((tool) => tool.name === choice.function.name) : tools[0];
@@ -76,6 +77,19 @@ function research(conversation: Conversation, offered: ReadonlySet<string>): Dem
   }
   const sources = new Set(useful.map((passage) => passage.document));
   return ready(`I have ${counted(useful.length, 'useful passage')} from ${counted(sources.size, 'document')}.`);
+}
+
+/** A plan to be approved: an item for each keyword. */
+function propose(conversation: Conversation): DemoTurn {
+  if (conversation.rounds > 0) return ready('The plan is proposed.');
+  const subjects = keywordsOf(conversation.question);
+  const items = (subjects.length > 0 ? subjects : ['this']).map((word) => ({
+    text: `${PLAN_ITEM} ${word}`,
+    status: 'open',
+  }));
+  return calling(conversation, 'I propose to look up one thing after the other.', [
+    { name: 'update_plan', args: { items } },
+  ]);
 }
 
 function firstRound(

@@ -174,6 +174,20 @@ describe("the demo model's answer", () => {
     }
   });
 
+  it('follows a plan that it proposed, as the user changed it', () => {
+    const planner = [{ type: 'function', function: { name: 'update_plan' } }];
+    const user = (content: string) => ({ role: 'user', content });
+    const [call] = turn({ messages: [user(QUESTION)], tools: planner }).calls;
+    const { items } = JSON.parse(String(call?.arguments));
+    assert.equal(items.length, 3);
+    const plan = items.map(({ text }: { text: string }, at: number) => `${at + 1}. ${text}`).join('\n');
+    const thread = [user(QUESTION), { role: 'assistant', content: plan }];
+    const queriesAfter = (text: string) =>
+      turn({ messages: [...thread, user(text)], tools: TOOLS }).calls[0]?.arguments;
+    assert.equal(queriesAfter('go'), '{"queries":["dropped stream resumed"]}');
+    assert.equal(queriesAfter('Follow this plan instead:\n\n1. What is a key?'), '{"queries":["key"]}');
+  });
+
   it('belongs to the last question of a conversation', () => {
     const earlier = [
       { role: 'user', content: 'What is a key?' },
