@@ -8,11 +8,11 @@ import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-chec
 import { isStatement, LONGEST_CLAIM } from '../claims/sentences.ts';
 import { splitDelta } from '../run/live-steps.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
+import { urlIn } from '../text/url-in-text.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import { citation } from './citation.ts';
 import { type PartialAnswer, renumbered } from './earlier-answer.ts';
 import type { MayShow } from './safe-markup.ts';
-import { urlIn } from './url-in-text.ts';
 import { disarmMark } from './visible-reasoning.ts';
 
 /** A piece of the answer as the client reads it. */

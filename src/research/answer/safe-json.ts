@@ -1,8 +1,8 @@
 import { parseJson } from '../../base/json.ts';
 import type { SourceRegistry } from '../run/sources.ts';
+import { urlIn } from '../text/url-in-text.ts';
 import { AnswerScanner } from './answer-scanner.ts';
 import type { MayShow } from './safe-markup.ts';
-import { urlIn } from './url-in-text.ts';
 import { disarmMark } from './visible-reasoning.ts';
 
 /** Strings without a match contain no link, image or tag. */

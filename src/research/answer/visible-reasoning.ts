@@ -1,7 +1,7 @@
 import type { SourceRegistry } from '../run/sources.ts';
+import { urlIn } from '../text/url-in-text.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import type { MayShow } from './safe-markup.ts';
-import { urlIn } from './url-in-text.ts';
 
 /**
  * Makes the model's reasoning safe to show: clients often render it as Markdown, so images, links and HTML that are

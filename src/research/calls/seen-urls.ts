@@ -1,8 +1,8 @@
 import { parseJson } from '../../base/json.ts';
 import { contentText } from '../../base/text.ts';
 import { type Tool, ToolError } from '../../tools/tool.ts';
-import { urlIn } from '../answer/url-in-text.ts';
 import type { ResearchRun } from '../run/run.ts';
+import { urlIn } from '../text/url-in-text.ts';
 
 /** The parts of a run in which URLs may appear. */
 type UrlContext = Pick<ResearchRun, 'request' | 'model' | 'state'>;

@@ -299,7 +299,6 @@ export class Attempts {
   }
 
   #mayTry(route: Route): boolean {
-    if (this.#records.size === 0) return true;
     const record = this.#records.get(routeId(route));
     return !record || (!record.isGivenUp && !record.inFlight && this.#hasTries(route));
   }
@@ -309,12 +308,9 @@ export class Attempts {
   }
 
   #record(route: Route): RouteRecord {
-    return this.#records.getOrInsertComputed(routeId(route), newRecord);
+    const fresh = () => ({ tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false, notBefore: 0 });
+    return this.#records.getOrInsertComputed(routeId(route), fresh);
   }
-}
-
-function newRecord(): RouteRecord {
-  return { tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false, notBefore: 0 };
 }
 
 /** Names the provider as the operator does, and the model as the provider does. */

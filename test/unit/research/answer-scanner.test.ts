@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AnswerPart, AnswerScanner } from '../../../src/research/answer/answer-scanner.ts';
 import { mayShowFor } from '../../../src/research/answer/safe-markup.ts';
-import { urlIn } from '../../../src/research/answer/url-in-text.ts';
+import { urlIn } from '../../../src/research/text/url-in-text.ts';
 import { readSources } from '../../support/cited-answer.ts';
 
 const MET = 'https://met.example/page';

@@ -1,6 +1,6 @@
-import { escapeMarkup } from '../base/text.ts';
+import { escapeMarkup } from '../../base/text.ts';
 
-/** An element of SVG or MathML. */
+/** An element of SVG. */
 export interface MarkupNode {
   tag: string;
   attributes: Readonly<Record<string, string | number>>;
