@@ -28,8 +28,12 @@ function numberIn(text: string): number {
  * accept a long s or the Kelvin sign for the letters that they fold to.
  */
 export function numbersIn(fields: Readonly<Record<string, unknown>>, names: readonly string[]): number[] {
-  const named = Object.keys(fields).filter((name) => names.includes(name.toUpperCase().toLowerCase()));
-  return named.flatMap((name) => requestedNumber(fields[name]) ?? []);
+  // Folding keeps the length, and costs more than all else here.
+  const mayMatch = ({ length }: string) => names.some((name) => name.length === length);
+  const isNamed = (field: string) => mayMatch(field) && names.includes(field.toUpperCase().toLowerCase());
+  return Object.keys(fields)
+    .filter(isNamed)
+    .flatMap((name) => requestedNumber(fields[name]) ?? []);
 }
 
 const ANSWERS = ['n', 'best_of'];
