@@ -39,7 +39,7 @@ export function withLatestImages(messages: readonly TurnMessage[]): TurnMessage[
 
 /**
  * The messages with each image that the assistant made behind its message and the results of its calls, as an image of the
- * user: no wire has them elsewhere. A model without `vision` is told of them.
+ * user: no wire has them elsewhere. A model without `vision` gets a note in their place.
  */
 export function showImages(messages: readonly TurnMessage[], { vision }: { vision: boolean }): TurnMessage[] {
   const shown: TurnMessage[] = [];
