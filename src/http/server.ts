@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { afterTurnEnd } from '../base/load/turn-end.ts';
-import { createServer } from '../base/node/node-http.ts';
+import { createServer, IncomingMessage, ServerResponse as NodeResponse } from '../base/node/node-http.ts';
 import { withoutOrigin } from '../protocol/requests/request-target.ts';
 import { sendJson } from './answers/json.ts';
 import { errorAnswer } from './errors.ts';
@@ -63,6 +63,7 @@ export function createHttpServer(
       requireHostHeader: false,
       // A client that offers any other protocol gets an ordinary answer.
       shouldUpgradeCallback: (req) => upgrade !== undefined && wantsWebSocket(req),
+      ...classesOf(app),
     },
     handle,
   );
@@ -87,6 +88,21 @@ export function createHttpServer(
     else afterTurnEnd(() => refuseRequest(socket, { after: connections.get(socket)?.latest, error }));
   });
   return server;
+}
+
+/**
+ * The classes of requests and answers. An Express app gives each object its own prototypes, which takes as long as its
+ * routing; objects of these classes have them from the start.
+ */
+function classesOf(
+  app: RequestListener & { request?: object; response?: object },
+): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
+  if (!app.request || !app.response) return {};
+  class Request extends IncomingMessage {}
+  class Response<Req extends InstanceType<typeof IncomingMessage>> extends NodeResponse<Req> {}
+  app.request = Object.setPrototypeOf(Request.prototype, app.request) as Request;
+  app.response = Object.setPrototypeOf(Response.prototype, app.response) as ServerResponse;
+  return { IncomingMessage: Request, ServerResponse: Response };
 }
 
 /** Answers a request that the parser refused, unless the client would mistake that for a part of another answer. */

@@ -5,6 +5,8 @@
 export const {
   Agent: HttpAgent,
   createServer,
+  IncomingMessage,
   request: httpRequest,
+  ServerResponse,
   STATUS_CODES,
 } = process.getBuiltinModule('node:http');
