@@ -89,6 +89,7 @@ function boundedWarnings(): NonNullable<NonNullable<PinoOptions['hooks']>['logMe
   let seen = new Map<string, number>();
   let since = Number.NEGATIVE_INFINITY;
   return function (args, log, level) {
+    if (level < WARN) return log.apply(this, args);
     const now = performance.now();
     if (now - since >= WINDOW_MS) {
       const before = seen;
@@ -101,7 +102,7 @@ function boundedWarnings(): NonNullable<NonNullable<PinoOptions['hooks']>['logMe
     const [first, second = first]: readonly unknown[] = args;
     // What follows a colon differs from line to line.
     const kind = typeof second === 'string' ? second.split(':', 1)[0] : undefined;
-    if (level >= WARN && level < FATAL && kind !== undefined) {
+    if (level < FATAL && kind !== undefined) {
       const like = seen.has(kind) || seen.size < MAX_KINDS ? kind : '';
       const count = (seen.get(like) ?? 0) + 1;
       seen.set(like, count);

@@ -133,8 +133,12 @@ export function startSpan({ name, kind = 'internal', attributes = {}, root }: Sp
 }
 
 /** Does work inside a new span that ends with the work, and is marked as failed if the work throws. */
-export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
+export function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = startSpan(options);
+  return span === UNRECORDED ? work(span) : traced(span, work);
+}
+
+async function traced<T>(span: OpenSpan, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   try {
     return await span.in(() => work(span));
   } catch (thrown) {

@@ -67,6 +67,8 @@ type Outcome = 'ok' | AttemptFailure;
 
 interface OpenAttempt extends Attempt {
   startedAt: number;
+  /** Its slot at the limiter. */
+  place: Disposable;
   /** Undefined until one is reported, and where the client disconnected first. */
   outcome: Outcome | undefined;
 }
@@ -123,10 +125,16 @@ export class Attempts {
     const { backoff, random } = this.#options;
     for (let round = 0; ; round += 1) {
       for (const route of this.#candidates()) {
-        let outcome = yield* this.#attempt(route, { round, signal });
-        while (this.#shouldRepeat(route, outcome)) {
-          await sleep(QUICK_RETRY_MS * (0.5 + random()), { signal });
-          outcome = yield* this.#attempt(route, { round, signal });
+        for (let again = true; again; ) {
+          const attempt = await this.#begin(route, { round, signal });
+          if (!attempt) break;
+          try {
+            yield attempt;
+          } finally {
+            this.#end(attempt, signal);
+          }
+          again = this.#shouldRepeat(route, attempt.outcome);
+          if (again) await sleep(QUICK_RETRY_MS * (0.5 + random()), { signal });
         }
         if (this.#isOver) return;
       }
@@ -137,33 +145,32 @@ export class Attempts {
     }
   }
 
-  async *#attempt(
+  /** Waits for a place at the route; undefined if its provider asks for a longer wait than is worth it. */
+  async #begin(
     route: Route,
     { round, signal }: { round: number; signal: AbortSignal },
-  ): AsyncGenerator<Attempt, Outcome | undefined, undefined> {
+  ): Promise<OpenAttempt | undefined> {
     signal.throwIfAborted();
-    const { provider } = route;
     const record = this.#record(route);
     record.inFlight = true;
-    provider.acquire();
+    route.provider.acquire();
+    let place: Disposable | undefined;
     try {
-      using place = await limiterOf(route).acquire(signal, this.#patience());
-      if (!place) {
-        this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
-        return undefined;
-      }
-      record.tries += 1;
-      const attempt = this.#begin(route, round);
-      try {
-        yield attempt;
-        return attempt.outcome;
-      } finally {
-        this.#end(attempt, signal);
-      }
+      place = await limiterOf(route).acquire(signal, this.#patience());
     } finally {
-      record.inFlight = false;
-      provider.release();
+      if (!place) this.#leave(route);
     }
+    if (place) {
+      record.tries += 1;
+      return this.#open(route, { round, place });
+    }
+    this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
+    return undefined;
+  }
+
+  #leave(route: Route): void {
+    this.#record(route).inFlight = false;
+    route.provider.release();
   }
 
   /** Another route is better than a long wait, also one that pauses less. Without one, research waits; a client gets the answer. */
@@ -176,10 +183,11 @@ export class Attempts {
     return { pauseMs: Math.max(SHORT_WAIT_MS, longest), slotMs: longest, insists };
   }
 
-  #begin(route: Route, round: number): OpenAttempt {
+  #open(route: Route, { round, place }: { round: number; place: Disposable }): OpenAttempt {
     route.provider.breaker(route.model).begin();
     const attempt: OpenAttempt = {
       route,
+      place,
       span: attemptSpan(route),
       hasAlternative: this.hasAnother,
       startedAt: this.#options.clock.now(),
@@ -197,7 +205,7 @@ export class Attempts {
     return attempt;
   }
 
-  /** Reports the outcome to limiter, breaker, span and metrics. */
+  /** Reports the outcome to limiter, breaker, span and metrics, and gives back what the attempt took. */
   #end(attempt: OpenAttempt, signal: AbortSignal): void {
     const { route, outcome, startedAt } = attempt;
     const { provider, model } = route;
@@ -220,6 +228,8 @@ export class Attempts {
     if (outcome === 'ok') limiter.succeeded();
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never')
       limiter.limited(failure.retryAfterMs, startedAt);
+    attempt.place[Symbol.dispose]();
+    this.#leave(route);
   }
 
   #recordFailure(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
