@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
+import { UnorderedList } from '../../base/unordered-list.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { RunReservation } from '../../runs/stored/request-schema.ts';
 import { takeOne } from '../../store/compose-limit-store.ts';
@@ -90,7 +91,7 @@ export class Admission {
   readonly #lostHolds: Pick<LostHolds, 'release'> | undefined;
   /** Prefix of the ids of requests that are no runs, unique to this instance. */
   readonly #ids = randomBytes(6).toString('base64url');
-  readonly #calls = new Map<string, OpenCall>();
+  readonly #calls = new UnorderedList<OpenCall>();
   readonly #fractions = new Fractions();
   #noting: NodeJS.Timeout | undefined;
   #counter = 0;
@@ -139,9 +140,9 @@ export class Admission {
   ): AdmittedRequest {
     const held = reservedBy(limits);
     const used = usedSoFar ?? emptyTotals;
-    const call: OpenCall = { holder, held, used, onNoted, lastNoted: '', skipped: 0, isOver: false };
+    const call: OpenCall = { holder, held, used, onNoted, lastNoted: '', skipped: 0, isOver: false, place: undefined };
     if (usedSoFar && limits.some(({ request }) => request.kind === 'budget')) {
-      this.#calls.set(holder.id, call);
+      call.place = this.#calls.add(call);
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
     const releases = () => limits.map((limit) => releaseOf(limit.request));
@@ -156,10 +157,7 @@ export class Admission {
   #endOnce(call: OpenCall): boolean {
     if (call.isOver) return false;
     call.isOver = true;
-    this.#calls.delete(call.holder.id);
-    // An outgrown hash table of the Map may keep the call alive; this keeps it from holding the request as well.
-    call.used = emptyTotals;
-    call.onNoted = undefined;
+    call.place?.[Symbol.dispose]();
     return true;
   }
 
@@ -170,7 +168,7 @@ export class Admission {
       return;
     }
     const notes: LimitNote[] = [];
-    for (const call of this.#calls.values()) {
+    for (const { item: call } of this.#calls.places()) {
       const used = call.used();
       const current = `${totalTokens(used)} ${used.cost}`;
       call.skipped = current === call.lastNoted ? call.skipped + 1 : 0;
@@ -262,6 +260,8 @@ interface OpenCall {
   lastNoted: string;
   skipped: number;
   isOver: boolean;
+  /** Where it stands among the calls whose usage is noted. */
+  place: Disposable | undefined;
 }
 
 /** When the reservation of a request expires if nobody releases it, in milliseconds. */
