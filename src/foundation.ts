@@ -3,6 +3,7 @@ import { Audit } from './audit/audit.ts';
 import { openAuditFile } from './audit/audit-file.ts';
 import { messageOf } from './base/errors.ts';
 import type { Logger } from './base/logger.ts';
+import { once } from './base/once.ts';
 import type { Sealer } from './base/secrets/sealed.ts';
 import type { StartOptions } from './cli/running-gateway.ts';
 import { LiveConfig } from './config/live-config.ts';
@@ -74,7 +75,7 @@ export async function openFoundation(
   const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
   const load = options.load ?? stack.use(new EventLoopLoad());
   const registry = options.registry ?? new Registry();
-  collectDefaultMetrics({ register: registry });
+  addProcessMetrics(registry);
   const metrics = new RunMetrics(registry, {
     load,
     active: () => executor().active,
@@ -82,6 +83,20 @@ export async function openFoundation(
   });
   const admission = new Admission(storage.limits, () => live.current().teams, new LostHolds(storage));
   return { live, storage, load, registry, metrics, admission, activity: new Activity(), log };
+}
+
+/** Once, however many gateways a process runs: nothing ends their observers and timers, which keep their registry alive. */
+const processMetrics = once(() => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+});
+
+function addProcessMetrics(registry: Registry): void {
+  for (const { name } of processMetrics().getMetricsAsArray()) {
+    const metric = processMetrics().getSingleMetric(name);
+    if (metric) registry.registerMetric(metric);
+  }
 }
 
 export async function openUpstream(

@@ -17,3 +17,16 @@ export function collectGarbage(): void {
 export function collectAll(): void {
   gc({ type: 'major', flavor: 'last-resort' });
 }
+
+/** Turns of the event loop within which all garbage is collected. */
+const TURNS = 50;
+
+/** Whether all of these become garbage soon. */
+export async function areCollected(references: readonly WeakRef<object>[]): Promise<boolean> {
+  for (let turn = 0; turn < TURNS; turn++) {
+    await new Promise(setImmediate);
+    collectAll();
+    if (references.every((reference) => reference.deref() === undefined)) return true;
+  }
+  return false;
+}

@@ -1,18 +1,6 @@
 import assert from 'node:assert/strict';
 import { abortable } from '../../../src/base/abort.ts';
-import { collectAll } from '../../support/collect-garbage.ts';
-
-/** Turns of the event loop within which all garbage is collected. */
-const TURNS = 50;
-
-async function areCollected(references: readonly WeakRef<object>[]): Promise<boolean> {
-  for (let turn = 0; turn < TURNS; turn++) {
-    await new Promise(setImmediate);
-    collectAll();
-    if (references.every((reference) => reference.deref() === undefined)) return true;
-  }
-  return false;
-}
+import { areCollected } from '../../support/collect-garbage.ts';
 
 describe('abortable', () => {
   it('settles like the promise, or rejects with the abort reason if that comes first', async () => {
