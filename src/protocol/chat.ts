@@ -60,7 +60,7 @@ const toolCall = z.object({
 /** A cited source. Each is listed once: the n-th is the text's `[n]`. */
 const chatAnnotation = z.object({
   type: z.literal('url_citation'),
-  url_citation: urlCitation.omit({ type: true, file_id: true, filename: true, page: true, section: true }),
+  url_citation: urlCitation.omit({ type: true, file_id: true, filename: true }),
 });
 /** An image that the model made; plain models only. */
 const chatImage = z.object({

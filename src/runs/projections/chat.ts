@@ -69,10 +69,7 @@ export function chatSources({ output, warnings }: ResponseObject): {
   const message = output.findLast((item) => item.type === 'message');
   const cited = uniqueSources(answerPart(message)?.annotations ?? []);
   return {
-    annotations: cited.map(({ type: _, file_id: __, filename: ___, ...url_citation }) => ({
-      type: 'url_citation',
-      url_citation,
-    })),
+    annotations: cited.map(toChatAnnotation),
     search_results: searchResults(output),
     citations: cited.filter(({ index }) => index !== null).map(({ url }) => url),
     warnings,
@@ -96,6 +93,16 @@ function uniqueSources(annotations: readonly UrlCitation[]): UrlCitation[] {
   const inOrder = [...numbered].toSorted(([a], [b]) => a - b).map(([, annotation]) => annotation);
   const values = annotations.filter((each) => each.path !== undefined && !inOrder.includes(each));
   return [...inOrder, ...bare.values(), ...values];
+}
+
+/** A citation as chats have it: that of a user's file, too. */
+export function toChatAnnotation({
+  type: _,
+  file_id: __,
+  filename: ___,
+  ...url_citation
+}: UrlCitation): ChatAnnotation {
+  return { type: 'url_citation', url_citation };
 }
 
 export function finishReason(response: ResponseObject): ChatFinishReason {

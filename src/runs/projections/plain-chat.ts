@@ -6,7 +6,7 @@ import { imageUrlOfCall } from '../../protocol/made-images.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { completionOf, finishReason, thoughtsAndCalls, toChatUsage, toToolCall } from './chat.ts';
+import { completionOf, finishReason, thoughtsAndCalls, toChatAnnotation, toChatUsage, toToolCall } from './chat.ts';
 import { type ChatStreamOptions, chunksOf } from './chat-stream.ts';
 
 /** A response of a plain model as a chat completion, in the form that providers use (docs/api.md, "Chat completions of plain models"). */
@@ -75,10 +75,8 @@ function annotationsOf(response: ResponseObject): { annotations?: ChatAnnotation
   let at = 0;
   for (const part of answerParts(response)) {
     if (part.type !== 'output_text') continue;
-    for (const { type: _, file_id: __, filename: ___, ...cited } of part.annotations) {
-      const range = { start_index: at + cited.start_index, end_index: at + cited.end_index };
-      annotations.push({ type: 'url_citation', url_citation: { ...cited, ...range } });
-    }
+    for (const { start_index: start, end_index: end, ...cited } of part.annotations)
+      annotations.push(toChatAnnotation({ ...cited, start_index: at + start, end_index: at + end }));
     at += part.text.length;
   }
   return annotations.length > 0 ? { annotations } : {};
