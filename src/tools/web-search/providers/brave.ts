@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { waitOfHeader } from '../../../base/retry-after.ts';
 import { serviceUrl } from '../remote/ask-service.ts';
 import { pageSchema } from '../remote/hits.ts';
 import { documentedLanguage } from '../remote/language-codes.ts';
@@ -35,9 +34,7 @@ export const createSearch = searchWith({
   refusal({ headers, body }) {
     const { error } = failure.safeParse(body).data ?? {};
     const kind = kindOf(error?.code ?? '', error?.meta ?? {});
-    const retryAfterMs =
-      waitOfHeader(headers.get('retry-after'), headers.get('date')) ??
-      (kind === 'rate_limited' ? resetMs(headers) : undefined);
+    const retryAfterMs = kind === 'rate_limited' ? resetMs(headers) : undefined;
     return { kind, detail: error?.detail ?? error?.code ?? '', retryAfterMs };
   },
   restMs: (headers) => (firstOf(headers, 'x-ratelimit-remaining') === 0 ? resetMs(headers) : undefined),

@@ -27,6 +27,7 @@ export interface ServiceRequest {
 export interface ServiceRefusal {
   kind?: SearchFailureKind | undefined;
   detail?: string | undefined;
+  /** The wait that the service names elsewhere than in `Retry-After`. */
   retryAfterMs?: number | undefined;
 }
 
@@ -83,8 +84,8 @@ const MESSAGES: Readonly<Record<SearchFailureKind, string>> = {
 export function failureOf(answer: ServiceAnswer, refusal: ServiceRefusal): SearchFailure {
   const kind = refusal.kind ?? KINDS[answer.status] ?? 'unavailable';
   const detail = toSingleLine(refusal.detail ?? '').slice(0, 160);
-  const named =
-    refusal.retryAfterMs ?? waitOfHeader(answer.headers.get('retry-after'), answer.headers.get('date')) ?? 0;
+  const { headers } = answer;
+  const named = waitOfHeader(headers.get('retry-after'), headers.get('date')) ?? refusal.retryAfterMs ?? 0;
   const message = `${MESSAGES[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
   // Services also name no wait at all, or one that is over: asked again at once, they would be asked without end.
   return new SearchFailure(kind, message, named > 0 ? { retryAfterMs: named } : {});
