@@ -66,11 +66,11 @@ export function limitProcess(
     const countedMs = Math.max(elapsedMs - (cpuWaitMs - cpuWaitBefore), elapsedMs * MIN_COUNTED_SHARE);
     if (usage && usage.memoryBytes > limits.memoryBytes) onExceeded('memory');
     else if (isTooLate) onExceeded('time');
-    else if (countedMs > limits.timeMs) {
-      // Where this process was kept from running, the answer may have come long ago and is read before the next step.
-      isTooLate = true;
-      timer = setTimeout(() => void check(), 0).unref();
-    } else timer = setTimeout(() => void check(), interval).unref();
+    else {
+      // Where this process was kept from running, the answer may have come long ago and is read before the next check.
+      isTooLate = countedMs > limits.timeMs;
+      timer = setTimeout(() => void check(), isTooLate ? 0 : interval).unref();
+    }
   };
   void check();
   return {
