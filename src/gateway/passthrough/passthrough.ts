@@ -57,13 +57,13 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
       if (res.closed) return;
       await new Promise<void>((resolve, reject) => {
         const fail = (error: unknown) => reject(toClientError(error, call.provider));
-        const target = retarget(req, call, { upstream, kind: 'streamed' });
+        const destination = retarget(req, call, { upstream, kind: 'streamed' });
         const onQueueTimeout = () => {
           calls.delete(req);
           fail(timedOut('no connection became free in time'));
         };
-        const queueTimer = setTimeout(onQueueTimeout, headLimitMs(target.target));
-        calls.set(req, { ...target, fail, onConnection: () => clearTimeout(queueTimer), onAnswered: () => {} });
+        const queueTimer = setTimeout(onQueueTimeout, headLimitMs(destination.target));
+        calls.set(req, { ...destination, fail, onConnection: () => clearTimeout(queueTimer) });
         res.once('close', () => {
           clearTimeout(queueTimer);
           resolve();
@@ -74,7 +74,7 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
     async connect(req, socket, { head, call, refuse }) {
       const { upgrade } = await middleware();
       if (socket.destroyed) return;
-      const target = retarget(req, call, { upstream, kind: 'socket' });
+      const destination = retarget(req, call, { upstream, kind: 'socket' });
       let state: 'waiting' | 'failed' | 'open' = 'waiting';
       const fail = (error: unknown) => {
         if (state === 'open') socket.destroy();
@@ -85,7 +85,7 @@ export function createPassthrough({ upstream }: { upstream: Upstream }): Passthr
       const onAnswered = () => {
         state = 'open';
       };
-      calls.set(req, { ...target, fail, onConnection: () => {}, onAnswered });
+      calls.set(req, { ...destination, fail, onAnswered });
       if (!(socket instanceof Socket)) return void socket.destroy();
       socket.on('error', () => socket.destroy());
       upgrade(req, socket, head);
@@ -136,7 +136,7 @@ async function loadMiddleware(calls: WeakMap<IncomingMessage, ProxyContext>, age
           const call = calls.get(req);
           // It waited too long for this connection.
           if (!call) return void proxyReq.destroy();
-          call.onConnection();
+          call.onConnection?.();
           watchRequest(proxyReq, call);
           passTrailers(proxyReq, req);
         });

@@ -15,9 +15,9 @@ export interface ProxyContext {
   /** Sends the client an error if it has no answer yet; otherwise breaks off its answer. */
   fail(error: unknown): void;
   /** Called when the call has a connection. */
-  onConnection(): void;
+  onConnection?(): void;
   /** Called when the client of a WebSocket has got its answer. */
-  onAnswered(): void;
+  onAnswered?(): void;
 }
 
 /** How long a call may wait for a free connection, and how long for the head of its answer, in milliseconds. */

@@ -35,7 +35,7 @@ export function watchSocket(proxyReq: ClientRequest, socket: Socket, context: Ha
     // http-proxy-middleware would relay frames with the credentials in them.
     proxyReq.removeAllListeners('upgrade').once('upgrade', (answer, upstream: Socket, head) => {
       clear();
-      context.onAnswered();
+      context.onAnswered?.();
       writeHead(socket, 101, handshakeHeaders(answer, target));
       if (head.length > 0) upstream.unshift(head);
       pipeBothWays(socket, upstream, target);
@@ -82,7 +82,7 @@ function relayErrorAnswer(answer: IncomingMessage, socket: Socket, handshake: Ha
     checkStatus(status);
     if (status < 400) throw brokenStream(`HTTP status ${status} instead of a WebSocket`);
     collectError(answer, handshake, (body) => {
-      onAnswered();
+      onAnswered?.();
       const headers = target.headersToClient(answer);
       writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
       socket.end(body, () => socket.destroy());
