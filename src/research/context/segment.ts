@@ -79,17 +79,20 @@ export function messagesOf(
   if (entry.t !== 'turn') return [withImages(entry)];
   const message: TurnMessage = rebased ? { ...entry.message, rebased } : entry.message;
   const results = entry.calls.map((planned) => toolMessage(planned, context));
-  return [message, ...results, ...entry.calls.flatMap((planned) => imagesOf(planned, context))];
+  const images = entry.calls.flatMap((planned) => {
+    if (!('call' in planned) || context.shortened[planned.call] !== undefined) return [];
+    return imagesOfResult(planned.name, context.state.results.get(planned.call));
+  });
+  return [message, ...results, ...images];
 }
 
 /** Few wires accept images in a tool result, so they follow the results of the turn. */
-function imagesOf(planned: PlannedCall, { state, shortened }: Parameters<typeof messagesOf>[1]): TurnMessage[] {
-  if (!('call' in planned) || shortened[planned.call] !== undefined) return [];
-  const images = state.results.get(planned.call)?.images;
-  return images ? [withImages({ text: `Images of the result of ${planned.name}:`, images })] : [];
+export function imagesOfResult(name: string, { images }: Pick<ResultEntry, 'images'> = {}): TurnMessage[] {
+  return images ? [withImages({ text: `Images of the result of ${name}:`, images })] : [];
 }
 
-function withImages({ text, images = [] }: { text: string; images?: readonly string[] | undefined }): TurnMessage {
+/** A message of the user. */
+export function withImages({ text, images = [] }: Pick<ResultEntry, 'images'> & { text: string }): TurnMessage {
   if (images.length === 0) return { role: 'user', content: text };
   const parts = images.map((url): UserPart => ({ type: 'image_url', image_url: { url } }));
   return { role: 'user', content: text.trim() === '' ? parts : [{ type: 'text', text }, ...parts] };

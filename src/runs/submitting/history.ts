@@ -9,6 +9,7 @@ import type { ResponseObject } from '../../protocol/response.ts';
 import { type PartialAnswer, renumbered, withoutForeignMarkers } from '../../research/answer/earlier-answer.ts';
 import { needsApproval } from '../../research/calls/approvals.ts';
 import { findingsOf } from '../../research/context/findings.ts';
+import { imagesOfResult, withImages } from '../../research/context/segment.ts';
 import { hasSourceNumbers } from '../../research/run/own-tools.ts';
 import type { ConversationMessage, EarlierSource, FollowUp } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
@@ -123,12 +124,8 @@ export async function conversationUpTo(
 /** The calls of the client's functions that a research has the outputs of, and what the user said beside those. */
 function answeredCalls(entries: readonly TranscriptEntry[], run: RunId): TurnMessage[] {
   const results = new Map(entries.flatMap((entry) => (entry.t === 'result' ? [[entry.call, entry]] : [])));
-  const ofUser = (text: string, images: readonly string[]) => {
-    const parts = images.map((url): ContentPart => ({ type: 'image', url }));
-    return asTurnMessage({ role: 'user', content: [{ type: 'text', text }, ...parts] });
-  };
   return entries.flatMap((entry): TurnMessage[] => {
-    if (entry.t === 'note' && entry.guard === 'user') return [ofUser(entry.text, entry.images ?? [])];
+    if (entry.t === 'note' && entry.guard === 'user') return [withImages(entry)];
     if (entry.t !== 'turn') return [];
     const answered = entry.calls.flatMap((planned) => {
       if (!('call' in planned) || !planned.client) return [];
@@ -140,9 +137,7 @@ function answeredCalls(entries: readonly TranscriptEntry[], run: RunId): TurnMes
     const outputs = answered.map(
       ({ id, given }): TurnMessage => ({ role: 'tool', tool_call_id: id, content: given.result }),
     );
-    const images = answered.flatMap(({ name, given }) =>
-      given.images ? [ofUser(`Images of the result of ${name}:`, given.images)] : [],
-    );
+    const images = answered.flatMap(({ name, given }) => imagesOfResult(name, given));
     return [{ role: 'assistant', content: '', tool_calls: calls }, ...outputs, ...images];
   });
 }
