@@ -159,23 +159,15 @@ function plot(chart, top) {
   const bands = new Set(data.values.map((row) => row[y.field])).size;
   const height =
     y.type === 'quantitative' || y.type === 'temporal' ? PLOT_HEIGHT : Math.min(bands * BAR_HEIGHT, MAX_BARS_HEIGHT);
-  const vertical = scaleOf(y, {
-    values: domain(y),
-    mark,
-    zero: shapes !== undefined && y === measure,
-    size: height,
-    room: 16,
-  });
+  const scale = (channel, place) => {
+    const zero = shapes !== undefined && channel === measure;
+    return scaleOf(channel, { values: domain(channel), mark, zero, ...place });
+  };
+  const vertical = scale(y, { size: height, room: 16 });
   const widest = Math.max(...vertical.ticks.map(({ text }) => widthOf(text, 12)));
   const left = EDGE + Math.min(MAX_LABEL_WIDTH, widest) + 8;
   const width = WIDTH - left - EDGE - 8;
-  const horizontal = scaleOf(x, {
-    values: domain(x),
-    mark,
-    zero: shapes !== undefined && x === measure,
-    size: width,
-    room: 72,
-  });
+  const horizontal = scale(x, { size: width, room: 72 });
   const plotTop = top + 22;
   const isUpward = vertical.kind !== 'band';
   const placeX = (value) => left + horizontal.at(value);
