@@ -127,7 +127,7 @@ describe('max_cost', () => {
   it('is kept by the check and the repair of an answer, and by the sections of a report', async () => {
     const cost = (request: TurnRequest) => (estimateRequest(request.messages, request.tools) * PRICE.input) / 1_000_000;
     const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
-    for (const kind of ['check', 'section']) {
+    for (const kind of ['check', 'section', 'repair']) {
       let spent = 0;
       const respond = reportModel({
         outline: ['One', 'Two', 'Three'].map((heading) => ({ heading, records: [1] })),
