@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { publicId } from '../../../src/base/ids.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { ResearchRequest } from '../../../src/research/run/request.ts';
 import { ResearchState } from '../../../src/research/run/state.ts';
@@ -340,6 +341,33 @@ describe('a run whose instances die', function () {
     const response = await responseOf(await readAll(harness.runs, run));
     assert.equal(response.error?.code, 'run_crashed');
     assert.equal(chat.requests.length, 0, 'nothing is paid for');
+  });
+
+  it('does not pay again for the answer to a task that its dead owner stored', async () => {
+    const submission = question({ api: 'async', request: { kind: 'proxy', body: '{}' } });
+    let run: RunRecord;
+    {
+      await using stopped = await openHarness({ chat: new ScriptedModel([]), store });
+      await stopped.executor.stop({ graceMs: 0 });
+      ({ run } = await stopped.runs.submit(submission));
+    }
+    const { token } = await died(run.id);
+    const used = { inputTokens: 5, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, cost: 0.5 };
+    const transcript = [JSON.stringify({ t: 'proxy_result', body: '{"choices":"paid"}', used })];
+    const append = { token, first: 3, count: 0, frames: Buffer.alloc(0), transcript, progress: true };
+    assert.equal((await store.append(run.id, append)).result, 'ok');
+    const ends: (number | undefined)[] = [];
+    await using harness = await openHarness({
+      ...{ chat: new ScriptedModel([]), store },
+      leaves: ({ ended }) => void ends.push(ended?.used?.cost),
+    });
+    await readAll(harness.runs, run);
+    const task = await harness.runs.taskJson(
+      await harness.runs.find(submission.caller, 'async', publicId('async', run.id)),
+    );
+    assert.match(task, /"choices":"paid"/);
+    await eventually('the account of the run', async () => ends.length > 0);
+    assert.deepEqual(ends, [0.5]);
   });
 
   for (const end of ['failed', 'cancelled'] as const) {
