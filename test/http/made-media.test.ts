@@ -291,6 +291,23 @@ describe('images and sound that a model makes', () => {
     assert.deepEqual(await opened.get(`/responses/${answer.id}`), answer);
   });
 
+  it('count towards what the files of a request may take together', async () => {
+    const large = part(`data:image/png;base64,${'A'.repeat(31 * 1024 * 1024)}`);
+    await using opened = await open(json(completion({ images: [large] })));
+    const { id } = await opened.ask('/responses', { input: 'Draw.' });
+    const form = new FormData();
+    const bytes = Buffer.alloc(18 * 1024 * 1024);
+    bytes.set(Buffer.from(BYTES, 'base64'));
+    form.set('file', new File([bytes], 'a.png', { type: 'image/png' }));
+    form.set('purpose', 'user_data');
+    const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+    const uploaded = await fetch(`${opened.gateway.url}/files`, { method: 'POST', headers, body: form });
+    const { id: file_id } = JSON.parse(await uploaded.text());
+    const input = [{ role: 'user', content: [{ type: 'input_image', file_id }] }];
+    const { error } = await opened.ask('/responses', { previous_response_id: id, input });
+    assert.match(JSON.stringify(error), /40 MiB together/);
+  });
+
   it('are an error if they are sound without words, and no answer of research', async () => {
     await using opened = await open(json(completion({ content: null, audio: { id: 'a', data: 'UklGRg==' } })));
     const { error } = await opened.ask('/responses', { input: 'Say.' });

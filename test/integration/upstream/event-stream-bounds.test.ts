@@ -193,6 +193,16 @@ describe('a turn of hostile size', () => {
     assert.deepEqual([written(64), written(65), written(5000)], [64, 0, 0]);
   });
 
+  it('fails if it has more images than an answer can have, whether or not they are kept', () => {
+    const url = (n: number) => ({ image_url: { url: `data:image/png;base64,${n}` } });
+    for (const takesImages of [true, false]) {
+      const decoder = new TurnDecoder({ ...options, takesImages });
+      const add = (n: number) => decoder.accept({ choices: [{ index: 0, delta: { images: [url(n), url(n)] } }] });
+      for (let n = 0; n < 100; n++) add(n);
+      assert.throws(() => add(100), /does not end/);
+    }
+  });
+
   it('fails if its items, blocks or calls exceed the limit of an answer', () => {
     const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
     const responses = new ResponsesReader(options);

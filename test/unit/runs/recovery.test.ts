@@ -145,7 +145,14 @@ describe('a run that is handed over', function () {
   });
 
   it('repeats only tool calls without a result, and keeps their items', async () => {
-    const { tool, made, held } = countingTool();
+    const { tool: counting, made, held } = countingTool();
+    const tool: Tool = {
+      ...counting,
+      call: (args, context) => {
+        context.onSearch?.(1);
+        return counting.call(args, context);
+      },
+    };
     held.add('b');
     let run: RunRecord;
     {
@@ -160,6 +167,7 @@ describe('a run that is handed over', function () {
     const response = await responseOf(bytes);
     assert.deepEqual(Object.fromEntries(made), { a: 1, b: 2, c: 1 });
     assert.equal(response.usage.num_tool_calls, 3);
+    assert.equal(response.usage.num_search_queries, 4, 'the search of the call that was cut was sent, too');
     const added = decodeFrames(bytes).filter((event) => event.type === 'response.output_item.added');
     assert.equal(added.length, response.output.length, 'no second added');
   });
