@@ -233,6 +233,20 @@ describe('over Redis', () => {
   crashes('Redis', () => openStorage({ ...options, url: server.url }, { log: silentLogger }));
 });
 
+describe('a full conversation', () => {
+  it('takes no more items, and no response, whose outcome would be lost', async () => {
+    await using harness = await openHarness({ chat: answering() });
+    const items = Array.from({ length: 9999 }, () => ({ type: 'message', role: 'user', content: 'So.' }));
+    const { id } = await harness.conversations.create(CALLER, { items, metadata: {} });
+    await harness.conversations.join(CALLER, id);
+    await harness.conversations.add(await harness.conversations.find(CALLER, id), items.slice(0, 1));
+    const isFull = { code: 'invalid_parameter', message: /the conversation has 10000 items/ };
+    await assert.rejects(harness.conversations.join(CALLER, id), isFull);
+    const record = await harness.conversations.find(CALLER, id);
+    await assert.rejects(harness.conversations.add(record, items.slice(0, 1)), isFull);
+  });
+});
+
 describe('a long conversation', () => {
   it('leaves turns of the event loop to others while it is read', async () => {
     await using stack = new AsyncDisposableStack();
