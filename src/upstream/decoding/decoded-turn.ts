@@ -111,7 +111,8 @@ export class Deltas {
   /** Counts an image as output. @throws AttemptFailure for an endless answer. */
   countImage(url: string): void {
     this.#countStored(url);
-    this.count('.'.repeat(ATTACHMENT_TOKENS * 4));
+    this.characters += ATTACHMENT_TOKENS * 4;
+    this.hasOutput = true;
   }
 
   #countStored({ length }: string): void {
