@@ -107,4 +107,11 @@ describe('frames of a proxied WebSocket', () => {
     assert.equal(pieces.length, 1);
     assert.equal(String(pieces[0]), Buffer.from(pings, 'latin1').toString());
   });
+
+  it('break off if very many come in the middle of a message that may hold a credential', async () => {
+    const frames = new MaskedFrames({ mask: new SecretMask(['sk-provider-0123456789']) });
+    frames.write(Buffer.concat([Buffer.from([0x01, 11]), Buffer.from('sk-provider')]));
+    frames.end(Buffer.from([0x89, 0, 0x00, 0]).toString('latin1').repeat(2100), 'latin1');
+    await assert.rejects(frames.toArray(), /too many frames in the middle of a message/);
+  });
 });

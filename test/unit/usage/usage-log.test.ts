@@ -100,6 +100,24 @@ describe('UsageLog', () => {
     );
   });
 
+  it('has rows for 1000 tags of a key in a day, and one for all others together', async () => {
+    const { store } = faultyStore();
+    await using log = new UsageLog({ store, registry: new Registry(), clock: systemClock, log: silentLogger });
+    const add = (key: string, tag: string) =>
+      log.add({ labels: { key, model: 'm', tag }, used: { ...emptyTotals(), inputTokens: 1 }, failed: false });
+    for (let n = 0; n < 1500; n++) add('k', `tag ${n}`);
+    add('k', 'tag 7');
+    add('other', 'tag 1200');
+    await log.flush();
+    const rows = await log.day('2026-11-26');
+    assert.deepEqual(
+      rows.filter(({ tag }) => tag === 'other').map(({ input_tokens }) => input_tokens),
+      [500],
+    );
+    assert.equal(rows.find(({ key, tag }) => key === 'k' && tag === 'tag 7')?.input_tokens, 2);
+    assert.equal(rows.length, 1002);
+  });
+
   it('has metrics for 1000 pairs of key and model, and one for all others together', async () => {
     const registry = new Registry();
     await using log = new UsageLog({ store: faultyStore().store, registry, clock: systemClock, log: silentLogger });
