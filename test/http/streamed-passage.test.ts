@@ -94,6 +94,7 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
     res.end(JSON.stringify({ error: { message: `not with ${SECRET}` } }));
     return;
   }
+  if (path.endsWith('/long-error')) return void res.writeHead(400).end(Buffer.concat([MEGABYTE, MEGABYTE]));
   if (path.endsWith('/denied')) return void res.writeHead(401).end(`bad key ${SECRET}`);
   if (path.endsWith('/cut')) {
     res.writeHead(200, { 'content-length': 1000 });
@@ -300,6 +301,9 @@ describe('passthrough APIs', function () {
     const text = await denied.text();
     assert.ok(text.includes('upstream_error') && !text.includes(SECRET), text);
     await assert.rejects(async () => (await get('/files/cut')).text());
+    const long = await get('/files/long-error');
+    assert.equal(long.status, 502);
+    assert.match(await long.text(), /larger than 1048576 bytes/);
   });
 
   it('pass the head of an answer on before its body begins', async () => {

@@ -203,6 +203,20 @@ describe('a turn of hostile size', () => {
     }
   });
 
+  it('fails if it has very many items or blocks, however small', () => {
+    const responses = new ResponsesReader(options);
+    assert.throws(() => {
+      for (let n = 0; n < 10_000; n++)
+        responses.accept({ type: 'response.output_item.done', output_index: n, item: { type: 'web_search_call' } });
+    }, /does not end/);
+    const messages = new MessagesReader(options);
+    messages.accept({ type: 'message_start', message: {} });
+    assert.throws(() => {
+      for (let n = 0; n < 10_000; n++)
+        messages.accept({ type: 'content_block_start', index: n, content_block: { type: 'text', text: '' } });
+    }, /does not end/);
+  });
+
   it('fails if its items, blocks or calls exceed the limit of an answer', () => {
     const item = { type: 'web_search_call', action: { query: 'x'.repeat(2 * MB) } };
     const responses = new ResponsesReader(options);
