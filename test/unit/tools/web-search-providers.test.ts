@@ -552,8 +552,18 @@ describe('search services', () => {
   }
 
   it('do not follow redirects with a key', async () => {
-    const { settled } = await ask('serper', { status: 302, headers: { location: 'http://127.0.0.1:1/' }, body: '' });
-    assert.equal(settled.status, 'rejected');
+    for (const provider of providers) {
+      await using service = await startScriptedSearch((_, at) =>
+        at === 0
+          ? { status: 307, headers: { location: '/' }, body: '' }
+          : { status: 200, body: shapes[provider](FOUND) },
+      );
+      const backend = { provider, url: service.origin, api_key: KEY, engine_id: 'engine-1' };
+      await using search = createSearchProvider(backend, safeFetch);
+      const query = { text: 'x', limit: 3, filters: { allowedDomains: [], blockedDomains: [] } };
+      await assert.rejects(search.search(query, { signal: new AbortController().signal }), /redirect/, provider);
+      assert.equal(service.requests.length, 1, provider);
+    }
   });
 
   it('name what is missing in their configuration', () => {
