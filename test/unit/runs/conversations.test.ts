@@ -19,6 +19,7 @@ import {
   type HarnessOptions,
   openHarness,
   question,
+  testConfig,
   testTool,
 } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
@@ -231,6 +232,34 @@ describe('over Redis', () => {
   });
   after(() => server?.[Symbol.asyncDispose]());
   crashes('Redis', () => openStorage({ ...options, url: server.url }, { log: silentLogger }));
+});
+
+describe('a conversation that is lost while its run is created', () => {
+  it('takes nothing from a run that has ended', async () => {
+    const storage = await openStorage(testConfig().store, { log: silentLogger });
+    await using harness = await openHarness({
+      ...{ chat: answering(), store: storage.runs },
+      conversations: new Proxy(storage.conversations, {
+        get: (store, name) => (name === 'hold' ? hold : Reflect.get(store, name).bind(store)),
+      }),
+    });
+    let holds = 0;
+    const hold: Storage['conversations']['hold'] = async (id, run, options) => {
+      if (++holds === 1) return await storage.conversations.hold(id, run, options);
+      // Meanwhile another instance has taken the run over and ended it.
+      const claim = await storage.runs.claim(run, { leaseMs: 1000, force: true });
+      const end = { status: 'failed' as const, at: Date.now(), retainMs: 60_000 };
+      const batch = { token: claim?.token ?? '', first: 3, count: 1, frames: Buffer.from('data: {}\n\n'), end };
+      assert.equal((await storage.runs.append(run, batch)).result, 'ok');
+      return 'changed';
+    };
+    const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
+    const { joined } = await harness.conversations.join(CALLER, id);
+    const { run } = await harness.runs.submit(question({ conversation: joined, input }));
+    assert.equal(holds, 2);
+    assert.equal((await storage.runs.get(run.id))?.status, 'failed');
+    await storage.close();
+  });
 });
 
 describe('a full conversation', () => {

@@ -53,6 +53,15 @@ describe('submissions with one idempotency key', () => {
     assert.equal((await harness.runs.list(question().caller, 'responses', { limit: 10 })).runs.length, 1);
   });
 
+  it('are no repeats of what another user submitted: names of version 1 did not tell users apart', async () => {
+    const submission = keyed('key-1');
+    const { run } = await harness.runs.submit(submission);
+    const { repeat, caller } = submission;
+    assert.ok(repeat);
+    assert.equal((await harness.runs.findRepeated(repeat, caller))?.id, run.id);
+    assert.equal(await harness.runs.findRepeated(repeat, { ...caller, user: 'bob' }), undefined);
+  });
+
   it('create one run on several instances of one store', async () => {
     const store = await memoryStore();
     {
