@@ -28,6 +28,7 @@ describe('fetch_url_content', () => {
   let server: WebServer;
   let safeFetch: SafeFetch;
   let tool: Tool & Disposable;
+  let outside: string;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corpus-'));
@@ -37,7 +38,9 @@ describe('fetch_url_content', () => {
     await writeFile(join(folder, '.secret.md'), 'hidden');
     await writeFile(join(folder, 'config.yaml'), 'secret: x');
     await symlink('/etc/hostname', join(folder, 'link.md'));
-    await symlink('/etc', join(folder, 'etc'));
+    outside = await mkdtemp(join(tmpdir(), 'outside-'));
+    await writeFile(join(outside, 'private.md'), 'private');
+    await symlink(outside, join(folder, 'linked'));
     server = await startWebServer((request, response) => {
       if (request.url === '/moved') response.writeHead(302, { location: '/article' }).end();
       else if (request.url === '/forbidden') response.writeHead(403).end('no');
@@ -52,6 +55,7 @@ describe('fetch_url_content', () => {
     await safeFetch[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
+    await rm(outside, { recursive: true });
   });
 
   const pages = servePages({
@@ -119,7 +123,7 @@ describe('fetch_url_content', () => {
     '/etc/passwd',
     '..\\x.md',
     'link.md',
-    'etc/hostname.md',
+    'linked/private.md',
     '.secret.md',
     'config.yaml',
     'page.html%00.md',
