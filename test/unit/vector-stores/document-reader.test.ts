@@ -46,6 +46,40 @@ it('a document that cannot be read now is read later, and those beside it at onc
   await store.close();
 });
 
+it('a document whose batch is cancelled while it is read stays cancelled', async () => {
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+  const { entries, readings } = store.sideStores;
+  const stores = new VectorStores({ entries, readings, clock: systemClock });
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const indexed = Promise.withResolvers<void>();
+  const parts = {
+    files: { readAttached: async (_user: string, name: string) => ({ name, [Symbol.dispose]() {} }) },
+    texts: {
+      async read() {
+        begun.resolve();
+        await goOn.promise;
+        return { title: '', text: 'text' };
+      },
+    },
+    indexes: { acquireOwnership: () => true, change: async () => indexed.resolve() },
+    ...{ stores, readings, clock: systemClock, log: silentLogger },
+  };
+  const reader = new DocumentReader(parts as never);
+  reader.start();
+  const kept = await stores.create('ann', { name: '', metadata: {} });
+  const file = { user: 'ann', id: '1', name: 'a', purpose: '', type: '', bytes: 1, createdAt: 0, expiresAt: null };
+  await stores.attach(kept, { files: [{ file, attributes: {} }] });
+  await begun.promise;
+  await stores.changeFile(kept.id, 'file-1', (known) => ({ state: 'cancelled', value: known }));
+  goOn.resolve();
+  await indexed.promise;
+  // It waits for the document.
+  await reader[Symbol.asyncDispose]();
+  assert.equal((await stores.file(kept.id, 'file-1')).state, 'cancelled');
+  await store.close();
+});
+
 it('a document is not read on for a client that has left', async () => {
   const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
   const { entries, readings } = store.sideStores;
