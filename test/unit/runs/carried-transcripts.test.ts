@@ -6,9 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
-import { itemId } from '../../../src/base/ids.ts';
+import { itemId, newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
+import { CarriedTranscripts } from '../../../src/runs/stored/carried-transcripts.ts';
+import { readResearchRequest } from '../../../src/runs/stored/stored-request.ts';
 import { openStorage, type Storage } from '../../../src/store/open.ts';
 import { frame, LEASE, newRun } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
@@ -100,6 +102,21 @@ function linear(name: string, open: () => Promise<{ storage: Storage; stored(): 
       assert.ok((await kept())?.items);
       await harness.runs.delete(fork);
       assert.deepEqual([await kept(), await storage.conversations.get(`${first.id}/runs`)], [undefined, undefined]);
+    });
+
+    it('is retained for a response that is about to be created', async () => {
+      const { harness } = await openResearch(storage);
+      await using _ = harness;
+      const { run: first } = await runToEnd(harness, ASK);
+      const second = await goOn(harness, first);
+      const { runs, conversations } = storage;
+      const ttl = { retentionMs: 60_000, runMs: 60_000 };
+      const carried = new CarriedTranscripts({ store: runs, conversations, clock: systemClock, ...ttl });
+      const request = readResearchRequest(second);
+      assert.ok(request?.goesOn?.after);
+      await carried.join(request, newRunId());
+      for (const run of [first, second]) await harness.runs.delete(run);
+      assert.equal((await carried.entriesBefore(request)).length > 0, true);
     });
 
     it('is not stored by an unstored response, and cannot be read as a conversation', async () => {

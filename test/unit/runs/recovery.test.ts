@@ -263,6 +263,27 @@ describe('a run whose instances die', function () {
     });
   }
 
+  it('goes on if what is stored of it can be read the second time', async () => {
+    const run = await crashed(0);
+    const attempts: number[] = [];
+    await using harness = await openHarness({
+      chat: new ScriptedModel([]),
+      store: wrapStore(store, {
+        readTranscript: async (id) => {
+          if (attempts.length < 2) throw new Error('unreadable');
+          return await store.readTranscript(id);
+        },
+        claimNext: async (options) => {
+          const claim = await store.claimNext({ ...options, ...(attempts.length === 0 && { leaseMs: 0 }) });
+          if (claim) attempts.push(claim.attempts);
+          return claim;
+        },
+      }),
+    });
+    assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
+    assert.deepEqual(attempts, [1, 2]);
+  });
+
   it('continues after four times', async () => {
     const run = await crashed(4);
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
