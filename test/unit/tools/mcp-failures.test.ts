@@ -337,11 +337,15 @@ describe('misbehaving MCP servers', () => {
     await fleeting.tools({ signal: never });
     await fleeting.tools({ signal: never });
     assert.equal(lists(), 3);
+    await using resting = open({ url: server.url }, { listLifetimeMs: 0, restMs: 60_000 });
+    const tools = await resting.tools({ signal: never });
     down = true;
-    assert.deepEqual(
-      (await fleeting.tools({ signal: never })).map((tool) => tool.name),
-      ['s.echo'],
-    );
+    // The second call opens a new connection, and fails.
+    for (let n = 0; n < 2; n++) await assert.rejects(outputOf(tools, 's.echo'));
+    for (const opened of [fleeting, resting]) {
+      const names = (await opened.tools({ signal: never })).map((tool) => tool.name);
+      assert.deepEqual(names, ['s.echo']);
+    }
   });
 
   it('cause an error for a call that hangs, is cut or answers nonsense, and serve the next call', async () => {
