@@ -1,10 +1,10 @@
 /** An item's place in a list. Disposing removes it, once. */
-export class Place<T> implements Disposable {
+class ListPlace<T> implements Disposable {
   readonly item: T;
-  readonly #places: Place<T>[];
+  readonly #places: ListPlace<T>[];
   #index: number;
 
-  constructor(item: T, places: Place<T>[]) {
+  constructor(item: T, places: ListPlace<T>[]) {
     this.item = item;
     this.#places = places;
     this.#index = places.push(this) - 1;
@@ -26,19 +26,19 @@ export class Place<T> implements Disposable {
  * request.
  */
 export class UnorderedList<T> {
-  readonly #places: Place<T>[] = [];
+  readonly #places: ListPlace<T>[] = [];
 
   get size(): number {
     return this.#places.length;
   }
 
   /** Adds an item until disposed. */
-  add(item: T): Place<T> {
-    return new Place(item, this.#places);
+  add(item: T): ListPlace<T> {
+    return new ListPlace(item, this.#places);
   }
 
   /** The places of this moment; items may be removed meanwhile. */
-  places(): Place<T>[] {
+  places(): ListPlace<T>[] {
     return [...this.#places];
   }
 }
