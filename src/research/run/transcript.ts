@@ -190,6 +190,8 @@ const spent = entry('spent', {
   answerLength: count.optional(),
   /** The tokens of the answer that this turn wrote. */
   answerTokens: count.optional(),
+  /** The owner released the run here, with no turn under way that is not charged. */
+  handedOver: z.literal(true).optional(),
 });
 
 const outlineSection = storedObject({

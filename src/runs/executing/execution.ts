@@ -7,14 +7,15 @@ import { countRunClaims } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
-import type { TranscriptEntry } from '../../research/run/transcript.ts';
+import type { SpentEntry, TranscriptEntry } from '../../research/run/transcript.ts';
+import { noUsage } from '../../upstream/turn.ts';
 import { emptyTotals, totalTokens, type UsageTotals } from '../../upstream/usage-totals.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import { listedOf } from '../stored/listed.ts';
 import { loopOf, readRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { ProxyAnswer } from '../submission.ts';
-import { closingStep } from './driving/interrupted-item.ts';
+import { closingStep, interruptedTurns } from './driving/interrupted-item.ts';
 import type { ExecutionResult, RunEnd } from './driving/run-driver.ts';
 import type { ExecutorOptions } from './executor-options.ts';
 import type { AppendTick } from './log/append-tick.ts';
@@ -115,12 +116,15 @@ export class Execution {
     }
   }
 
-  /** Closes reasoning that a crash interrupted, and charges the interrupted turn by estimate. */
+  /** Closes reasoning that a crash interrupted, and charges the interrupted turns by estimate. */
   #closeInterruptedStep(): void {
-    const step = closingStep(this.#options.lease.run, this.#state, this.#created.output.at(-1));
-    if (!step) return;
-    if (step.entry) this.#state.apply(step.entry);
-    this.#recorder.record(step);
+    const { run, attempts } = this.#options.lease;
+    if (run.kind === 'proxy') return;
+    const step = closingStep(run, this.#state, this.#created.output.at(-1));
+    if (step?.entry) this.#state.apply(step.entry);
+    if (step) this.#recorder.record(step);
+    if (step?.entry) return;
+    for (const entry of interruptedTurns(run, this.#state, attempts)) this.#note(entry);
   }
 
   async #driveLoop(kind: 'research' | 'plain'): Promise<ResearchOutcome | 'paused'> {
@@ -196,7 +200,10 @@ export class Execution {
       return await this.#end('failed', { error: new GatewayError('shutting_down', message) });
     }
     try {
-      this.#chargeUnreportedTurns();
+      const unreported = this.#unreportedTurns();
+      if (lease.run.kind !== 'proxy') {
+        this.#note({ ...(unreported ?? { t: 'spent', usage: noUsage() }), handedOver: true });
+      }
       await this.#writer.flush();
       await lease.release();
       return 'released';
@@ -226,7 +233,8 @@ export class Execution {
   ): Promise<'ended' | 'cancelled'> {
     const { clock, lease, retentionMs } = this.#options;
     const errorObject = status === 'cancelled' ? cancelledError() : (thrown?.toObject() ?? null);
-    this.#chargeUnreportedTurns();
+    const unreported = this.#unreportedTurns();
+    if (unreported) this.#note(unreported);
     this.#reportUsage();
     const { answer } = this.#recorder;
     const kind = loopOf(lease.run);
@@ -275,9 +283,8 @@ export class Execution {
   }
 
   /** A turn that was cut off by a cancel or a hand-over still reached the provider, so it is charged. */
-  #chargeUnreportedTurns(): void {
-    const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.spending.unreported();
-    if (entry) this.#note(entry);
+  #unreportedTurns(): SpentEntry | undefined {
+    return this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.spending.unreported();
   }
 
   #reportUsage(): void {

@@ -1,8 +1,9 @@
 import { requestTokens } from '../../../plain/request.ts';
 import { messageText, type OutputItem } from '../../../protocol/items.ts';
-import { firstTurnTokens, interruptedStep } from '../../../research/interrupted-step.ts';
+import { firstTurnTokens, interruptedStep, silentTurns } from '../../../research/interrupted-step.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { Step } from '../../../research/run/steps.ts';
+import type { SpentEntry } from '../../../research/run/transcript.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import { readPlainRequest, readResearchRequest } from '../../stored/stored-request.ts';
 import { textOfReasoning } from '../log/reasoning-events.ts';
@@ -20,6 +21,13 @@ export function closingStep(
   const text = open.type === 'reasoning' ? textOfReasoning(open) : messageText(open);
   const entry = interruptedStep(state, { type: open.type, text, firstTokens: firstTokens(run) });
   return { type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) };
+}
+
+/** The estimated cost of turns that were under way, but not visible, when the last owner died. */
+export function interruptedTurns(run: RunRecord, state: ResearchState, attempts: number): SpentEntry[] {
+  const last = state.ownEntries.at(-1);
+  const hasDied = last === undefined ? attempts > 1 : !(last.t === 'spent' && last.handedOver);
+  return hasDied ? silentTurns(state, firstTokens(run)) : [];
 }
 
 /** The estimated tokens of a run's first request. */
