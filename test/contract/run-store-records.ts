@@ -74,6 +74,30 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(id), []);
     });
 
+    it('lists leave out runs whose records cannot be read, and go on with the others', async () => {
+      await using fixture = await open();
+      const { store, clock } = fixture;
+      const ids: string[] = [];
+      for (const changes of [{}, { kind: 'of the future' }, {}, { kind: 'of the future' }, {}]) {
+        const run = Object.assign(newRun({ createdAt: T0 + ids.length }), changes);
+        assert.equal(await store.create(run), 'created');
+        ids.push(run.id);
+      }
+      const sound = [ids[4], ids[2], ids[0]];
+      // Old enough for a list to drop what does not exist.
+      clock.ms += 120_000;
+      for (const filter of [{}, { model: 'deep' }, { status: ['queued'] as const }, {}]) {
+        const pages: string[] = [];
+        for (let after: RunCursor | undefined; ; ) {
+          const page = await store.list({ user: 'ada', api: 'responses', limit: 1, after, ...filter });
+          pages.push(...page.runs.map(({ id }) => id));
+          after = page.runs.at(-1);
+          if (!page.hasMore) break;
+        }
+        assert.deepEqual(pages, sound, JSON.stringify(filter));
+      }
+    });
+
     it('countOpen counts open runs by status', async () => {
       await using fixture = await open();
       const { store } = fixture;

@@ -77,7 +77,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
     this.#replicas = options.replicas;
     this.#onClose = options.onClose;
     const timedParts = { ...parts, clock: options.clock };
-    const lists = new RedisLists(timedParts);
+    const lists = new RedisLists({ ...timedParts, log: options.log });
     const indexes = new RedisIndexes({ ...parts, lists });
     const waiting = new WaitingRuns(parts);
     const submissions = new RedisSubmissionKeys(parts);

@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Logger } from '../../base/logger.ts';
 import type { Bucket, IndexRange, ListPosition, RunIndexes } from '../list-page.ts';
 import type { RunApi, RunSummary } from '../run-store.ts';
-import { integer, type Row, text } from './rows.ts';
+import { integer, type Row, text, unlessUnreadable } from './rows.ts';
 
 /** An index entry with the row of its run. */
 export interface ListEntry extends ListPosition {
@@ -15,14 +16,14 @@ interface OrderedStatements {
 
 /** The lists of users: an index of all runs of a user and interface, and one by model and bucket (see `Bucket`). */
 export class SqliteLists {
-  readonly #summary: (row: Row) => RunSummary;
+  readonly #summary: (row: Row) => RunSummary | undefined;
   readonly #all: OrderedStatements;
   readonly #part: OrderedStatements;
   readonly #models;
   readonly #position;
 
-  constructor(db: DatabaseSync, options: { summary(row: Row): RunSummary }) {
-    this.#summary = options.summary;
+  constructor(db: DatabaseSync, { summary, log }: { summary(row: Row): RunSummary; log: Logger }) {
+    this.#summary = (row) => unlessUnreadable(() => summary(row), { run: row.id, log });
     this.#all = prepare(db, 'user = :user AND api = :api');
     this.#part = prepare(db, 'user = :user AND api = :api AND model = :model AND bucket = :bucket');
     // Skips from model to model along the index instead of scanning all runs.

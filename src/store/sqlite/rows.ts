@@ -34,7 +34,7 @@ export function unlessUnreadable<T>(read: () => T, { run, log }: { run: unknown;
   } catch (thrown) {
     // A number beyond those of JavaScript is a `RangeError`.
     if (!(thrown instanceof TypeError || thrown instanceof RangeError)) throw thrown;
-    log.error({ run, err: thrown.message }, 'a run cannot be read, and waits');
+    log.error({ run, err: thrown.message }, 'a run cannot be read, and is passed over');
     return undefined;
   }
 }

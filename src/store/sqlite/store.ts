@@ -85,7 +85,7 @@ export class SqliteRunStore implements RunStore {
     });
     this.#open = new OpenRuns(db, options.log);
     this.#records = new SqliteRecords(db, this.#open);
-    this.#lists = new SqliteLists(db, { summary: (row) => this.#records.summary(row) });
+    this.#lists = new SqliteLists(db, { summary: (row) => this.#records.summary(row), log: options.log });
     this.#keys = new SqliteSubmissionKeys(db, { clock, find: (id) => this.#records.get(id) });
     this.#claims = new SqliteClaims(db, this.#open);
     this.#log = new SqliteLog(db, { claims: this.#claims, clock });

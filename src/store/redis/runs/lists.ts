@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { sleep } from '../../../base/abort.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { messageOf } from '../../../base/errors.ts';
 import type { RunId } from '../../../base/ids.ts';
+import type { Logger } from '../../../base/logger.ts';
 import {
   BUCKETS,
   type Bucket,
@@ -46,6 +48,10 @@ const RECOUNT_MS = 20;
 
 type List = { user: string; api: RunApi };
 
+/** A run whose record holds unexpected values. It stays in its list: a newer gateway may read it. */
+const UNREADABLE = 'unreadable';
+type FoundRun = RunSummary | typeof UNREADABLE | undefined;
+
 /**
  * The lists of users: for each user and interface a sorted set of all runs, and one for each model and bucket (see
  * `Bucket`), so that a filter reads only what matches. These are only indexes; see `RedisIndexes`.
@@ -54,10 +60,12 @@ export class RedisLists extends RedisPart {
   /** Lists that were repaired recently, or are being repaired. */
   readonly #repaired = new LRUCache<string, Promise<void>>({ max: MAX_REPAIRED, ttl: REPAIR_AGAIN_MS });
   readonly #clock: Clock;
+  readonly #log: Logger;
 
-  constructor(parts: RedisParts & { clock: Clock }) {
+  constructor(parts: RedisParts & { clock: Clock; log: Logger }) {
     super(parts);
     this.#clock = parts.clock;
+    this.#log = parts.log;
   }
 
   async add(run: IndexedRun, position: number): Promise<void> {
@@ -150,7 +158,7 @@ export class RedisLists extends RedisPart {
    */
   async #reindex(list: List, { member: id, score }: { member: RunId; score: number }): Promise<void> {
     const run = await this.#summary(id);
-    if (!run) return;
+    if (!run || run === UNREADABLE) return;
     const { model } = run;
     const partOf = (bucket: Bucket) => this.keys.listPart(list, { model, bucket });
     const own = bucketOf(run);
@@ -199,7 +207,7 @@ export class RedisLists extends RedisPart {
       summaries: async (entries) => {
         const found = await Promise.all(entries.map((entry) => this.#summary(entry.tie)));
         await this.#correct(entries, found, { list, onMisplaced });
-        return found;
+        return found.map((run) => (run === UNREADABLE ? undefined : run));
       },
     };
   }
@@ -208,8 +216,14 @@ export class RedisLists extends RedisPart {
     return maybeText.parse(await this.command('ZSCORE', key, id));
   }
 
-  async #summary(id: RunId): Promise<RunSummary | undefined> {
-    return parseSummary(await this.command('HMGET', this.keys.run(id), ...SUMMARY_FIELDS));
+  async #summary(id: RunId): Promise<FoundRun> {
+    const reply = await this.command('HMGET', this.keys.run(id), ...SUMMARY_FIELDS);
+    try {
+      return parseSummary(reply);
+    } catch (thrown) {
+      this.#log.error({ run: id, err: messageOf(thrown) }, 'a run cannot be read, and is passed over');
+      return UNREADABLE;
+    }
   }
 
   async #entries(key: string, { newestFirst, from, count }: IndexRange): Promise<RedisListEntry[]> {
@@ -232,7 +246,7 @@ export class RedisLists extends RedisPart {
   /** Corrects entries of runs that are gone or have ended. */
   async #correct(
     entries: readonly RedisListEntry[],
-    found: readonly (RunSummary | undefined)[],
+    found: readonly FoundRun[],
     options: { list: List; onMisplaced(id: RunId): Promise<void> },
   ): Promise<void> {
     for (const [index, entry] of entries.entries()) {
@@ -241,7 +255,7 @@ export class RedisLists extends RedisPart {
         // A young one may be about to be created.
         const isOld = entry.at / 1000 <= this.#clock.now() - MISSING_AFTER_MS;
         if (isOld) await this.command('ZREM', entry.key, entry.tie);
-      } else if (run.endedAt !== null && entry.key === this.#openKey(options.list, run.model)) {
+      } else if (run !== UNREADABLE && run.endedAt !== null && entry.key === this.#openKey(options.list, run.model)) {
         await options.onMisplaced(run.id);
       }
     }
