@@ -83,8 +83,8 @@ export async function* closingRequest(
 }
 
 /**
- * A request for a text of at most `left` tokens, within the limits of the model, its window and the cost budget.
- * `stable`: how many of the messages later requests repeat unchanged.
+ * A request for a text of at most `left` tokens, within the limits of the model, its window and the cost budget, of which
+ * `reserved` is for others. `stable`: how many of the messages later requests repeat unchanged.
  */
 export function textRequest(
   run: ResearchRun,
@@ -92,11 +92,12 @@ export function textRequest(
     again?: boolean;
     offered?: Pick<TurnRequest, 'tools' | 'toolChoice'>;
     estimate?: number;
+    reserved?: number;
   },
 ): AnswerRequest {
   const { context, messages, stable, soFar = '', left = Number.POSITIVE_INFINITY, offered } = options;
-  const { estimate = estimateRequest(messages) } = options;
-  const affordable = run.costBudget.maxAnswerOutput(context.window.counted(estimate));
+  const { estimate = estimateRequest(messages), reserved = 0 } = options;
+  const affordable = run.costBudget.maxAnswerOutput(context.window.counted(estimate), { pending: reserved });
   const limit = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const request: TurnRequest = {
     messages,

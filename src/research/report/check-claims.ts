@@ -150,12 +150,30 @@ async function checkRequest(
     { role: 'system', content: prompts.check({ date, mark: fence.mark }) },
     { role: 'user', content: fence.around(`${excerpts.text()}\n\n${questions.join('\n')}`) },
   ];
-  const request = textRequest(run, { context: options.context, messages, stable: 1 });
+  const request = textRequest(run, {
+    context: options.context,
+    messages,
+    stable: 1,
+    reserved: costOfLaterSections(run),
+  });
   const verdicts = Math.floor((request.request.maxOutputTokens ?? 0) / VERDICT_TOKENS);
   const asked = doubtful.slice(0, Math.max(1, Math.min(questions.length, verdicts)));
   // The first that does not fit has left its excerpts.
   if (asked.length < doubtful.length) return await checkRequest(run, options, { text, doubtful: asked, claims });
   return verdicts === 0 ? undefined : { request, asked };
+}
+
+/** What the sections after this one are going to cost, if each costs as much as this one did. */
+function costOfLaterSections({ state, costBudget }: ResearchRun): number {
+  const { outline = [], sectionsDone } = state.report;
+  const later = outline.length - sectionsDone - 1;
+  if (later < 1) return 0;
+  const entries = state.ownEntries.slice(state.ownEntries.findLastIndex(({ t }) => t === 'section') + 1);
+  const costs = entries.map((entry) => {
+    const { inputTokens: input, outputTokens: output } = entry.t === 'draft' ? entry.usage : noUsage();
+    return costBudget.costOf({ input, output });
+  });
+  return later * costs.reduce((sum, cost) => sum + cost, 0);
 }
 
 /** The text with corrections, and the quoted passages that are verbatim in their sources. */

@@ -79,7 +79,7 @@ export class CostBudget {
     return output >= MIN_TURN_OUTPUT ? output : undefined;
   }
 
-  /** How many tokens an answer turn with `input` tokens may write; `pending`: cost that is not in the state yet. */
+  /** How many tokens an answer turn with `input` tokens may write; `pending`: cost that is not in the state yet, or not to be spent. */
   maxAnswerOutput(input: number, { pending = 0 }: { pending?: number } = {}): number {
     return this.#outputFor(this.remaining - pending, input);
   }

@@ -3,11 +3,12 @@ import { mock } from 'node:test';
 import { answerPart } from '../../../src/protocol/items.ts';
 import { verdictsIn } from '../../../src/research/report/verdicts.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
+import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { isSlow, ownMs } from '../../support/fair-time.ts';
 import { reportModel, requestKind } from '../../support/report-model.ts';
 import { runResearch, textOf } from '../../support/research-run.ts';
-import { testTool } from '../../support/run-harness.ts';
+import { testConfig, testTool } from '../../support/run-harness.ts';
 import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
 
 const PAGE =
@@ -237,6 +238,31 @@ describe('doubtful sentences', () => {
     } finally {
       mock.timers.reset();
     }
+  });
+
+  it('of a report leave what its later sections cost, however long the model thinks about them', async () => {
+    const price = { input: 2, output: 10 };
+    const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price }] } });
+    const respond = reportModel({
+      words: ['tower'],
+      outline: ['Height', 'Age', 'Lift'].map((heading) => ({ heading, records: [1] })),
+      section: (number) => ({ text: [`It had ${number}.9 million visitors in 2019 [1].`] }),
+    });
+    let checks = 0;
+    const say = (request: TurnRequest): ScriptedTurn => {
+      const isCheck = requestKind(request) === 'check';
+      if (isCheck) checks++;
+      const inputTokens = estimateRequest(request.messages, request.tools);
+      const outputTokens = isCheck ? (request.maxOutputTokens ?? 0) : 200;
+      const cost = (inputTokens * price.input + outputTokens * price.output) / 1_000_000;
+      return { ...respond(request), usage: { inputTokens, outputTokens, reasoningTokens: outputTokens, cost } };
+    };
+    const request = { report: 'full' as const, verify: true, maxCost: 0.2 };
+    const { response } = await runResearch({ config, turns: say, answers: say, tools: [read], request });
+    assert.match(response.output_text, /1\.9 million[\s\S]*2\.9 million[\s\S]*3\.9 million/);
+    assert.equal(response.incomplete_details, null);
+    assert.ok(checks > 0);
+    assert.ok((response.usage.cost?.total ?? Infinity) <= 0.2, JSON.stringify(response.usage));
   });
 
   it('of an answer stay as far as they are written when its time is over', async () => {
