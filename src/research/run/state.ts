@@ -218,6 +218,12 @@ export class ResearchState {
     return this.spending.cost;
   }
 
+  /** The usage of a response that ends here: calls that its end cuts off were made. */
+  get finalUsage(): Usage {
+    const cut = this.#unanswered().filter(({ call }) => this.#isToolCall(call)).length;
+    return { ...this.usage, num_tool_calls: this.usage.num_tool_calls + cut };
+  }
+
   /** Notes a warning for the client, unless it is a repeat. */
   warn(warning: Warning): void {
     if (!hasWarning(this.warnings, warning)) addWarning(this.newWarnings, warning);

@@ -259,7 +259,7 @@ export class Execution {
       status: isCut ? 'incomplete' : status,
       output,
       output_text: answerPart(output.findLast((item) => item.type === 'message'))?.text ?? '',
-      usage: kind === 'proxy' ? zeroUsage() : state.usage,
+      usage: kind === 'proxy' ? zeroUsage() : state.finalUsage,
       error: errorObject,
       incomplete_details: outcome?.incomplete ? { reason: outcome.incomplete } : null,
       plan: state.plan ?? null,

@@ -88,7 +88,7 @@ describe('the cancel of a run', () => {
     await terminalOf(harness, run);
   });
 
-  it('aborts running tools and fails their calls', async () => {
+  it('aborts running tools, fails their calls, and counts them', async () => {
     const aborted = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const hanging = {
@@ -110,6 +110,7 @@ describe('the cancel of a run', () => {
       assert.equal(call.status, 'failed');
       assert.equal(JSON.parse(call.result ?? '').error.code, 'cancelled');
     }
+    assert.equal((await terminalOf(harness, run)).usage.num_tool_calls, 2);
   });
 
   it('counts searches that were sent and whose calls have no result', async () => {
