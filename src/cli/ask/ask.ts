@@ -14,7 +14,7 @@ import { lossNote, lossOf, openGateway, refusalOf } from '../gateway-client.ts';
 import { duration } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
 import { Progress } from './progress.ts';
-import { answerText, formatEnd, formatReport } from './report.ts';
+import { formatEnd, formatReport } from './report.ts';
 
 export interface AskOptions {
   baseUrl: string;
@@ -186,8 +186,9 @@ function printEnd(
   // The time since this command started is meaningless for a run that started before.
   const elapsed = options.resumed ? duration(runSeconds(final) * 1000) : progress.elapsed();
   if (!options.quiet) terminal.err(`${formatEnd(final, { elapsed, sources })}\n`);
+  const report = formatReport(final);
   if (options.json) terminal.out(`${JSON.stringify(final, null, 2)}\n`);
-  else if (answerText(final) !== '') terminal.out(`${options.quiet ? '' : '\n'}${formatReport(final)}`);
+  else if (report !== '') terminal.out(`${options.quiet ? '' : '\n'}${report}`);
   if (final.status === 'cancelled') return EXIT.cancelled;
   return final.status === 'completed' ? EXIT.completed : EXIT.failed;
 }

@@ -4,17 +4,27 @@ import type { IncompleteReason, ResponseObject } from '../../protocol/response.t
 import { oneLine, printable } from '../printable.ts';
 
 /** The answer of a response, or its refusal. */
-export function answerText({ output, output_text }: ResponseObject): string {
+function answerText({ output, output_text }: ResponseObject): string {
   const message = output.findLast((item) => item.type === 'message');
   return output_text !== '' || !message ? output_text : messageText(message);
 }
 
-/** The answer with its numbered sources, as text. */
+/** The answer with its numbered sources, as text; '' if there is none. */
 export function formatReport(response: ResponseObject): string {
   const text = printable(answerText(response)).trim();
   const cited = sourcesOf(response);
-  if (cited.length === 0) return `${text}\n`;
-  return `${text}\n\nSources\n${cited.map(formatSource).join('\n')}\n`;
+  const sources = cited.length > 0 && text !== '' ? `Sources\n${cited.map(formatSource).join('\n')}` : '';
+  const parts = [text, formatImages(response), sources].filter((part) => part !== '');
+  return parts.length > 0 ? `${parts.join('\n\n')}\n` : '';
+}
+
+/** Where the images are that the model made: a terminal cannot show them. */
+function formatImages({ id, output }: ResponseObject): string {
+  const images = output.filter((item) => item.type === 'image_generation_call');
+  const place = `base64 in the output of research-gateway ask --resume ${id} --json`;
+  return images
+    .map(({ output_format: format }, index) => `[Image ${index + 1}${format ? `, ${format}` : ''}: ${place}]`)
+    .join('\n');
 }
 
 /** Each cited source once, in the order of its number. */

@@ -26,14 +26,23 @@ async function askFake(options: Partial<AskOptions> = {}, script: FakeScript = {
   await using gateway = await startFakeGateway(script);
   const connection = { baseUrl: gateway.url, apiKey: 'sk-test' };
   const code = await ask({ ...connection, question: 'Why?', ...options }, terminal);
-  const { requests, submitted, idempotencyKeys } = gateway;
-  return { code, ...terminal.written, requests, submitted, idempotencyKeys };
+  const { id, requests, submitted, idempotencyKeys } = gateway;
+  return { code, ...terminal.written, id, requests, submitted, idempotencyKeys };
 }
 
 describe('research-gateway ask', () => {
   it('prints the refusal of a model', async () => {
     const { out } = await askFake({}, { refusal: 'I cannot say that.' });
     assert.match(out, /^\s*I cannot say that\.\n$/);
+  });
+
+  it('says where the images of an answer are, also if there is no text', async () => {
+    for (const answer of ['', 'Look.']) {
+      const { code, out, id } = await askFake({}, { answer, images: ['iVBORw0KGgo='] });
+      const note = `[Image 1, png: base64 in the output of research-gateway ask --resume ${id} --json]`;
+      assert.equal(out, `\n${answer && 'Look.\n\n'}${note}\n`);
+      assert.equal(code, 0);
+    }
   });
 
   it('shows progress in plain lines and prints the report, exit code 0', async () => {

@@ -29,6 +29,8 @@ export interface FakeScript {
   models?: object[];
   /** What the model says in place of an answer. */
   refusal?: string;
+  /** The images that the model makes, in base64. */
+  images?: string[];
   annotations?: UrlCitation[];
   /** Answers every request with this error instead. */
   refuse?: { status: number; code: 'invalid_api_key'; message: string };
@@ -129,6 +131,10 @@ class FakeRun {
     const text = { type: 'output_text' as const, text: answer, annotations, logprobs: [] };
     const part = refusal === undefined ? text : { type: 'refusal' as const, refusal };
     const message = { id: 'msg_1', type: 'message' as const, role: 'assistant' as const, status: 'completed' as const };
+    const images = (this.#script.images ?? []).map((image, n) => {
+      const type = 'image_generation_call' as const;
+      return { id: `ig_${n}`, type, status: 'completed' as const, result: image, output_format: 'png' as const };
+    });
     const completed = { ...this.response, status: 'completed' as const, output_text: answer };
     const error = new GatewayError('upstream_error', 'every route failed').toObject();
     return [
@@ -137,7 +143,10 @@ class FakeRun {
       { type: 'response.output_item.added', output_index: 2, item: { ...message, content: [] } },
       end === 'failed'
         ? { type: 'response.failed', response: { ...this.response, status: 'failed', error } }
-        : { type: 'response.completed', response: { ...completed, output: [{ ...message, content: [part] }] } },
+        : {
+            type: 'response.completed',
+            response: { ...completed, output: [{ ...message, content: [part] }, ...images] },
+          },
     ];
   }
 }
