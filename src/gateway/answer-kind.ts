@@ -160,7 +160,7 @@ const MESSAGE_STREAM: AnswerKind = {
   failure: ({ message }) => [{ type: 'error', error: { type: 'api_error', message } }],
 };
 
-/** Streams of other APIs (audio, images), whose last event only their provider can tell. */
+/** Streams of other APIs. What ends them is known of some only. */
 const OTHER_STREAM: AnswerKind = {
   isError: isPlainError,
   signs: () => ({ content: true }),
@@ -198,9 +198,20 @@ export function answerKindOf(api: string, model: string, body: Buffer): AnswerKi
         mayBeEmpty: () => parsed('background').includes(true),
         mayStream: () => !parsed('stream').includes(false),
       };
+    case 'images/generations':
+      // Each image has such an event.
+      return choices() > 1 ? OTHER_STREAM : endedBy('image_generation.completed');
+    case 'audio/speech':
+      return endedBy('speech.audio.done');
+    case 'audio/transcriptions':
+      return endedBy('transcript.text.done');
     default:
       return OTHER_STREAM;
   }
+}
+
+function endedBy(type: string): AnswerKind {
+  return { ...OTHER_STREAM, lastEvent: Buffer.from(`"${type}"`) };
 }
 
 const EMPTY_VALUE = /^(?:null|""|\[\s*\])$/;

@@ -135,6 +135,40 @@ describe('a proxy model', () => {
     assert.ok(Buffer.from(await file.arrayBuffer()).equals(sound));
   });
 
+  for (const [path, body, last] of [
+    ['/audio/speech', { input: 'hi', stream_format: 'sse' }, 'speech.audio.done'],
+    ['/audio/transcriptions', { stream: true }, 'transcript.text.done'],
+    ['/images/generations', { prompt: 'a', stream: true }, 'image_generation.completed'],
+  ] as const) {
+    it(`ends with the last event of a stream whose provider leaves its body open (${path})`, async () => {
+      const events = `data: {"type":"part","delta":"\\"${last}\\""}\n\ndata: {"type":"${last}"}\n\n`;
+      const head = raw('', { headers: { 'content-type': 'text/event-stream' } });
+      const open: Script = { ...head, steps: [{ do: 'send', bytes: events }, { do: 'hang' }] };
+      const { text } = await ask(path, { model: 'fast', ...body }, open);
+      assert.equal(text, events);
+    });
+  }
+
+  it('passes all images of a stream, each of which has its last event', async () => {
+    const event = (n: number) => `data: {"type":"image_generation.completed","b64_json":"${n}"}\n\n`;
+    const head = raw('', { headers: { 'content-type': 'text/event-stream' } });
+    const gate = Promise.withResolvers<void>();
+    const steps: Script['steps'] = [
+      { do: 'send', bytes: event(1) },
+      { do: 'until', promise: gate.promise },
+      { do: 'send', bytes: event(2) },
+      { do: 'end' },
+    ];
+    provider.respond = () => ({ ...head, steps });
+    const answer = await send(gateway, '/images/generations', { body: { model: 'fast', n: 2, stream: true } });
+    let text = '';
+    for await (const chunk of answer.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      gate.resolve();
+    }
+    assert.equal(text, event(1) + event(2));
+  });
+
   it('passes large binary answers', async () => {
     const sound = Buffer.from(Array.from({ length: 3_000_000 }, (_, n) => (n * 7) % 256));
     const { answer, bytes } = await ask(
