@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { Submission } from '../../../src/runs/submission.ts';
-import { type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
+import type { RepeatKey, Submission } from '../../../src/runs/submission.ts';
+import type { KeyHolder } from '../../../src/store/run-store.ts';
+import { CALLER, type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, openStore, wrapStore } from '../../support/wrapped-store.ts';
 
@@ -26,6 +27,11 @@ function attempt(sentBefore: boolean, changes: Partial<Submission> = {}): Submis
     repeat: { kind: 'retry', hash: 'body1', fingerprint: 'body 1', ttlMs: TTL_MS, sentBefore },
     ...changes,
   });
+}
+
+function repeatOf({ repeat }: Submission): RepeatKey {
+  assert.ok(repeat);
+  return repeat;
 }
 
 describe('submissions with one idempotency key', () => {
@@ -236,6 +242,22 @@ describe('a submission retried by an SDK', () => {
       const again = await two.runs.submit(attempt(true));
       held.resolve();
       assert.equal((await first).run.id, again.run.id);
+    }
+    await inner.close();
+  });
+
+  it('is a run of its own if the run that the store knows is another user’s', async () => {
+    const inner = await memoryStore();
+    // Keys of version 1 named the API key and the body, but not the user.
+    const eves = { caller: { user: 'eve', keyId: 'key-ann' } };
+    let holder: KeyHolder | undefined;
+    const store = wrapStore(inner, { findKey: async () => holder });
+    {
+      await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+      const { run } = await harness.runs.submit(attempt(false, eves));
+      holder = { kind: 'retry', fingerprint: 'body 1', runId: run.id, run };
+      assert.equal((await harness.runs.findRepeated(repeatOf(attempt(true)), CALLER))?.id, undefined);
+      assert.equal((await harness.runs.findRepeated(repeatOf(attempt(true)), eves.caller))?.id, run.id);
     }
     await inner.close();
   });
