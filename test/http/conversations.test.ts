@@ -199,6 +199,20 @@ describe('/v1/conversations', () => {
     responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'next')));
   });
 
+  it('releases the conversation after a replay that only the store notices', async () => {
+    const id = await create();
+    const headers = { 'idempotency-key': `raced ${id}` };
+    const first = await send(gateway, 'POST /v1/responses', { ...ask(id, 'once'), headers });
+    const { runs } = gateway.storage;
+    const findKey = runs.findKey.bind(runs);
+    // As if another instance had got the same request at the same time.
+    Object.assign(runs, { findKey: async () => undefined });
+    const again = await send(gateway, 'POST /v1/responses', { ...ask(id, 'once'), headers });
+    Object.assign(runs, { findKey });
+    assert.equal(again.json.id, first.json.id);
+    responseIn(await send(gateway, 'POST /v1/responses', ask(id, 'next')));
+  });
+
   it("refuses a conversation beyond the model's context length", async () => {
     const id = await create(Array.from({ length: 10 }, () => user('x'.repeat(10_000))));
     const answer = await send(gateway, 'POST /v1/responses', ask(id, 'short'));

@@ -276,6 +276,21 @@ describe('a requested tool that the model lacks', () => {
   });
 });
 
+describe('a response with a webhook', () => {
+  it('is on the list of deliveries before it ends, so that no crash at its end loses one', async () => {
+    await using gateway = await openGateway();
+    const { deliveries } = gateway.storage;
+    for (const [fields, expected] of [
+      [{ webhook: undefined }, 0],
+      [{ webhook: { url: 'https://example.com/hook' } }, 1],
+    ] as const) {
+      const body = { model: 'deep', input: 'wait', background: true, ...fields };
+      assert.equal((await send(gateway, 'POST /v1/responses', { body })).status, 200);
+      assert.equal(await deliveries.count(), expected);
+    }
+  });
+});
+
 describe('a key with profile: openai', () => {
   it('gets a stream only for stream: true, whatever it accepts; other keys get one by default', async () => {
     await using gateway = await openGateway({ keys: [{ id: 'o', secret: 'sk-openai-profile', profile: 'openai' }] });

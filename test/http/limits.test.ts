@@ -283,6 +283,18 @@ describe('concurrent_runs', () => {
   });
 });
 
+describe('cost_per_day', () => {
+  it('reserves every token of a run as input and as output, because later turns read what earlier ones wrote', async () => {
+    const routes = [{ provider: 'demo', model: 'demo', price: { input: 1, output: 1000 } }];
+    const priced = { kind: 'research', routes, max_completion_tokens: 1000, context_length: 10_000 };
+    await using gateway = await openGateway({ limits: { cost_per_day: 1000 }, models: { priced } });
+    await send(gateway, 'POST /v1/responses', ask(`wait ${'word '.repeat(4000)}`, { model: 'priced' }));
+    const { keys } = gateway.parts.config.current();
+    const [cost] = await gateway.parts.admission.usage(keys.find((each) => each.id === key) ?? assert.fail());
+    assert.ok(cost && cost.used > 5, JSON.stringify(cost));
+  });
+});
+
 describe('tokens_per_day', () => {
   it('counts what an ended run noted last if nobody knows more', async () => {
     const store = memoryLimits(Date.now);
@@ -434,6 +446,25 @@ describe('idempotency (docs/api.md, "In general")', () => {
       assert.deepEqual([again.status, again.json.id], [200, first.json.id]);
       assert.equal(again.headers.get('x-ratelimit-limit-requests'), null);
     }
+  });
+
+  it('a replay that only the store notices, as when two instances get one request, holds nothing either', async () => {
+    await using gateway = await openGateway({
+      limits: { requests_per_minute: 5, concurrent_runs: 2, tokens_per_day: 100_000 },
+    });
+    const options = { ...ask('wait'), headers: { 'idempotency-key': 'k-7' } };
+    const first = await send(gateway, 'POST /v1/responses', options);
+    const used = async () => {
+      const { keys } = gateway.parts.config.current();
+      return await gateway.parts.admission.usage(keys.find((each) => each.id === key) ?? assert.fail());
+    };
+    const before = await used();
+    Object.assign(gateway.storage.runs, { findKey: async () => undefined });
+    for (let n = 0; n < 3; n++) {
+      const again = await send(gateway, 'POST /v1/responses', options);
+      assert.deepEqual([again.status, again.json.id], [200, first.json.id]);
+    }
+    await until(async () => (JSON.stringify(await used()) === JSON.stringify(before) ? true : undefined));
   });
 
   it('a refused request does not claim its key', async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { Conversations } from '../../../src/runs/conversations.ts';
 import { LEASE_MS } from '../../../src/runs/executing/run-lease.ts';
@@ -147,6 +148,41 @@ function crashes(name: string, open: () => Promise<Storage>): void {
         await assert.rejects(dying.removeItem(record, removed ? a : b), /killed/);
         assert.deepEqual(await following(removed ? a : b), removed ? [b, c] : [c]);
       }
+    });
+
+    it('keeps a run that is stored, though the store is away when the run is to be confirmed', async () => {
+      await using harness = await start();
+      const { conversations } = harness;
+      const { id } = await conversations.create(CALLER, { items: [], metadata: {} });
+      const hold = conversations.hold.bind(conversations);
+      let held = 0;
+      conversations.hold = async (...args) => {
+        if (++held > 1) throw new GatewayError('store_unavailable', 'The store is away.');
+        await hold(...args);
+      };
+      const run = await submit(harness, id);
+      await harness.runs.waitForEnd(run, limit());
+      assert.equal((await storage.runs.get(run.id))?.status, 'completed');
+      assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
+    });
+
+    it('keeps a run that has ended before its conversation is found to be lost', async () => {
+      await using harness = await start();
+      const { conversations } = harness;
+      const { id } = await conversations.create(CALLER, { items: [], metadata: {} });
+      const hold = conversations.hold.bind(conversations);
+      let held = 0;
+      conversations.hold = async (joined, run) => {
+        if (++held === 1) return await hold(joined, run);
+        const claim = await storage.runs.claim(run, { leaseMs: LEASE_MS, force: true });
+        assert.ok(claim);
+        const end = { status: 'completed' as const, at: Date.now(), retainMs: RETENTION.retentionMs };
+        const frames = Buffer.from('event: end\ndata: {}\n\n');
+        await storage.runs.append(run, { token: claim.token, first: claim.run.last + 1, count: 1, frames, end });
+        throw new GatewayError('conversation_locked', 'Another response writes to it.');
+      };
+      const run = await submit(harness, id);
+      assert.equal((await storage.runs.get(run.id))?.status, 'completed');
     });
 
     it('refuses a run that is created too late', async () => {

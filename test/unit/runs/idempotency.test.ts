@@ -315,9 +315,19 @@ describe('a submission', () => {
     while (harness.executor.active === 0) await turnOfLoop();
     const waiting = [await harness.runs.submit(question()), await harness.runs.submit(keyed('key-1'))];
     await assert.rejects(harness.runs.submit(keyed('key-2')), { code: 'overloaded' });
+    // A key of which none waits may add one.
+    const bobs = { caller: { user: 'bob', keyId: 'key-bob' } };
+    const both = await Promise.allSettled([0, 1].map(() => harness.runs.submit(question(bobs))));
+    assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
     for (const { run: queued } of waiting) await harness.runs.cancel(queued);
+    for (const each of both) if (each.status === 'fulfilled') await harness.runs.cancel(each.value.run);
     assert.equal((await harness.runs.submit(keyed('key-2'))).replayed, false);
     await harness.runs.cancel(run);
+  });
+
+  it('is refused if its API key is removed meanwhile', async () => {
+    await using harness = await openHarness({ chat: new ScriptedModel([]), knowsKey: () => false });
+    await assert.rejects(harness.runs.submit(question()), { code: 'invalid_api_key' });
   });
 
   it('is refused during shutdown', async () => {
