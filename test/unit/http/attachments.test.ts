@@ -4,6 +4,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { ClientLeft } from '../../../src/http/request-context.ts';
 import { Attachments } from '../../../src/http/submission/attachments.ts';
 import type { Toolbox } from '../../../src/tools/toolbox.ts';
+import { patience } from '../../support/time-limit.ts';
 
 describe('documents of a request whose client disconnects while the first is read', () => {
   for (const isStored of [false, true]) {
@@ -24,4 +25,29 @@ describe('documents of a request whose client disconnects while the first is rea
       assert.deepEqual(urls, ['http://slow.test/1']);
     });
   }
+});
+
+describe('the files of one request', () => {
+  it('are read for a model up to 40 MiB together, over all of its fields', async () => {
+    const bytes = 15 * 1024 * 1024;
+    let reads = 0;
+    const files = {
+      find: async () => ({ id: 'a', bytes, name: 'a.png' }),
+      read: async () => {
+        reads++;
+        return { bytes: Buffer.from('\x89PNG', 'latin1'), [Symbol.dispose]() {} };
+      },
+    } as never;
+    const unused = {} as never;
+    const attachments = new Attachments({ files, documents: unused, config: unused, log: silentLogger });
+    const context = { user: 'ann', isStored: false, canOpenUrls: false, window: 1000, takesPdf: false };
+    const shared = { ...context, sent: { bytes: 0 }, signal: AbortSignal.timeout(patience(10)) };
+    const image = { type: 'image_file' as const, id: 'file-a' };
+    await attachments.resolve([image, image], { ...shared, place: 'input[0].content' });
+    await assert.rejects(attachments.resolve([image], { ...shared, place: 'input[1].content' }), {
+      code: 'invalid_parameter',
+      param: 'input[1].content[0]',
+    });
+    assert.equal(reads, 2);
+  });
 });
