@@ -5,7 +5,7 @@ import type { ResearchState } from '../../../research/run/state.ts';
 import type { Step } from '../../../research/run/steps.ts';
 import type { SpentEntry } from '../../../research/run/transcript.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
-import { readPlainRequest, readResearchRequest } from '../../stored/stored-request.ts';
+import { readPlainRequest, readRequest, readResearchRequest } from '../../stored/stored-request.ts';
 import { textOfReasoning } from '../log/reasoning-events.ts';
 
 /**
@@ -27,7 +27,8 @@ export function closingStep(
 export function interruptedTurns(run: RunRecord, state: ResearchState, attempts: number): SpentEntry[] {
   const last = state.ownEntries.at(-1);
   const hasDied = last === undefined ? attempts > 1 : !(last.t === 'spent' && last.handedOver);
-  return hasDied ? silentTurns(state, firstTokens(run)) : [];
+  const asksModel = readRequest(run).generate !== false;
+  return hasDied && asksModel ? silentTurns(state, firstTokens(run)) : [];
 }
 
 /** The estimated tokens of a run's first request. */
