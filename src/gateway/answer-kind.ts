@@ -17,6 +17,7 @@ import {
   requestedNumber,
   responseSigns,
 } from '../upstream/provider-answer.ts';
+import type { LastEvent } from './streams/last-event.ts';
 
 /** The most choices that are tracked: a provider may number them as it likes. */
 const MAX_CHOICES = 1024;
@@ -74,8 +75,8 @@ export interface AnswerKind {
   choices?(): number;
   /** Whether a payload reports the end of its answer; absent for APIs whose payloads do not. */
   isEnd?(payload: JsonObject): boolean;
-  /** Bytes that the last event of a whole stream contains, and few others; absent if only `[DONE]` or the body ends it. */
-  readonly lastEvent?: Buffer;
+  /** The last event of a whole stream; absent if only `[DONE]` or the body ends it. */
+  readonly lastEvent?: LastEvent;
   /** Bytes that every event with text contains. Until one arrives the model may be thinking silently. */
   readonly textMarker?: Buffer;
   /** Whether a stream with this ending is complete. */
@@ -138,36 +139,55 @@ function completionsKind(model: string, choices: () => number, mayBeEmpty: () =>
   };
 }
 
-const TERMINAL_EVENTS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+/** The event of one of these types ends a stream. */
+function lastEvent(...types: string[]): LastEvent {
+  const known = new Set<unknown>(types);
+  return { words: types.map((type) => Buffer.from(`"${type}"`)), is: ({ type }) => known.has(type) };
+}
+
+const LAST_RESPONSE = lastEvent('response.completed', 'response.failed', 'response.incomplete');
 
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: AnswerKind = {
   isError: isResponseError,
   signs: responseSigns,
   mayBeEmpty: () => false,
-  lastEvent: Buffer.from('"response"'),
+  lastEvent: LAST_RESPONSE,
   textMarker: Buffer.from('response.output_text.delta'),
-  isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && TERMINAL_EVENTS.has(type)),
+  isWhole: ({ payloads }) => payloads().some(LAST_RESPONSE.is),
   failure: errorEvent,
 };
+
+const LAST_OF_MESSAGE = lastEvent('message_stop');
 
 const MESSAGE_STREAM: AnswerKind = {
   isError: isMessageError,
   signs: messageSigns,
   mayBeEmpty: () => false,
-  lastEvent: Buffer.from('"message_stop"'),
-  isWhole: ({ payloads }) => payloads().some(({ type }) => type === 'message_stop'),
+  lastEvent: LAST_OF_MESSAGE,
+  isWhole: ({ payloads }) => payloads().some(LAST_OF_MESSAGE.is),
   failure: ({ message }) => [{ type: 'error', error: { type: 'api_error', message } }],
 };
 
-/** Streams of other APIs. What ends them is known of some only. */
+const LAST_OF_SOUND = lastEvent('speech.audio.done', 'transcript.text.done');
+/** An image that is ready. Another one may follow. */
+const WHOLE_IMAGES = new Set<unknown>(['image_generation.completed', 'image_edit.completed']);
+
+/** Streams of other APIs (audio, images). */
 const OTHER_STREAM: AnswerKind = {
   isError: isPlainError,
   signs: () => ({ content: true }),
   mayBeEmpty: () => false,
-  isWhole: ({ inOrder }) => inOrder,
+  lastEvent: LAST_OF_SOUND,
+  isWhole: ({ inOrder, payloads }) => inOrder || payloads().slice(0, 1).some(endsOther),
   failure: errorEvent,
 };
+
+function endsOther(payload: JsonObject): boolean {
+  return LAST_OF_SOUND.is(payload) || WHOLE_IMAGES.has(payload.type);
+}
+
+const ONE_IMAGE: AnswerKind = { ...OTHER_STREAM, lastEvent: lastEvent('image_generation.completed') };
 
 const EMBEDDINGS: AnswerKind = {
   ...OTHER_STREAM,
@@ -199,19 +219,11 @@ export function answerKindOf(api: string, model: string, body: Buffer): AnswerKi
         mayStream: () => !parsed('stream').includes(false),
       };
     case 'images/generations':
-      // Each image has such an event.
-      return choices() > 1 ? OTHER_STREAM : endedBy('image_generation.completed');
-    case 'audio/speech':
-      return endedBy('speech.audio.done');
-    case 'audio/transcriptions':
-      return endedBy('transcript.text.done');
+      // Each of several has such an event.
+      return choices() > 1 ? OTHER_STREAM : ONE_IMAGE;
     default:
       return OTHER_STREAM;
   }
-}
-
-function endedBy(type: string): AnswerKind {
-  return { ...OTHER_STREAM, lastEvent: Buffer.from(`"${type}"`) };
 }
 
 const EMPTY_VALUE = /^(?:null|""|\[\s*\])$/;

@@ -4,6 +4,7 @@ import { abridgeJson, isWithinJsonLimits, parseLimitedJson } from '../../protoco
 export const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
+const TAB = 0x09;
 const COLON = 0x3a;
 export const LETTER_D = 0x64;
 const LETTER_E = 0x65;
@@ -186,11 +187,11 @@ export function holdsPayload(lines: Buffer): boolean {
 }
 
 /** How far from the end of a stream its `[DONE]` may be, in bytes. */
-const DONE_WINDOW = 64;
+export const DONE_WINDOW = 64;
 
 /** Whether the last line is `data: [DONE]`. */
 export function endsWithDoneText(text: string): boolean {
-  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-DONE_WINDOW));
+  return /(?:^|\n)data:\s*\[DONE\]$/.test(text.trimEnd().slice(-DONE_WINDOW));
 }
 
 /** As `endsWithDoneText`, for bytes: most are ruled out by their last byte. */
@@ -201,6 +202,20 @@ export function endsWithDone(lines: Buffer): boolean {
     lines[end - 1] === CLOSING_BRACKET &&
     endsWithDoneText(lines.toString('latin1', Math.max(0, end - DONE_WINDOW), end))
   );
+}
+
+/** Lines without the line ends after them. */
+export function withoutLineEnd(lines: Buffer): Buffer {
+  let end = lines.length;
+  while (end > 0 && isLineEnd(lines[end - 1])) end--;
+  return lines.subarray(0, end);
+}
+
+/** Whether the last event, which may be unfinished, is a long one. */
+export function endsWithLongEvent(bytes: Buffer): boolean {
+  const { length } = withoutLineEnd(bytes);
+  const start = bytes.subarray(0, length).lastIndexOf(LF) + 1;
+  return length - start > LONG_FRAME && bytes.toString('latin1', start, start + DATA.length) === DATA;
 }
 
 /** The most lines that are read from the end of a stream. */
@@ -271,13 +286,13 @@ function endOfFrame(lines: Buffer, start: number): number {
   return plain === -1 || carriage === -1 ? Math.max(plain, carriage) : Math.min(plain, carriage);
 }
 
-function isBlankLine(lines: Buffer, { start, end }: { start: number; end: number }): boolean {
+export function isBlankLine(lines: Buffer, { start, end }: { start: number; end: number }): boolean {
   for (let at = start; at < end; at++) if (!isBlank(lines[at])) return false;
   return true;
 }
 
 function isBlank(byte: number | undefined): boolean {
-  return isLineEnd(byte) || byte === SPACE;
+  return isLineEnd(byte) || byte === SPACE || byte === TAB;
 }
 
 export function isLineEnd(byte: number | undefined): boolean {

@@ -11,21 +11,23 @@ import type { RelayContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
 import {
+  DONE_WINDOW,
   endsWithDone,
   endsWithDoneText,
+  endsWithLongEvent,
   findFlaw,
   framesOf,
   hasBareReturn,
   holdsPayload,
-  isLineEnd,
   LF,
-  LONG_FRAME,
   lastPayloads,
   MAX_MULTILINE_FRAME,
   payloadsIn,
   replaceReturns,
   TOO_MANY_VALUES,
+  withoutLineEnd,
 } from './frames.ts';
+import { StreamEndFinder } from './last-event.ts';
 import { unsentFailurePayloads, usageAtEnd, weightAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
@@ -39,6 +41,8 @@ const ENDED_EARLY = 'the stream ended before the answer did';
 const MAX_SKIPPED = 3;
 /** The most comments that are held back, in bytes. */
 const MAX_BUFFERED_COMMENTS = 16 * 1024;
+/** How long the line end of a last event may take, in milliseconds. */
+const LINE_END_MS = 1000;
 /** How many events are read when a stream ends. */
 const LAST_EVENTS = 8;
 
@@ -68,8 +72,7 @@ export class RelayedStream implements ResultReceiver {
   #first: JsonObject | undefined;
   /** Whether an event has reported the end of the answer. */
   #hasEnd = false;
-  /** Whether the last event may have come, and only the empty line behind it is missing. */
-  #mayBeOver = false;
+  readonly #finder: StreamEndFinder;
   /** Set when several choices were requested. */
   #choices: ChoiceTracker | undefined;
   /** Whether lines end with a carriage return alone. */
@@ -81,6 +84,7 @@ export class RelayedStream implements ResultReceiver {
     this.#context = context;
     this.#writer = new ClientWriter(context.client, control);
     this.#opening = new StreamOpening(context);
+    this.#finder = new StreamEndFinder(context.kind.lastEvent);
   }
 
   data(chunk: Buffer): void {
@@ -97,7 +101,12 @@ export class RelayedStream implements ResultReceiver {
   }
 
   broken(failure: AttemptFailure): AttemptResult {
-    return this.#flush() ?? this.#conclude(failure);
+    return this.#flush() ?? (this.#buffersDone ? this.#flushLastLine() : undefined) ?? this.#conclude(failure);
+  }
+
+  /** Whether the unfinished line is a `[DONE]` whose line end has not come. */
+  get #buffersDone(): boolean {
+    return this.#first !== undefined && this.#buffered.length <= DONE_WINDOW && endsWithDone(this.#buffered.bytes);
   }
 
   #flush(): AttemptResult | undefined {
@@ -112,16 +121,28 @@ export class RelayedStream implements ResultReceiver {
     if (!hasLine || this.#buffered.length > 0) this.#buffered.push(received);
     if (!hasLine && !this.#first) hasLine = this.#detectReturns(received.length);
     if (this.#buffered.length > (this.#first ? MAX_FRAME : MAX_OPENING)) {
-      if (this.#first || !this.#holdsLongEvent()) return this.#fail(brokenStream('a frame is too long'));
+      const mayGoOn = !this.#first && endsWithLongEvent(this.#buffered.bytes);
+      if (!mayGoOn) return this.#fail(brokenStream('a frame is too long'));
       if (!hasLine) this.#start(this.#opening.startWithLongEvent());
     }
-    if (!hasLine) return undefined;
-    if (!this.#first) return this.#open(received);
+    if (hasLine && !this.#first) return this.#open(received);
+    const result = hasLine ? this.#relayLines(received) : undefined;
+    if (!result && this.#buffersDone) this.#control.started(LINE_END_MS);
+    return result;
+  }
+
+  #relayLines(received: Buffer): AttemptResult | undefined {
     const bytes = this.#buffered.length > 0 ? this.#buffered.take() : received;
     const linesEnd = bytes.lastIndexOf(LF) + 1;
     this.#buffered.push(bytes.subarray(linesEnd));
-    this.#context.target.mask.maskBytes(bytes.subarray(0, linesEnd));
-    return this.#relay(bytes.subarray(0, linesEnd));
+    const lines = bytes.subarray(0, linesEnd);
+    this.#mask(lines);
+    return this.#relay(this.#finder.cut(lines));
+  }
+
+  /** Masks credentials, also one that the end of the last line cuts. */
+  #mask(lines: Buffer): void {
+    this.#context.target.mask.maskWhole(withoutLineEnd(lines));
   }
 
   /** Whether the buffered bytes have lines that end with a carriage return alone. Only the last `length` bytes are new. */
@@ -132,15 +153,6 @@ export class RelayedStream implements ResultReceiver {
     return this.#usesBareReturns;
   }
 
-  /** Whether the last buffered event, which may be unfinished, is a long one. */
-  #holdsLongEvent(): boolean {
-    const buffered = this.#buffered.bytes;
-    let end = buffered.length;
-    while (end > 0 && isLineEnd(buffered[end - 1])) end--;
-    const start = buffered.subarray(0, end).lastIndexOf(LF) + 1;
-    return end - start > LONG_FRAME && buffered.toString('latin1', start, start + 5) === 'data:';
-  }
-
   /** Relays a last line without a line break, if it is a frame. */
   #flushLastLine(): AttemptResult | undefined {
     const { length } = this.#buffered;
@@ -148,8 +160,9 @@ export class RelayedStream implements ResultReceiver {
     this.#buffered.push(Buffer.from('\n\n'));
     if (!this.#first) return this.#open();
     const line = this.#buffered.take();
-    this.#context.target.mask.maskBytes(line);
-    return this.#relay(line, line.subarray(0, length));
+    this.#mask(line);
+    const lines = this.#finder.cut(line);
+    return this.#relay(lines, lines.subarray(0, length));
   }
 
   /** Reads what has arrived before the first content: each byte once, however small the pieces are. */
@@ -161,7 +174,7 @@ export class RelayedStream implements ResultReceiver {
     if (start === 0x7b || start === 0x3c) return undefined;
     const lines = bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
     // Masked before it is read, because an error that ends the stream repeats the first frame.
-    this.#context.target.mask.maskBytes(lines.subarray(this.#opening.bytesRead));
+    this.#mask(lines.subarray(this.#opening.bytesRead));
     const opening = this.#opening.read(lines);
     if (opening.is === 'failed') return this.#failUnopened(opening.failure, bytes);
     if (opening.is === 'waiting') {
@@ -170,7 +183,7 @@ export class RelayedStream implements ResultReceiver {
     }
     this.#start(opening.first);
     this.#keepAfter(lines);
-    return this.#relay(lines);
+    return this.#relay(this.#finder.cut(lines));
   }
 
   /** Buffers only what follows these lines. */
@@ -272,8 +285,7 @@ export class RelayedStream implements ResultReceiver {
 
   /** Writes lines, but `[DONE]` only if the answer is complete. The last event ends it: a provider may leave its body open. */
   #writeCheckingEnd(lines: Buffer): AttemptResult | undefined {
-    const { isEnd, lastEvent } = this.#context.kind;
-    const isDone = isEnd !== undefined && endsWithDone(lines);
+    const isDone = endsWithDone(lines);
     const isKnown = this.#hasEnd && !this.#choices;
     // Where it is not known yet, the lines before it tell.
     const sure = isDone && !isKnown ? lines.lastIndexOf('data:') : lines.length;
@@ -282,10 +294,8 @@ export class RelayedStream implements ResultReceiver {
       if (!this.#isWhole({ inOrder: true })) return this.#fail(brokenStream(ENDED_EARLY));
       this.#write(lines.subarray(sure));
     }
-    this.#mayBeOver ||= isDone || (lastEvent !== undefined && lines.includes(lastEvent));
-    if (!this.#mayBeOver || !this.#tail.endsFrame) return undefined;
-    this.#mayBeOver = false;
-    return this.#isWhole({ inOrder: true }) ? this.#conclude() : undefined;
+    if (this.#finder.state === 'open') this.#control.started(LINE_END_MS);
+    return this.#finder.state === 'closed' ? this.#conclude() : undefined;
   }
 
   #write(lines: Buffer): void {

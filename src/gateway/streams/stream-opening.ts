@@ -78,7 +78,8 @@ export class StreamOpening {
     this.#first ??= frame.payload;
     const judged = judgePayload(this.#kind, frame.payload);
     if (judged === 'failed') return { is: 'failed', failure: this.#target.failureOfStreamError(frame.payload) };
-    return judged === 'started' ? { is: 'started', first: this.#first } : undefined;
+    if (judged === 'started') return { is: 'started', first: this.#first };
+    return this.#kind.lastEvent?.is(frame.payload) ? failed(EMPTY) : undefined;
   }
 
   /** The failure of a stream that ended before any content. `rest`: everything that arrived. */

@@ -90,7 +90,7 @@ export class EventStream {
   }
 
   #onEvent(data: string, name: string | undefined): void {
-    if (data === '') return;
+    if (data === '' || this.done) return;
     const payload = this.#partial === '' ? parse(data) : undefined;
     if (payload !== undefined) this.#accept(payload, name);
     else this.#onLines(data, name);
@@ -146,6 +146,7 @@ export class EventStream {
   }
 
   #onError(error: { type: string; line?: string; value?: string }): void {
+    if (this.done) return;
     if (error.type === 'max-buffer-size-exceeded') throw brokenStream('a frame is too long');
     if (++this.#strayLines > MAX_STRAY_LINES) throw brokenStream('this is no event stream');
     // Some servers write a bare JSON error into the stream.

@@ -183,8 +183,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     const end = this.#captureFailure(() => {
       this.#read(this.#stream.feed(chunk));
       this.#enterPhase();
-      const isOver = this.#stream.done || (this.#options.wire.endsWithEvent && this.#decoder.finished);
-      return isOver ? this.#end() : undefined;
+      return this.#stream.done || this.#isOver ? this.#end() : undefined;
     });
     if (end) this.#control.finish(end, { endsSoon: 'turn' in end });
   }
@@ -202,9 +201,15 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     return this.#captureFailure(() => this.#end());
   }
 
+  /** Whether the last event has been read. Whatever follows it is not. */
+  get #isOver(): boolean {
+    return this.#options.wire.endsWithEvent === true && this.#decoder.finished;
+  }
+
   #read(payloads: readonly Record<string, unknown>[]): void {
     try {
       for (const payload of payloads) {
+        if (this.#isOver) break;
         this.#decoder.accept(payload);
         this.#requireGrowth();
       }

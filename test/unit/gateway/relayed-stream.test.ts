@@ -86,6 +86,34 @@ describe('a relayed stream, split into chunks at any byte', () => {
     }
   });
 
+  for (const done of ['data: [DONE]', 'data:[DONE]', 'data:\t [DONE] \t', 'data: [DONE]\r']) {
+    for (const gap of ['\n\n', '\n', `\n${' '.repeat(80)}\n`]) {
+      it(`reads nothing after ${JSON.stringify(done + gap)}`, () => {
+        const whole = framed(TURN) + done + gap;
+        for (const more of [framed([chunk({ content: 'more' })]), framed([ERROR]), 'data: {"broken\n\n', 'stray\n']) {
+          const { written, result } = relay([Buffer.from(whole + more)]);
+          assert.ok(result.is === 'delivered' && !result.failure, JSON.stringify(result));
+          assert.ok((whole + more).startsWith(written), written);
+          assert.match(written, /\[DONE\]\s*(?:stray\s*)?$/);
+          for (const pieces of cuts(done + gap + more)) {
+            const cut = relay([Buffer.from(framed(TURN)), ...pieces]);
+            assert.ok(cut.result.is === 'delivered' && !cut.result.failure, JSON.stringify(cut.result));
+            assert.match(cut.written, /\[DONE\]\s*(?:stray\s*)?$/);
+          }
+        }
+      });
+    }
+  }
+
+  it('passes on a last [DONE] without a line end, even if the connection then breaks', () => {
+    const text = `${framed(TURN)}data: [DONE]`;
+    for (const pieces of cuts(text)) {
+      const { written, result } = relay(pieces, 'cut');
+      assert.equal(written, text);
+      assert.ok(result.is === 'delivered' && !result.failure);
+    }
+  });
+
   it('reads each comment before the first event once, however many there are', () => {
     for (const comment of [': ping\r\n', ':\r\n', '\r\n', ': ping\n\n']) {
       // 28 lines took seconds and 40 for ever while this was a pattern with a repetition inside a repetition.
@@ -146,6 +174,15 @@ describe('a relayed stream, split into chunks at any byte', () => {
     const text = framed([chunk({ content: `${SECRET} and ${SECRET}` }, 'stop')]);
     for (const pieces of cuts(text))
       assert.equal(relay(pieces).written, text.replaceAll(SECRET, '*'.repeat(SECRET.length)));
+  });
+
+  it('blanks a credential that the end of the stream cuts', () => {
+    const cut = SECRET.slice(0, -3);
+    for (const line of [`: wrong key ${cut}`, `data: [${cut}`, `event: ${cut}`, `id: ${cut}\r\n`, `:${cut}\n\n`]) {
+      const text = `${framed([chunk({ content: 'one' }, 'stop')])}${line}`;
+      for (const pieces of cuts(text))
+        assert.equal(relay(pieces).written, text.replaceAll(cut, '*'.repeat(cut.length)));
+    }
   });
 
   it('blanks a credential that an error quotes in a last line without a line break', () => {
