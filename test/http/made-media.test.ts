@@ -308,6 +308,22 @@ describe('images and sound that a model makes', () => {
     assert.match(JSON.stringify(error), /40 MiB together/);
   });
 
+  it('are an error if the provider failed to make the only one, or one without bytes is the whole answer', async () => {
+    for (const output of [
+      [item({ status: 'failed', result: null })],
+      [item({ result: null })],
+      [item({ status: 'failed' }), { type: 'web_search_call', id: 'ws_1', status: 'failed' }],
+    ]) {
+      const end = event('response.completed', { response: response({ status: 'completed', output }) });
+      for (const script of [json(response({ status: 'completed', output })), frames([end], { done: false })]) {
+        await using opened = await open(script, 'responses');
+        const answer = await opened.ask('/responses', { input: 'Draw.' });
+        assert.equal(answer.status ?? 'failed', 'failed', JSON.stringify(answer));
+        assert.match(JSON.stringify(answer.error), /empty answer/);
+      }
+    }
+  });
+
   it('are an error if they are sound without words, and no answer of research', async () => {
     await using opened = await open(json(completion({ content: null, audio: { id: 'a', data: 'UklGRg==' } })));
     const { error } = await opened.ask('/responses', { input: 'Say.' });

@@ -80,7 +80,8 @@ function saysItem(item: unknown, { begins }: { begins: boolean }): boolean {
   if (!isObject(item)) return false;
   if (item.type === 'message') return saysSomething(item.content);
   if (item.type === 'reasoning' && !begins) return saysSomething([item.summary, item.content]);
-  return true;
+  // A tool of the provider that failed, such as one that makes images.
+  return item.status !== 'failed';
 }
 
 /** Anthropic's Messages API. A thinking block counts from its start, as a reasoning item does. */

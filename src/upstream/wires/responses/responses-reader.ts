@@ -88,9 +88,7 @@ export class ResponsesReader implements TurnReader {
     const reason = this.#reason();
     const written = this.#written.finish(native, { cut });
     const calls = [...native, ...written];
-    // Items of the provider's own tools, such as searches, are output too.
-    const hasOnlyMessages = items.every(({ type }) => type === 'message' || type === 'reasoning');
-    const isEmpty = !this.hasOutput && hasOnlyMessages && !this.#options.mayBeEmpty;
+    const isEmpty = !this.hasOutput && items.every(saysNothing) && !this.#options.mayBeEmpty;
     const citations = new ProviderCitations();
     let at = 0;
     for (const { type, content } of items) {
@@ -267,6 +265,14 @@ export function textOfParts(content: unknown): string {
   if (!Array.isArray(content)) return '';
   const texts = content.map((part) => (isObject(part) ? (part.text ?? part.refusal ?? part.transcript) : undefined));
   return texts.filter((text) => typeof text === 'string').join('');
+}
+
+/**
+ * Whether an item is no output beside the deltas. Those of the provider's own tools are, such as searches, unless they
+ * failed; and one of an image that is among these items has none.
+ */
+function saysNothing({ type, status }: JsonObject): boolean {
+  return type === 'message' || type === 'reasoning' || type === 'image_generation_call' || status === 'failed';
 }
 
 /** Whether a message is the model's refusal to answer. */
