@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownAddress } from '../../base/hosts.ts';
 import { storedObject } from '../../base/stored-object.ts';
 import type { ToolSource } from '../../tools/tool.ts';
 
@@ -45,7 +46,12 @@ export class SourceRegistry {
       }
       const { unreadable: _, ...before } = known ?? {};
       // A copy, because a slice of a string, such as a snippet, keeps the whole string in memory.
-      const entry: Source = structuredClone({ ...before, ...source, id: known?.id ?? ++this.#last });
+      const entry: Source = structuredClone({
+        ...before,
+        ...source,
+        url: shownAddress(source.url),
+        id: known?.id ?? ++this.#last,
+      });
       this.#set(entry);
       changed.push(entry);
     }
@@ -112,7 +118,7 @@ export function hostOf(url: string): string | undefined {
 /** A URL without fragment, trailing slash and tracking parameters: spellings with one key are one source. */
 export function urlKey(url: string): string {
   if (!URL.canParse(url)) return url.trim();
-  const parsed = new URL(url);
+  const parsed = new URL(shownAddress(url));
   parsed.hash = '';
   for (const name of [...parsed.searchParams.keys()]) {
     if (/^(utm_\w+|fbclid|gclid|msclkid|mc_cid|mc_eid)$/.test(name)) parsed.searchParams.delete(name);

@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { pageAddress } from '../../base/hosts.ts';
 import { type JsonValue, parseJson } from '../../base/json.ts';
-import { pageAddress } from '../page-address.ts';
 import { ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import { redactAndCut } from './mcp-errors.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';

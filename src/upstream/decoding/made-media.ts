@@ -1,3 +1,4 @@
+import { pageAddress } from '../../base/hosts.ts';
 import { isObject } from '../../base/json.ts';
 import { imageUrlIn, isImageData } from '../../protocol/made-images.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
@@ -6,8 +7,6 @@ import type { DecoderOptions, Deltas } from './decoded-turn.ts';
 
 /** How many images one answer may have. */
 const MAX_IMAGES = 100;
-/** The longest address of an image that is not in its URL, in characters. */
-const MAX_ADDRESS = 8192;
 
 /** The images and the sound of an answer. */
 export class MadeMedia {
@@ -57,7 +56,7 @@ export class MadeMedia {
     else if (isImageData(url)) {
       this.#deltas.countImage(url);
       this.images.push(url);
-    } else if (/^https?:/i.test(url) && url.length <= MAX_ADDRESS && URL.canParse(url)) this.#link(url);
+    } else if (pageAddress(url) !== undefined) this.#link(url);
     else this.#leftOut.add('An image of the model is left out: it has neither its bytes nor a web address.');
   }
 

@@ -1,3 +1,4 @@
+import { pageAddress } from '../../base/hosts.ts';
 import { isObject } from '../../base/json.ts';
 
 /** A citation that the provider made, of a page that it found itself. */
@@ -14,7 +15,7 @@ export interface ProviderCitation {
 const MAX_CITATIONS = 1000;
 /** How much of a text is searched for markers, in UTF-16 code units: more would hold the event loop. */
 const MAX_SEARCHED = 200_000;
-/** The longest address and title, in characters. */
+/** The longest title, in characters. */
 const MAX_LENGTH = 4096;
 /** The length of a text that is not complete yet. */
 const WHOLE = Number.MAX_SAFE_INTEGER;
@@ -67,8 +68,9 @@ export class ProviderCitations {
     }
   }
 
-  #push(url: unknown, title: unknown, range: { start: number; end: number }): void {
-    if (typeof url !== 'string' || url.length > MAX_LENGTH || !/^https?:\/\//i.test(url)) return;
+  #push(named: unknown, title: unknown, range: { start: number; end: number }): void {
+    const url = typeof named === 'string' ? pageAddress(named) : undefined;
+    if (url === undefined) return;
     const key = `${range.start} ${range.end} ${url}`;
     if (this.#found.size >= MAX_CITATIONS || this.#found.has(key)) return;
     this.#found.set(key, { ...range, url, title: typeof title === 'string' ? title.slice(0, MAX_LENGTH) : '' });

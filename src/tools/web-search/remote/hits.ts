@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { pageAddress } from '../../../base/hosts.ts';
 import { naturalEnd } from '../../../base/text.ts';
-import { pageAddress } from '../../page-address.ts';
 import { stripMarkup } from '../../text/strip-markup.ts';
 import { isInRange, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
