@@ -4,6 +4,7 @@ import { configSchema } from '../../src/config/schema.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
 import { IDLE_LOAD } from '../support/idle-load.ts';
+import { startScriptedMcpServer, textResult } from '../support/scripted-mcp-server.ts';
 import {
   mayCallTools,
   type ScriptedProvider,
@@ -59,6 +60,23 @@ describe('research.sources', () => {
         return { status: 200, body: { searchParameters: {}, organic } };
       }),
     );
+    const kept: string[] = [];
+    const echo = stack.use(
+      await startScriptedMcpServer({
+        tools: {
+          // Repeats what it was told, between two words.
+          echo: { call: ({ args }) => textResult(`${args.before ?? ''}${args.text}${args.after ?? ''}`) },
+          // Cuts the last characters off.
+          cut: { call: ({ args }) => textResult(`${String(args.text).slice(0, -3)}[truncated]`) },
+          link: {
+            call: ({ args }) => ({ content: [{ type: 'resource_link', uri: String(args.text), name: 'a page' }] }),
+          },
+          keep: { call: ({ args }) => textResult(`kept as number ${kept.push(String(args.text))}`) },
+          recall: { call: () => textResult(kept.join('\n')) },
+          find: { call: () => textResult(`See ${web.origin}/found-by-a-tool for the rest.`) },
+        },
+      }),
+    );
     const routes = [{ provider: 'only', model: 'm' }];
     const config = configSchema.parse({
       server: { port: 0 },
@@ -72,6 +90,7 @@ describe('research.sources', () => {
       tools: {
         web_search: { provider: 'serper', url: search.origin, api_key: 'k' },
         fetch_url_content: { allow_private_addresses: true },
+        mcp_servers: [{ name: 's', url: echo.url }],
       },
     });
     const gateway = stack.use(await startGateway({ config, log: silentLogger, load: IDLE_LOAD }));
@@ -100,7 +119,7 @@ describe('research.sources', () => {
     });
     const response = (await answer.json()) as ResponseObject & { error: { code: string; param: string } | null };
     const results = (response.output ?? []).flatMap((item) =>
-      item.type === 'tool_call' ? [JSON.parse(item.result ?? 'null')] : [],
+      item.type === 'tool_call' ? [item.result?.startsWith('{') ? JSON.parse(item.result) : item.result] : [],
     );
     return { status: answer.status, response, results };
   }
@@ -166,6 +185,39 @@ describe('research.sources', () => {
     const asked = web.requests.slice(before);
     assert.ok(asked.includes('/asked-for') && asked.includes('/linked'));
     assert.ok(!asked.some((path) => /made-up|secret/.test(path)), asked.join(' '));
+  });
+
+  it('met_only does not take words of the model that a tool repeats for an address that it met', async () => {
+    const secret = (n: number) => here(`/x?secret=${n}-abcdef`);
+    const tool = (name: string, fields: Record<string, string>): ScriptedToolCall => ({
+      name: `s.${name}`,
+      arguments: fields,
+    });
+    const calls = [
+      tool('echo', { text: `${secret(0)}  `, before: '  ' }),
+      reading(secret(0)),
+      tool('echo', { text: secret(1), before: '«', after: '»' }),
+      reading(secret(1)),
+      reading(`${secret(1)}»`),
+      tool('echo', { text: secret(2), before: '[', after: '](x)' }),
+      reading(secret(2)),
+      reading(`${secret(2)}](x)`),
+      tool('echo', { text: secret(3).replace('&', '&amp;').replace('http://', ''), before: 'http://' }),
+      reading(secret(3)),
+      tool('cut', { text: secret(4) }),
+      reading(secret(4).slice(0, -3)),
+      tool('link', { text: secret(5) }),
+      reading(secret(5)),
+      tool('keep', { text: secret(6) }),
+      tool('recall', {}),
+      reading(secret(6)),
+      tool('find', {}),
+      reading(here('/found-by-a-tool')),
+    ];
+    const before = web.requests.length;
+    const { results } = await run(calls, { input: 'Read.', research: { sources: { met_only: true } } });
+    assert.equal(results.length, calls.length, JSON.stringify(results));
+    assert.deepEqual(web.requests.slice(before), ['/found-by-a-tool']);
   });
 
   for (const path of ['/v1/responses', '/v1/chat/completions', '/v1/async']) {

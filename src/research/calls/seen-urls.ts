@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { contentText } from '../../base/text.ts';
+import { contentText, percentDecode } from '../../base/text.ts';
 import { type Tool, ToolError } from '../../tools/tool.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { urlIn } from '../text/url-in-text.ts';
@@ -30,29 +30,64 @@ export function restrictToSeenUrls(tools: ReadonlyMap<string, Tool>, run: UrlCon
 /** Returns a test for URLs that a run has seen so far, and not only in what the model itself wrote. */
 function seenUrls({ request, model, state }: UrlContext): (url: string) => boolean {
   const seen = new Set<string>();
-  const urlsIn = (text: string) =>
-    [...text.matchAll(/(?:https?|corpus|file):\/\/[^\s<>"\\]{1,2000}/gi)].flatMap(([raw]) => [
-      normalize(raw),
-      normalize(urlIn(raw, state.sources)),
-    ]);
-  const add = (text: string, except?: ReadonlySet<string>) => {
-    for (const url of urlsIn(text)) if (!except?.has(url)) seen.add(url);
+  /** Adds the URLs of a text. `said`: what the model wrote, which tools repeat. */
+  const add = (text: string, said?: string) => {
+    for (const [raw] of text.matchAll(URLS)) {
+      if (said !== undefined && repeats(raw, said)) continue;
+      seen.add(normalize(raw)).add(normalize(urlIn(raw, state.sources)));
+    }
   };
+  /** The words of a call without the URLs in it that the run has met. */
+  const invented = (args: string): string =>
+    wordsIn(parseJson(args)).replace(URLS, (raw) => (seen.has(normalize(raw)) ? ' ' : raw));
   for (const message of [...request.history, ...request.conversation]) add(contentText(message.content));
   for (const { url } of request.earlierSources) add(url);
   add(`${request.instructions ?? ''}\n${model.research.instructions ?? ''}`);
   let resultsRead = 0;
+  let allSaid = '';
   return (url) => {
     for (const { call, status, result, sources } of state.results.values().drop(resultsRead)) {
       const toolCall = state.calls.get(call);
-      // Errors and some results repeat arguments, and what a program prints is the model's as well.
-      if (status === 'completed' && toolCall && toolCall.name !== 'execute_python')
-        add(result, new Set(urlsIn(JSON.stringify(parseJson(toolCall.arguments)) ?? '')));
-      for (const { url: found } of sources) seen.add(normalize(found));
+      if (!toolCall) continue;
+      const said = lettersOf(invented(toolCall.arguments));
+      allSaid += ` ${said}`;
+      const isOwn = OWN_TOOLS.has(toolCall.name);
+      for (const { url: found } of sources) if (isOwn || !repeats(found, allSaid)) seen.add(normalize(found));
+      // Errors and some results repeat arguments, and what a program prints is the model's as well. A page cannot know
+      // what was said in other calls; other tools may have kept it.
+      if (status === 'completed' && toolCall.name !== 'execute_python')
+        add(result, toolCall.name === 'fetch_url_content' ? said : allSaid);
     }
     resultsRead = state.results.size;
     return seen.has(normalize(url));
   };
+}
+
+const URLS = /(?:https?|corpus|file):\/\/[^\s<>"\\]{1,2000}/gi;
+/** Tools whose sources are found by services and on pages, whatever the model said. */
+const OWN_TOOLS = new Set(['web_search', 'fetch_url_content', 'file_search']);
+
+/**
+ * Whether a URL is only what the model said: the same, its beginning, or cleaned. What a tool writes behind it, from the
+ * first mark that seldom stands in an address, does not count.
+ */
+function repeats(url: string, said: string): boolean {
+  const [head = ''] = url.split(/[[\](){}'`|*,;!<>\u2018-\u201f\u2026\u3000-\u303f«»‹›]/u, 1);
+  const letters = lettersOf(head);
+  return letters !== '' && said.includes(letters);
+}
+
+/** The letters and digits of a text, without the scheme of addresses: what is left of it after any cleaning. */
+function lettersOf(text: string): string {
+  const plain = text.replaceAll(/&(?:amp|#0*38|#x0*26);/gi, '&').replaceAll(/(?:https?|corpus|file):\/\//gi, ' ');
+  const decoded = plain.replaceAll(/(?:%[\da-f]{2})+/gi, (code) => percentDecode(code) ?? code);
+  return decoded.toLowerCase().replaceAll(/[^\p{L}\p{N} ]+/gu, '');
+}
+
+/** All texts in the arguments of a call. */
+function wordsIn(value: unknown): string {
+  if (typeof value === 'string') return `${value} `;
+  return typeof value === 'object' && value !== null ? Object.values(value).map(wordsIn).join('') : '';
 }
 
 /** A URL without a final slash and without its fragment, which is not sent. Everything else has to match exactly. */
