@@ -79,12 +79,14 @@ describe('after the last event of a stream', () => {
       await startProxyGateway({
         providers: {
           any: { url: provider.url },
+          quiet: { url: provider.url, timeouts: { idle: 1 } },
           chat: { url: provider.url },
           responses: { url: provider.url, wire: 'responses' },
           messages: { url: provider.url, wire: 'messages' },
         },
         models: {
           any: { kind: 'proxy', apis, responses: 'native', routes: [{ provider: 'any', model: 'm' }] },
+          pictures: { kind: 'proxy', apis: ['images'], routes: [{ provider: 'quiet', model: 'm' }] },
           chat: plain('chat'),
           responses: plain('responses'),
           messages: plain('messages'),
@@ -95,7 +97,10 @@ describe('after the last event of a stream', () => {
   after(() => stack.disposeAsync());
 
   /** What the client gets while the provider leaves its connection open. */
-  async function ask({ path, model, body }: Wire, pieces: readonly string[]): Promise<string> {
+  async function ask(
+    { path, model, body }: Pick<Wire, 'path' | 'model' | 'body'>,
+    pieces: readonly string[],
+  ): Promise<string> {
     const steps = pieces.map((bytes): Step => ({ do: 'send', bytes }));
     const headers = { 'content-type': 'text/event-stream' };
     provider.respond = () => ({ status: 200, headers, steps: [...steps, { do: 'hang' }] });
@@ -115,4 +120,12 @@ describe('after the last event of a stream', () => {
       }
     });
   }
+
+  it('an image that is ready is whole, although nobody knows whether another one follows', async () => {
+    const wire = { path: '/images/generations', model: 'pictures', body: { prompt: 'Draw.' } };
+    const part = event({ type: 'image_generation.partial_image', b64_json: 'AAAA' });
+    const whole = event({ type: 'image_generation.completed', b64_json: 'AAAA' });
+    assert.equal(await ask(wire, [part, whole]), part + whole);
+    assert.match(await ask(wire, [part]), /"type":"error"/);
+  });
 });
