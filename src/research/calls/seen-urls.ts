@@ -50,7 +50,7 @@ function seenUrls({ request, model, state }: UrlContext): (url: string) => boole
       const toolCall = state.calls.get(call);
       if (!toolCall) continue;
       const said = lettersOf(invented(toolCall.arguments));
-      allSaid += ` ${said}`;
+      allSaid = `${allSaid} ${said}`.slice(-MAX_SAID);
       const isOwn = OWN_TOOLS.has(toolCall.name);
       for (const { url: found } of sources) if (isOwn || !repeats(found, allSaid)) seen.add(normalize(found));
       // Errors and some results repeat arguments, and what a program prints is the model's as well. A page cannot know
@@ -62,6 +62,9 @@ function seenUrls({ request, model, state }: UrlContext): (url: string) => boole
     return seen.has(normalize(url));
   };
 }
+
+/** How much of what the model said is compared with each URL, in UTF-16 code units: more would hold the event loop. */
+const MAX_SAID = 256 * 1024;
 
 const URLS = /(?:https?|corpus|file):\/\/[^\s<>"\\]{1,2000}/gi;
 /** Tools whose sources are found by services and on pages, whatever the model said. */
