@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { withoutTrailing } from './text.ts';
 
 /** The host of `example.org`, `*.example.org`, `https://example.org/` or an IP address, as `URL` writes it; else undefined. */
 export function parseHost(text: string): string | undefined {
@@ -43,7 +44,7 @@ export function pageAddress(written: string): string | undefined {
 export function shownAddress(written: string): string {
   const url = URL.parse(written);
   if (!url || !/^https?:$/.test(url.protocol)) return written;
-  const host = url.hostname.replace(/\.+$/, '');
+  const host = withoutTrailing(url.hostname, '.');
   if (host !== '' && host !== url.hostname) url.hostname = host;
   const rest = written.startsWith(url.origin) ? written.slice(url.origin.length) : undefined;
   return rest !== undefined && PLAIN_REST.test(rest) && !DOT_SEGMENT.test(rest) ? written : url.href;
