@@ -38,6 +38,8 @@ export function receiverOf(received: AnswerHead, control: ResultControl, context
   if (isJsonApi ? client.stream : client.res.headersSent) {
     return collect((answer) => judgeInsteadOfStream(answer, relayed));
   }
+  // What passes as an answer of these APIs is JSON. Clients take another type, or none, for text.
+  if (isJsonApi && !isJson(type)) return receiverOf(asJson(head), control, context);
   const relay = () => new RelayedBody(head, control, relayed);
   if (api === 'chat_completions') return collect(judge, { relay });
   if (isJsonApi) return collect(judge, { relay, maxLength: api === 'embeddings' ? MAX_BUFFERED : MAX_BUFFERED_TEXT });
@@ -45,6 +47,10 @@ export function receiverOf(received: AnswerHead, control: ResultControl, context
   if (type === 'text/html') return collect(judge, { relay });
   const isShort = Number(head.headers['content-length'] ?? 0) <= MAX_BUFFERED;
   return isJson(type) && isShort ? collect(judge, { relay, maxLength: MAX_BUFFERED }) : relay();
+}
+
+function asJson(head: AnswerHead): AnswerHead {
+  return { ...head, headers: { ...head.headers, 'content-type': 'application/json' } };
 }
 
 function isStream(type: string, { api, client, kind }: RelayContext): boolean {

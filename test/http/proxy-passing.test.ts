@@ -114,6 +114,17 @@ describe('a proxy model', () => {
     assert.match(await (await ask(events.slice(0, 3).join(''))).text(), /"type":"error","error":\{"type":"api_error"/);
   });
 
+  for (const type of ['text/plain; charset=utf-8', 'application/octet-stream', 'text/html']) {
+    it(`calls JSON that came as ${type} JSON, because clients take it for text`, async () => {
+      for (const path of ['/chat/completions', '/embeddings']) {
+        const script = raw(ANSWER, { headers: { 'content-type': type } });
+        const { answer, text } = await ask(path, BODY.replace('STREAM', 'false'), script);
+        assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json']);
+        assert.equal(text, ANSWER);
+      }
+    });
+  }
+
   it('passes multipart forms with the model name replaced', async () => {
     const sound = Buffer.from(Array.from({ length: 5000 }, (_, n) => n % 256));
     const form = new FormData();
