@@ -3,8 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { createClient } from '@redis/client';
 import { createLogger } from '../../../src/base/logger.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
+import { eventually } from '../../support/eventually.ts';
 import { freePort, redisOrSkip } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';
 
@@ -80,6 +83,32 @@ describe('opening the Redis store', function () {
       'yes',
     ]);
     await assert.rejects(open(replica.url), /^Error: store\.url: Redis is a replica\. docs\/operations\/redis\.md /);
+  });
+
+  it('says that its Redis was made a replica, and does not connect again for every refused command', async function () {
+    await using server = await redisOrSkip(this, ['--replica-serve-stale-data', 'yes']);
+    const lines: string[] = [];
+    const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
+    const { runs } = await openRedisStore({ url: server.url, log, limitMs: 5000 });
+    await using opened = new AsyncDisposableStack();
+    opened.defer(() => runs.close());
+    const admin = createClient({ url: server.url });
+    await admin.connect();
+    opened.defer(() => admin.destroy());
+    const connections = async () => Number(/total_connections_received:(\d+)/.exec(await admin.info('stats'))?.[1]);
+    await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
+    const before = await connections();
+    for (let refused = 0; refused < 100; ) {
+      const checked = await runs.check();
+      const reason = checked.ok ? 'none' : checked.reason;
+      if (reason === 'Redis is a replica') refused++;
+      await setImmediate();
+    }
+    assert.ok((await connections()) - before < 50, `${(await connections()) - before} connections for 100 refusals`);
+    assert.match(lines.join(''), /"reason":"[^"]*Redis is a replica[^"]*".*connection to Redis lost/);
+    assert.doesNotMatch(lines.join(''), /does not answer/);
+    await admin.sendCommand(['REPLICAOF', 'NO', 'ONE']);
+    await eventually('it can be written again', async () => (await runs.check()).ok);
   });
 
   it('names the address if there is no Redis', async () => {

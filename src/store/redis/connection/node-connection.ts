@@ -42,6 +42,8 @@ export interface ChannelOptions {
 const MARK_MS = 10_000;
 const CLOSE_MS = 500;
 const READ_GRACE_MS = 100;
+/** The least time between two new connections to a server that says it is a replica, in milliseconds. */
+const REPLICA_PAUSE_MS = 250;
 const LIMITS = { connectMs: 3000, silenceMs: 10_000, maxQueued: 0 };
 const BINARY = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
@@ -58,6 +60,7 @@ export class NodeConnection {
   #down = false;
   #closed = false;
   #lastFailure: unknown;
+  #leftReplicaAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: NodeOptions) {
     this.#options = options;
@@ -136,8 +139,9 @@ export class NodeConnection {
       let isSettled = false;
       const overdue = () => {
         if (isSettled) return;
-        reject(storeUnavailable('Redis does not answer'));
-        this.#restart();
+        const failure = storeUnavailable('Redis does not answer');
+        reject(failure);
+        this.#restart(failure);
       };
       // If this process itself was blocked, the reply may be waiting in the socket: it gets a chance to be read first.
       const timer = setTimeout(() => setTimeout(overdue, READ_GRACE_MS), this.#options.limitMs);
@@ -152,7 +156,7 @@ export class NodeConnection {
         },
         (thrown: unknown) => {
           settle();
-          if (leadsToReplica(thrown)) this.#restart();
+          if (leadsToReplica(thrown)) this.#leaveReplica(thrown);
           reject(isHandledBySender(thrown) ? thrown : redisFailure(thrown));
         },
       );
@@ -166,9 +170,17 @@ export class NodeConnection {
     return await this.#send(send);
   }
 
-  #restart(): void {
+  /** Connects anew, perhaps to a master. Meanwhile the store cannot be read either, so this happens only now and then. */
+  #leaveReplica(refusal: unknown): void {
+    const now = performance.now();
+    if (now - this.#leftReplicaAt < REPLICA_PAUSE_MS) return;
+    this.#leftReplicaAt = now;
+    this.#restart(redisFailure(refusal));
+  }
+
+  #restart(failure: unknown): void {
     if (this.#closed || !this.#client.isReady) return;
-    this.#onFailure(storeUnavailable('Redis does not answer'));
+    this.#onFailure(failure);
     this.#client.destroy();
     this.#client.connect().catch((thrown: unknown) => this.#onFailure(thrown));
   }
