@@ -16,7 +16,7 @@ export function openAuditFile(target: string, log: Logger): { write(line: string
       await appendFile(target, text, { mode: 0o600 });
       failed = false;
     } catch (thrown) {
-      if (!failed) log.error({ err: messageOf(thrown) }, 'the audit file cannot be written');
+      if (!failed) log.error({ err: messageOf(thrown) }, 'the audit file (logging.audit) cannot be written');
       failed = true;
     }
   };

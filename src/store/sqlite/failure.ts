@@ -38,6 +38,20 @@ export function explainOpenFailure({ folder, file }: StoreFile, thrown: unknown)
   });
 }
 
+/** Adds the fix to what the system or SQLite threw when a copy was written to `target`, unless the original is at fault. */
+export function explainCopyFailure(target: string, thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return thrown;
+  const isFull = hasCode(thrown, DISK_FULL);
+  if ('errcode' in thrown && !isFull) return thrown;
+  const fix = isFull
+    ? 'Free space on its disk, or name a file on another one.'
+    : 'Name a file in a folder that is there, and that this user may write to.';
+  return new Error(`${target} cannot be written: ${thrown.message}. ${fix}`, { cause: thrown });
+}
+
+/** SQLITE_FULL, and what the system says. */
+const DISK_FULL = [13, 'ENOSPC', 'EDQUOT'];
+
 /** How to fix a database that cannot be opened, by the code of SQLite or the system. `lock.db` holds no data. */
 function openingFix(thrown: Error, file: StoreFile['file']): string {
   if (isDamaged(thrown)) {
@@ -46,8 +60,7 @@ function openingFix(thrown: Error, file: StoreFile['file']): string {
       : 'Restore runs.db from a backup, or move it away to begin anew.';
   }
   if (hasCode(thrown, ['EISDIR'])) return `Move the directory ${file} away.`;
-  // SQLITE_FULL
-  if (hasCode(thrown, [13, 'ENOSPC', 'EDQUOT'])) return 'Free space on its disk, or set store.url to another folder.';
+  if (hasCode(thrown, DISK_FULL)) return 'Free space on its disk, or set store.url to another folder.';
   // SQLITE_BUSY, SQLITE_LOCKED
   if (hasCode(thrown, [5, 6])) return `Another program has ${file} open: end it, or set store.url to another folder.`;
   return 'Give the folder and its files to this user, or set store.url to a folder that this user may write to.';

@@ -5,7 +5,7 @@ import { messageOf } from '../../base/errors.ts';
 import { counted } from '../../base/text.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
-import { isDamaged } from './failure.ts';
+import { explainCopyFailure, isDamaged } from './failure.ts';
 import { isInUse } from './files/lock.ts';
 import { findLostLog } from './files/lost-log.ts';
 import { integer, type Row, text } from './rows.ts';
@@ -164,8 +164,16 @@ export function backUpDatabase(from: string, to: string): void {
   using db = openForReading(from);
   const target = resolve(to);
   if (existsSync(target)) throw new Error(`${target} is there already: name another file.`);
-  // Requests and answers are private.
-  closeSync(openSync(target, 'wx', 0o600));
+  try {
+    // Requests and answers are private.
+    closeSync(openSync(target, 'wx', 0o600));
+    copyInto(target, db);
+  } catch (thrown) {
+    throw explainCopyFailure(target, thrown);
+  }
+}
+
+function copyInto(target: string, db: DatabaseSync): void {
   try {
     db.prepare('VACUUM INTO ?').run(target);
     chmodSync(target, 0o600);

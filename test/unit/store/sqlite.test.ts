@@ -239,6 +239,14 @@ describe('the SQLite store in a folder', () => {
     await assert.rejects(store.create(newRun()), GatewayError);
   });
 
+  it('says what to do if there is no room for a backup', async function () {
+    const disk = await mountDisk('16k');
+    if (!disk) return this.skip();
+    await using _ = disk;
+    const full = /runs\.db cannot be written: .*full\. Free space on its disk, or name a file on another one\.$/;
+    assert.throws(() => backUpDatabase(folder, join(disk.path, 'runs.db')), full);
+  });
+
   it('can be checked and backed up while in use, and the check finds damage', async () => {
     const { run } = await endedRun(store, { request: '{"a":"request"}' });
     const live = await claimedRun(store);
@@ -249,6 +257,8 @@ describe('the SQLite store in a folder', () => {
     await mkdir(copy);
     backUpDatabase(folder, join(copy, 'runs.db'));
     assert.throws(() => backUpDatabase(folder, join(copy, 'runs.db')), /is there already: name another/);
+    const nowhere = /nowhere.runs\.db cannot be written: ENOENT.* Name a file in a folder that is there/;
+    assert.throws(() => backUpDatabase(folder, join(copy, 'nowhere', 'runs.db')), nowhere);
     assert.equal((await stat(join(copy, 'runs.db'))).mode & 0o077, 0);
     await store.append(live.run.id, events(live.token, 3, 3));
     const restored = openSqliteStore(`file:${copy}`, { sync: 'normal', log: silentLogger });
