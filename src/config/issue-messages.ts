@@ -12,7 +12,12 @@ export interface DescribedIssue {
   atKey: boolean;
   /** For a misspelt key: the path that was probably meant, which is then not reported as missing. */
   meant?: PropertyKey[] | undefined;
+  /** Whether the value has the type that its key wants, and is wrong all the same. */
+  isOfType?: boolean;
 }
+
+/** Issues of values that have the right type. */
+const OF_TYPE: ReadonlySet<Issue['code']> = new Set(['too_small', 'too_big', 'invalid_format']);
 
 type Issue = z.core.$ZodIssue;
 
@@ -33,7 +38,8 @@ function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {
     return [{ path, message, atKey: true }];
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) return describeUnion(issue, root);
-  return [{ path, message: describeValue(issue, valueAt(root, path)), atKey: false }];
+  const isOfType = OF_TYPE.has(issue.code);
+  return [{ path, message: describeValue(issue, valueAt(root, path)), atKey: false, isOfType }];
 }
 
 /** Describes a union by the issues of the option that was probably meant, or by its own message if that is unclear. */
@@ -46,7 +52,11 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion, root: unknown): Desc
     const misspelt = misspeltKeys([...issue.path], valueAt(root, issue.path));
     return misspelt.length > 0 ? misspelt : [{ path: [...issue.path], message: issue.message, atKey: false }];
   }
-  return best.issues.flatMap((each) => describeIssue({ ...each, path: [...issue.path, ...each.path] }, root));
+  const described = best.issues.flatMap((each) =>
+    describeIssue({ ...each, path: [...issue.path, ...each.path] }, root),
+  );
+  // The value may have the type of another option.
+  return described.map((each) => ({ ...each, isOfType: false }));
 }
 
 /** How far an issue is from the option of a union: infinitely for a value of another type, else its unknown keys. */

@@ -74,9 +74,10 @@ export function parseConfig(text: string, { file, root, environment }: ParseOpti
   const source = readYaml(text, environment.variables);
   if (source.value === undefined) throw new ConfigError(file, source.problems);
   let checked = check(source.value, environment);
-  // A variable has the type that its key wants: what is wrong is read as the other type, and as before if that is wrong too.
+  // A variable has the type that its key wants: what has another is read as the other type, and as before if that is wrong too.
   for (let times = 0; times < 2 && !checked.parsed.success; times++) {
-    const value = source.reread(checked.described.map(({ path }) => path));
+    const mistyped = checked.described.filter(({ isOfType }) => !isOfType);
+    const value = source.reread(mistyped.map(({ path }) => path));
     if (value === undefined) break;
     checked = check(value, environment);
   }

@@ -54,6 +54,19 @@ function problemAt(path: string, text: string, variables: Record<string, string>
 }
 
 describe('loading a configuration', () => {
+  it('says what is wrong with the number of a variable in quotes, not that it is text', () => {
+    const at = (path: string, text: string, value: string) =>
+      problemAt(path, `${MINIMAL}${text}`, { N: value }).message;
+    assert.equal(at('server.port', `server: { port: "\${N}" }\n`, '70000'), 'must be at most 65535');
+    assert.equal(at('runs.max_queued', `runs: { max_queued: "\${N}" }\n`, '-1'), 'must be at least 0');
+    assert.match(at('server.port', `server: { port: "\${N}" }\n`, '80abc'), /^must be a number, not text/);
+    const { server } = parse(
+      `${MINIMAL}server: { body_limit: "\${N}", workers: "\${N}", heartbeat_seconds: "\${N}" }\n`,
+      { N: '7' },
+    );
+    assert.deepEqual([server.bodyLimitBytes, server.workers, server.heartbeatMs], [7, 7, 7000]);
+  });
+
   it('fills in defaults and converts seconds and sizes', () => {
     const config = parse(`${MINIMAL}server: { body_limit: 2mb, heartbeat_seconds: 0.5 }\n`);
     assert.equal(config.server.port, 8080);
