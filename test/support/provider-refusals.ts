@@ -37,6 +37,7 @@ export const KEY_REFUSALS: readonly Refusal[] = [
   },
   { who: 'OpenAI, by code', status: 400, body: openai('No.', 'invalid_api_key') },
   { who: 'a relay', status: 400, body: { detail: 'Invalid access token' } },
+  { who: 'a proxy in front of the provider', status: 407, body: { message: 'No.' } },
   { who: 'OpenAI', status: 401, body: openai('Incorrect API key provided: sk-x.', 'invalid_api_key') },
   { who: 'any provider', status: 403, body: openai('You are not allowed to do this.') },
 ];

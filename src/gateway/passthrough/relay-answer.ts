@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { AttemptFailure, brokenStream, timedOut } from '../../upstream/provider-answer.ts';
 import { decoderOf, MaskedBody, type ProviderTarget, UNREQUESTED_CODING } from '../../upstream/provider-target.ts';
+import { refusesCredential } from '../../upstream/routing/refusals.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from './late-write-failure.ts';
 
@@ -120,7 +121,7 @@ function relayBody(
 /** @throws AttemptFailure for a status that must not be relayed. */
 export function checkStatus(status: number): void {
   // The provider rejected the operator's credential, not the client's.
-  if (status === 401 || status === 403) {
+  if (refusesCredential(status)) {
     throw new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status });
   }
   if (status < 200 || status > 599) throw brokenStream(`HTTP status ${status}, which is not valid`);

@@ -12,6 +12,7 @@ import type { Adaptation, AssistantMessage, DeltaSink, TurnPart, TurnRequest, Tu
 import { learnReplayRefusal, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
 import { AttemptFailure } from './attempt-failure.ts';
+import { refusesCredential } from './refusals.ts';
 import type { Route } from './routes.ts';
 import { readTurn } from './turn-attempt.ts';
 
@@ -114,8 +115,8 @@ function learnFromRefusal(
 ): boolean {
   const { refusal, status } = failure;
   if (refusal === undefined || status === undefined) return false;
-  if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
-    return false;
+  if (refusesCredential(status) || status === 408 || status === 429) return false;
+  if (status !== 500 && status !== 501 && (status < 400 || status >= 500)) return false;
   if (learnReplayRefusal(refusal.text, request.messages, run)) return true;
   return failure.kind === 'context_length' ? learnLargestOutput(refusal, traits) : learn(refusal, traits);
 }

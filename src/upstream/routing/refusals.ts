@@ -10,9 +10,17 @@ const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 4
 /** How much of a provider's message is examined, in UTF-16 code units. */
 const MAX_EXAMINED = 4000;
 
+/**
+ * Whether a status alone refuses the operator's credential. 407 comes from a proxy in front of the provider; a client
+ * would take it for its own proxy's, and `fetch` throws on it.
+ */
+export function refusesCredential(status: number): boolean {
+  return status === 401 || status === 403 || status === 407;
+}
+
 /** What an answer with an error status blames. `body` is searched for codes and types as well as for wordings. */
 export function blameOf(status: number, body: string): Blame {
-  if (status === 401 || status === 403) return 'credential';
+  if (refusesCredential(status)) return 'credential';
   if (!REQUEST_AT_FAULT.has(status)) return 'route';
   const text = body.slice(0, MAX_EXAMINED);
   if (INVALID_SCHEMA.test(text)) return 'request';
