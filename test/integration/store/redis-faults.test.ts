@@ -233,6 +233,23 @@ describe('the Redis store when Redis fails', function () {
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
   });
 
+  it('its password is changed: the reason says so, not that it cannot be reached', async () => {
+    await admin('CONFIG', 'SET', 'requirepass', 'old');
+    const url = `redis://:old@127.0.0.1:${server.port}/0`;
+    const { runs } = await openRedisStore({ url, log: silentLogger, limitMs: LIMIT_MS });
+    await admin('CONFIG', 'SET', 'requirepass', 'new');
+    await admin('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await eventually('Redis refuses the password', async () => {
+      const state = await runs.check();
+      return (!state.ok && state.reason === 'Redis refuses the password') || undefined;
+    });
+    await admin('CONFIG', 'SET', 'requirepass', 'old');
+    await recovered(runs);
+    await runs.close();
+    await admin('CONFIG', 'SET', 'requirepass', '');
+    await recovered(store);
+  });
+
   it('demoted to a replica: writes fail as unavailable until it is a master again', async () => {
     const { run, token } = await claimedRun(store);
     await admin('REPLICAOF', '127.0.0.1', '1');

@@ -1,7 +1,7 @@
 import { ErrorReply } from '@redis/client';
 import type { GatewayError } from '../../../base/errors.ts';
 import type { Address } from '../../../config/redis-url.ts';
-import { storeError, storeReason } from '../../failure.ts';
+import { storeError, storeReason, storeUnavailable } from '../../failure.ts';
 
 /** Error replies of a Redis that cannot be used right now, by their first words. */
 const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
@@ -65,6 +65,12 @@ export function isHandledBySender(thrown: unknown): boolean {
 export function redisFailure(thrown: unknown): GatewayError {
   const reason = () => (thrown instanceof ErrorReply ? reasonOfReply(thrown.message) : 'Redis cannot be reached');
   return storeError(thrown, reason);
+}
+
+/** The error while there is no connection. A server that answers, but refuses the connection, has said why. */
+export function notConnected(lastFailure: unknown): GatewayError {
+  const reason = lastFailure instanceof ErrorReply ? reasonOfReply(lastFailure.message) : undefined;
+  return storeUnavailable(reason ?? 'Redis cannot be reached', lastFailure);
 }
 
 /** A write that is refused within a script is wrapped in the text of the script error. */

@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/logger.ts';
 import { withoutTrailing } from '../../../base/text.ts';
 import type { Address } from '../../../config/redis-url.ts';
 import { storeUnavailable } from '../../failure.ts';
-import { isHandledBySender, leadsToReplica, redisFailure, throwRedisFailure } from './failure.ts';
+import { isHandledBySender, leadsToReplica, notConnected, redisFailure, throwRedisFailure } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
 import { formatAddress, type RedisTarget } from './target.ts';
 
@@ -166,7 +166,7 @@ export class NodeConnection {
   /** Waits for the first connection, but not for later ones. */
   async #sendAfterOpen<Reply>(send: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
     if (!this.#wasReady) await this.opened.catch(throwRedisFailure);
-    if (!this.#client.isReady) throw storeUnavailable('Redis cannot be reached');
+    if (!this.#client.isReady) throw notConnected(this.#lastFailure);
     return await this.#send(send);
   }
 
