@@ -88,9 +88,10 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
   try {
     source.value = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
-    if (error instanceof ReferenceError)
-      problems.push({ path: '', message: `has more than ${MAX_ALIASES} aliases, or one that leads nowhere` });
-    else if (error instanceof Error && error.message.startsWith('Merge sources'))
+    if (error instanceof ReferenceError) {
+      const lost = lostAliases(document, position);
+      problems.push(...(lost.length > 0 ? lost : [{ path: '', message: `has more than ${MAX_ALIASES} aliases` }]));
+    } else if (error instanceof Error && error.message.startsWith('Merge sources'))
       problems.push({ path: '', message: 'has a << that leads to no section: put the alias of one behind it' });
     else if (error instanceof RangeError)
       problems.push({ path: '', message: 'has a << that leads to the section around it: name another section' });
@@ -147,6 +148,23 @@ function substituteScalars(
       problems.push(...failures.map((message) => ({ ...position, message })));
       node.value = node.type === Scalar.PLAIN ? plainValue(text) : text;
       references.set(position.path, { node, text });
+    },
+  });
+  return problems;
+}
+
+/** Aliases that name no anchor before them. */
+function lostAliases(document: Document, positionAt: (offset: number) => { line: number; column: number }) {
+  const problems: ConfigProblem[] = [];
+  const anchors = new Set<string>();
+  visit(document, {
+    Node(_, node) {
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.add(node.anchor);
+      } else if (!anchors.has(node.source)) {
+        const message = `has the alias \`${node.source}\` without its anchor: write &${node.source} before it`;
+        problems.push({ path: '', ...positionAt(node.range?.[0] ?? 0), message });
+      }
     },
   });
   return problems;

@@ -93,6 +93,12 @@ describe('loading a configuration', () => {
     assert.match(problemsOf(`a: &a [x]\n${levels.join('')}${MINIMAL}`)[0]?.message ?? '', /10000 aliases/);
   });
 
+  it('names an alias without its anchor, and the line where it stands', () => {
+    const [problem] = problemsOf(`${MINIMAL}runs: *later\nx: &later {}\n`);
+    assert.equal(problem?.line, MINIMAL.split('\n').length);
+    assert.match(problem.message, /`later`.*write &later/);
+  });
+
   it('explains a section that is merged into itself', () => {
     const text = MINIMAL.replace('providers:', 'providers: &all').replace('up: {', 'up: { <<: *all,');
     assert.match(problemsOf(text)[0]?.message ?? '', /<< that leads to the section around it/);
