@@ -48,6 +48,7 @@ describe('research-gateway doctor', () => {
     store?: object;
     server?: object;
     files?: object;
+    logging?: object;
   }
 
   async function run(setup: Setup = {}) {
@@ -56,6 +57,7 @@ describe('research-gateway doctor', () => {
       server: { port: 0, ...setup.server },
       store: { url: `file:${join(folder, 'data')}`, ...setup.store },
       ...(setup.files && { files: setup.files }),
+      ...(setup.logging && { logging: setup.logging }),
       providers: { up: { base_url, api_key: SECRET, headers: { 'x-token': HEADER }, ...setup.provider } },
       models: { m: { kind: 'proxy', routes: [{ provider: 'up', model: 'm' }] } },
       keys: [{ id: 'k', secret: CLIENTS }],
@@ -185,6 +187,10 @@ describe('research-gateway doctor', () => {
     await writeFile(join(folder, 'taken'), '');
     const files = await run({ store: { url: 'memory:' }, files: { url: `file:${join(folder, 'taken', 'files')}` } });
     assert.deepEqual([files.code, files.line('files').length], [1, 1]);
+    const audit = await run({ logging: { audit: join(folder, 'nowhere', 'audit.jsonl') } });
+    assert.equal(audit.code, 1);
+    assert.match(audit.line('audit').join(), /^wrong audit: .*nowhere does not exist\. Fix: .*logging\.audit/);
+    assert.deepEqual((await run({ logging: { audit: join(folder, 'audit.jsonl') } })).line('audit'), []);
     const bucket = { url: 's3://files', access_key_id: 'id', secret_access_key: 'canary-secret' };
     const stored = await run({ store: { url: 'memory:' }, files: bucket });
     assert.deepEqual([stored.code, stored.line('files'), stored.line('disk')], [0, [], []]);

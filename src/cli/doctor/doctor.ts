@@ -9,7 +9,7 @@ import { sizesOf } from '../operating/check-config.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Finding, findingLine } from './finding.ts';
 import { providerFindings } from './providers.ts';
-import { storeFindings } from './store.ts';
+import { auditFindings, storeFindings } from './store.ts';
 import { portFindings } from './system.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function doctor(
   if (loaded) {
     const { config } = loaded;
     redactor.setSecrets(secretsIn(config));
-    show(configFindings(loaded));
+    show([...configFindings(loaded), ...auditFindings(config.logging)]);
     const interrupted = new AbortController();
     using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => interrupted.abort(new Error('stopped')));
     const checks = [

@@ -72,6 +72,27 @@ function folderOf(url: string): string {
   return url.slice('file:'.length);
 }
 
+/** Whether the audit's file can be appended to, or made. */
+export function auditFindings({ audit }: GatewayConfig['logging']): Finding[] {
+  if (audit === undefined || audit === 'stdout') return [];
+  const problem = whyNotAppendable(audit);
+  return problem === undefined ? [] : [{ ...wrong('audit', problem), fix: 'make the folder, or set logging.audit' }];
+}
+
+function whyNotAppendable(path: string): string | undefined {
+  try {
+    if (!existsSync(path)) {
+      const folder = dirname(path);
+      return existsSync(folder) ? whyNotWritable(folder) : `${folder} does not exist`;
+    }
+    if (isFolder(path)) return `${path} is a folder`;
+    accessSync(path, constants.W_OK);
+    return undefined;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
+}
+
 /** The path itself, or the closest parent that exists. */
 function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
