@@ -405,6 +405,7 @@ describe('passthrough APIs', function () {
       [400, 400],
       [429, 429],
       [401, 502],
+      [407, 502],
       [200, 502],
     ]) {
       const [, answer]: IncomingMessage[] = await once(
