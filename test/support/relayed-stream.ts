@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { answerKindOf } from '../../src/gateway/answer-kind.ts';
 import type { AttemptResult, ResultControl } from '../../src/gateway/attempt-result.ts';
 import { RelayedStream } from '../../src/gateway/streams/relayed-stream.ts';
 import { brokenStream } from '../../src/upstream/routing/attempt-failure.ts';
@@ -41,12 +42,12 @@ export const SECRET = 'sk-secret-of-the-provider';
 const ONE = relayContext(new KeptResponse(), { credential: SECRET });
 const SEVERAL = relayContext(new KeptResponse(), { credential: SECRET, several: true });
 
-/** Relays pieces of a stream; `end`: how it ends. `keep`: long pieces are kept. */
+/** Relays pieces of a stream; `end`: how it ends. `keep`: long pieces are kept; `api`: chat completions by default. */
 export function relay(
   pieces: readonly Uint8Array[],
   end: 'in order' | 'cut' = 'in order',
   several = false,
-  { keep = true } = {},
+  { keep = true, api = '' }: { keep?: boolean; api?: string } = {},
 ): Relayed {
   const res = new KeptResponse();
   res.keepsLong = keep;
@@ -63,7 +64,8 @@ export function relay(
   };
   const context = several ? SEVERAL : ONE;
   const client = { ...context.client, res };
-  const stream = new RelayedStream({ status: 200, headers: {} }, control, { ...context, client });
+  const kind = api === '' ? context.kind : answerKindOf(api, 'fast', Buffer.from('{}'));
+  const stream = new RelayedStream({ status: 200, headers: {} }, control, { ...context, client, kind });
   for (const piece of pieces) {
     if (result) break;
     stream.data(keep ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length));

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import { frameAt, isBlankLine, LETTER_D, LF, lineEnd } from './frames.ts';
+import { frameAt, isBlankLine, LF, lineEnd } from './frames.ts';
 
 /** What tells the last event of a stream from others. */
 export interface LastEvent {
@@ -45,14 +45,17 @@ export class StreamEndFinder {
   }
 }
 
-/** Where an event ends whose data ends at `from`: behind its empty line, or before the data of an event that follows. */
+/** How the lines of an event other than its data begin: `event`, `id`, `retry`, comments. */
+const OTHER_FIELDS = Buffer.from('eir:');
+
+/** Where an event ends whose data ends at `from`: behind its empty line, or before data or anything else that follows. */
 function endOfEvent(lines: Buffer, from: number): { end: number; isClosed: boolean } {
   // The data of an event over several lines ends before their last line break.
   const dataEnd = from > 0 && lines[from - 1] !== LF ? lineEnd(lines, from) : from;
   for (let at = dataEnd; at < lines.length; ) {
     const end = lineEnd(lines, at);
     if (isBlankLine(lines, { start: at, end })) return { end, isClosed: true };
-    if (lines[at] === LETTER_D) return { end: dataEnd, isClosed: true };
+    if (!OTHER_FIELDS.includes(lines[at] ?? LF)) return { end: dataEnd, isClosed: true };
     at = end;
   }
   return { end: lines.length, isClosed: false };
