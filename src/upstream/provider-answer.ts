@@ -29,6 +29,7 @@ export {
   isStreamError,
 } from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream, timedOut } from './routing/attempt-failure.ts';
+export { refusesCredential } from './routing/refusals.ts';
 export { gatewayErrorOf } from './routing/turn-failure.ts';
 export { failureOfConnection } from './transport/connection-failure.ts';
 export type { TurnUsage } from './turn.ts';

@@ -1,8 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
-import { AttemptFailure, brokenStream, timedOut } from '../../upstream/provider-answer.ts';
+import { AttemptFailure, brokenStream, refusesCredential, timedOut } from '../../upstream/provider-answer.ts';
 import { decoderOf, MaskedBody, type ProviderTarget, UNREQUESTED_CODING } from '../../upstream/provider-target.ts';
-import { refusesCredential } from '../../upstream/routing/refusals.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from './late-write-failure.ts';
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
-import { UnorderedList } from '../../base/unordered-list.ts';
+import { UnorderedList } from '../../base/load/unordered-list.ts';
 import { keyringOf } from '../../config/keyring.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { KeyConfig } from '../../config/schema.ts';

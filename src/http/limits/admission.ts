@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
+import { UnorderedList } from '../../base/load/unordered-list.ts';
 import { inSpan } from '../../base/telemetry/spans.ts';
-import { UnorderedList } from '../../base/unordered-list.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { RunReservation } from '../../runs/stored/request-schema.ts';
 import { takeOne } from '../../store/compose-limit-store.ts';

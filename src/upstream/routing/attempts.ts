@@ -2,9 +2,10 @@ import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isOvertaken } from '../../base/hedge.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type OpenSpan, startSpan } from '../../base/telemetry/spans.ts';
+import type { OpenSpan } from '../../base/telemetry/spans.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
+import { attemptSpan, endSpan } from './attempt-span.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
 import type { RateLimiter, SlotPatience } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
@@ -321,23 +322,6 @@ export class Attempts {
     const fresh = () => ({ tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false, notBefore: 0 });
     return this.#records.getOrInsertComputed(routeId(route), fresh);
   }
-}
-
-/** Names the provider as the operator does, and the model as the provider does. */
-function attemptSpan({ provider, model }: Route): OpenSpan {
-  const attributes = { 'gen_ai.provider.name': provider.name, 'gen_ai.request.model': model };
-  const span = startSpan({ name: `attempt ${provider.name}`, kind: 'client', attributes });
-  if (span.isRecorded) span.set({ 'server.address': new URL(provider.config.base_url).hostname });
-  return span;
-}
-
-function endSpan(span: OpenSpan, outcome: Outcome | undefined): void {
-  if (outcome instanceof AttemptFailure) {
-    if (outcome.status !== undefined) span.set({ 'http.response.status_code': outcome.status });
-    span.fail(outcome.kind);
-  }
-  span.set({ 'research_gateway.outcome': outcome === undefined ? 'left' : outcome === 'ok' ? 'ok' : 'failed' });
-  span.end();
 }
 
 /** An id that stays the same over a reload. */
