@@ -42,6 +42,8 @@ export class Execution {
   readonly #options: ExecutionOptions;
   readonly #created: ResponseObject;
   readonly #state: ResearchState;
+  /** How many entries its transcript had when it was claimed. */
+  readonly #stored: number;
   /** The provider's answer to a proxy task, once it is there. */
   #proxyAnswer: ProxyAnswer | undefined;
   /** Reads how much the call of a proxy task has used so far. */
@@ -56,6 +58,7 @@ export class Execution {
     this.#options = options;
     this.#created = opened.response;
     this.#state = opened.state;
+    this.#stored = opened.entries;
     this.#proxyAnswer = opened.proxied;
     this.#writer = new LogWriter({
       store,
@@ -124,7 +127,8 @@ export class Execution {
     if (step?.entry) this.#state.apply(step.entry);
     if (step) this.#recorder.record(step);
     if (step?.entry) return;
-    for (const entry of interruptedTurns(run, this.#state, attempts)) this.#note(entry);
+    const turns = interruptedTurns(run, this.#state, { attempts, stored: this.#stored });
+    for (const entry of turns) this.#note(entry);
   }
 
   async #driveLoop(kind: 'research' | 'plain'): Promise<ResearchOutcome | 'paused'> {

@@ -23,9 +23,16 @@ export function closingStep(
   return { type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) };
 }
 
-/** The estimated cost of turns that were under way, but not visible, when the last owner died. */
-export function interruptedTurns(run: RunRecord, state: ResearchState, attempts: number): SpentEntry[] {
-  const last = state.ownEntries.at(-1);
+/**
+ * The estimated cost of turns that were under way, but not visible, when the last owner died. `stored`: how many entries
+ * the transcript of this run has, besides those that it continues.
+ */
+export function interruptedTurns(
+  run: RunRecord,
+  state: ResearchState,
+  { attempts, stored }: { attempts: number; stored: number },
+): SpentEntry[] {
+  const last = stored > 0 ? state.ownEntries.at(-1) : undefined;
   const hasDied = last === undefined ? attempts > 1 : !(last.t === 'spent' && last.handedOver);
   const asksModel = readRequest(run).generate !== false;
   return hasDied && asksModel ? silentTurns(state, firstTokens(run)) : [];
