@@ -6,18 +6,21 @@ import { fitsShape, type JsonShape, topLevelSpans } from './json-spans.ts';
 /** Checking every number of a larger field would take seconds. The attributes of 500 files are far smaller. */
 const MAX_SHAPE: JsonShape = { depth: 64, containers: 20_000, members: 20_000, entries: 20_000 };
 
+/** The longest field that is checked, in bytes: a digit outside of a string costs as much as a value. */
+const MAX_BYTES = 1024 * 1024;
+
 /**
  * Refuses numbers that would be returned changed, because JavaScript stores them as 64-bit floats (docs/api.md, "POST
  * /v1/responses"). If a field is repeated, the last one counts, as with `JSON.parse`.
- * @throws GatewayError `invalid_parameter` naming the first such number, or a field with too many values to check.
+ * @throws GatewayError `invalid_parameter` naming the first such number, or a field with too many values, or too long ones, to check.
  */
 export function requireExactNumbers(body: Buffer, fields: readonly string[]): void {
   for (const field of fields) {
     const span = topLevelSpans(body, field).at(-1);
     if (!span) continue;
     const json = body.subarray(span.start, span.end);
-    if (!fitsShape(json, MAX_SHAPE)) {
-      throw fieldError('invalid_parameter', field, 'this field holds too many values.');
+    if (json.length > MAX_BYTES || !fitsShape(json, MAX_SHAPE)) {
+      throw fieldError('invalid_parameter', field, 'this field holds too many values, or too long ones.');
     }
     const path = inexactNumber(json.toString('utf8'));
     if (path === undefined) continue;
