@@ -92,7 +92,8 @@ export class EventStream {
   #onEvent(data: string, name: string | undefined): void {
     if (data === '' || this.done) return;
     // Without empty lines between frames the data may be several, of which `[DONE]` is the last that counts.
-    const payload = this.#partial === '' && isWithinJsonLimits(data) ? parseJson(data) : undefined;
+    const isOne = this.#partial === '' && (!data.includes('\n') || isWithinJsonLimits(data));
+    const payload = isOne ? parse(data) : undefined;
     if (payload !== undefined) this.#accept(payload, name);
     else this.#onLines(data, name);
   }
