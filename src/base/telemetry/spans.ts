@@ -135,7 +135,8 @@ export function startSpan({ name, kind = 'internal', attributes = {}, root }: Sp
 /** Does work inside a new span that ends with the work, and is marked as failed if the work throws. */
 export function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = startSpan(options);
-  return span === UNRECORDED ? work(span) : traced(span, work);
+  // Without a root of its own, the work is in no trace already.
+  return span === UNRECORDED && !options.root ? work(span) : traced(span, work);
 }
 
 async function traced<T>(span: OpenSpan, work: (span: OpenSpan) => Promise<T>): Promise<T> {

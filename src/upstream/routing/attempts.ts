@@ -68,8 +68,6 @@ type Outcome = 'ok' | AttemptFailure;
 
 interface OpenAttempt extends Attempt {
   startedAt: number;
-  /** Its slot at the limiter. */
-  place: Disposable;
   /** Undefined until one is reported, and where the client disconnected first. */
   outcome: Outcome | undefined;
 }
@@ -127,14 +125,20 @@ export class Attempts {
     for (let round = 0; ; round += 1) {
       for (const route of this.#candidates()) {
         for (let again = true; again; ) {
-          const attempt = await this.#begin(route, { round, signal });
-          if (!attempt) break;
+          const place = await this.#enter(route, signal);
+          if (!place) break;
           try {
-            yield attempt;
+            const attempt = this.#begin(route, round);
+            try {
+              yield attempt;
+            } finally {
+              this.#end(attempt, signal);
+            }
+            again = this.#shouldRepeat(route, attempt.outcome);
           } finally {
-            this.#end(attempt, signal);
+            place[Symbol.dispose]();
+            this.#leave(route);
           }
-          again = this.#shouldRepeat(route, attempt.outcome);
           if (again) await sleep(QUICK_RETRY_MS * (0.5 + random()), { signal });
         }
         if (this.#isOver) return;
@@ -147,10 +151,7 @@ export class Attempts {
   }
 
   /** Waits for a place at the route; undefined if its provider asks for a longer wait than is worth it. */
-  async #begin(
-    route: Route,
-    { round, signal }: { round: number; signal: AbortSignal },
-  ): Promise<OpenAttempt | undefined> {
+  async #enter(route: Route, signal: AbortSignal): Promise<Disposable | undefined> {
     signal.throwIfAborted();
     const record = this.#record(route);
     record.inFlight = true;
@@ -161,12 +162,9 @@ export class Attempts {
     } finally {
       if (!place) this.#leave(route);
     }
-    if (place) {
-      record.tries += 1;
-      return this.#open(route, { round, place });
-    }
-    this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
-    return undefined;
+    if (place) record.tries += 1;
+    else this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
+    return place;
   }
 
   #leave(route: Route): void {
@@ -184,11 +182,10 @@ export class Attempts {
     return { pauseMs: Math.max(SHORT_WAIT_MS, longest), slotMs: longest, insists };
   }
 
-  #open(route: Route, { round, place }: { round: number; place: Disposable }): OpenAttempt {
+  #begin(route: Route, round: number): OpenAttempt {
     route.provider.breaker(route.model).begin();
     const attempt: OpenAttempt = {
       route,
-      place,
       span: attemptSpan(route),
       hasAlternative: this.hasAnother,
       startedAt: this.#options.clock.now(),
@@ -206,7 +203,7 @@ export class Attempts {
     return attempt;
   }
 
-  /** Reports the outcome to limiter, breaker, span and metrics, and gives back what the attempt took. */
+  /** Reports the outcome to limiter, breaker, span and metrics. */
   #end(attempt: OpenAttempt, signal: AbortSignal): void {
     const { route, outcome, startedAt } = attempt;
     const { provider, model } = route;
@@ -229,8 +226,6 @@ export class Attempts {
     if (outcome === 'ok') limiter.succeeded();
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never')
       limiter.limited(failure.retryAfterMs, startedAt);
-    attempt.place[Symbol.dispose]();
-    this.#leave(route);
   }
 
   #recordFailure(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
