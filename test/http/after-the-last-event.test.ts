@@ -121,6 +121,14 @@ describe('after the last event of a stream', () => {
     });
   }
 
+  it('a line end that is missing is not waited for as long as for a token', async () => {
+    const { begin, end } = CHAT;
+    const wire = { path: '/chat/completions', model: 'any', body: CHAT.body };
+    for (const pieces of [[begin + end.trimEnd()], [begin, end.trimEnd()]]) {
+      assert.equal((await ask(wire, pieces)).trimEnd(), (begin + end).trimEnd());
+    }
+  });
+
   it('an image that is ready is whole, although nobody knows whether another one follows', async () => {
     const wire = { path: '/images/generations', model: 'pictures', body: { prompt: 'Draw.' } };
     const part = event({ type: 'image_generation.partial_image', b64_json: 'AAAA' });

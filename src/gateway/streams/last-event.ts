@@ -9,12 +9,15 @@ export interface LastEvent {
 }
 
 const DONE = Buffer.from('[DONE]');
+/** How much of the last event may come after its data, in bytes. */
+const MAX_REST = 256;
 
 /** Finds the end of a stream in its lines: after it nothing is read, even if the provider goes on. */
 export class StreamEndFinder {
   readonly #last: LastEvent | undefined;
   /** Set once the last event has come; `open`: only the empty line behind it is missing. */
   state: 'open' | 'closed' | undefined;
+  #rest = 0;
 
   /** `last`: absent if only `[DONE]` is known to be the last event. */
   constructor(last: LastEvent | undefined) {
@@ -26,7 +29,8 @@ export class StreamEndFinder {
     const last = this.state ? 0 : this.#find(lines);
     if (last === -1) return lines;
     const { end, isClosed } = endOfEvent(lines, last);
-    this.state = isClosed ? 'closed' : 'open';
+    if (this.state) this.#rest += end;
+    this.state = isClosed || this.#rest > MAX_REST ? 'closed' : 'open';
     // Some providers of the Responses API add it, and it belongs to the stream.
     const next = isClosed && end < lines.length ? frameAt(lines, end) : undefined;
     return lines.subarray(0, next?.is === 'done' ? endOfEvent(lines, next.end).end : end);

@@ -125,8 +125,8 @@ export class RelayedStream implements ResultReceiver {
       if (!mayGoOn) return this.#fail(brokenStream('a frame is too long'));
       if (!hasLine) this.#start(this.#opening.startWithLongEvent());
     }
-    if (hasLine && !this.#first) return this.#open(received);
-    const result = hasLine ? this.#relayLines(received) : undefined;
+    const relay = () => (this.#first ? this.#relayLines(received) : this.#open(received));
+    const result = hasLine ? relay() : undefined;
     if (!result && this.#buffersDone) this.#control.started(LINE_END_MS);
     return result;
   }

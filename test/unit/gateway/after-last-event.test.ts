@@ -77,4 +77,11 @@ describe('what follows the last event of a stream', () => {
       }
     });
   }
+
+  it('is a part of the event only for a while', () => {
+    const pieces = [`${framed(TURN)}data: [DONE]\n`, ...Array.from({ length: 1000 }, () => 'id: 1\n')];
+    const { written, result } = relay(pieces.map((piece) => Buffer.from(piece)));
+    assert.ok(result.is === 'delivered' && !result.failure);
+    assert.ok(written.length < framed(TURN).length + 1000, `${written.length} characters`);
+  });
 });
