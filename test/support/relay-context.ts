@@ -7,6 +7,7 @@ import { chatKind } from '../../src/gateway/answer-kind.ts';
 import type { RelayContext } from '../../src/gateway/attempt-context.ts';
 import { CallAccount } from '../../src/gateway/call-account.ts';
 import { Provider } from '../../src/upstream/routing/provider.ts';
+import { routeTo } from '../../src/upstream/routing/routes.ts';
 
 /** The context of an attempt at a provider that is never called, for a streamed chat. */
 export function relayContext(
@@ -23,7 +24,7 @@ export function relayContext(
   const provider = new Provider('one', one, { clock: systemClock });
   const memory = new FairSemaphore({ name: 'test', permits: 0, fullError: () => new Error('full') });
   return {
-    route: { provider, model: 'm', credential },
+    route: routeTo(provider, { model: 'm', credential }),
     target: provider.target(credential),
     meter: new CallAccount().attempt({}, { api: 'chat_completions', body: null }),
     memory: memory.open(''),

@@ -6,7 +6,7 @@ import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits } from '../dialects/dialects.ts';
 import { askRoute } from '../routing/ask-route.ts';
 import { Provider } from '../routing/provider.ts';
-import type { Route } from '../routing/routes.ts';
+import { type Route, routeTo } from '../routing/routes.ts';
 import type { AssistantMessage, TurnMessage, TurnPart, TurnRequest, TurnTool } from '../turn.ts';
 import { newRunTraits } from '../wires/replayed.ts';
 import {
@@ -57,7 +57,7 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   const listed = await listModels(provider, options.signal);
   const model = options.model ?? listed.models[0];
   if (model === undefined) throw new Error(`${options.name} lists no models (${listed.detail}): name one to probe`);
-  const route: Route = { provider, model, credential: options.config.api_key };
+  const route = routeTo(provider, { model, credential: options.config.api_key });
   const ask = createAsk(route, options);
   const findings: ProbeFinding[] = [listedFinding(model, listed)];
   const plain = await plainTurn(ask, findings);

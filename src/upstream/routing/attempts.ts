@@ -7,7 +7,7 @@ import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { attemptSpan, endSpan } from './attempt-span.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
-import type { RateLimiter, SlotPatience } from './rate-limiter.ts';
+import type { SlotPatience } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
 
 /** One attempt at one route, under its limiter and circuit breaker. The caller reports one outcome, which steers the walk. */
@@ -158,12 +158,12 @@ export class Attempts {
     route.provider.acquire();
     let place: Disposable | undefined;
     try {
-      place = await limiterOf(route).acquire(signal, this.#patience());
+      place = await route.limiter.acquire(signal, () => this.#patience());
     } finally {
       if (!place) this.#leave(route);
     }
     if (place) record.tries += 1;
-    else this.#failures.getOrInsertComputed(routeId(route), () => ({ route, failure: rateLimited(route) }));
+    else this.#failures.getOrInsertComputed(route.id, () => ({ route, failure: rateLimited(route) }));
     return place;
   }
 
@@ -177,13 +177,13 @@ export class Attempts {
     if (this.hasAnother) return { pauseMs: SHORT_WAIT_MS, slotMs: 0, insists: false };
     const { patienceMs } = this.#options.backoff;
     const insists = this.#options.clientCanRetry === true;
-    const pauses = this.#remaining().map((route) => limiterOf(route).pauseMs);
+    const pauses = this.#remaining().map((route) => route.limiter.pauseMs);
     const longest = Math.min(patienceMs, ...pauses.filter((ms) => ms > 0));
     return { pauseMs: Math.max(SHORT_WAIT_MS, longest), slotMs: longest, insists };
   }
 
   #begin(route: Route, round: number): OpenAttempt {
-    route.provider.breaker(route.model).begin();
+    route.breaker.begin();
     const attempt: OpenAttempt = {
       route,
       span: attemptSpan(route),
@@ -206,12 +206,11 @@ export class Attempts {
   /** Reports the outcome to limiter, breaker, span and metrics. */
   #end(attempt: OpenAttempt, signal: AbortSignal): void {
     const { route, outcome, startedAt } = attempt;
-    const { provider, model } = route;
+    const { breaker, limiter, provider } = route;
     const failure = outcome === 'ok' ? undefined : outcome;
     // A route that is overtaken each time by one that was tried later counts as unhealthy.
     const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
     endSpan(attempt.span, outcome);
-    const breaker = provider.breaker(model);
     const wasOpen = breaker.state === 'open';
     breaker.end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');
     this.#options.observe({
@@ -222,7 +221,6 @@ export class Attempts {
       durationMs: this.#options.clock.now() - startedAt,
       opened: !wasOpen && breaker.retryInMs > 0,
     });
-    const limiter = limiterOf(route);
     if (outcome === 'ok') limiter.succeeded();
     else if (failure?.kind === 'rate_limit' && failure.advice !== 'never')
       limiter.limited(failure.retryAfterMs, startedAt);
@@ -230,7 +228,7 @@ export class Attempts {
 
   #recordFailure(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
     const { modelName, penalties, log } = this.#options;
-    const id = routeId(route);
+    const id = route.id;
     this.#failures.delete(id);
     this.#failures.set(id, { route, failure });
     const record = this.#record(route);
@@ -277,8 +275,8 @@ export class Attempts {
   *#candidates(): Generator<Route> {
     const routes = this.#remaining();
     const ready = routes.filter(isReady);
-    for (const { provider, model, credential } of routes) {
-      if (!provider.breaker(model).allows && ready.length > 0) provider.scheduleProbe(model, credential);
+    for (const { provider, model, credential, breaker } of routes) {
+      if (!breaker.allows && ready.length > 0) provider.scheduleProbe(model, credential);
     }
     for (const route of ready) if (this.#mayTry(route)) yield route;
     if (this.#remaining().some(isReady)) return;
@@ -288,7 +286,7 @@ export class Attempts {
   /** Milliseconds to wait before the next round, or undefined where no route is left or the wait would be too long. */
   #pauseBefore(backoff: number): number | undefined {
     const now = this.#options.clock.now();
-    const waitFor = (route: Route) => Math.max(this.#record(route).notBefore - now, limiterOf(route).pauseMs);
+    const waitFor = (route: Route) => Math.max(this.#record(route).notBefore - now, route.limiter.pauseMs);
     const wait = Math.min(...this.#remaining().map(waitFor));
     return wait > this.#options.backoff.patienceMs ? undefined : Math.max(wait, backoff);
   }
@@ -298,14 +296,14 @@ export class Attempts {
     const { penalties, warmRoute } = this.#options;
     const routes = this.#routes.filter((route) => this.#mayTry(route));
     if (routes.length < 2) return routes;
-    const penalty = (route: Route) => penalties?.get(routeId(route)) ?? 0;
+    const penalty = (route: Route) => penalties?.get(route.id) ?? 0;
     const warmth = ({ provider, model }: Route) =>
       Number(provider.name === warmRoute?.provider && model === warmRoute.model);
     return routes.sort((a, b) => penalty(a) - penalty(b) || warmth(b) - warmth(a));
   }
 
   #mayTry(route: Route): boolean {
-    const record = this.#records.get(routeId(route));
+    const record = this.#records.get(route.id);
     return !record || (!record.isGivenUp && !record.inFlight && this.#hasTries(route));
   }
 
@@ -315,25 +313,16 @@ export class Attempts {
 
   #record(route: Route): RouteRecord {
     const fresh = () => ({ tries: 0, isGivenUp: false, wasRepeated: false, inFlight: false, notBefore: 0 });
-    return this.#records.getOrInsertComputed(routeId(route), fresh);
+    return this.#records.getOrInsertComputed(route.id, fresh);
   }
-}
-
-/** An id that stays the same over a reload. */
-function routeId({ provider, model }: Route): string {
-  return `${provider.name}\n${model}`;
 }
 
 /** The failure of a route that is not tried at all, because its provider asked for a long wait. */
 function rateLimited(route: Route): AttemptFailure {
-  const retryAfterMs = limiterOf(route).pauseMs;
+  const retryAfterMs = route.limiter.pauseMs;
   return new AttemptFailure('it limits our rate', { kind: 'rate_limit', advice: 'again', retryAfterMs });
 }
 
 function isReady(route: Route): boolean {
-  return route.provider.breaker(route.model).allows && limiterOf(route).isFree;
-}
-
-function limiterOf({ provider, model, credential }: Route): RateLimiter {
-  return provider.limiter(model, credential);
+  return route.breaker.allows && route.limiter.isFree;
 }

@@ -79,17 +79,17 @@ export class RateLimiter {
    * Waits for a slot; disposing frees it. Undefined if none is to be had within the `patience`.
    * @throws GatewayError `overloaded`; the signal's reason.
    */
-  async acquire(signal: AbortSignal, patience: SlotPatience): Promise<Permit | undefined> {
+  async acquire(signal: AbortSignal, patience: () => SlotPatience): Promise<Permit | undefined> {
     const owner = workOwner();
     for (;;) {
       const pause = this.pauseMs;
-      if (pause > patience.pauseMs) return undefined;
       if (pause > 0) {
+        if (pause > patience().pauseMs) return undefined;
         // A timer may fire a millisecond before the clock says so.
         await sleep(pause, { signal });
         continue;
       }
-      const slot = this.isFree ? await this.#slots.acquire(owner, signal) : await this.#wait(owner, signal, patience);
+      const slot = this.isFree ? await this.#slots.acquire(owner, signal) : await this.#wait(owner, signal, patience());
       if (slot === undefined || this.pauseMs === 0) return slot;
       // The provider answered another 429 while this call waited.
       slot[Symbol.dispose]();

@@ -1,15 +1,22 @@
 import { hash } from 'node:crypto';
 import type { KeyConfig, ModelConfig, RouteConfig } from '../../config/schema.ts';
 import { lacksSecret } from '../credentials/refreshed-secrets.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 import { type FailoverRules, rulesOf } from './failover-rules.ts';
 import type { Provider } from './provider.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 
 /** One (provider, upstream model) pair with the credential that this caller uses there. */
 export interface Route {
+  /** Stays the same over a reload. */
+  id: string;
   provider: Provider;
   /** The provider's name of the model. */
   model: string;
   credential: string | undefined;
+  /** Shared by all calls to the model there, as `limiter` is under one credential. */
+  breaker: CircuitBreaker;
+  limiter: RateLimiter;
   /** The size of the model's context in tokens, where the configuration gives it. */
   contextLength?: number | undefined;
   price?: RouteConfig['price'];
@@ -104,9 +111,15 @@ export function usableRoutes(
     if (!provider) continue;
     const credential = ownValue(key?.provider_keys, name) ?? provider.config.api_key;
     if (credential === undefined && lacksSecret(provider.config)) continue;
-    routes.push({ provider, model, credential, contextLength, price, rules });
+    routes.push({ ...routeTo(provider, { model, credential }), contextLength, price, rules });
   }
   return routes;
+}
+
+/** The route to a model of a provider under a credential. */
+export function routeTo(provider: Provider, { model, credential }: Pick<Route, 'model' | 'credential'>): Route {
+  const [breaker, limiter] = [provider.breaker(model), provider.limiter(model, credential)];
+  return { id: `${provider.name}\n${model}`, provider, model, credential, breaker, limiter };
 }
 
 function ownValue<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {

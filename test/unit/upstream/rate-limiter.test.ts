@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { RateLimiter } from '../../../src/upstream/routing/rate-limiter.ts';
 
 const signal = new AbortController().signal;
-const PATIENT = { pauseMs: 60_000, slotMs: 60_000, insists: false };
+const PATIENCE = { pauseMs: 60_000, slotMs: 60_000, insists: false };
+const PATIENT = () => PATIENCE;
 const POLICY = { pauseMs: 1000, maxPauseMs: 4000 };
 
 function limiter() {
@@ -84,11 +85,11 @@ describe('RateLimiter', () => {
     const { shared, pass } = limiter();
     const slot = await shared.acquire(signal, PATIENT);
     shared.limited(10);
-    assert.equal(await shared.acquire(signal, { ...PATIENT, pauseMs: 9 }), undefined);
+    assert.equal(await shared.acquire(signal, () => ({ ...PATIENCE, pauseMs: 9 })), undefined);
     pass(10);
     for (const slotMs of [0, 1]) {
-      assert.equal(await shared.acquire(signal, { ...PATIENT, slotMs }), undefined);
-      const without = await shared.acquire(signal, { ...PATIENT, slotMs, insists: true });
+      assert.equal(await shared.acquire(signal, () => ({ ...PATIENCE, slotMs })), undefined);
+      const without = await shared.acquire(signal, () => ({ ...PATIENCE, slotMs, insists: true }));
       assert.equal(without?.permits, 0);
     }
     slot?.[Symbol.dispose]();
