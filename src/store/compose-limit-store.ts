@@ -1,4 +1,5 @@
 import {
+  type Awaitable,
   type Count,
   type CounterWindow,
   type LimitBudget,
@@ -23,7 +24,10 @@ export function composeLimitStore<Budget extends LimitBudget>(
     budget: memoizeByName(make.budget),
   };
   const release = async (holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> => {
-    for (const release of releases) await releaseOne(parts, holder, release);
+    for (const release of releases) {
+      const released = releaseOne(parts, holder, release);
+      if (released instanceof Promise) await released;
+    }
     return true;
   };
   return {
@@ -37,7 +41,8 @@ export function composeLimitStore<Budget extends LimitBudget>(
       };
       try {
         for (const request of requests) {
-          const result = await takeOne(parts, holder, request);
+          const taken = takeOne(parts, holder, request);
+          const result = taken instanceof Promise ? await taken : taken;
           results.push(result);
           if (!result.granted) break;
         }
@@ -65,19 +70,26 @@ function memoizeByName<Options extends { name: string }, T>(make: (options: Opti
 }
 
 /** Takes one limit for a holder. */
-export async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
+export function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Awaitable<LimitResult> {
   const { id, lasting } = holder;
   const { limit, owner: key = holder.key } = request;
   switch (request.kind) {
-    case 'place':
-      return { granted: await parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting }) };
+    case 'place': {
+      const place = parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting });
+      return onceThere(place, (granted) => ({ granted }));
+    }
     case 'points':
-      return countedResult(await parts.counter(request).take(key, request.points, { limit }));
+      return onceThere(parts.counter(request).take(key, request.points, { limit }), countedResult);
     case 'budget': {
       const { points, ttlMs } = request;
-      return reservedResult(await parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting }));
+      return onceThere(parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting }), reservedResult);
     }
   }
+}
+
+/** Reads what is counted in this process without a promise, which would cost more than the counting. */
+function onceThere<T, R>(value: Awaitable<T>, read: (value: T) => R): Awaitable<R> {
+  return value instanceof Promise ? value.then(read) : read(value);
 }
 
 function countedResult(count: Count & { granted: boolean }): LimitResult {
@@ -88,10 +100,10 @@ function reservedResult(count: ReservationResult): LimitResult {
   return count.granted ? countedResult(count) : { ...countedResult(count), reservedByOthers: count.others };
 }
 
-async function releaseOne(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
+function releaseOne(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Awaitable<void> {
   const { id } = holder;
   const { owner: key = holder.key } = release;
-  if (release.kind === 'place') await parts.slots(release).release(key, id);
-  else if (release.kind === 'points') await parts.counter(release).refund(key, release.points);
-  else await parts.budget(release).settle(key, id, release);
+  if (release.kind === 'place') return parts.slots(release).release(key, id);
+  if (release.kind === 'points') return parts.counter(release).refund(key, release.points);
+  return parts.budget(release).settle(key, id, release);
 }

@@ -242,12 +242,12 @@ export class Admission {
     return await this.#settle({ key: keyId, id }, held, used);
   }
 
-  async #settle(holder: LimitHolder, held: RunReservation, used: UsageTotals | undefined): Promise<boolean> {
-    return await this.#release(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
+  #settle(holder: LimitHolder, held: RunReservation, used: UsageTotals | undefined): Promise<boolean> {
+    return this.#release(holder, releasesOf({ keyId: holder.key, held, used }, this.#fractions));
   }
 
-  async #release(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
-    return releases.length === 0 || (await this.#store.release(holder, releases));
+  #release(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
+    return releases.length === 0 ? Promise.resolve(true) : this.#store.release(holder, releases);
   }
 }
 
