@@ -36,10 +36,13 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     using _open = deps.openAnswers.add({ key, route, end: context.end });
     using memory = deps.bodies.open(key.id);
     const bodies = { limit: maxBody(config), memory, idleMs: BODY_IDLE_MS };
-    const answer = await endpoint(deps, { req, res, identity, bodies }).catch(async (thrown: unknown) => {
+    let answer: Answer;
+    try {
+      answer = await endpoint(deps, { req, res, identity, bodies });
+    } catch (thrown) {
       await deps.attachments.discard(context);
       throw thrown;
-    });
+    }
     // Writing the answer does not need the body any more.
     memory[Symbol.dispose]();
     if (answer.kind !== 'written') await write(res, answer, identity);

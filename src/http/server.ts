@@ -39,18 +39,16 @@ export function createHttpServer(
   const connections = new WeakMap<Socket, { latest: ServerResponse; waiting: number }>();
   const handle: RequestListener = (req, res) => {
     const { socket } = req;
-    const connection = connections.get(socket) ?? { latest: res, waiting: 0 };
+    const connection = connections.getOrInsertComputed(socket, () => ({ latest: res, waiting: 0 }));
     if (connection.waiting === MAX_PIPELINED) {
       socket.destroy();
       return;
     }
     connection.latest = res;
     connection.waiting++;
-    connections.set(socket, connection);
     res.on('close', () => connection.waiting--);
     // Clients may send absolute targets; the gateway ignores their origin.
     req.url = withoutOrigin(req.url ?? '');
-    res.on('timeout', endIfStalled);
     app(req, res);
   };
   const server = createServer(
@@ -67,8 +65,11 @@ export function createHttpServer(
     },
     handle,
   );
-  // On an idle connection Node closes it; while an answer is being written, `endIfStalled` decides.
   server.timeout = stalled;
+  // Ends a stalled connection, but not one whose answer is merely slow to come.
+  server.on('timeout', (socket: Socket) => {
+    if (!connections.get(socket)?.waiting || socket.writableLength > 0) socket.destroy();
+  });
   if (upgrade) server.on('upgrade', upgrade);
   // `readBody` sends 100 Continue once the headers have been checked.
   server.on('checkContinue', handle);
@@ -115,11 +116,6 @@ function refuseRequest(
   if (after?.headersSent && !after.writableEnded) socket.destroy();
   else if (after?.headersSent && !after.req.complete) socket.destroySoon();
   else refuseOnSocket(socket, parserError(error.code));
-}
-
-/** Ends a stalled connection, but not one whose answer is merely slow to come. */
-function endIfStalled(this: ServerResponse): void {
-  if (this.socket !== null && this.socket.writableLength > 0) this.destroy();
 }
 
 function parserError(code: string | undefined): GatewayError {

@@ -1,5 +1,7 @@
-import { MAX_TIMER_MS } from '../../base/abort.ts';
 import { deadlineTimer } from '../../base/load/stall.ts';
+
+/** The longest wait of one timer, in milliseconds: a shorter limit than it rarely comes, which would take a new timer. */
+const CHECK_MS = 15_000;
 
 /** The phases of a call that have a time limit; `total` is the whole call. */
 export type Phase = 'headers' | 'first token' | 'idle' | 'error' | 'total';
@@ -56,7 +58,7 @@ export class Deadline {
 
   #wait(ms: number): void {
     this.pause();
-    const delay = Math.min(ms, MAX_TIMER_MS);
+    const delay = Math.min(ms, CHECK_MS);
     this.#firesAt = performance.now() + delay;
     this.#timer = deadlineTimer(delay, () => {
       const left = this.#until - performance.now();
