@@ -45,8 +45,11 @@ export async function readJson(source: BodySource): Promise<JsonBody> {
   const raw = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
     ? body.subarray(BYTE_ORDER_MARK.length)
     : body;
-  const json = parseObject(raw);
-  if (raw.length > LARGE_BYTES) await yieldToEventLoop();
+  const isLarge = raw.length > LARGE_BYTES;
+  measureStep('checking a JSON body', () => requireReadable(raw));
+  if (isLarge) await yieldToEventLoop();
+  const json = measureStep('reading a JSON body', () => parseReadable(raw));
+  if (isLarge) await yieldToEventLoop();
   return { raw, json };
 }
 
@@ -77,12 +80,14 @@ export function requireIdentity(req: IncomingMessage): void {
 
 /** @throws GatewayError `invalid_json`. */
 export function parseObject(raw: Buffer): Record<string, unknown> {
-  return measureStep('reading a JSON body', () => parseChecked(raw));
+  return measureStep('reading a JSON body', () => {
+    requireReadable(raw);
+    return parseReadable(raw);
+  });
 }
 
-function parseChecked(raw: Buffer): Record<string, unknown> {
-  if (!isUtf8(raw)) throw new GatewayError('invalid_json', 'The body is not UTF-8.');
-  refuseExcess(raw);
+/** Parses JSON for which `requireReadable` has not thrown. @throws GatewayError `invalid_json`. */
+function parseReadable(raw: Buffer): Record<string, unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(raw.toString('utf8'));
@@ -96,7 +101,9 @@ function parseChecked(raw: Buffer): Record<string, unknown> {
   return parsed;
 }
 
-function refuseExcess(raw: Buffer): void {
+/** @throws GatewayError `invalid_json` where parsing would take too long or fail for its form. */
+function requireReadable(raw: Buffer): void {
+  if (!isUtf8(raw)) throw new GatewayError('invalid_json', 'The body is not UTF-8.');
   // Each level needs two bytes, so a body this short cannot be nested too deeply.
   if (raw.length <= MAX_SHAPE.depth * 2) return;
   const { depth, containers, members, entries } = measureShape(raw, MAX_SHAPE);
