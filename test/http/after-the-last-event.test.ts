@@ -60,7 +60,12 @@ const WIRES: Readonly<Record<string, Wire>> = {
   'a turn of messages': { path: '/responses', model: 'messages', ...MESSAGES, body: RESPONSES.body },
 };
 
-const ERRORS = [event({ type: 'error', error: { message: 'MORE' } }), '{"error":{"message":"MORE"}}\n\n'];
+const ERRORS = [
+  event({ type: 'error', error: { message: 'MORE' } }),
+  '{"error":{"message":"MORE"}}\n\n',
+  'data: MORE\n\n',
+  'data: {"a":1\n\ndata: {"MORE":\n\n'.repeat(4),
+];
 
 describe('after the last event of a stream', () => {
   const stack = new AsyncDisposableStack();

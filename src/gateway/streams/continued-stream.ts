@@ -81,7 +81,7 @@ export class ContinuedStream implements ResultReceiver {
   }
 
   /** Writes the chunks for the payloads that arrived. Returns the failure if the stream is broken. */
-  #read(payloads: () => Record<string, unknown>[]): AttemptFailure | undefined {
+  #read(payloads: () => Iterable<Record<string, unknown>>): AttemptFailure | undefined {
     const chunks: JsonObject[] = [];
     try {
       for (const payload of payloads()) if (isJsonObject(payload)) chunks.push(...this.#chunksFor(payload));

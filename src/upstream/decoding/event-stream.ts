@@ -21,10 +21,14 @@ const MAX_STRAY_LINES = 2000;
 /** How many of the last characters are remembered. */
 const TAIL = 3;
 
+/** A whole line that ends the stream, whether an empty line follows or not. */
+const DONE_LINE = /^data:[ \t]*\[DONE\][ \t]*\r?\n/gm;
+
 /**
  * Turns the bytes of a streamed completion into payloads, whatever the framing: blank lines or single newlines between
  * frames, CRLF, comments, characters and frames cut anywhere, a plain JSON body instead of a stream. Call `feed` per
- * network chunk and `end` after the last one; both return the payloads that became complete.
+ * network chunk and `end` after the last one; both yield the payloads that became complete, then throw what is wrong with
+ * what follows them: who has read the last event need not know.
  */
 export class EventStream {
   readonly #decoder = new TextDecoder();
@@ -33,7 +37,7 @@ export class EventStream {
     onEvent: (event) => this.#onEvent(event.data, event.event),
     onError: (error) => this.#onError(error),
   });
-  #payloads: Record<string, unknown>[] = [];
+  readonly #payloads: Record<string, unknown>[] = [];
   /** A frame that is not JSON yet; the next line of the same event may complete it. */
   #partial = '';
   #start: 'unknown' | 'events' | 'json' = 'unknown';
@@ -48,35 +52,41 @@ export class EventStream {
   /** Whether `[DONE]` was seen. */
   done = false;
 
-  feed(bytes: Uint8Array): Record<string, unknown>[] {
-    return this.#text(this.#decoder.decode(bytes, { stream: true }));
+  feed(bytes: Uint8Array): Iterable<Record<string, unknown>> {
+    return this.#reading(() => this.#text(this.#decoder.decode(bytes, { stream: true })));
   }
 
-  end(): Record<string, unknown>[] {
-    const rest = this.#text(this.#decoder.decode());
-    if (this.#start === 'json') return [...rest, ...this.#jsonBody()];
-    if (this.#start === 'unknown') return rest;
-    // A last frame without its blank line still counts: the finish reason decides whether the turn is whole.
-    this.#parser.feed('\n\n');
-    if (this.#partial !== '' && !this.done) throw brokenStream('the stream ended inside a frame');
-    return [...rest, ...this.#take()];
+  end(): Iterable<Record<string, unknown>> {
+    return this.#reading(() => {
+      this.#text(this.#decoder.decode());
+      if (this.#start === 'json') this.#payloads.push(...this.#jsonBody());
+      if (this.#start !== 'events') return;
+      // A last frame without its blank line still counts: the finish reason decides whether the turn is whole.
+      this.#parser.feed('\n\n');
+      if (this.#partial !== '' && !this.done) throw brokenStream('the stream ended inside a frame');
+    });
   }
 
-  #text(text: string): Record<string, unknown>[] {
+  #reading(read: () => void): Iterable<Record<string, unknown>> {
+    try {
+      read();
+    } catch (thrown) {
+      return thrownAfter(this.#payloads.splice(0), thrown);
+    }
+    return this.#payloads.splice(0);
+  }
+
+  #text(text: string): void {
     // Blanks before the first frame are skipped, however many there are.
     const content = this.#start === 'unknown' ? text.replace(/^[\s\uFEFF]+/, '') : text;
-    if (content === '') return [];
+    if (content === '') return;
     if (this.#start === 'unknown') {
       if (content.startsWith('<')) throw brokenStream('an HTML page instead of a stream');
       this.#start = content.startsWith('{') ? 'json' : 'events';
     }
-    if (this.#start === 'events') {
-      this.#feed(content);
-      return this.#take();
-    }
-    this.#body += content;
+    if (this.#start === 'events') this.#feed(content);
+    else this.#body += content;
     if (this.#body.length > MAX_FRAME) throw brokenStream('the answer is too long');
-    return [];
   }
 
   /**
@@ -84,7 +94,7 @@ export class EventStream {
    * that separate them by single newlines would come one frame late, or all at the end.
    */
   #feed(text: string): void {
-    this.#parser.feed(text);
+    this.#parser.feed(text.includes('[DONE]') ? text.replaceAll(DONE_LINE, '$&\n') : text);
     this.#tail = text.length >= TAIL ? text.slice(-TAIL) : (this.#tail + text).slice(-TAIL);
     if (/[}\]]\r?\n$/.test(this.#tail)) this.#parser.feed('\n');
   }
@@ -170,12 +180,11 @@ export class EventStream {
     }
     return objects;
   }
+}
 
-  #take(): Record<string, unknown>[] {
-    const taken = this.#payloads;
-    this.#payloads = [];
-    return taken;
-  }
+function* thrownAfter<T>(items: readonly T[], thrown: unknown): Generator<T, void, undefined> {
+  yield* items;
+  throw thrown;
 }
 
 function parse(text: string): unknown {

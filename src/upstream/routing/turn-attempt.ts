@@ -206,12 +206,12 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     return this.#options.wire.endsWithEvent === true && this.#decoder.finished;
   }
 
-  #read(payloads: readonly Record<string, unknown>[]): void {
+  #read(payloads: Iterable<Record<string, unknown>>): void {
     try {
       for (const payload of payloads) {
-        if (this.#isOver) break;
         this.#decoder.accept(payload);
         this.#requireGrowth();
+        if (this.#isOver) break;
       }
       // White space is not emitted alone: until there is visible output, another route can still be tried.
       if (this.#decoder.hasOutput) this.#emit(this.#decoder.deltas.take());
