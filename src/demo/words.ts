@@ -8,12 +8,13 @@ const STOP_WORDS = new Set(
   ).split(' '),
 );
 
-const WORDS = new Intl.Segmenter(undefined, { granularity: 'word' });
 const MAX_KEYWORDS = 8;
 
 /** The keywords of a question: its words without stop words, each once. */
 export function keywordsOf(question: string): string[] {
-  const words = [...WORDS.segment(question.toLowerCase())].filter(({ isWordLike }) => isWordLike);
+  // Not one for all: making the first takes as long as loading a tenth of the program.
+  const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
+  const words = [...segmenter.segment(question.toLowerCase())].filter(({ isWordLike }) => isWordLike);
   const known = words.map(({ segment }) => segment).filter((word) => word.length > 1 && !STOP_WORDS.has(word));
   return [...new Set(known)].slice(0, MAX_KEYWORDS);
 }

@@ -1,4 +1,5 @@
-import { type Attributes, createNoopMeter, type Histogram, type MeterProvider, metrics } from '@opentelemetry/api';
+import type { Attributes, Histogram, MeterProvider } from '@opentelemetry/api';
+import { otel } from './otel-api.ts';
 import { INSTRUMENTATION_SCOPE, type OpenSpan, startSpan } from './spans.ts';
 
 /**
@@ -84,11 +85,11 @@ const instrumentsOf = new WeakMap<MeterProvider, Instruments>();
 
 /** The instruments of the registered SDK; undefined if there is none. */
 function currentInstruments(): Instruments | undefined {
-  const provider = metrics.getMeterProvider();
+  const provider = otel.metrics.getMeterProvider();
   const known = instrumentsOf.get(provider);
   if (known) return known;
   const meter = provider.getMeter(INSTRUMENTATION_SCOPE);
-  if (meter === createNoopMeter()) return undefined;
+  if (meter === otel.createNoopMeter()) return undefined;
   const created = {
     duration: meter.createHistogram('gen_ai.client.operation.duration', {
       description: 'Duration of model calls, over all routes that were tried.',

@@ -1,20 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import {
-  type Attributes,
-  type Context,
-  context,
-  createTraceState,
-  isSpanContextValid,
-  ProxyTracerProvider,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { GatewayError } from '../errors.ts';
+import { otel } from './otel-api.ts';
 import { currentTrace, runInTrace, type TraceContext } from './trace-context.ts';
+
+const { context, createTraceState, isSpanContextValid, ProxyTracerProvider, ROOT_CONTEXT, trace } = otel;
+const { SpanKind, SpanStatusCode } = otel;
 
 /**
  * OpenTelemetry spans (docs/telemetry.md). Without an SDK in the process they do nothing, and the client's trace context
