@@ -14,6 +14,8 @@ export type ScriptedCall = (call: {
 
 export interface ScriptedMcpOptions {
   tools: Record<string, { definition?: JsonObject; call: ScriptedCall }>;
+  /** The result of `tools/list`; by default `tools` on one page. */
+  listed?: (params: Record<string, unknown>) => JsonObject | Promise<JsonObject>;
   /** Answers requests whose method or tool is unknown. Default: with a JSON-RPC error. */
   unknown?: (response: ServerResponse) => void;
   /** The status of the answer to notifications. Default: 202. */
@@ -59,7 +61,8 @@ export async function startScriptedMcpServer(options: ScriptedMcpOptions): Promi
         serverInfo: { name: 'scripted', version: '1' },
       });
     }
-    if (message.method === 'tools/list') return reply(response, id, { tools: definitions(options) });
+    if (message.method === 'tools/list')
+      return reply(response, id, (await options.listed?.(params)) ?? { tools: definitions(options) });
     const tool = message.method === 'tools/call' ? options.tools[String(params.name)] : undefined;
     if (!tool && options.unknown) return options.unknown(response);
     if (!tool) return replyError(response, id, { code: -32_601, message: 'unknown method or tool' });

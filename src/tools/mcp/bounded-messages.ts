@@ -1,17 +1,15 @@
 import { TransformStream } from 'node:stream/web';
 import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelcontextprotocol/client';
-import { isObject } from '../../base/json.ts';
 import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { MaskedBody, type SecretMask } from '../../base/secrets/secret-mask.ts';
 import { fitsShape, type JsonShape } from '../../protocol/requests/json-spans.ts';
 import { ToolError } from '../tool.ts';
+import { readableMessage } from './readable-messages.ts';
 
 /** What one message of a server may hold. A larger one would block the event loop for too long. */
 const LIMITS: JsonShape = { depth: 200, containers: 50_000, members: Number.POSITIVE_INFINITY, entries: 200_000 };
-/** The most content blocks of a result: the client library reports an invalid one at great length. */
+/** The most content blocks of a result: each is checked against the schemas of all kinds. */
 const MAX_BLOCKS = 2000;
-/** How many tools without a name or a schema of their input reach the library, for the same reason. */
-const MAX_INVALID_TOOLS = 20;
 const TOO_MANY = 'A message of the MCP server holds too many values.';
 
 /**
@@ -44,25 +42,18 @@ export function boundedMessages(response: Response, mask: SecretMask): Response 
 }
 
 /**
- * Makes a connected transport drop messages that exceed the limits, and replace such answers with an error. Programs need
- * this, because their messages do not pass `boundedMessages`. Call it once the client has connected.
+ * Makes a connected transport drop messages that exceed the limits, replace such answers with an error, and pass on what
+ * can be read of the others. Programs need the limits, because their messages do not pass `boundedMessages`. Call it once
+ * the client has connected.
  */
 export function boundTransport(transport: Transport): void {
   const { onmessage } = transport;
   transport.onmessage = (message, extra) => {
-    if (isBounded(message)) return onmessage?.(withFewInvalidTools(message), extra);
+    if (isBounded(message)) return onmessage?.(readableMessage(message), extra);
     if ('method' in message || message.id === undefined) return;
     const error = { code: ProtocolErrorCode.InternalError, message: TOO_MANY };
     onmessage?.({ jsonrpc: '2.0', id: message.id, error }, extra);
   };
-}
-
-function withFewInvalidTools(message: JSONRPCMessage): JSONRPCMessage {
-  if (!('result' in message) || !Array.isArray(message.result.tools)) return message;
-  let invalid = 0;
-  const isTool = (tool: unknown) => isObject(tool) && typeof tool.name === 'string' && isObject(tool.inputSchema);
-  const tools = message.result.tools.filter((tool) => isTool(tool) || ++invalid <= MAX_INVALID_TOOLS);
-  return { ...message, result: { ...message.result, tools } };
 }
 
 function isBounded(message: JSONRPCMessage): boolean {

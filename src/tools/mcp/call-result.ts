@@ -17,10 +17,10 @@ const MAX_SOURCES = 50;
  */
 export function toToolOutput(result: CallToolResult, server: McpServer): ToolOutput {
   const text = result.content.map(describe).join('\n');
-  if (result.isError) {
-    throw new ToolError('tool_failed', redactAndCut(text || 'The tool failed without a message.', server));
-  }
   const json = JSON.stringify(result.structuredContent);
+  if (result.isError) {
+    throw new ToolError('tool_failed', redactAndCut(text || json || 'The tool failed without a message.', server));
+  }
   const value = json === undefined ? limitText(text) : limitResult(text, json);
   return { sources: sourcesOf(result.content), result: () => value };
 }

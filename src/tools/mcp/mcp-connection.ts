@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { abortable } from '../../base/abort.ts';
+import { abortable, withTimeout } from '../../base/abort.ts';
 import { monotonicClock } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { StallDetector } from '../../base/load/stall.ts';
@@ -12,7 +12,7 @@ import { DEFAULT_TIMEOUT_MS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACT
 import { type McpClient, openClient } from './open-client.ts';
 import { type RemoteTool, type ServerTools, serverTools } from './remote-tool.ts';
 
-/** The time limit of a page of the list of tools, in milliseconds: runs wait for it before they begin. */
+/** The time limit of the list of tools, in milliseconds, however many pages it takes: runs wait for it before they begin. */
 const LISTING_TIMEOUT_MS = 15_000;
 
 export interface McpConnectionOptions {
@@ -215,11 +215,18 @@ export class McpConnection implements AsyncDisposable {
 
   async #listTools(client: Client) {
     if (!client.getServerCapabilities()?.tools) return [];
-    const { tools } = await client.listTools(undefined, {
-      cacheMode: 'refresh',
-      timeout: Math.min(this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS, LISTING_TIMEOUT_MS),
-      signal: this.#closing.signal,
-    });
-    return this.#redact(tools);
+    const timeout = Math.min(this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS, LISTING_TIMEOUT_MS);
+    const { server } = this;
+    const list = (signal: AbortSignal) => client.listTools(undefined, { cacheMode: 'bypass', timeout, signal });
+    const { signal } = this.#closing;
+    try {
+      const { tools } = await withTimeout(`the list of tools of ${server.name}`, timeout, list, { signal });
+      return this.#redact(tools);
+    } catch (thrown) {
+      const reason = toToolError(thrown, server).message;
+      if (!signal.aborted)
+        this.#options.log.warn({ server: server.name, reason }, 'an MCP server did not list its tools');
+      throw thrown;
+    }
   }
 }

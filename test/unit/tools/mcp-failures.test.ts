@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { mock } from 'node:test';
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { createLogger, silentLogger } from '../../../src/base/logger.ts';
-import { boundTransport } from '../../../src/tools/mcp/bounded-messages.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from '../../../src/tools/mcp/mcp-server.ts';
 import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../src/tools/mcp/mcp-tools.ts';
 import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
@@ -24,6 +23,7 @@ import { startWebServer } from '../../support/web-server.ts';
 const never = new AbortController().signal;
 const WAVES = `x${'🌊'.repeat(30_000)}`;
 const SECRET = 'canary-token-5fd2';
+const UNKNOWN = '[content of an unknown kind]';
 
 async function outputOf(
   tools: readonly Tool[],
@@ -140,6 +140,37 @@ describe('results of MCP tools', () => {
   it('are passed on although they do not fit the schema of the tool', async () => {
     assert.deepEqual(await resultOf(tools, 's.structured', { n: 'one' }), { n: 'one' });
     assert.equal(await resultOf(tools, 's.unstructured'), 'no structure');
+  });
+
+  it('are read as far as they can be where parts of them fit no schema', async () => {
+    const text = { type: 'text', text: 'useful' };
+    const odd: [JsonObject, JsonValue][] = [
+      [{ content: [{ ...text, annotations: null, _meta: null }], isError: null, structuredContent: null }, 'useful'],
+      [{ content: [{ ...text, annotations: { priority: 5 } }], isError: 'false' }, 'useful'],
+      [{ content: [text, { type: 'image', data: 'AAAA' }, null] }, `useful\n${UNKNOWN}\n${UNKNOWN}`],
+      [{ content: [text, { type: 'resource_link', uri: 'https://a.example' }] }, `useful\n${UNKNOWN}`],
+      [
+        {
+          content: [
+            { type: 'text', text: 42 },
+            { type: 'text', text: null },
+          ],
+        },
+        '42\n',
+      ],
+      [{ content: 'useful' }, 'useful'],
+      [{ content: text }, 'useful'],
+      [{ content: [], structuredContent: [1, 2] }, '[1,2]'],
+      [{ content: null, structuredContent: { a: 1 } }, { a: 1 }],
+    ];
+    await using server = await startScriptedMcpServer({
+      tools: Object.fromEntries(odd.map(([result], at) => [`t${at}`, { call: () => result }])),
+    });
+    await using opened = open({ url: server.url });
+    const tools = await opened.tools({ signal: never });
+    for (const [at, [result, read]] of odd.entries()) {
+      assert.deepEqual(await resultOf(tools, `s.t${at}`), read, JSON.stringify(result));
+    }
   });
 
   it('are errors with the message of the tool, without credentials, if the tool failed', async () => {
@@ -386,7 +417,6 @@ describe('misbehaving MCP servers', () => {
           },
         },
         formless: { call: () => ({ content: 5 }) },
-        textless: { call: () => ({ content: [{ type: 'text', text: 5 }] }) },
         fivehundred: {
           call: ({ response }) => {
             response.writeHead(500).end(`sorry ${SECRET}`);
@@ -403,7 +433,6 @@ describe('misbehaving MCP servers', () => {
       ['html', 'mcp_unavailable'],
       ['nonsense', 'mcp_unavailable'],
       ['formless', 'mcp_unavailable', /in a form that the protocol does not have/],
-      ['textless', 'mcp_unavailable', /in a form that the protocol does not have/],
       ['fivehundred', 'mcp_unavailable'],
       ['hang', 'timeout'],
     ] as const) {
@@ -594,16 +623,48 @@ describe('misbehaving MCP servers', () => {
     );
   });
 
-  it('show the client library few of many invalid tools, and all valid ones', () => {
-    const shown: unknown[] = [];
-    const transport = {
-      onmessage: (message: JSONRPCMessage) => void shown.push('result' in message && message.result.tools),
-    } as unknown as Transport;
-    boundTransport(transport);
-    const valid = Array.from({ length: 200 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }));
-    const invalid = Array.from({ length: 20_000 }, () => ({ name: 1 }));
-    transport.onmessage?.({ jsonrpc: '2.0', id: 1, result: { tools: [...invalid, ...valid] } });
-    assert.deepEqual(shown, [[...invalid.slice(0, 20), ...valid]]);
+  it('offer the tools of a list whose other entries fit no schema, with what can be read of each', async () => {
+    const inputSchema: JsonObject = { type: 'object', properties: { a: { $ref: '#' } } };
+    const tools: JsonValue = [
+      { name: 'fine', description: 'Does it.', inputSchema },
+      { name: 'nulls', title: null, description: null, annotations: null, outputSchema: null, inputSchema: null },
+      { name: 'array', inputSchema: { type: 'array', items: {} } },
+      { name: 'odd', description: 7, icons: 'x', inputSchema: { properties: ['a'], required: 'a', $defs: {} } },
+      ...[{ name: 5, inputSchema: { type: 'object' } }, {}, null, 'tool', 4, []],
+    ];
+    await using server = await startScriptedMcpServer({
+      tools: {},
+      listed: (params) => (params.cursor === 'two' ? { tools, nextCursor: null } : { tools: [], nextCursor: 'two' }),
+    });
+    await using opened = open({ url: server.url });
+    const offered = await opened.tools({ signal: never });
+    assert.deepEqual(
+      offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
+      [
+        { name: 's.fine', description: 'Does it.', parameters: inputSchema },
+        { name: 's.nulls', description: 'nulls', parameters: { type: 'object' } },
+        { name: 's.array', description: 'array', parameters: { type: 'object', items: {} } },
+        { name: 's.odd', description: 'odd', parameters: { type: 'object', $defs: {} } },
+      ],
+    );
+    assert.deepEqual(offered[0]?.leftOut, { server: 's', count: 6 });
+  });
+
+  it('are listed within one time limit, however many pages they take, and the log says why they are not', async () => {
+    const lines: string[] = [];
+    const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+    await using server = await startScriptedMcpServer({
+      tools: {},
+      listed: async (params) => {
+        const page = Number(params.cursor ?? 0);
+        await delay(60);
+        return { tools: [], nextCursor: String(page + 1) };
+      },
+    });
+    await using opened = open({ url: server.url, timeoutMs: 200 }, { log });
+    const [tool] = await opened.tools({ signal: never });
+    assert.match(tool?.unreachable?.reason ?? '', /did not answer in time/);
+    assert.match(lines.join(''), /did not answer in time.*did not list its tools/);
   });
 
   it('cause an error with too many values, parts or levels, over HTTP and stdio', async () => {
