@@ -84,8 +84,8 @@ export class NativeToolCalls {
       this.#slots.push(slot);
     } else {
       if (slot.id === '') slot.id = id;
-      // The name comes in pieces, or is repeated as a whole.
-      if (name !== '' && name !== slot.name) slot.name = slot.arguments === '' ? slot.name + name : slot.name;
+      // The name comes in pieces, or is repeated as a whole; some servers send it after the arguments.
+      if (name !== slot.name && (slot.arguments === '' || slot.name === '')) slot.name += name;
     }
     // Some servers repeat the arguments so far in every fragment, or once at the end.
     const repeats = slot.arguments.length > 1 && text.startsWith(slot.arguments);
@@ -104,7 +104,7 @@ export class NativeToolCalls {
     if (id !== '' && slot.id !== '' && id !== slot.id) return name === '' ? slot : undefined;
     if (id !== '' && id === slot.id) return slot;
     // Without ids to tell calls apart, a name after complete arguments starts the next call.
-    if (name !== '' && slot.arguments !== '' && this.#isComplete(slot.arguments)) return undefined;
+    if (name !== '' && slot.name !== '' && slot.arguments !== '' && this.#isComplete(slot.arguments)) return undefined;
     return slot;
   }
 

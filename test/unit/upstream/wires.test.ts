@@ -318,6 +318,31 @@ describe('a request over the Responses or Messages API', () => {
     }
   });
 
+  it('gives the arguments of a call as they came over Messages', async () => {
+    const written = '{"id": 12345678901234567890, "ratio": 1.0, "a": 1, "a": 2}';
+    const events = [
+      { type: 'message_start', message: { usage: { input_tokens: 1, output_tokens: 1 } } },
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'tool_use', id: 't', name: 'look_up', input: {} },
+      },
+      ...[written.slice(0, 20), `${written.slice(20)} `].map((partial_json) => ({
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'input_json_delta', partial_json },
+      })),
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
+      { type: 'message_stop' },
+    ];
+    await using provider = await startScriptedProvider({ respond: () => frames(events, { done: false }) });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, wire: 'messages' } }));
+    await using _ = upstream;
+    const { message } = finishOf(await ask(model, { messages: START, tools: [tool('look_up', {})] }));
+    assert.deepEqual(message.tool_calls, [{ id: 't', name: 'look_up', arguments: written }]);
+  });
+
   it('sends arguments nested too deeply as text', async () => {
     const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     const calls = [{ id: 'call_1', name: 'look_up', arguments: args }];

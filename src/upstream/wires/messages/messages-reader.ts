@@ -188,11 +188,11 @@ export class MessagesReader implements TurnReader {
     const ids = new Set<string>();
     for (const { content, input } of this.#blocks.values()) {
       if (!isCall(content)) continue;
-      const isBroken = input.trim() !== '' && parseLimitedJson(input) === undefined;
-      if (cut && isBroken) continue;
+      const written = input.trim();
+      if (cut && written !== '' && parseLimitedJson(written) === undefined) continue;
       const id = typeof content.id === 'string' && content.id !== '' && !ids.has(content.id) ? content.id : newCallId();
       ids.add(id);
-      calls.push({ id, name: content.name, arguments: isBroken ? input : JSON.stringify(content.input ?? {}) });
+      calls.push({ id, name: content.name, arguments: written || JSON.stringify(content.input ?? {}) });
     }
     return calls;
   }
