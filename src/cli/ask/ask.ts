@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.ts';
@@ -13,6 +11,8 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { lossNote, lossOf, openGateway, refusalOf } from '../gateway-client.ts';
 import { duration } from '../printable.ts';
 import type { Terminal } from '../terminal.ts';
+import { Unusable } from '../unusable.ts';
+import { AttachedFiles } from './attached-files.ts';
 import { Progress } from './progress.ts';
 import { formatEnd, formatReport } from './report.ts';
 
@@ -35,9 +35,6 @@ export interface AskOptions {
   verbose?: boolean | undefined;
   quiet?: boolean | undefined;
 }
-
-/** How long an upload may take, in milliseconds. */
-const UPLOAD_MS = 600_000;
 
 /** After how long without an answer the command says so, in milliseconds. */
 const WAITING_MS = 5000;
@@ -94,50 +91,22 @@ async function runOf(
   if (options.resume !== undefined) return question === undefined ? options.resume : undefined;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
-  const input = await withFiles(question, options.file ?? [], { client, signal });
+  const files = new AttachedFiles(client, options.file ?? []);
   const tools: OpenAI.Responses.Tool[] | undefined = options.store && [
     ...SEARCH_TOOLS,
     { type: 'file_search', vector_store_ids: [...options.store] },
   ];
   const reasoning = options.effort && { effort: options.effort };
-  const body = { model, input, background: true, ...(reasoning && { reasoning }), ...(tools && { tools }) };
+  const body = { model, background: true, ...(reasoning && { reasoning }), ...(tools && { tools }) };
   // The client repeats a request that got no answer; the same key never makes a second run.
   const headers = { 'Idempotency-Key': randomUUID() };
-  return (await client.responses.create(body, { headers, signal })).id;
+  return await files.with(question, signal, async (input) => {
+    return (await client.responses.create({ ...body, input }, { headers, signal })).id;
+  });
 }
 
 /** Naming one tool in a request leaves out all others, so the search of research models is named, too. */
 const SEARCH_TOOLS = [{ type: 'web_search' as const }];
-
-/** The question with its files, in order. @throws Unusable before anything is uploaded. */
-async function withFiles(
-  question: string,
-  files: readonly string[],
-  { client, signal }: { client: OpenAI; signal: AbortSignal },
-): Promise<string | OpenAI.Responses.ResponseInput> {
-  if (files.length === 0) return question;
-  for (const file of files) {
-    const found = await stat(file).catch(() => undefined);
-    if (!found?.isFile()) throw new Unusable(EXIT.usage, `--file ${file}: there is no such file`);
-  }
-  const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_text', text: question }];
-  for (const path of files) {
-    const body = { file: createReadStream(path), purpose: 'user_data' as const };
-    const { id } = await client.files.create(body, { signal, timeout: UPLOAD_MS, maxRetries: 0 });
-    content.push({ type: 'input_file', file_id: id });
-  }
-  return [{ role: 'user', content }];
-}
-
-/** Ends the command with this exit code. */
-class Unusable extends Error {
-  readonly code: ExitCode;
-
-  constructor(code: ExitCode, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
 
 const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) }));
 
