@@ -107,14 +107,22 @@ export class FairSemaphore {
     return permit;
   }
 
+  /** Acquires one permit if one is free. */
+  tryAcquire(owner: string): Permit | undefined {
+    if (!this.#isFree(owner, 1)) return undefined;
+    this.#admit(owner);
+    return new FairSemaphore.#Permit(this, owner, 1);
+  }
+
   /**
    * Acquires one permit, waiting for it if necessary.
    * @throws the error of `fullError`; the signal's reason.
    */
   async acquire(owner: string, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
-    if (this.#isFree(owner, 1)) this.#admit(owner);
-    else await this.#waitForTurn(owner, signal);
+    const permit = this.tryAcquire(owner);
+    if (permit) return permit;
+    await this.#waitForTurn(owner, signal);
     return new FairSemaphore.#Permit(this, owner, 1);
   }
 

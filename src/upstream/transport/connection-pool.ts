@@ -2,6 +2,9 @@ import type { Dispatcher } from 'undici';
 // These two modules are a quarter of undici and of its start-up cost: the rest is `fetch`, caches, proxies and mocks.
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
+import { GatewayError } from '../../base/errors.ts';
+import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
+import { workOwner } from '../../base/load/event-loop.ts';
 import { connectInTurn } from './connect-in-turn.ts';
 import { withoutContinue } from './without-continue.ts';
 
@@ -32,8 +35,16 @@ export interface PoolOptions {
  */
 export class ConnectionPool implements AsyncDisposable {
   readonly #agent: Agent;
+  /** One for each connection: undici would serve waiting requests in the order in which they came. */
+  readonly #places: FairSemaphore;
 
   constructor({ connections, connectMs }: PoolOptions) {
+    this.#places = new FairSemaphore({
+      name: 'provider_connections',
+      permits: connections,
+      maxWaiting: Number.POSITIVE_INFINITY,
+      fullError: () => new GatewayError('overloaded', 'Too many requests wait for a provider. Try again.'),
+    });
     this.#agent = new Agent({
       connections,
       connect: connectInTurn(withoutContinue(buildConnector({ timeout: connectMs, allowH2: false })), {
@@ -47,7 +58,18 @@ export class ConnectionPool implements AsyncDisposable {
     });
   }
 
-  /** Sends a request. Redirects are not followed: they could carry credentials elsewhere. @throws for an invalid request. */
+  /**
+   * Calls `begin` with a place for a call, to be disposed of at its end: at once, or when its turn comes. API keys take
+   * fair turns. A call whose signal aborts gets none.
+   */
+  enter(signal: AbortSignal, begin: (place: Permit) => void): void {
+    const owner = workOwner();
+    const place = this.#places.tryAcquire(owner);
+    if (place) begin(place);
+    else this.#places.acquire(owner, signal).then(begin, () => {});
+  }
+
+  /** Sends a request that has a place. Redirects are not followed: they could carry credentials elsewhere. @throws for an invalid request. */
   dispatch({ origin, path, method, headers, body }: BufferedRequest, handler: Dispatcher.DispatchHandler): void {
     this.#agent.dispatch({ origin, path, method, headers, body }, handler);
   }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { Permit } from '../../base/fair-semaphore.ts';
 import { exceedsTurnShare, reportIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FirstTokenTimes } from '../routing/first-token-times.ts';
@@ -96,6 +97,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   #sentAt = 0;
   /** What the call waits for until its first token. */
   #waitingFor: 'nothing' | 'answer' | 'token' = 'nothing';
+  #place: Permit | undefined;
   #connection: Connection | undefined;
   #decoder: Duplex | undefined;
   #receiver: Receiver<T> | undefined;
@@ -124,12 +126,19 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     this.#waitingFor = 'answer';
     const { first_byte, patience = first_byte } = this.#limits;
     this.#deadline.enter('headers', Math.min(first_byte, patience));
+    pool.enter(signal, (place) => this.#begin(pool, request, place));
+    return this.#outcome.promise;
+  }
+
+  /** The time of the call may have been over before it got a place. */
+  #begin(pool: ConnectionPool, request: BufferedRequest, place: Permit): void {
+    this.#place = place;
     try {
-      pool.dispatch(request, this);
+      if (this.#isOver) place[Symbol.dispose]();
+      else pool.dispatch(request, this);
     } catch (error) {
       this.#failed(failureOfConnection(error));
     }
-    return this.#outcome.promise;
   }
 
   /** A queued request may be over by the time it gets a connection. */
@@ -309,6 +318,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   #close(): void {
     this.#isOver = true;
     this.#deadline.stop();
+    this.#place?.[Symbol.dispose]();
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 
