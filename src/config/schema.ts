@@ -5,7 +5,7 @@ import { type budget, type effortLevel, model, type profile } from './schema/mod
 import { provider, type remoteProvider, type route } from './schema/providers.ts';
 import { logging, runs, server, store, telemetry } from './schema/service.ts';
 import { tools } from './schema/tools.ts';
-import { name } from './schema/values.ts';
+import { sectionName } from './schema/values.ts';
 import { webhooks } from './schema/webhooks.ts';
 
 /**
@@ -17,13 +17,13 @@ export const configSchema = z.strictObject({
   server: server.prefault({}),
   store: store.prefault({}),
   runs: runs.prefault({}),
-  providers: z.record(name, provider),
-  models: z.record(name, model),
+  providers: z.record(sectionName, provider),
+  models: z.record(sectionName, model),
   /** A path is passed through only if both this list and a key name it. */
   passthrough: z.array(passthroughSetting).default([]),
   keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
   /** Limits that all keys of a team share. */
-  teams: z.record(name, z.strictObject({ limits: limits.prefault({}) })).default({}),
+  teams: z.record(sectionName, z.strictObject({ limits: limits.prefault({}) })).default({}),
   tools: tools.prefault({}),
   webhooks: webhooks.prefault({}),
   files: files.prefault({}),

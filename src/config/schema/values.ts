@@ -5,6 +5,10 @@ import { withoutTrailing } from '../../base/text.ts';
 /** Values that several sections of the configuration file use. */
 
 export const name = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 letters, digits or . _ : @ / -');
+/** The name of a section. Looking up one that every JavaScript object inherits would find a function. */
+export const sectionName = name.refine((text) => !(text in Object.prototype), {
+  error: 'is a name that every JavaScript object has: choose another one',
+});
 export const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((url) => !/^https?:\/\/[^/?#]*@/i.test(url), {

@@ -21,6 +21,9 @@ import { yamlFaults } from './yaml-errors.ts';
 /** More than any configuration needs, and few enough that nested aliases cannot exhaust the memory. */
 const MAX_ALIASES = 10_000;
 
+/** Schemas drop this key silently, lest it sets the prototype of an object. */
+const DROPPED_KEY = '__proto__';
+
 /** A YAML file parsed into plain values, with the position of each value in the file. */
 export interface YamlSource {
   value: unknown;
@@ -84,6 +87,7 @@ function readWhole(text: string, variables: Readonly<Record<string, string | und
     locateKey: (path) => locate(path, true),
   };
   if (problems.length > 0) return source;
+  if (text.includes(DROPPED_KEY)) problems.push(...droppedKeys(document, position));
   if (text.includes('${')) problems.push(...substituteScalars(document, { variables, position, references }));
   try {
     source.value = document.toJS({ maxAliasCount: MAX_ALIASES });
@@ -148,6 +152,18 @@ function substituteScalars(
       problems.push(...failures.map((message) => ({ ...position, message })));
       node.value = node.type === Scalar.PLAIN ? plainValue(text) : text;
       references.set(position.path, { node, text });
+    },
+  });
+  return problems;
+}
+
+function droppedKeys(document: Document, positionAt: (offset: number) => { line: number; column: number }) {
+  const problems: ConfigProblem[] = [];
+  visit(document, {
+    Scalar(role, node, parents) {
+      if (role !== 'key' || node.value !== DROPPED_KEY) return;
+      const message = 'is a name that every JavaScript object has: choose another one';
+      problems.push({ path: formatPath(pathOf(node, parents)), ...positionAt(node.range?.[0] ?? 0), message });
     },
   });
   return problems;

@@ -324,6 +324,27 @@ describe('configuration problems', () => {
     assert.match(problems[2]?.message ?? '', /research, proxy/);
   });
 
+  it('include names that JavaScript objects inherit, which would be dropped or lead to a function', () => {
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      const message = /every JavaScript object has/;
+      for (const [section, value] of [
+        ['providers', '{ base_url: "http://127.0.0.1:9/v1" }'],
+        ['models', '{ kind: proxy, routes: [{ provider: up, model: x }] }'],
+      ]) {
+        const text = MINIMAL.replace(`${section}:\n`, `${section}:\n  ${name}: ${value}\n`);
+        assert.match(problemAt(`${section}.${name}`, text).message, message);
+      }
+      assert.match(problemAt(`teams.${name}`, `${MINIMAL}teams: { ${name}: {} }\n`).message, message);
+    }
+    const { path, line } = problemAt(
+      'keys[0].provider_keys.__proto__',
+      MINIMAL.replace('sk-a }', 'sk-a, provider_keys: { __proto__: b } }'),
+    );
+    assert.deepEqual([path, line], ['keys[0].provider_keys.__proto__', 7]);
+    const env = 'tools: { mcp_servers: [{ name: a, command: b, env: { "__proto__": c } }] }\n';
+    assert.match(problemAt('tools.mcp_servers[0].env.__proto__', MINIMAL + env).message, /choose another/);
+  });
+
   it('point at the line of broken YAML without quoting it', () => {
     const [problem] = problemsOf('keys:\n  - secret: "hidden-value\n');
     assert.equal(problem?.line, 3);
