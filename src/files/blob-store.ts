@@ -48,7 +48,7 @@ export function fileTooLarge(maxBytes: number): GatewayError {
   });
 }
 
-/** The error that clients get if the storage fails; `cause` is for the log. */
+/** The error that clients get if the storage fails. */
 export function blobStoreUnavailable(cause: unknown): GatewayError {
   return new GatewayError('store_unavailable', 'The file storage is not available right now. Try again.', {
     retryAfterMs: 5000,

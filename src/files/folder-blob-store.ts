@@ -4,6 +4,8 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
 import {
   type BlobStore,
   blobStoreUnavailable,
@@ -17,11 +19,13 @@ const INCOMING = 'incoming';
 /** Stores the bytes of files in a folder: each under its id, in one of 256 subfolders by the start of the id. */
 export class FolderBlobStore implements BlobStore {
   readonly #path: string;
+  readonly #log: Logger;
   readonly #isTemporary: boolean;
 
   /** @param isTemporary whether the folder is removed on disposal. */
-  constructor(path: string, { isTemporary = false } = {}) {
+  constructor(path: string, { log, isTemporary = false }: { log: Logger; isTemporary?: boolean }) {
     this.#path = path;
+    this.#log = log;
     this.#isTemporary = isTemporary;
   }
 
@@ -50,7 +54,7 @@ export class FolderBlobStore implements BlobStore {
       await pipeline(source, counted, file.createWriteStream(), { signal });
     } catch (thrown) {
       await rm(path, { force: true }).catch(() => {});
-      throw signal.aborted ? signal.reason : failureOf(thrown);
+      throw signal.aborted ? signal.reason : this.#failureOf(thrown);
     }
     return {
       id,
@@ -60,7 +64,7 @@ export class FolderBlobStore implements BlobStore {
           await mkdir(join(this.#path, folderOf(id)), { recursive: true, mode: 0o700 });
           await rename(path, this.#pathOf(id));
         } catch (thrown) {
-          throw failureOf(thrown);
+          throw this.#failureOf(thrown);
         }
       },
       [Symbol.asyncDispose]: () => rm(path, { force: true }),
@@ -68,17 +72,17 @@ export class FolderBlobStore implements BlobStore {
   }
 
   read(id: string, signal: AbortSignal): Promise<Buffer | undefined> {
-    return readFile(this.#pathOf(id), { signal }).catch((thrown: unknown) => absent(thrown, signal));
+    return readFile(this.#pathOf(id), { signal }).catch((thrown: unknown) => this.#absent(thrown, signal));
   }
 
   async stream(id: string, signal: AbortSignal): Promise<Readable | undefined> {
-    const file = await open(this.#pathOf(id)).catch((thrown: unknown) => absent(thrown, signal));
+    const file = await open(this.#pathOf(id)).catch((thrown: unknown) => this.#absent(thrown, signal));
     return file?.createReadStream({ signal });
   }
 
   async remove(id: string): Promise<void> {
     await rm(this.#pathOf(id), { force: true }).catch((thrown: unknown) => {
-      throw failureOf(thrown);
+      throw this.#failureOf(thrown);
     });
   }
 
@@ -95,6 +99,24 @@ export class FolderBlobStore implements BlobStore {
     }
   }
 
+  /** Reports failures of the disk as such; the error of a broken stream stays as it is. */
+  #failureOf(thrown: unknown): unknown {
+    const isOfDisk = /^E(?:NOSPC|DQUOT|FBIG|ROFS|ACCES|PERM|IO|MFILE|NFILE|NOENT|NOTDIR)$/.test(codeOf(thrown));
+    return isOfDisk ? this.#unavailable(thrown) : thrown;
+  }
+
+  /** Returns undefined if the error says that there is no such file; throws any other. */
+  #absent(thrown: unknown, signal: AbortSignal): undefined {
+    signal.throwIfAborted();
+    if (codeOf(thrown) !== 'ENOENT') throw this.#unavailable(thrown);
+  }
+
+  /** Logs a failure, and returns the error that clients get. */
+  #unavailable(cause: unknown): Error {
+    this.#log.warn({ err: messageOf(cause) }, 'the folder of files (files.url) fails');
+    return blobStoreUnavailable(cause);
+  }
+
   #pathOf(id: string): string {
     return join(this.#path, folderOf(id), id);
   }
@@ -102,18 +124,6 @@ export class FolderBlobStore implements BlobStore {
 
 function folderOf(id: string): string {
   return id.slice(0, 2);
-}
-
-/** Reports failures of the disk as such; the error of a broken stream stays as it is. */
-function failureOf(thrown: unknown): unknown {
-  const isOfDisk = /^E(?:NOSPC|DQUOT|FBIG|ROFS|ACCES|PERM|IO|MFILE|NFILE|NOENT|NOTDIR)$/.test(codeOf(thrown));
-  return isOfDisk ? blobStoreUnavailable(thrown) : thrown;
-}
-
-/** Returns undefined if the error says that there is no such file; throws any other. */
-function absent(thrown: unknown, signal: AbortSignal): undefined {
-  signal.throwIfAborted();
-  if (codeOf(thrown) !== 'ENOENT') throw blobStoreUnavailable(thrown);
 }
 
 function codeOf(thrown: unknown): string {

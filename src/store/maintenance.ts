@@ -8,7 +8,7 @@ type StoreConfig = GatewayConfig['store'];
 /**
  * Checks the store that `store.url` names, even while gateways use it. For Redis it only reports whether it can be used
  * and how many runs are open: Redis has its own tools to check data.
- * @throws Error if the store cannot be read at all.
+ * @throws Error if the store cannot be read at all, or Redis cannot be written to.
  */
 export async function checkStore(config: StoreConfig, options: { log: Logger }): Promise<StoreFindings> {
   if (config.url.startsWith('file:')) {
@@ -20,8 +20,10 @@ export async function checkStore(config: StoreConfig, options: { log: Logger }):
   const { runs } = await openRedisStore({ url: config.url, tls: config.tls, log: options.log });
   try {
     const [state, open] = await Promise.all([runs.check(), runs.countOpen()]);
+    // Nothing is damaged while Redis takes no writes.
+    if (!state.ok) throw new Error(`store.url: ${state.reason}. docs/operations/redis.md says what to do.`);
     const summary = `Redis, ${counted(open.queued, 'run')} queued, ${open.inProgress} in progress`;
-    return { summary, problems: state.ok ? [] : [state.reason] };
+    return { summary, problems: [] };
   } finally {
     await runs.close();
   }

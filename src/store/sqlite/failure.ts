@@ -61,6 +61,9 @@ function openingFix(thrown: Error, file: StoreFile['file']): string {
   }
   if (hasCode(thrown, ['EISDIR'])) return `Move the directory ${file} away.`;
   if (hasCode(thrown, DISK_FULL)) return 'Free space on its disk, or set store.url to another folder.';
+  if (hasCode(thrown, ['EROFS'])) {
+    return 'Its file system is read-only: mount it for writing, or set store.url to a folder on another one.';
+  }
   // SQLITE_BUSY, SQLITE_LOCKED
   if (hasCode(thrown, [5, 6])) return `Another program has ${file} open: end it, or set store.url to another folder.`;
   return 'Give the folder and its files to this user, or set store.url to a folder that this user may write to.';

@@ -30,7 +30,7 @@ export function databaseAt(path: string): string {
 
 /**
  * Checks the database of a store folder or a backup, page by page and log by log, even while a gateway uses it.
- * @throws Error if there is no database, or it cannot be read at all.
+ * @throws Error if there is no database, it cannot be read at all, or only a newer gateway knows what it should be.
  */
 export async function checkDatabase(path: string): Promise<StoreFindings> {
   const problems: string[] = [];
@@ -43,7 +43,10 @@ export async function checkDatabase(path: string): Promise<StoreFindings> {
   using db = openForReading(path);
   const version = versionOf(db, path);
   if (version === 0) throw new Error(problems[0] ?? `${database} is a database, but no store of runs.`);
-  if (version > SCHEMA_VERSION) note(`its version is ${version}; this gateway knows ${SCHEMA_VERSION}`);
+  if (version > SCHEMA_VERSION) {
+    const fix = 'Check it with the gateway that wrote it, or a newer one.';
+    throw new Error(`${database} has version ${version}; this gateway knows ${SCHEMA_VERSION}. ${fix}`);
+  }
   try {
     for (const row of db.prepare(`PRAGMA integrity_check(${MAX_PROBLEMS})`).all()) {
       const found = text(row, 'integrity_check');

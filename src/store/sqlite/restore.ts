@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { lockFolder, refuseIfInUse } from './files/lock.ts';
 import { backUpDatabase, databaseAt } from './maintenance.ts';
 import { integer } from './rows.ts';
-import { SCHEMA_VERSION, schemaVersion } from './schema.ts';
+import { schemaVersion } from './schema.ts';
 
 /** The files of a database. The log is moved first: SQLite would apply it to any database next to it. */
 const DATABASE_SUFFIXES = ['-wal', '-shm', '-open', ''];
@@ -20,7 +20,6 @@ export function restoreDatabase(from: string, folder: string, { force }: { force
   const path = join(target, 'runs.db');
   const source = databaseAt(from);
   if (source === path) throw new Error(`${path} is the store itself.`);
-  refuseNewer(source);
   using _ = lockFolder(target);
   const isThere = existsSync(path);
   if (isThere) refuseIfInUse(target, path);
@@ -40,16 +39,6 @@ export function restoreDatabase(from: string, folder: string, { force }: { force
   renameSync(staged, path);
   syncToDisk(target);
   return kept;
-}
-
-/** Refuses a database of a newer version, with which this gateway could not start. */
-function refuseNewer(source: string): void {
-  using db = new DatabaseSync(source, { readOnly: true });
-  const version = schemaVersion(db);
-  if (version <= SCHEMA_VERSION) return;
-  throw new Error(
-    `${source} is of version ${version}; this gateway knows ${SCHEMA_VERSION}. Install the one that wrote it.`,
-  );
 }
 
 /** The rows to compare, and the schema version that added each table. */

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import { createLogger } from '../../../src/base/logger.ts';
+import { createLogger, silentLogger } from '../../../src/base/logger.ts';
+import { store as storeSection } from '../../../src/config/schema/service.ts';
+import { checkStore } from '../../../src/store/maintenance.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePort, redisOrSkip } from '../../support/redis.ts';
@@ -42,6 +44,12 @@ describe('opening the Redis store', function () {
     assert.match(lines, /appendonly yes/);
     await using good = await redisOrSkip(this);
     assert.equal((await open(good.url)).lines, '');
+  });
+
+  it('fails a check, but calls nothing damaged, while Redis takes no writes', async function () {
+    await using server = await redisOrSkip(this, ['--maxmemory', '1']);
+    const check = checkStore(storeSection.parse({ url: server.url }), { log: silentLogger });
+    await assert.rejects(check, /store\.url: Redis is out of memory\. docs\/operations\/redis\.md/);
   });
 
   it('speaks TLS with rediss://, and refuses an unknown certificate', async function () {

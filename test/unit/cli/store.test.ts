@@ -77,6 +77,18 @@ describe('research-gateway store', () => {
     assert.match(found.err, /^run [0-9a-f-]+: The stored event log is damaged: event 3 is missing/m);
   });
 
+  it('check does not call a store damaged that a newer gateway wrote', async () => {
+    await store.close();
+    edit(join(folder, 'runs.db'), 'PRAGMA user_version = 99');
+    for (const newer of [await run('check'), await verify(folder)]) {
+      assert.deepEqual([newer.code, newer.out], [1, '']);
+      assert.match(
+        newer.err,
+        /runs\.db has version 99; this gateway knows \d+\. Check it with the gateway that wrote it/,
+      );
+    }
+  });
+
   describe('verify', () => {
     it('accepts a backup and a store folder, with or without a running gateway', async () => {
       const sound = { code: 0, out: '1 run, 0 of them open; version 11\nEverything is in order.\n', err: '' };

@@ -385,6 +385,16 @@ describe('the SQLite store in a folder', () => {
     assert.ok(before.equals(await readFile(join(foreign, 'runs.db'))));
   });
 
+  it('says that a file system is read-only', async function () {
+    const disk = await mountDisk('8m');
+    if (!disk) return this.skip();
+    await using _ = disk;
+    const opening = () => openSqliteStore(`file:${disk.path}`, { sync: 'normal', log: silentLogger });
+    await opening().close();
+    spawnSync('mount', ['-o', 'remount,ro', disk.path]);
+    assert.throws(opening, /Its file system is read-only: mount it for writing/);
+  });
+
   it('stays at its version on a disk too full to migrate, and leaves no partial copy', async function () {
     const disk = await mountDisk('500k');
     if (!disk) return this.skip();
