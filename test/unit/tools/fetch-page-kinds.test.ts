@@ -104,7 +104,7 @@ describe('pages of many kinds', () => {
       `<p class="byline">Published May 22, 2026</p><p>${SENTENCE}</p>`,
       '<meta name="author" content=". .">',
     );
-    assert.equal(nobody.author, undefined);
+    assert.equal(nobody.author, '');
   });
 
   it('have a publication date from attributes or text, not that of other pages', () => {
@@ -123,7 +123,7 @@ describe('pages of many kinds', () => {
     assert.equal(read(`<p>${SENTENCE}</p>`, undashed).published, '2023-08-14T13:00:00Z');
     const html = page(`<h1>A</h1><p>${SENTENCE}</p>`);
     assert.equal(readHtml(html, 'https://example.org/2023/08/14/harbour').published, '2023-08-14');
-    assert.equal(readHtml(html, 'https://example.org/2023/99/14/harbour').published, undefined);
+    assert.equal(readHtml(html, 'https://example.org/2023/99/14/harbour').published, '');
   });
 
   it('have a publication date in the words, digits and order of their language', () => {
@@ -151,7 +151,7 @@ describe('pages of many kinds', () => {
       assert.equal(readHtml(html, 'https://example.org/a/b').published, date, written);
     }
     for (const other of ['1403-02-14', 'Chapter 3 2024', 'Part 1 page 3 2024', '31 May 12024'])
-      assert.equal(read(`<h1>A</h1><p>${other}</p><p>${SENTENCE}</p>`).published, undefined, other);
+      assert.equal(read(`<h1>A</h1><p>${other}</p><p>${SENTENCE}</p>`).published, '', other);
   });
 
   it('have a change date from a link to changes or a note beside the text', () => {

@@ -16,20 +16,23 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
   const hasWrittenLinks = job.kind === 'html' || isOffice(job.kind);
   const { content, links } = job.referenceLinks && hasWrittenLinks ? numberPageLinks(document.content) : document;
   const maxLength = isPlain(job.kind) ? job.maxLength : undefined;
-  return { ...shortenMetadata(document), ...cutContent(content, maxLength), ...(links ? { links } : {}) };
+  return { ...tidyMetadata(document), ...cutContent(content, maxLength), ...(links ? { links } : {}) };
 }
 
 /** The longest value of metadata, in UTF-16 code units: each is shown on one line, and stored with every page. */
 const MAX_METADATA_LENGTH = 300;
 
-function shortenMetadata(document: ParsedDocument): ParsedDocument {
-  const shortened = { ...document };
+/** The document without empty metadata, and with no value too long. */
+function tidyMetadata(document: ParsedDocument): ParsedDocument {
+  const tidied = { ...document };
+  for (const name of ['author', 'published', 'updated', 'language'] as const) if (!tidied[name]) delete tidied[name];
+  if (tidied.updated === tidied.published) delete tidied.updated;
   for (const name of ['title', 'author', 'published', 'updated', 'language'] as const) {
-    const text = shortened[name];
+    const text = tidied[name];
     if (text !== undefined && text.length > MAX_METADATA_LENGTH)
-      shortened[name] = `${text.slice(0, MAX_METADATA_LENGTH - 1).toWellFormed()}…`;
+      tidied[name] = `${text.slice(0, MAX_METADATA_LENGTH - 1).toWellFormed()}…`;
   }
-  return shortened;
+  return tidied;
 }
 
 /** Whether a body of this kind is read in full, up to `maxLength`. */

@@ -1,4 +1,5 @@
 import { isObject, parseJson, scalarText } from '../../../../base/json.ts';
+import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { authorsOf } from './authors.ts';
 import type { Block } from './blocks.ts';
 import { dateIn } from './dates.ts';
@@ -6,14 +7,7 @@ import { metaContents } from './meta-contents.ts';
 import { closest, elementsBelow, type HtmlElement, type HtmlPage, lineOf, textOf } from './tree.ts';
 
 /** What a page says about itself. */
-export interface PageMetadata {
-  title: string;
-  author?: string;
-  published?: string;
-  updated?: string;
-  /** BCP 47, such as `en` or `pt-BR`. */
-  language?: string;
-}
+export type PageMetadata = Pick<ParsedDocument, 'title' | 'author' | 'published' | 'updated' | 'language'>;
 
 /** What is known about a page besides its text. */
 export interface PageDescription {
@@ -64,13 +58,7 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[], url: stri
   const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
   const body = prose.map((node) => text(node.articleBody)).find((articleBody) => articleBody !== '') ?? '';
   return {
-    metadata: {
-      title: cleanTitle(title, heading),
-      ...(author ? { author } : {}),
-      ...(published ? { published } : {}),
-      ...(updated && updated !== published ? { updated } : {}),
-      ...(language ? { language } : {}),
-    },
+    metadata: { title: cleanTitle(title, heading), author, published, updated, language },
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
     articleBody: body.slice(0, MAX_BODY_LENGTH),
     summary: metaContents(page, META.summary).join(' '),

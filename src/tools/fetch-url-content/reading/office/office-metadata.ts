@@ -9,16 +9,12 @@ export function officeMetadata(xml: string): Omit<ParsedDocument, 'content'> {
   const texts = firstTexts(xml);
   const first = (...names: string[]) => names.map((name) => texts.get(name)).find(Boolean) ?? '';
   // In OpenDocument `dc:creator` and `dc:date` are of the last change.
-  const author = first('meta:initial-creator', 'dc:creator');
-  const published = first('dcterms:created', 'meta:creation-date', 'dc:date');
-  const updated = first('dcterms:modified', 'dc:date');
-  const language = first('dc:language');
   return {
     title: first('dc:title'),
-    ...(author ? { author } : {}),
-    ...(published ? { published } : {}),
-    ...(updated && updated !== published ? { updated } : {}),
-    ...(language ? { language } : {}),
+    author: first('meta:initial-creator', 'dc:creator'),
+    published: first('dcterms:created', 'meta:creation-date', 'dc:date'),
+    updated: first('dcterms:modified', 'dc:date'),
+    language: first('dc:language'),
   };
 }
 

@@ -123,7 +123,7 @@ class RtfReader {
     this.#endParagraph();
     this.#endTable();
     const { title, author } = this.#info;
-    return { title: title.trim(), ...(author && { author: author.trim() }), content: this.#writer.toString() };
+    return { title: title.trim(), author: author.trim(), content: this.#writer.toString() };
   }
 
   #emit(piece: string): void {

@@ -95,12 +95,10 @@ async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, first
   const { info } = await getMeta(pdf).catch(() => ({ info: undefined }));
   const property = (name: string) => (typeof info?.[name] === 'string' ? info[name].trim() : '');
   const [firstLine = ''] = firstPage.split('\n').flatMap((line) => /^(?:#+ )?(.{4,})/.exec(line.trim())?.[1] ?? []);
-  const published = pdfDate(property('CreationDate'));
-  const author = property('Author');
   return {
     title: property('Title') || firstLine.trim().slice(0, 200),
-    ...(author ? { author } : {}),
-    ...(published ? { published } : {}),
+    author: property('Author'),
+    published: pdfDate(property('CreationDate')),
   };
 }
 

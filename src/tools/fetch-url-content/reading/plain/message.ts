@@ -33,14 +33,13 @@ export function readMessage(bytes: Uint8Array, url: string): ParsedDocument {
     return page ?? { title, content: '' };
   }
   const date = new Date(message.headers.get('date') ?? '');
-  const author = header('from');
   const lines = ['From', 'To', 'Cc', 'Date', 'Subject'].flatMap((name) => {
     const value = header(name.toLowerCase());
     return value === '' ? [] : `${name}: ${value}`;
   });
   return {
     title,
-    ...(author === '' ? {} : { author }),
+    author: header('from'),
     ...(Number.isNaN(date.getTime()) ? {} : { published: date.toISOString() }),
     content: [lines.join('\n'), ...texts.map(({ content }) => content.trim())].filter(Boolean).join('\n\n'),
   };
