@@ -1,4 +1,6 @@
 import { createSocket } from 'node:dgram';
+import type { LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 
 /** A question: the name in lower case, and whether it asks for IPv4 or IPv6 addresses. */
@@ -8,8 +10,8 @@ export interface DnsQuestion {
 }
 
 export interface DnsServer extends AsyncDisposable {
-  /** `127.0.0.1:<port>`, for `dnsServers`. */
-  readonly address: string;
+  /** Asks this server for all addresses of a name. */
+  resolve(hostname: string): Promise<LookupAddress[]>;
   readonly questions: DnsQuestion[];
 }
 
@@ -35,7 +37,7 @@ export async function startDnsServer(answer: (question: DnsQuestion) => readonly
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return {
-    address: `127.0.0.1:${socket.address().port}`,
+    resolve: resolveWith(`127.0.0.1:${socket.address().port}`),
     questions,
     async [Symbol.asyncDispose]() {
       socket.close();
@@ -72,4 +74,17 @@ function record(typeCode: number, address: string): Buffer {
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, data]);
+}
+
+function resolveWith(server: string): DnsServer['resolve'] {
+  const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  resolver.setServers([server]);
+  return async (hostname) => {
+    const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
+    const found: LookupAddress[] = [];
+    if (v4.status === 'fulfilled') found.push(...v4.value.map((address) => ({ address, family: 4 })));
+    if (v6.status === 'fulfilled') found.push(...v6.value.map((address) => ({ address, family: 6 })));
+    return found;
+  };
 }

@@ -1,7 +1,6 @@
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { Resolver } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { promisify } from 'node:util';
 import { Agent, buildConnector } from 'undici';
 import { ToolError } from '../tool.ts';
 import { type AddressRule, isAllowedAddress } from './addresses.ts';
@@ -19,8 +18,8 @@ export interface GuardedAgentOptions {
   timeouts: ExchangeTimeouts;
   /** The most connections to one origin; further requests wait for one. Default 16. */
   connections?: number | undefined;
-  /** Name servers to use instead of the system's resolver, as `address` or `address:port`. */
-  dnsServers?: readonly string[] | undefined;
+  /** All addresses of a name; by default those that the system's resolver gives. */
+  resolve?: ((hostname: string) => Promise<LookupAddress[]>) | undefined;
 }
 
 /**
@@ -51,9 +50,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
 
 /** A lookup for `net.connect` that fails if any address of a name is not allowed. */
 function guardedLookup(options: GuardedAgentOptions): LookupFunction {
-  const resolve = options.dnsServers
-    ? resolveWith(options.dnsServers)
-    : (hostname: string) => lookupAll(hostname, { all: true });
+  const { resolve = (hostname: string) => lookup(hostname, { all: true }) } = options;
   return (hostname, lookupOptions, callback) => {
     resolve(hostname).then(
       (found) => {
@@ -66,21 +63,6 @@ function guardedLookup(options: GuardedAgentOptions): LookupFunction {
       },
       (error: Error) => callback(error, '', 0),
     );
-  };
-}
-
-const lookupAll = promisify(systemLookup);
-
-function resolveWith(servers: readonly string[]): (hostname: string) => Promise<LookupAddress[]> {
-  const resolver = new Resolver({ timeout: 2000, tries: 2 });
-  resolver.setServers(servers);
-  return async (hostname) => {
-    const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
-    const found: LookupAddress[] = [];
-    if (v4.status === 'fulfilled') found.push(...v4.value.map((address) => ({ address, family: 4 })));
-    if (v6.status === 'fulfilled') found.push(...v6.value.map((address) => ({ address, family: 6 })));
-    return found;
   };
 }
 

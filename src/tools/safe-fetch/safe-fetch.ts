@@ -3,12 +3,12 @@ import { messageOf } from '../../base/errors.ts';
 import { StallDetector } from '../../base/load/stall.ts';
 import { parseNetwork } from '../../base/networks.ts';
 import { ToolError } from '../tool.ts';
-import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
+import { createGuardedAgent, type ExchangeTimeouts, type GuardedAgentOptions } from './guarded-agent.ts';
 import { checkUrl, type HostRules } from './host-rules.ts';
 import { bodyTooLarge, limitBody } from './limited-body.ts';
 import { followRedirect, type Hop, requestHeaders } from './redirects.ts';
 
-export interface SafeFetchOptions {
+export interface SafeFetchOptions extends Pick<GuardedAgentOptions, 'connections' | 'resolve'> {
   /** Hosts that may be contacted, with their subdomains; empty or absent: all. */
   allowHosts?: readonly string[];
   /** Hosts that may not be contacted, with their subdomains. */
@@ -21,13 +21,9 @@ export interface SafeFetchOptions {
   maxBytes?: number;
   /** Default 5. */
   maxRedirects?: number;
-  /** See `GuardedAgentOptions`. */
-  connections?: number;
   /** Defaults: connect 10 s, headers 30 s, idle 30 s. */
   timeouts?: Partial<ExchangeTimeouts>;
   userAgent?: string;
-  /** Name servers to use instead of the system's resolver, as `address` or `address:port`. */
-  dnsServers?: readonly string[];
 }
 
 /** How the gateway introduces itself to the sites it reads. */
@@ -77,7 +73,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
       addresses,
       timeouts: { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, ...options.timeouts },
       connections: options.connections,
-      dnsServers: options.dnsServers,
+      resolve: options.resolve,
     });
   const agents = new FreshAgent(makeAgent);
 

@@ -371,7 +371,7 @@ describe('MCP servers of a request cannot reach internal addresses', function ()
       if (type !== 'A') return [];
       return questions % 2 === 0 ? ['127.0.0.1'] : ['93.184.216.34', '127.0.0.1'];
     });
-    await using rebound = createSafeFetch({ dnsServers: [dns.address], timeouts: { connectMs: 300 } });
+    await using rebound = createSafeFetch({ resolve: dns.resolve, timeouts: { connectMs: 300 } });
     for (let i = 0; i < 4; i++) {
       await using opened = open({ url: url('rebinding.example.com', '/mcp') }, rebound.fetch);
       await failureOf(opened);

@@ -16,7 +16,7 @@ describe('safe fetch: redirects', () => {
   let targets: Record<string, string>;
   const seen: { method: string; headers: IncomingHttpHeaders; body: string }[] = [];
 
-  const options = (): SafeFetchOptions => ({ allowAddresses: [PUBLIC], dnsServers: [dns.address] });
+  const options = (): SafeFetchOptions => ({ allowAddresses: [PUBLIC], resolve: dns.resolve });
 
   before(async () => {
     inside = await startWebServer((_request, response) => response.end('secret'));
@@ -131,7 +131,7 @@ describe('safe fetch: redirects', () => {
       asked += 1;
       return [asked === 1 ? PUBLIC : '127.0.0.1'];
     });
-    await using victim = createSafeFetch({ allowAddresses: [PUBLIC], dnsServers: [rebinding.address] });
+    await using victim = createSafeFetch({ allowAddresses: [PUBLIC], resolve: rebinding.resolve });
     const first = await victim.fetch(`http://rebind.test:${site.port}/final`, { headers: { connection: 'close' } });
     assert.equal(await first.text(), 'the page');
     await assert.rejects(victim.fetch(`http://rebind.test:${inside.port}/`), { code: 'blocked_address' });
@@ -141,14 +141,14 @@ describe('safe fetch: redirects', () => {
 
   it('resolves a name once per connection, leaving no gap between check and use', async () => {
     await using counting = await startDnsServer(({ type }) => (type === 'A' ? [PUBLIC] : []));
-    await using once = createSafeFetch({ allowAddresses: [PUBLIC], dnsServers: [counting.address] });
+    await using once = createSafeFetch({ allowAddresses: [PUBLIC], resolve: counting.resolve });
     await (await once.fetch(`http://counted.test:${site.port}/final`)).text();
     assert.equal(counting.questions.filter(({ type }) => type === 'A').length, 1);
   });
 
   it('refuses a name whose IPv6 address is internal', async () => {
     await using mixed = await startDnsServer(({ type }) => (type === 'A' ? [PUBLIC] : ['0:0:0:0:0:0:0:1']));
-    await using victim = createSafeFetch({ allowAddresses: [PUBLIC], dnsServers: [mixed.address] });
+    await using victim = createSafeFetch({ allowAddresses: [PUBLIC], resolve: mixed.resolve });
     await assert.rejects(victim.fetch(`http://mixed.test:${site.port}/`), { code: 'blocked_address' });
   });
 });
