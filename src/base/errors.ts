@@ -119,6 +119,17 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal_error', 'The gateway failed to handle this request.', { cause: thrown });
 }
 
+/** An error and its causes, the outermost first, with the parts of aggregates. `causeOf`: where else a cause may be. */
+export function causesOf(thrown: unknown, causeOf: (error: Error) => unknown = () => undefined): unknown[] {
+  const chain: unknown[] = [];
+  for (let error = thrown; error !== undefined && error !== null && chain.length < 8; ) {
+    chain.push(error);
+    if (error instanceof AggregateError) chain.push(...error.errors.slice(0, 8));
+    error = error instanceof Error ? (error.cause ?? causeOf(error)) : undefined;
+  }
+  return chain;
+}
+
 /** The message of anything thrown, for logs. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -9,7 +9,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { TimeoutError } from '../../base/abort.ts';
-import { messageOf } from '../../base/errors.ts';
+import { causesOf, messageOf } from '../../base/errors.ts';
 import { Redactor } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
 import { STREAM_ENDED_CODE } from './http-transport.ts';
@@ -95,14 +95,8 @@ function isMalformed(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === 'ZodError';
 }
 
-/** An error and its causes, outermost first. */
 function causes(thrown: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (let error = thrown; error !== undefined && chain.length < 8; ) {
-    chain.push(error);
-    error = error instanceof Error ? (error.cause ?? causeInData(error)) : undefined;
-  }
-  return chain;
+  return causesOf(thrown, causeInData);
 }
 
 /** Errors of version negotiation carry their cause in their data. */

@@ -1,5 +1,5 @@
 import { type Dispatcher, type Response as FetchedAnswer, fetch as undiciFetch } from 'undici';
-import { messageOf } from '../../base/errors.ts';
+import { causesOf, messageOf } from '../../base/errors.ts';
 import { StallDetector } from '../../base/load/stall.ts';
 import { parseNetwork } from '../../base/networks.ts';
 import { ToolError } from '../tool.ts';
@@ -221,26 +221,15 @@ const TIMEOUT_CODES = new Set([
 /** The error of a failed exchange for its caller: the reason of its abort, a refusal of an address, or the failure in short. */
 function explainFailure(error: unknown, about: { host: string; signal: AbortSignal | undefined }): unknown {
   if (about.signal?.aborted) return about.signal.reason;
-  for (const cause of causes(error)) {
+  for (const cause of causesOf(error)) {
     if (cause instanceof ToolError) return cause;
     const code = codeOf(cause);
     if (code && TIMEOUT_CODES.has(code)) {
       return new ToolError('timeout', `${about.host} did not answer in time.`, { cause: error });
     }
   }
-  const reason = causes(error).map(codeOf).find(Boolean) ?? messageOf(error);
+  const reason = causesOf(error).map(codeOf).find(Boolean) ?? messageOf(error);
   return new ToolError('unreachable', `${about.host} could not be read (${reason}).`, { cause: error });
-}
-
-function causes(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  let current = error;
-  while (current !== undefined && current !== null && chain.length < 8) {
-    chain.push(current);
-    if (current instanceof AggregateError) chain.push(...current.errors.slice(0, 8));
-    current = current instanceof Error ? current.cause : undefined;
-  }
-  return chain;
 }
 
 function codeOf(error: unknown): string | undefined {

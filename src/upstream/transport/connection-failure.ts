@@ -1,3 +1,4 @@
+import { causesOf } from '../../base/errors.ts';
 import { AttemptFailure, brokenStream, timedOut } from '../routing/attempt-failure.ts';
 import type { Phase } from './deadline.ts';
 
@@ -24,11 +25,9 @@ export function failureOfDeadline(phase: Phase, ms: number): AttemptFailure {
 
 /** The first code of a network error in the chain of causes. */
 function networkCode(error: unknown): string {
-  let current = error;
-  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
-    if ('code' in current && typeof current.code === 'string' && /^[A-Z_]+$/.test(current.code)) return current.code;
-    if (current instanceof AggregateError && current.errors.length > 0) current = current.errors[0];
-    else current = current.cause;
+  for (const cause of causesOf(error)) {
+    if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string' && /^[A-Z_]+$/.test(cause.code))
+      return cause.code;
   }
   return 'unknown fault';
 }
