@@ -3,8 +3,8 @@ import type { ApiError } from '../../protocol/errors.ts';
 import { plainChatBody } from '../../protocol/requests/plain-chat.ts';
 import { createChatCompletionBody } from '../../protocol/requests/requests.ts';
 import { toChatCompletion } from '../../runs/projections/chat.ts';
-import { chatStream } from '../../runs/projections/chat-stream.ts';
-import { plainChatStream, toPlainCompletion } from '../../runs/projections/plain-chat.ts';
+import { chatStream, RESEARCH_STREAM } from '../../runs/projections/chat-stream.ts';
+import { PLAIN_STREAM, toPlainCompletion } from '../../runs/projections/plain-chat.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import type { Answer } from '../answers/answer.ts';
 import { beginChatStream, runError } from '../answers/chat-stream.ts';
@@ -53,12 +53,9 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   const format = model.kind === 'proxy' ? PLAIN : RESEARCH;
   if (value.stream !== true) return waitForCompletion(deps, run, { headers, context, format });
   const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
-  const stream = format.stream(batches, {
-    id: run.id,
-    model: name,
-    created: toSeconds(run.createdAt),
-    includeUsage: value.stream_options?.include_usage === true,
-  });
+  const includeUsage = value.stream_options?.include_usage === true;
+  const options = { id: run.id, model: name, created: toSeconds(run.createdAt), includeUsage };
+  const stream = chatStream(batches, options, format.stream);
   const onError = ({ code }: ApiError) => {
     context.error = code;
   };
@@ -67,8 +64,8 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
 }
 
 /** How a run is presented as a chat completion. */
-const RESEARCH = { stream: chatStream, whole: toChatCompletion };
-const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
+const RESEARCH = { stream: RESEARCH_STREAM, whole: toChatCompletion };
+const PLAIN = { stream: PLAIN_STREAM, whole: toPlainCompletion };
 
 /** Promise 6 of the architecture: a chat completion does not outlive its connection. */
 function cancelOnDisconnect({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {

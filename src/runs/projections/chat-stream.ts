@@ -4,11 +4,12 @@ import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { chatSources, finishReason, toChatUsage, toToolCall } from './chat.ts';
+import { chatSources, finishReason, logprobsOf, toChatUsage, toToolCall } from './chat.ts';
 import { progressLine, toReasoningStep } from './chat-steps.ts';
 
 type Choice = ChatChunk['choices'][number];
-type Delta = Choice['delta'];
+export type Delta = Choice['delta'];
+type Logprobs = Choice['logprobs'];
 
 export interface ChatStreamOptions {
   id: RunId;
@@ -19,54 +20,64 @@ export interface ChatStreamOptions {
   includeUsage?: boolean;
 }
 
-/** The fields that all chunks of a stream share, and a function that makes a chunk of a delta. */
-export function chunksOf({ id, created, model, includeUsage }: ChatStreamOptions) {
+/** How a run appears in a chat stream. */
+export interface ChatStreamFormat {
+  /** Turns the events of one stream into deltas. */
+  deltas(): { deltaOf(event: RunEvent): Delta | undefined };
+  /** What the last chunk tells besides how the run ended. `includesUsage`: no chunk of its own follows with it. */
+  lastOf(response: ResponseObject, options: { includesUsage: boolean }): Partial<ChatChunk> & { delta: Delta };
+}
+
+/** The stream of a research run: role, reasoning steps, content, and a last chunk with usage and sources. */
+export const RESEARCH_STREAM: ChatStreamFormat = {
+  deltas: () => new ReasoningDeltas(),
+  lastOf(response, { includesUsage }) {
+    const { annotations, ...sources } = chatSources(response);
+    return { delta: { annotations }, ...sources, usage: includesUsage ? toChatUsage(response.usage) : null };
+  },
+};
+
+/**
+ * The chunks of a chat stream (docs/api.md, "Chat completions"): a first one with the role, deltas, and a last one with
+ * `finish_reason`; on a failure it has a top-level `error`. With `includeUsage` one more has the usage. If the log ends
+ * early, there is no last chunk.
+ */
+export async function* chatStream(
+  batches: AsyncIterable<LogBatch>,
+  { id, created, model, includeUsage = false }: ChatStreamOptions,
+  format: ChatStreamFormat = RESEARCH_STREAM,
+): AsyncGenerator<ChatChunk, void> {
   const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
   const chunk = (
     delta: Delta,
-    { finish_reason = null, logprobs = null }: Partial<Pick<Choice, 'finish_reason' | 'logprobs'>> = {},
+    finish_reason: Choice['finish_reason'] = null,
+    logprobs: Logprobs = null,
   ): ChatChunk => ({
     ...base,
     choices: [{ index: 0, delta, finish_reason, logprobs }],
     ...(includeUsage && { usage: null }),
   });
-  return { base, chunk };
-}
-
-/**
- * The chunks of a chat stream (docs/api.md, "Chat completions"): role, reasoning steps, content, and a last one with
- * `finish_reason`, usage and sources; on a failure it has a top-level `error`. If the log ends early, there is no last
- * chunk.
- */
-export async function* chatStream(
-  batches: AsyncIterable<LogBatch>,
-  options: ChatStreamOptions,
-): AsyncGenerator<ChatChunk, void> {
-  const { base, chunk } = chunksOf(options);
-  const reasoning = new ReasoningDeltas();
+  const deltas = format.deltas();
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {
     for (const event of decodeFrames(batch.frames)) {
-      const delta = event.type === 'response.output_text.delta' ? { content: event.delta } : reasoning.deltaOf(event);
-      if (delta) yield chunk(delta);
+      const delta = deltas.deltaOf(event);
+      if (delta) yield chunk(delta, null, logprobsOfDelta(event, delta));
       if (!isTerminal(event)) continue;
       const { response } = event;
-      const usage = toChatUsage(response.usage);
-      const separate = options.includeUsage === true && response.status !== 'failed';
-      yield { ...base, ...lastChunk(response), usage: separate ? null : usage };
-      if (separate) yield { ...base, choices: [], usage };
+      const isFailed = response.status === 'failed';
+      const isSeparate = includeUsage && !isFailed;
+      const { delta: last, ...fields } = format.lastOf(response, { includesUsage: !isSeparate });
+      const error = isFailed && response.error ? { error: response.error } : {};
+      yield { ...chunk(last, finishReason(response)), ...fields, ...error };
+      if (isSeparate) yield { ...base, choices: [], usage: toChatUsage(response.usage) };
     }
   }
 }
 
-function lastChunk(response: ResponseObject): Pick<ChatChunk, 'choices' | 'search_results' | 'citations' | 'warnings'> {
-  const { annotations, ...sources } = chatSources(response);
-  const finish_reason = finishReason(response);
-  return {
-    choices: [{ index: 0, delta: { annotations }, finish_reason, logprobs: null }],
-    ...sources,
-    ...(finish_reason === 'error' && response.error ? { error: response.error } : {}),
-  };
+/** The log probabilities of a delta of the content, if the provider told them. */
+function logprobsOfDelta(event: RunEvent, { content }: Delta): Logprobs {
+  return content !== undefined && event.type === 'response.output_text.delta' ? logprobsOf(event.logprobs) : null;
 }
 
 /** Turns reasoning and tool calls into deltas: as steps, and as text with a paragraph for each thought and a line for each call. */
@@ -84,6 +95,8 @@ class ReasoningDeltas {
 
   deltaOf(event: RunEvent): Delta | undefined {
     switch (event.type) {
+      case 'response.output_text.delta':
+        return { content: event.delta };
       case 'response.reasoning_text.delta': {
         const { output_index, delta } = event;
         const reasoning_content = `${this.#beforeThought(output_index)}${delta}`;

@@ -1,12 +1,13 @@
 import type {
   ChatAnnotation,
+  ChatChunk,
   ChatCompletion,
   ChatFinishReason,
   ChatToolCall,
   ChatUsage,
   SearchResult,
 } from '../../protocol/chat.ts';
-import { answerPart, type FunctionCallItem, type UrlCitation } from '../../protocol/items.ts';
+import { answerPart, type FunctionCallItem, type TokenLogprob, type UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
@@ -103,6 +104,10 @@ export function toChatAnnotation({
   ...url_citation
 }: UrlCitation): ChatAnnotation {
   return { type: 'url_citation', url_citation };
+}
+
+export function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logprobs'] {
+  return content.length === 0 ? null : { content, refusal: null };
 }
 
 export function finishReason(response: ResponseObject): ChatFinishReason {

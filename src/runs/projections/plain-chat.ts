@@ -1,17 +1,13 @@
-import type { ChatAnnotation, ChatChunk } from '../../protocol/chat.ts';
-import { isTerminal, type RunEvent } from '../../protocol/events.ts';
-import { decodeFrames } from '../../protocol/frames.ts';
-import { messageText, type OutputItem, type TokenLogprob } from '../../protocol/items.ts';
+import type { ChatAnnotation } from '../../protocol/chat.ts';
+import type { RunEvent } from '../../protocol/events.ts';
+import { messageText, type OutputItem } from '../../protocol/items.ts';
 import { imageUrlOfCall } from '../../protocol/made-images.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { LogBatch } from '../../store/run-store.ts';
-import { completionOf, finishReason, thoughtsAndCalls, toChatAnnotation, toChatUsage, toToolCall } from './chat.ts';
-import { type ChatStreamOptions, chunksOf } from './chat-stream.ts';
+import { completionOf, logprobsOf, thoughtsAndCalls, toChatAnnotation, toToolCall } from './chat.ts';
+import type { ChatStreamFormat, Delta } from './chat-stream.ts';
 
 /** A response of a plain model as a chat completion, in the form that providers use (docs/api.md, "Chat completions of plain models"). */
-
-type Delta = ChatChunk['choices'][number]['delta'];
 
 /** The chat completion object of an ended response; with `error` and `finish_reason: "error"` of a failed one. */
 export function toPlainCompletion(response: ResponseObject) {
@@ -35,34 +31,12 @@ export function toPlainCompletion(response: ResponseObject) {
   return completionOf(response, { message, logprobs: logprobsOf(logprobs) }, warningsOf(response));
 }
 
-/**
- * The chunks of its stream: role, thoughts, content, calls, and a last one with `finish_reason`; with `includeUsage` one
- * more with the usage. On a failure the last has a top-level `error`. If the log ends early, there is no last chunk.
- */
-export async function* plainChatStream(
-  batches: AsyncIterable<LogBatch>,
-  options: ChatStreamOptions,
-): AsyncGenerator<ChatChunk, void> {
-  const { base, chunk } = chunksOf(options);
-  const deltas = new Deltas();
-  yield chunk({ role: 'assistant', content: '' });
-  for await (const batch of batches) {
-    for (const event of decodeFrames(batch.frames)) {
-      const delta = deltas.deltaOf(event);
-      const isText = event.type === 'response.output_text.delta' && delta?.content !== undefined;
-      if (delta) yield chunk(delta, isText ? { logprobs: logprobsOf(event.logprobs) } : {});
-      if (!isTerminal(event)) continue;
-      const { response } = event;
-      const error = response.status === 'failed' && response.error ? { error: response.error } : {};
-      // In one chunk: helpers of SDKs keep only the last list of a field that they do not know.
-      const sent = { ...imagesOf(response), ...annotationsOf(response) };
-      const last = chunk(sent, { finish_reason: finishReason(response) });
-      yield { ...last, ...warningsOf(response), ...error };
-      if (options.includeUsage && response.status !== 'failed')
-        yield { ...base, choices: [], usage: toChatUsage(response.usage) };
-    }
-  }
-}
+/** Its stream, in the form that providers use: thoughts, content, calls, and a last chunk without usage. */
+export const PLAIN_STREAM: ChatStreamFormat = {
+  deltas: () => new Deltas(),
+  // In one chunk: helpers of SDKs keep only the last list of a field that they do not know.
+  lastOf: (response) => ({ delta: { ...imagesOf(response), ...annotationsOf(response) }, ...warningsOf(response) }),
+};
 
 /** The parts whose texts together are the answer. */
 function answerParts({ output }: ResponseObject) {
@@ -97,10 +71,6 @@ function warningsOf({ warnings }: ResponseObject): { warnings?: Warning[] } {
 /** Whether an item is commentary before the answer, if the provider tells them apart; in chats it becomes reasoning. */
 function isNote(item: OutputItem): boolean {
   return item.type === 'message' && item.phase === 'commentary';
-}
-
-function logprobsOf(content: TokenLogprob[]): ChatChunk['choices'][number]['logprobs'] {
-  return content.length === 0 ? null : { content, refusal: null };
 }
 
 /** Turns events into deltas. */

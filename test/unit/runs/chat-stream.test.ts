@@ -5,7 +5,7 @@ import type { RunEvent, UnnumberedEvent } from '../../../src/protocol/events.ts'
 import type { ToolCallItem } from '../../../src/protocol/items.ts';
 import { searchResults, toReasoningStep } from '../../../src/runs/projections/chat-steps.ts';
 import { chatStream } from '../../../src/runs/projections/chat-stream.ts';
-import { plainChatStream } from '../../../src/runs/projections/plain-chat.ts';
+import { PLAIN_STREAM } from '../../../src/runs/projections/plain-chat.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { addDelta } from '../../support/python-deltas.ts';
 
@@ -76,9 +76,10 @@ describe('a chat stream of a plain model', () => {
       ...[thought(0, 'One '), thought(0, 'two.'), thought(1, 'Three.')],
       ...[...message(2, 'commentary', 'A note.'), ...message(3, 'final_answer', 'The answer.')],
     ];
+    const options = { id: newRunId(), model: 'plain', created: 0 };
     let thoughts = '';
     let text = '';
-    for await (const { choices } of plainChatStream(logOf(events), { id: newRunId(), model: 'plain', created: 0 })) {
+    for await (const { choices } of chatStream(logOf(events), options, PLAIN_STREAM)) {
       thoughts += choices[0]?.delta.reasoning_content ?? '';
       text += choices[0]?.delta.content ?? '';
     }
