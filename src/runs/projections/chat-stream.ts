@@ -8,7 +8,7 @@ import { chatSources, finishReason, logprobsOf, toChatUsage, toToolCall } from '
 import { progressLine, toReasoningStep } from './chat-steps.ts';
 
 type Choice = ChatChunk['choices'][number];
-export type Delta = Choice['delta'];
+export type ChatDelta = Choice['delta'];
 type Logprobs = Choice['logprobs'];
 
 export interface ChatStreamOptions {
@@ -23,9 +23,9 @@ export interface ChatStreamOptions {
 /** How a run appears in a chat stream. */
 export interface ChatStreamFormat {
   /** Turns the events of one stream into deltas. */
-  deltas(): { deltaOf(event: RunEvent): Delta | undefined };
+  deltas(): { deltaOf(event: RunEvent): ChatDelta | undefined };
   /** What the last chunk tells besides how the run ended. `includesUsage`: no chunk of its own follows with it. */
-  lastOf(response: ResponseObject, options: { includesUsage: boolean }): Partial<ChatChunk> & { delta: Delta };
+  lastOf(response: ResponseObject, options: { includesUsage: boolean }): Partial<ChatChunk> & { delta: ChatDelta };
 }
 
 /** The stream of a research run: role, reasoning steps, content, and a last chunk with usage and sources. */
@@ -49,7 +49,7 @@ export async function* chatStream(
 ): AsyncGenerator<ChatChunk, void> {
   const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
   const chunk = (
-    delta: Delta,
+    delta: ChatDelta,
     finish_reason: Choice['finish_reason'] = null,
     logprobs: Logprobs = null,
   ): ChatChunk => ({
@@ -76,7 +76,7 @@ export async function* chatStream(
 }
 
 /** The log probabilities of a delta of the content, if the provider told them. */
-function logprobsOfDelta(event: RunEvent, { content }: Delta): Logprobs {
+function logprobsOfDelta(event: RunEvent, { content }: ChatDelta): Logprobs {
   return content !== undefined && event.type === 'response.output_text.delta' ? logprobsOf(event.logprobs) : null;
 }
 
@@ -93,7 +93,7 @@ class ReasoningDeltas {
   #calls = 0;
   #last: 'nothing' | 'thought' | 'line' = 'nothing';
 
-  deltaOf(event: RunEvent): Delta | undefined {
+  deltaOf(event: RunEvent): ChatDelta | undefined {
     switch (event.type) {
       case 'response.output_text.delta':
         return { content: event.delta };

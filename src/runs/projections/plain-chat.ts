@@ -5,7 +5,7 @@ import { imageUrlOfCall } from '../../protocol/made-images.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { completionOf, logprobsOf, thoughtsAndCalls, toChatAnnotation, toToolCall } from './chat.ts';
-import type { ChatStreamFormat, Delta } from './chat-stream.ts';
+import type { ChatDelta, ChatStreamFormat } from './chat-stream.ts';
 
 /** A response of a plain model as a chat completion, in the form that providers use (docs/api.md, "Chat completions of plain models"). */
 
@@ -57,7 +57,7 @@ function annotationsOf(response: ResponseObject): { annotations?: ChatAnnotation
 }
 
 /** The images that the model made, as OpenRouter and LiteLLM show them in chats; absent where there are none. */
-function imagesOf({ output }: ResponseObject): Pick<Delta, 'images'> {
+function imagesOf({ output }: ResponseObject): Pick<ChatDelta, 'images'> {
   const urls = output.flatMap((item) => (item.type === 'image_generation_call' ? (imageUrlOfCall(item) ?? []) : []));
   if (urls.length === 0) return {};
   return { images: urls.map((url, index) => ({ type: 'image_url' as const, image_url: { url }, index })) };
@@ -81,7 +81,7 @@ class Deltas {
   /** How many functions were called. */
   #calls = 0;
 
-  deltaOf(event: RunEvent): Delta | undefined {
+  deltaOf(event: RunEvent): ChatDelta | undefined {
     switch (event.type) {
       case 'response.output_item.added':
         if (isNote(event.item)) this.#notes.add(event.item.id);
@@ -100,7 +100,7 @@ class Deltas {
     }
   }
 
-  #thoughtOf({ item_id, delta }: { item_id: string; delta: string }): Delta {
+  #thoughtOf({ item_id, delta }: { item_id: string; delta: string }): ChatDelta {
     const isNext = this.#thought !== undefined && this.#thought !== item_id;
     this.#thought = item_id;
     return { reasoning_content: isNext ? `\n\n${delta}` : delta };
