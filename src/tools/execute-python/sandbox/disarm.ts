@@ -96,6 +96,8 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
+/** Deletes the member first: Node loads what stands behind a lazy one, such as all of `fetch`, when it is defined anew. */
 function replace(target: object, name: string, value: unknown): void {
+  Reflect.deleteProperty(target, name);
   Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable: false });
 }

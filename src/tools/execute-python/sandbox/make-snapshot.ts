@@ -10,7 +10,8 @@ import { loadPython } from './load.ts';
 
 const REPORT_FD = 3;
 /** The imports of driver.py and of most code that models write. */
-const PRELOADED = 'import asyncio, collections, datetime, json, linecache, math, os, re, sys, traceback, pyodide.code';
+const PRELOADED =
+  'import asyncio, collections, datetime, json, linecache, math, os, random, re, sys, traceback, pyodide.code';
 
 const pyodideFolder = process.argv[2];
 assert(pyodideFolder, 'the folder of pyodide is the first argument');
