@@ -1,6 +1,6 @@
 /**
  * Reads pages with `fetch_url_content` and prints the growth of memory in bytes, peak and final, as JSON. Arguments: the
- * number of pages, and the size of each in bytes.
+ * number of pages, the size of each in bytes, and the growth below which nobody looks further.
  */
 import { silentLogger } from '../../src/base/logger.ts';
 import { createFetchUrlContentTool } from '../../src/tools/fetch-url-content/fetch-url-content.ts';
@@ -8,14 +8,13 @@ import { createSafeFetch } from '../../src/tools/safe-fetch/safe-fetch.ts';
 import { collectAll } from './collect-garbage.ts';
 import { startWebServer } from './web-server.ts';
 
-const [pages = 0, size = 0] = process.argv.slice(2).map(Number);
+const [pages = 0, size = 0, enough = 0] = process.argv.slice(2).map(Number);
 /** Pages that are read before measuring, so that pools and buffers have reached their final size. */
 const WARM_UP = 10;
 const LOOK_EVERY = 20;
 /** How often, and at what interval in milliseconds, to check at the end whether the freed memory is back. */
 const LAST_LOOKS = 200;
 const LOOK_MS = 50;
-const SMALL_SHARE = 0.1;
 
 const page = Buffer.from('All of this page is text. '.repeat(Math.ceil(size / 26))).subarray(0, size);
 await using server = await startWebServer((_request, response) => {
@@ -47,7 +46,7 @@ for (let number = 1; number <= pages; number++) {
   }
 }
 grown.rss = Number.POSITIVE_INFINITY;
-for (let look = 0; look < LAST_LOOKS && grown.rss > before.rss * SMALL_SHARE; look++) {
+for (let look = 0; look < LAST_LOOKS && grown.rss >= enough; look++) {
   grown.rss = Math.min(grown.rss, (await used()).rss - before.rss);
 }
 console.log(JSON.stringify(grown));
