@@ -1,5 +1,6 @@
 import type { IncompleteReason } from '../protocol/response.ts';
 import { needsApproval } from '../research/calls/approvals.ts';
+import { isTooMuch } from '../research/calls/repair-arguments.ts';
 import { runToolCalls, unknownTool } from '../research/calls/tool-calls.ts';
 import { responseFormat } from '../research/run/request.ts';
 import { applyEntry } from '../research/run/run.ts';
@@ -179,6 +180,13 @@ function isAnsweredHere(call: TurnToolCall, { request, tools }: PlainRun, { mayC
   return tools.has(call.name) || isMalformed(call, request) || (offers && mayCall && !isOffered(call, request));
 }
 
+const TOO_MUCH = 'The arguments are too long, or hold too many values. Call the tool again with less.';
+
+/** A call as it is sent back to the model: without arguments that were too much. */
+function withSaneArguments(call: TurnToolCall): TurnToolCall {
+  return isTooMuch(call.arguments) ? { ...call, arguments: '{}' } : call;
+}
+
 /** A turn that called hosted tools. Calls of the client's own functions wait until these are made. */
 function toolTurnStep(
   run: PlainRun,
@@ -192,6 +200,7 @@ function toolTurnStep(
     const shell = shellTool(name, request);
     if (shell) return { id, refused: shellRefusal(shell) };
     if (!run.tools.has(name)) return { id, refused: unknownTool(name, known) };
+    if (isTooMuch(written)) return { id, refused: TOO_MUCH };
     if (request.maxToolCalls !== null && next >= request.maxToolCalls) {
       return { id, refused: `Not made: the limit of ${request.maxToolCalls} tool calls is reached.` };
     }
@@ -200,7 +209,7 @@ function toolTurnStep(
   const functions = (message.tool_calls ?? []).filter((call) => !hosted.includes(call));
   const entry = applyEntry(state, {
     t: 'turn',
-    message: { ...message, tool_calls: hosted },
+    message: { ...message, tool_calls: hosted.map(withSaneArguments) },
     usage,
     calls,
     ...(functions.length > 0 && { functions }),

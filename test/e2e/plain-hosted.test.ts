@@ -146,6 +146,18 @@ describe('hosted tools in responses of a plain model', () => {
     );
   });
 
+  it('are not called with arguments beyond the bounds of research, which are not sent back either', async () => {
+    const texts = [`{"queries":["${'x'.repeat(500_000)}"]}`, `{"queries":[${'[],'.repeat(6_000)}[]]}`];
+    for (const written of texts) {
+      await using gateway = await openPlain(calling([{ ...SEARCH, arguments: written }]));
+      const tools = [{ type: 'web_search' as const }];
+      const response = await gateway.ann.responses.create({ model: 'plain', input: 'Where?', tools });
+      assert.deepEqual([response.status, typesOf(response)], ['completed', ['message', 'message']]);
+      assert.match(response.output_text, /Found: .*arguments are too long/);
+      assert.ok((gateway.provider.requests[1]?.bytes.length ?? 0) < 10_000);
+    }
+  });
+
   it('are streamed with OpenAI’s events, and a follow-up sees their results', async () => {
     await using gateway = await openPlain(calling([SEARCH]));
     const stream = await gateway.ann.responses.create({

@@ -27,7 +27,8 @@ export function repairArguments(text: string): { arguments: string; ok: boolean 
   return { arguments: JSON.stringify({ raw: text }), ok: false };
 }
 
-function isTooMuch(text: string): boolean {
+/** Whether arguments are more than a tool of the gateway is called with. */
+export function isTooMuch(text: string): boolean {
   if (text.length <= ALWAYS_FINE) return false;
   return text.length > MAX_LENGTH || !fitsShape(Buffer.from(text), MAX_SHAPE);
 }
