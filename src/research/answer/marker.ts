@@ -15,8 +15,9 @@ const LONGEST = 200;
 
 const OPENING = '[[【［][^\\S\\n]{0,2}';
 const CLOSING = '[^\\S\\n]{0,2}[\\]】］]';
-/** Includes Arabic and full-width digits: the last four bits of each are its value. */
-const DIGIT = '[0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19]';
+/** The zeros of scripts that write numbers in ten digits of their own, ascending. */
+const ZEROS = [...'0٠۰०০੦૦୦௦౦೦൦๐໐၀០０'];
+const DIGIT = `[${ZEROS.map((zero) => `${zero}-${String.fromCharCode(zero.charCodeAt(0) + 9)}`).join('')}]`;
 const SEPARATOR = '[^\\S\\n]*[,;、，،–-][^\\S\\n]*';
 const MARKER = new RegExp(
   `${OPENING}(?:(?:source(?:_id|s)?|cite|citation)[ :：#=]*|ref[ .:#]*|\\^)?(?<numbers>${DIGIT}{1,4}(?:${SEPARATOR}${DIGIT}{1,4})*)(?:†[^\\]】］\\n]{0,60}|\\^)?${CLOSING}`,
@@ -55,8 +56,13 @@ function isCitation(numbers: readonly number[]): boolean {
   return numbers.some((number) => number <= MAX_LIKELY);
 }
 
+function digitValue(digit: string): string {
+  const zero = ZEROS.findLast((each) => each <= digit) ?? '0';
+  return String(digit.charCodeAt(0) - zero.charCodeAt(0));
+}
+
 function numbersIn(marker: string): number[] {
-  const digits = marker.replace(/[^0-9,;、，،–\-\s]/g, (digit) => String(digit.charCodeAt(0) & 15));
+  const digits = marker.replace(/[^0-9,;、，،–\-\s]/g, digitValue);
   const numbers = digits.split(/[,;、，،]/).flatMap((part) => {
     const [first = 0, ...others] = part.split(/[–-]/).map(Number);
     const last = others.at(-1) ?? first;

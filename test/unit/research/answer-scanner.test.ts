@@ -36,7 +36,22 @@ const textsOf = (text: string, type: AnswerPart['type']) =>
     .filter((part) => part.type === type)
     .map((part) => part.text);
 
+/** Zeros of the scripts that write numbers in ten digits of their own. */
+const ZEROS = [...'0٠۰०০੦૦୦௦౦೦൦๐໐၀០０'];
+
 describe('AnswerScanner', () => {
+  it('reads the numbers of markers in the digits of any script', () => {
+    for (const zero of ZEROS) {
+      const written = (number: number) =>
+        [...String(number)].map((digit) => String.fromCharCode(zero.charCodeAt(0) + Number(digit))).join('');
+      const text = `One [${written(1)}], more [${written(7)}, ${written(20)}-${written(23)}] and 【${written(456)}】.`;
+      for (let end = 0; end < text.length; end += 1) {
+        const numbers = partsOf(text, end).flatMap((part) => (part.type === 'marker' ? [part.numbers] : []));
+        assert.deepEqual(numbers, [[1], [7, 20, 21, 22, 23], [456]], text);
+      }
+    }
+  });
+
   it('returns parts that join to the whole text, however it is cut', () => {
     for (const text of [
       `\`${MET}\` and \`\` ${MET} \`\` and \`see ${MET}\``,
