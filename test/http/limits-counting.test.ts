@@ -483,6 +483,20 @@ describe('reservations', () => {
     assert.equal(await parallel(world, '/chat/completions', { ...chat(), model: 'paid', n: 20, max_tokens: 100 }), 2);
     await until(async () => ((await world.used('cost_per_day')) < 0.001 ? true : undefined));
   });
+
+  it('cover the cost of one turn for a plain response, and of more only with tools that the gateway calls', async () => {
+    // A prompt of 4 000 tokens and an answer of 10 cost 0.0041 in one turn, and ten times as much if each is read and written.
+    const body = { input: 'hello '.repeat(2700), max_output_tokens: 10, stream: false };
+    const tools = [{ type: 'function', name: 'look', parameters: {} }];
+    for (const [more, most] of [
+      [{}, 4],
+      [{ tools }, 4],
+      [{ tools: [{ type: 'web_search' }] }, 1],
+    ] as const) {
+      await using world = await openWorld({ limits: { cost_per_day: 0.02, tokens_per_day: 100_000_000 } });
+      assert.equal(await parallel(world, '/responses', { ...body, model: 'plain', ...more }), most);
+    }
+  });
 });
 
 describe('a stream whose client disconnects', () => {

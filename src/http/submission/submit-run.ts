@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { currentTrace } from '../../base/telemetry/trace-context.ts';
+import type { PlainRequest } from '../../plain/request.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
 import type { Submission, SubmissionResult } from '../../runs/submission.ts';
@@ -142,8 +143,13 @@ function worstCost({ identity, submission }: RunSubmission, worst: WorstCase): n
   if (!price) return undefined;
   const isResearch = model.kind === 'research' && request.kind === 'research';
   const bound = isResearch ? (request.maxCost ?? model.research.budgets[request.effort]?.cost) : undefined;
-  if (request.kind === 'proxy') return costOf(price, worst);
+  if (request.kind === 'proxy' || (request.kind === 'plain' && isOneTurn(request))) return costOf(price, worst);
   // Later turns read what earlier ones wrote, so all tokens may be input and output.
   const tokens = worst.input + worst.output;
   return bound ?? costOf(price, { input: tokens, output: tokens });
+}
+
+/** Whether one turn ends the response: only calls that the gateway makes, and compaction, need another one. */
+function isOneTurn({ hosted, mcpServers, compactAt }: PlainRequest): boolean {
+  return (hosted?.builtin.length ?? 0) + mcpServers.length === 0 && compactAt === undefined;
 }
