@@ -38,6 +38,15 @@ describe('max_cost', () => {
   });
 });
 
+describe('max_cost of a plain response', () => {
+  it('is refused, because nothing would hold it', async () => {
+    const plain = { ...models.priced, kind: 'proxy', responses: 'gateway', apis: ['responses'] };
+    await using gateway = await openGateway({ models: { plain } });
+    const refused = await send(gateway, 'POST /v1/responses', ask('plain', 'hello', { max_cost: 0.1 }));
+    assertRefused(refused, { status: 400, code: 'unsupported_parameter', param: 'max_cost' });
+  });
+});
+
 describe('cost_per_day', () => {
   it('is reserved by runs, and released when they end unused', async () => {
     await using gateway = await openGateway({ models, limits: { cost_per_day: 1 } });

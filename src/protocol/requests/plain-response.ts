@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { effortName, reasoningSummary } from '../response.ts';
-import { boundedList, byType, optional, pickSchema } from './parse.ts';
+import { boundedList, byType, optional, pickSchema, unsupportedField } from './parse.ts';
 import { textFormat } from './request-formats.ts';
 import { threadInput } from './request-input.ts';
 import { plainTool } from './request-tools.ts';
@@ -15,7 +15,7 @@ const compaction = z.object({
 });
 const contextManagement = pickSchema((value) => byType(value, { compaction }, 'use compaction'));
 
-export const plainResponseBody = createResponseBody.omit({ max_cost: true, mcp_servers: true, research: true }).extend({
+export const plainResponseBody = createResponseBody.omit({ mcp_servers: true, research: true }).extend({
   input: threadInput,
   tools: boundedList(plainTool, { max: 128 }).optional(),
   tool_choice: toolChoice.optional(),
@@ -27,6 +27,7 @@ export const plainResponseBody = createResponseBody.omit({ max_cost: true, mcp_s
   safety_identifier: z.string().max(256).optional(),
   truncation: z.enum(['auto', 'disabled']).optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
+  max_cost: unsupportedField('only the cost of research can be bounded; max_output_tokens bounds this answer'),
   context_management: boundedList(contextManagement, { max: 1 }).optional(),
 });
 export type PlainResponseBody = z.output<typeof plainResponseBody>;
