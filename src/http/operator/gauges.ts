@@ -33,7 +33,7 @@ export function addOperatorGauges(registry: Registry, { config, admission, opera
     collect() {
       this.reset();
       for (const { name: provider, models } of operator.providers()) {
-        for (const { model, circuit } of models) this.set({ provider, model }, circuit === 'closed' ? 0 : 1);
+        for (const { model, skipped } of models) this.set({ provider, model }, skipped ? 1 : 0);
       }
     },
   });

@@ -30,7 +30,8 @@ export interface ProviderState {
   running: number;
   /** The longest time that a call still has to wait after a rate limit, in milliseconds. */
   pausedMs: number;
-  models: { model: string; circuit: CircuitBreaker['state']; retryInMs: number }[];
+  /** `circuit`: `probing`, too, from when the next request may try the route. `skipped`: no request may. */
+  models: { model: string; circuit: CircuitBreaker['state']; skipped: boolean; retryInMs: number }[];
 }
 
 /**
@@ -79,7 +80,12 @@ export class Provider implements AsyncDisposable {
       usable: breakers.length === 0 || breakers.some((breaker) => breaker.allows),
       running: limiters.reduce((sum, { running }) => sum + running, 0),
       pausedMs: Math.max(0, ...limiters.map(({ pauseMs }) => pauseMs)),
-      models: [...this.#breakers].map(([model, { state, retryInMs }]) => ({ model, circuit: state, retryInMs })),
+      models: [...this.#breakers].map(([model, { state, allows, retryInMs }]) => ({
+        model,
+        circuit: state === 'open' && allows ? 'probing' : state,
+        skipped: !allows,
+        retryInMs,
+      })),
     };
   }
 
