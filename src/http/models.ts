@@ -49,44 +49,27 @@ export function declaresApi(model: ModelConfig, api: string): boolean {
   return segments.some((_, length) => length > 0 && apis.includes(segments.slice(0, length).join('/')));
 }
 
-type Routing = Pick<Identity, 'key' | 'config'>;
-
-/**
- * Whether the gateway makes the chat completions of a plain model itself, because none of its routes speaks that API
- * (docs/api.md, "Chat completions of plain models").
- */
-export function gatewayMakesChat(identity: Routing, name: string, model: ProxyModelConfig): boolean {
-  return wiresOf(identity, name, model).every((wire) => wire !== 'chat');
-}
-
-/**
- * Whether the gateway makes the responses of a plain model itself (docs/api.md, "Responses of plain models"): as
- * configured, or else if one of its routes does not speak the Responses API.
- */
-export function gatewayMakesResponses(identity: Routing, name: string, model: ProxyModelConfig): boolean {
-  if (model.responses) return model.responses === 'gateway';
-  return !wiresOf(identity, name, model).every((wire) => wire === 'responses');
-}
-
-/** Whether any route of a model reports the probabilities of tokens. The Messages API does not. */
-export function reportsLogprobs(identity: Routing, name: string, model: ProxyModelConfig): boolean {
-  return wiresOf(identity, name, model).some((wire) => wire !== 'messages');
-}
-
-/** What any route of a model can do for chat completions that the gateway makes. `stops`: honours stop sequences. */
-export function chatAbilities(identity: Routing, name: string, model: ProxyModelConfig) {
-  const stops = wiresOf(identity, name, model).some((wire) => wire === 'messages');
-  return { stops, reportsLogprobs: reportsLogprobs(identity, name, model) };
-}
-
-/** Whether every route of a model enforces the grammar of a custom tool. Only the Responses API does. */
-export function enforcesGrammars(identity: Routing, name: string, model: ProxyModelConfig): boolean {
-  return wiresOf(identity, name, model).every((wire) => wire === 'responses');
-}
-
-function wiresOf({ key, config }: Routing, name: string, { routes }: ProxyModelConfig) {
-  return (key.routes[name] ?? routes).map(({ provider: providerName }) => {
+/** What the gateway does for a plain model itself, and what its routes can do; a key may have routes of its own. */
+export function servingOf(
+  { key, config }: Pick<Identity, 'key' | 'config'>,
+  name: string,
+  { routes, responses }: ProxyModelConfig,
+) {
+  const wires = (key.routes[name] ?? routes).map(({ provider: providerName }) => {
     const provider = config.providers[providerName];
     return provider && 'wire' in provider ? provider.wire : 'chat';
   });
+  const speaksResponses = wires.every((wire) => wire === 'responses');
+  return {
+    /** Chat completions are made here if no route speaks that API (docs/api.md, "Chat completions of plain models"). */
+    makesChat: !wires.includes('chat'),
+    /** Responses as configured, or else if a route does not speak that API (docs/api.md, "Responses of plain models"). */
+    makesResponses: responses ? responses === 'gateway' : !speaksResponses,
+    /** A route reports the probabilities of tokens. The Messages API does not. */
+    reportsLogprobs: wires.some((wire) => wire !== 'messages'),
+    /** A route honours the stop sequences of chat completions that are made here. */
+    stops: wires.includes('messages'),
+    /** Every route enforces the grammars of custom tools. Only the Responses API does. */
+    enforcesGrammars: speaksResponses,
+  };
 }

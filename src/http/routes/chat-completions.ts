@@ -14,7 +14,7 @@ import type { Call } from '../endpoint.ts';
 import { forwardJson } from '../forward.ts';
 import { waitForTurn } from '../limits/bounds.ts';
 import { readJson } from '../middleware/body.ts';
-import { chooseModel, gatewayMakesChat } from '../models.ts';
+import { chooseModel, servingOf } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
 import { readChatRequest } from '../submission/chat-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
@@ -27,7 +27,7 @@ export async function chatCompletions(deps: AppDeps, call: Call): Promise<Answer
   const { key, config, context } = identity;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
-  if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
+  if (model.kind === 'proxy' && !servingOf(identity, name, model).makesChat) {
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'chat_completions' });
   }
   await waitForTurn(deps.submissions, key.id, context.signal);

@@ -15,7 +15,7 @@ import { type Call, refuseNewWork } from '../endpoint.ts';
 import { forwardJson } from '../forward.ts';
 import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { chooseModel, gatewayMakesResponses } from '../models.ts';
+import { chooseModel, servingOf } from '../models.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { readThread } from '../submission/thread.ts';
 
@@ -28,7 +28,7 @@ export async function compactResponse(deps: AppDeps, call: Call): Promise<Answer
   const { identity } = call;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+  if (model.kind === 'proxy' && !servingOf(identity, name, model).makesResponses) {
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses/compact' });
   }
   const { store } = deps.config.current();

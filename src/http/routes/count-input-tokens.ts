@@ -9,7 +9,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
-import { chooseModel, gatewayMakesResponses } from '../models.ts';
+import { chooseModel, servingOf } from '../models.ts';
 import { functionsIn } from '../submission/client-tools.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { readThread } from '../submission/thread.ts';
@@ -23,7 +23,7 @@ export async function countInputTokens(deps: AppDeps, call: Call): Promise<Answe
   const { identity } = call;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+  if (model.kind === 'proxy' && !servingOf(identity, name, model).makesResponses) {
     const api = 'responses/input_tokens';
     return await forwardJson(deps, call, { body, modelName: name, model, api });
   }

@@ -9,7 +9,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Call } from '../endpoint.ts';
 import { forwardJson } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
-import { chooseModel, gatewayMakesResponses } from '../models.ts';
+import { chooseModel, servingOf } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
 import { profileOf } from '../submission/research-request.ts';
 import { type ResponseRequest, readResponse, submitResponse } from '../submission/response-request.ts';
@@ -21,7 +21,7 @@ export async function createResponse(deps: AppDeps, call: Call): Promise<Answer>
   const { key, context } = identity;
   const body = await readJson(call);
   const { name, model } = chooseModel(identity, body.json.model, 'responses');
-  if (model.kind === 'proxy' && !gatewayMakesResponses(identity, name, model)) {
+  if (model.kind === 'proxy' && !servingOf(identity, name, model).makesResponses) {
     return await forwardJson(deps, call, { body, modelName: name, model, api: 'responses' });
   }
   const isPlain = model.kind === 'proxy';

@@ -9,7 +9,7 @@ import { findModelSpan } from '../forward.ts';
 import { waitForTurn } from '../limits/bounds.ts';
 import { worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
-import { type ChosenModel, chooseModel, gatewayMakesChat } from '../models.ts';
+import { type ChosenModel, chooseModel, servingOf } from '../models.ts';
 import { readChatRequest } from '../submission/chat-request.ts';
 import { normalizeItems } from '../submission/input-items.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
@@ -42,7 +42,7 @@ async function taskOf(
   const { key } = identity;
   const { raw, json: fields } = body;
   const common = { api: 'async', model: name, background: true, previousResponseId: null } as const;
-  if (model.kind === 'proxy' && !gatewayMakesChat(identity, name, model)) {
+  if (model.kind === 'proxy' && !servingOf(identity, name, model).makesChat) {
     requireMessages(fields.messages);
     findModelSpan(raw);
     const { webhook, body: providerBody } = taskWebhook(body);

@@ -7,7 +7,7 @@ import type { createChatCompletionBody, createTaskBody } from '../../protocol/re
 import type { AppDeps, Identity } from '../app-deps.ts';
 import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { type ChosenModel, chatAbilities } from '../models.ts';
+import { type ChosenModel, servingOf } from '../models.ts';
 import { contentReadersFor, droppedItems } from './conversation.ts';
 import { ignoredHeader } from './ignored.ts';
 import { normalizeItems } from './input-items.ts';
@@ -38,7 +38,7 @@ export async function readChatRequest<S extends ChatSchemas>(
   const read = async () => {
     const from = { ...deps, caller, key, name, signal: context.signal };
     if (model.kind === 'proxy') {
-      const { value, headers } = parsePlainChat<S['plain']>(schemas.plain, body, chatAbilities(identity, name, model));
+      const { value, headers } = parsePlainChat<S['plain']>(schemas.plain, body, servingOf(identity, name, model));
       return { value, headers, request: await fromPlainChat(value, { ...from, model }) };
     }
     const { value, headers } = parseSubmission<S['research']>(schemas.research, body, deps.config.current().tools);

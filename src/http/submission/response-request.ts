@@ -7,7 +7,7 @@ import type { AppDeps, Identity } from '../app-deps.ts';
 import { waitForTurn } from '../limits/bounds.ts';
 import { worstCaseOfAnswer } from '../limits/worst-case.ts';
 import type { JsonBody } from '../middleware/body.ts';
-import { type ChosenModel, enforcesGrammars, reportsLogprobs } from '../models.ts';
+import { type ChosenModel, servingOf } from '../models.ts';
 import { RETRY_TTL_MS } from '../retries.ts';
 import { dereferenceItems } from './input-items.ts';
 import { parseSubmission } from './parse-submission.ts';
@@ -35,12 +35,7 @@ export async function readResponse(deps: AppDeps, identity: Identity, requested:
   await deps.attachments.saveFiles(body.json.input, identity, { keepMs, field: 'input' });
   if (model.kind === 'proxy') {
     const offered = offeredTools(model, tools);
-    const { value, headers } = parsePlain(body, {
-      offered,
-      tools,
-      reportsLogprobs: reportsLogprobs(identity, name, model),
-      enforcesGrammars: enforcesGrammars(identity, name, model),
-    });
+    const { value, headers } = parsePlain(body, { offered, tools, ...servingOf(identity, name, model) });
     const joined = await joinConversation(value, deps.conversations, caller);
     const prepared = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined, signal });
     return { ...requested, value, headers, joined, prepared };
