@@ -68,7 +68,7 @@ export class RunView {
     this.toolCalls++;
     this.phase = this.#running.size > 0 ? this.#toolPhase() : 'thinking';
     const result = parseJson(item.result ?? '');
-    for (const url of [...urlsIn(result), ...(item.urls ?? [])]) this.#sources.add(url);
+    for (const url of urlsIn(result)) this.#sources.add(url);
     return `${item.name}: ${outcomeOf(item, result)}`;
   }
 
@@ -98,9 +98,7 @@ function outcomeOf(item: CallView, result: unknown): string {
       return `read “${oneLine(result.title)}”, ${counted(result.content.length, 'character')}`;
     }
   }
-  if (item.failed) return 'failed';
-  // OpenAI's items list the URLs of a search, but no result.
-  return item.name === 'web_search' && item.urls?.length ? counted(item.urls.length, 'result') : 'done';
+  return item.failed ? 'failed' : 'done';
 }
 
 function urlsIn(result: unknown): string[] {

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { escapeMarkdown } from '../../base/markdown.ts';
 import { toSingleLine } from '../../base/text.ts';
+import { asToolCall } from '../../protocol/as-tool-call.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
-import type { OpenAiCall } from '../../protocol/openai-items.ts';
 import { formatPlan, parsePlan, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { objectIn, searchQueries, textIn } from '../executing/log/call-items.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
@@ -14,6 +14,8 @@ import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 const MAX_SNIPPET = 300;
 /** Length of a progress line, in UTF-16 code units. */
 const MAX_LINE = 300;
+
+type Call = Pick<ToolCallItem, 'name' | 'arguments' | 'result'>;
 
 /** The reasoning step of an item; undefined for items that have none, such as messages. */
 export function toReasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
@@ -26,45 +28,14 @@ export function toReasoningStep(item: OutputItem, index: number): ReasoningStep 
     case 'file_search_call':
     case 'code_interpreter_call':
     case 'mcp_call':
-      return openAiStep(item, index);
+      return toolStep(asToolCall(item), index);
     case 'mcp_list_tools':
     case 'message':
       return undefined;
   }
 }
 
-/** The step of a call that the log holds as an OpenAI item, with what that item tells. */
-function openAiStep(item: OpenAiCall, index: number): ReasoningStep {
-  switch (item.type) {
-    case 'web_search_call': {
-      const { action } = item;
-      if (action.type === 'open_page')
-        return { index, type: 'fetch_url_content', fetch_url_content: { url: action.url, title: '', snippet: '' } };
-      const search_results = action.sources.map(({ url }) => ({ title: '', url, snippet: '', source_id: null }));
-      return { index, type: 'web_search', web_search: { search_keywords: action.queries, search_results } };
-    }
-    case 'file_search_call': {
-      const call = {
-        name: 'file_search',
-        arguments: JSON.stringify({ queries: item.queries }),
-        result: JSON.stringify({ results: item.results ?? [] }),
-      };
-      return { index, type: 'tool_call', tool_call: call };
-    }
-    case 'code_interpreter_call': {
-      const result = item.outputs.map(({ logs }) => logs).join('\n');
-      return { index, type: 'execute_python', execute_python: { code: item.code, result } };
-    }
-    case 'mcp_call': {
-      const { server_label, name, arguments: args, output, error } = item;
-      const failure = typeof error === 'string' ? error : error?.content.map(({ text }) => text).join('\n');
-      const call = { name: `${server_label}.${name}`, arguments: args, result: output ?? failure ?? '' };
-      return { index, type: 'tool_call', tool_call: call };
-    }
-  }
-}
-
-function toolStep(item: ToolCallItem, index: number): ReasoningStep {
+function toolStep(item: Call, index: number): ReasoningStep {
   if (item.name === UPDATE_PLAN) return { index, type: 'thinking', thought: thoughtOfPlan(item) };
   const args = objectIn(item.arguments);
   const result = item.result ?? '';
@@ -93,7 +64,7 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
 }
 
 /** A plan as text: chat completions have no plans, so it becomes a thought. */
-function thoughtOfPlan({ arguments: args }: ToolCallItem): string {
+function thoughtOfPlan({ arguments: args }: Call): string {
   const plan = parsePlan(args);
   return plan ? formatPlan(plan) : '';
 }
@@ -129,11 +100,10 @@ export function searchResults(output: readonly OutputItem[]): SearchResult[] {
 
 function resultsIn(item: OutputItem): SearchResult[] {
   if (item.type === 'tool_call') return [...resultsOf(item), ...pageOf(item)];
-  if (item.type !== 'web_search_call' || item.action.type !== 'search') return [];
-  return item.action.sources.map(({ url }) => ({ title: '', url, snippet: '', source_id: null }));
+  return item.type === 'web_search_call' ? resultsOf(asToolCall(item)) : [];
 }
 
-function resultsOf(item: ToolCallItem): SearchResult[] {
+function resultsOf(item: Call): SearchResult[] {
   if (item.name !== 'web_search') return [];
   const { results } = objectIn(item.result ?? '');
   return Array.isArray(results) ? results.filter(isJsonObject).map((found) => resultOf(found, found.snippet)) : [];
