@@ -40,8 +40,6 @@ export class ClaimChecker {
   readonly #accepted = new Map<string, string>();
   /** Results by source and claim: a text that the model verifies is checked before and after. */
   readonly #judged = new Map<string, SupportResult>();
-  /** Sentence claims, which are checked, shown to the model and compared with the words that it quotes. */
-  readonly #parsed = new Map<string, Sentence>();
 
   private constructor(places: Places) {
     this.#places = places;
@@ -87,7 +85,7 @@ export class ClaimChecker {
    * its text is known, or if the claim states nothing, such as `See [1]`.
    */
   check(text: string, source: Source): Support {
-    const claim = this.#parse(claimBefore(text));
+    const claim = parseSentence(claimBefore(text));
     const own = this.#textOf(source);
     const isRead = source.kind === 'read';
     // A single word states nothing: `See also`.
@@ -106,7 +104,7 @@ export class ClaimChecker {
   /** Whether a source has the whole claim as one or more of its sentences; about any other the rules may be wrong. */
   isCopy(claim: string, source: Source): boolean {
     const own = this.#textOf(source);
-    return own !== undefined && this.#supportFor(this.#parse(claim), own, source.id).isCopied;
+    return own !== undefined && this.#supportFor(parseSentence(claim), own, source.id).isCopied;
   }
 
   /** Accepts passages that the model named as support for claims. */
@@ -117,7 +115,7 @@ export class ClaimChecker {
   /** The passages of a source that share most with a claim, with their surroundings, for a model that judges the claim. */
   passages(claim: string, source: Source): Range[] {
     const own = this.#textOf(source);
-    return own ? shownPassages(this.#parse(claim), own) : [];
+    return own ? shownPassages(parseSentence(claim), own) : [];
   }
 
   textIn(source: Source, { start, end }: Range): string {
@@ -127,7 +125,7 @@ export class ClaimChecker {
   /** The words of a source that the model meant when it quoted `named`, verbatim; undefined if there are none. */
   quoteIn(source: Source, { claim, named }: { claim: string; named: string }): string | undefined {
     const own = this.#textOf(source);
-    return own && findQuote(this.#parse(claim), named, own);
+    return own && findQuote(parseSentence(claim), named, own);
   }
 
   #supportFor(claim: Sentence, text: SourceText, source: number): SupportResult {
@@ -135,12 +133,6 @@ export class ClaimChecker {
     const result = this.#judged.get(key) ?? findSupport(claim, text);
     if (this.#judged.size < MAX_JUDGED) this.#judged.set(key, result);
     return result;
-  }
-
-  #parse(claim: string): Sentence {
-    const parsed = this.#parsed.get(claim) ?? parseSentence(claim);
-    if (this.#parsed.size < MAX_JUDGED) this.#parsed.set(claim, parsed);
-    return parsed;
   }
 
   /** The sources that were read, with their texts. */
@@ -157,7 +149,7 @@ export class ClaimChecker {
 /** The text of a passage by which the model says that it found none. */
 export const NO_WORDS = '';
 
-/** How many results, and how many parsed claims, are cached. */
+/** How many results are cached. */
 const MAX_JUDGED = 1000;
 
 function keyOf(source: number, claim: string): string {

@@ -48,19 +48,8 @@ const EXTENTS = [
 ] as const;
 const MAX_PASSAGES = 8;
 
-/** The latest passages of a claim: it is checked, shown to the model and compared with a quote in quick succession. */
-const known = new WeakMap<Sentence, { source: SourceText; passages: readonly Passage[] }>();
-
 /** The passages that share most with a claim, best first. */
-export function passagesFor(claim: Sentence, source: SourceText): readonly Passage[] {
-  const before = known.get(claim);
-  if (before?.source === source) return before.passages;
-  const passages = bestPassages(claim, source);
-  known.set(claim, { source, passages });
-  return passages;
-}
-
-function bestPassages(claim: Sentence, source: SourceText): Passage[] {
+export function passagesFor(claim: Sentence, source: SourceText): Passage[] {
   const shared = new SharedSentences(claim, source);
   const alone = candidates(claim, source)
     .map((index) => shared.passage(index, index))
