@@ -6,6 +6,8 @@ export interface SearchProviderRow {
   needs: readonly SearchOption[];
   /** How many concurrent searches it allows, if fewer than usual. */
   maxConcurrent?: number;
+  /** How long one search may take, in milliseconds, if that is longer than usual. */
+  timeoutMs?: number;
   /** Whether results may be cached and shared with other runs; not so for local files, which change. */
   cacheable: boolean;
   /** Countries for which it can localise results, as ISO 3166 codes. Default: none. */
@@ -30,7 +32,8 @@ const TAVILY_COUNTRIES = (
  * the configuration, its checks and its messages follow from these rows.
  */
 const ROWS = {
-  local: { needs: [], cacheable: false },
+  // A first search starts a thread and indexes the folder, which takes long on a busy machine.
+  local: { needs: [], cacheable: false, timeoutMs: 18_000 },
   searxng: { needs: ['url'], cacheable: true },
   // Free plans allow one request a second.
   brave: { needs: ['api_key'], cacheable: true, maxConcurrent: 1, countries: COUNTRIES },

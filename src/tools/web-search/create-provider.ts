@@ -39,7 +39,7 @@ export function createSearchProvider(
     Partial<Pick<SearchProviderOptions, 'now'>>,
 ): SearchProvider & AsyncDisposable {
   const { provider: name, url, engine_id, engines, language } = backend;
-  const { needs, cacheable, maxConcurrent } = SEARCH_PROVIDERS[name];
+  const { needs, cacheable, maxConcurrent, timeoutMs } = SEARCH_PROVIDERS[name];
   const missing = needs.find((option: SearchOption) => !backend[option]);
   if (missing) throw new Error(`The search provider ${name} needs ${missing}.`);
   let code: SearchCode | undefined;
@@ -53,7 +53,8 @@ export function createSearchProvider(
   return {
     name,
     cacheKey: cacheable ? JSON.stringify([name, url, engine_id, engines, language]) : undefined,
-    ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
+    maxConcurrent,
+    timeoutMs,
     async search(query, call) {
       const { country: userCountry, ...rest } = query;
       const country = searchableCountry(name, userCountry);

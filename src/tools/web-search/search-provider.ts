@@ -54,9 +54,9 @@ export interface SearchProvider {
   /** What answers depend on besides the query; undefined: they may not be stored, as those of files, which change. */
   readonly cacheKey: string | undefined;
   /** How many concurrent searches it accepts, if fewer than usual. */
-  readonly maxConcurrent?: number;
+  readonly maxConcurrent?: number | undefined;
   /** How long one search may take, in milliseconds, if that is longer than usual. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** @throws SearchFailure if it could not search. */
   search(query: SearchQuery, call: SearchCall): Promise<SearchAnswer>;
 }

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
+import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 
 const root = new URL('../../../', import.meta.url);
 
@@ -35,6 +36,14 @@ describe('the registry of search providers', () => {
     const node = [process.execPath, ['--input-type=module-typescript', '-e', script]] as const;
     const { stdout } = await promisify(execFile)(...node);
     assert.deepEqual(JSON.parse(stdout), ['EMFILE', { hits: [] }]);
+  });
+
+  it('has the time that the first search of a large folder waits for its index', async () => {
+    const fetch = async () => Response.json({});
+    await using local = createSearchProvider({ provider: 'local', folder: 'docs' }, { fetch });
+    assert.ok((local.timeoutMs ?? 0) > 15_000);
+    await using service = createSearchProvider({ provider: 'kagi', api_key: 'k' }, { fetch });
+    assert.equal(service.timeoutMs, undefined);
   });
 
   it('is listed completely in docs/configuration.md', async () => {

@@ -18,8 +18,6 @@ export interface LocalSearchOptions {
   embeddings?: Embeddings | undefined;
 }
 
-/** A first search starts a thread and opens an index, which takes long on a busy machine; in milliseconds. */
-const TIMEOUT_MS = 18_000;
 /** How many queries may be pending: further ones would wait for longer than their time limit. */
 const MAX_WAITING = 64;
 
@@ -49,7 +47,6 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
   return {
     name: 'local',
     cacheKey: undefined,
-    timeoutMs: TIMEOUT_MS,
     async search({ text, limit }, { signal }) {
       signal.throwIfAborted();
       const { hits, progress } = await abortable(thread.ask({ text, limit, trace: currentTrace() }), signal);
