@@ -43,7 +43,8 @@ const META = {
 
 /** Reads title, authors, dates and language from structured data, meta tags and, failing these, the page's elements. */
 export function readMetadata(page: HtmlPage, blocks: readonly Block[], url: string): PageDescription {
-  const nodes = nodesOf(page.structuredData);
+  const structured = page.structuredData.map((data) => parseJson(data.trim()));
+  const nodes = nodesOf(structured);
   const data = articleAmong(nodes);
   const elements = elementsBelow(page.body);
   const meta = (names: string) => metaContents(page, names)[0] ?? '';
@@ -62,7 +63,7 @@ export function readMetadata(page: HtmlPage, blocks: readonly Block[], url: stri
     isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
     articleBody: body.slice(0, MAX_BODY_LENGTH),
     summary: metaContents(page, META.summary).join(' '),
-    texts: textsIn(page.structuredData),
+    texts: textsIn(structured),
   };
 }
 
@@ -180,7 +181,7 @@ const TEXTS: readonly [type: RegExp, name: RegExp][] = [
 /** How much of these texts is kept, in characters. */
 const MAX_TEXTS = 500_000;
 
-function textsIn(structuredData: readonly string[]): string[] {
+function textsIn(structured: readonly unknown[]): string[] {
   const texts: string[] = [];
   let remaining = MAX_TEXTS;
   const add = (value: unknown, isText: boolean, depth: number): void => {
@@ -195,11 +196,11 @@ function textsIn(structuredData: readonly string[]): string[] {
       for (const [name, inner] of Object.entries(value)) add(inner, names?.test(name) === true, depth + 1);
     }
   };
-  for (const data of structuredData) add(parseJson(data.trim()), false, 0);
+  add(structured, false, -1);
   return texts;
 }
 
-function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
+function nodesOf(structured: readonly unknown[]): Record<string, unknown>[] {
   const nodes: Record<string, unknown>[] = [];
   const add = (value: unknown, depth: number): void => {
     if (nodes.length >= MAX_NODES || depth > 4) return;
@@ -211,7 +212,7 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
       add(value.mainEntityOfPage, depth + 1);
     }
   };
-  for (const data of structuredData) add(parseJson(data.trim()), 0);
+  for (const value of structured) add(value, 0);
   return nodes;
 }
 
