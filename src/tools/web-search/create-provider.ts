@@ -11,10 +11,10 @@ type SearchBackend = ToolsConfig['web_search']['fallbacks'][number];
 /** The options of a provider's code. Those that its row in `SEARCH_PROVIDERS` needs are present. */
 export interface SearchProviderOptions extends SearchBackend {
   fetch: SafeFetch['fetch'];
-  /** For `local`: the folder of its index; absent: in memory. */
+  /** For `local`: the folder of its index, which survives a restart; absent: in memory. */
   indexFolder?: string | undefined;
   log?: Logger | undefined;
-  /** For `local`. */
+  /** For `local`: adds semantic search to the search by words. */
   embeddings?: Embeddings | undefined;
   /** Unix milliseconds, for ages such as "2 days ago". */
   now: () => number;

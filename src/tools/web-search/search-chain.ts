@@ -6,7 +6,13 @@ import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { ProviderGate } from './provider-gate.ts';
-import { SearchFailure, type SearchHit, type SearchProvider, type SearchQuery, searchHit } from './search-provider.ts';
+import {
+  type SearchAnswer,
+  SearchFailure,
+  type SearchProvider,
+  type SearchQuery,
+  searchHit,
+} from './search-provider.ts';
 
 export interface SearchChainOptions {
   /** In order of preference. */
@@ -53,25 +59,12 @@ interface ProviderFailure {
 }
 
 /** The hits of a search, with a note about them for the model. */
-export interface FoundHits {
-  hits: SearchHit[];
-  note?: string;
-  private?: boolean;
-}
+export type FoundHits = Omit<SearchAnswer, 'restMs'>;
 
 type Outcome = (FoundHits & { isCacheable: boolean }) | { failures: ProviderFailure[] };
 
-/** Tries providers in order, with a gate for each and a cache of their answers. */
-export interface SearchChain {
-  /**
-   * The answer of the first provider that can search.
-   * @throws SearchFailure that names every provider and its failure.
-   */
-  search(query: SearchQuery, options: SearchOptions): Promise<FoundHits>;
-}
-
-/** Creates the chain with its gates. */
-export function createSearchChain(options: SearchChainOptions): SearchChain {
+/** Creates a chain that tries providers in order, with a gate for each and a cache of their answers. */
+export function createSearchChain(options: SearchChainOptions) {
   const { maxConcurrent = 4, attemptTimeoutMs = 8000, cache } = options;
   const entries: Entry[] = options.providers.map((provider) => ({
     provider,
@@ -131,7 +124,11 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   }
 
   return {
-    async search(query, options) {
+    /**
+     * The answer of the first provider that can search.
+     * @throws SearchFailure that names every provider and its failure.
+     */
+    async search(query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
       const key = cacheKeyOf(providers, query);
       const cached = cache && (options.ownHits?.get(key) ?? (await readCache(cache.store, key)));
       if (cached) return cached;

@@ -1,21 +1,16 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { abortable } from '../../../base/abort.ts';
-import type { Logger } from '../../../base/logger.ts';
 import { currentTrace } from '../../../base/telemetry/trace-context.ts';
-import { type Embeddings, SearchFailure, type SearchProvider } from '../search-provider.ts';
+import type { SearchProviderOptions } from '../create-provider.ts';
+import { SearchFailure, type SearchProvider } from '../search-provider.ts';
 import type { FolderAnswer } from './folder-index.ts';
 import { type QueryFailure, QueryThread } from './query-thread.ts';
 import type { SearchQuestion, SearchThreadData } from './search-messages.ts';
 
-export interface LocalSearchOptions {
+export interface LocalSearchOptions extends Pick<SearchProviderOptions, 'indexFolder' | 'log' | 'embeddings'> {
   /** The folder with the documents; its subfolders are searched too. */
   folder: string;
-  /** The folder for index files, which survive a restart; absent: indexes live in memory. */
-  indexFolder?: string | undefined;
-  log?: Logger | undefined;
-  /** Adds semantic search to the search by words. */
-  embeddings?: Embeddings | undefined;
 }
 
 /** How many queries may be pending: further ones would wait for longer than their time limit. */
