@@ -7,34 +7,20 @@ import { readRtf } from './rtf.ts';
 import { readXlsx } from './xlsx.ts';
 import { ZipFile } from './zip-file.ts';
 
-interface OfficeJob {
-  kind: OfficeKind;
-  bytes: Uint8Array;
-}
+const READERS: Readonly<Record<Exclude<OfficeKind, 'rtf'>, (zip: ZipFile) => Promise<ParsedDocument>>> = {
+  docx: readDocx,
+  epub: readEpub,
+  odf: readOdf,
+  pptx: readPptx,
+  xlsx: readXlsx,
+};
 
 /**
  * Reads an Office document, an e-book or rich text.
  * @throws Error if the file is damaged or encrypted, has no text or unpacks to too much.
  */
-export async function readOffice(job: OfficeJob): Promise<ParsedDocument> {
-  const document = await readKind(job);
+export async function readOffice({ kind, bytes }: { kind: OfficeKind; bytes: Uint8Array }): Promise<ParsedDocument> {
+  const document = kind === 'rtf' ? readRtf(bytes) : await READERS[kind](await ZipFile.open(bytes));
   if (document.content === '') throw new Error('the document has no text');
   return document;
-}
-
-async function readKind({ kind, bytes }: OfficeJob): Promise<ParsedDocument> {
-  if (kind === 'rtf') return readRtf(bytes);
-  const zip = await ZipFile.open(bytes);
-  switch (kind) {
-    case 'docx':
-      return readDocx(zip);
-    case 'pptx':
-      return readPptx(zip);
-    case 'xlsx':
-      return readXlsx(zip);
-    case 'odf':
-      return readOdf(zip);
-    case 'epub':
-      return readEpub(zip);
-  }
 }
