@@ -82,6 +82,22 @@ describe('POST /v1/chat/completions on a research model', () => {
     assert.equal(answer.headers.get('x-ignored-parameters'), 'frequency_penalty, logprobs, user');
   });
 
+  it('names a field of a function in x-ignored-parameters only where it has no effect', async () => {
+    const weather = { name: 'weather', description: 'Of a city', parameters: { type: 'object' }, strict: true };
+    for (const [tool, ignored] of [
+      [{ type: 'function', function: weather }, null],
+      [{ function: { name: 'weather' } }, null],
+      [
+        { type: 'function', cache: 1, function: { ...weather, examples: [], note: null } },
+        'tools[0].cache, tools[0].function.examples',
+      ],
+    ] as const) {
+      const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello', { tools: [tool] }) });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get('x-ignored-parameters'), ignored);
+    }
+  });
+
   for (const stream of [true, false]) {
     it(`cancels the run when the client disconnects (stream: ${stream})`, async () => {
       const cancelled: string[] = [];

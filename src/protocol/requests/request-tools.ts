@@ -263,9 +263,11 @@ export type ResponseTool = z.output<typeof responseTool | typeof customTool | Sh
 export type ClientTool = z.output<(typeof clientTools)[keyof typeof clientTools]>;
 type ShellSchema = (typeof shellTools)[keyof typeof shellTools];
 
+const chatFunctionShape = { type: z.literal('function').default('function'), function: z.object(functionShape) };
+
 /** A function of a chat completion, converted to the format of the Responses API. */
 export const chatFunction = z
-  .object({ type: z.literal('function').default('function'), function: z.object(functionShape) })
+  .object(chatFunctionShape)
   .transform(({ function: fields }): z.output<typeof functionTool> => ({ type: 'function', ...fields }));
 
 /** A tool of a chat completion on a research model. A tool without a type is a function. */
@@ -300,6 +302,9 @@ export function isClientTool(tool: ResponseTool): tool is ClientTool {
 /** The names of unknown fields of a tool as sent, for `x-ignored-parameters`; null counts as absent. */
 export function unknownFields(sent: Record<string, unknown>, tool: ResponseTool): string[] {
   const { type } = tool;
+  if (type === 'function' && isObject(sent.function) && sent.name == null) {
+    return [...unknownIn(sent, chatFunctionShape, ''), ...unknownIn(sent.function, functionShape, 'function.')];
+  }
   const known = { ...clientTools, ...hostedTools }[type].shape;
   const unknown = unknownIn(sent, known, '');
   if (type === 'web_search' && isObject(sent.filters))
