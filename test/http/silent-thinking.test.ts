@@ -3,9 +3,9 @@ import { isObject } from '../../src/base/json.ts';
 import { payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { type Script, type Step, startScriptedProvider } from '../support/scripted-provider.ts';
 
-/** How long the model is silent, longer than `timeouts.idle`, in milliseconds. */
-const THINKS = 500;
-const timeouts = { idle: 0.15, patience: 0.15 };
+/** How long the model is silent, in milliseconds: longer than `timeouts`, which are long for one core that does much else. */
+const THINKS = 1200;
+const timeouts = { idle: 0.5, patience: 0.9 };
 
 const events = (...payloads: (object | number)[]): Script => ({
   status: 200,
