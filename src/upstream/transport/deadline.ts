@@ -1,6 +1,6 @@
 import { deadlineTimer } from '../../base/load/stall.ts';
 
-/** The longest wait of one timer, in milliseconds: a shorter limit than it rarely comes, which would take a new timer. */
+/** How long one timer waits at most, in milliseconds. The next phase needs a new one only if its limit is shorter. */
 const CHECK_MS = 15_000;
 
 /** The phases of a call that have a time limit; `total` is the whole call. */
