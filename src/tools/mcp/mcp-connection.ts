@@ -1,4 +1,4 @@
-import type { Client } from '@modelcontextprotocol/client';
+import type { Client, Tool as ListedTool } from '@modelcontextprotocol/client';
 import { abortable, withTimeout } from '../../base/abort.ts';
 import { monotonicClock } from '../../base/clock.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -8,7 +8,7 @@ import { SecretMask } from '../../base/secrets/secret-mask.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
 import { isConnectionLost, isLostSession, isRequestFailure, toToolError } from './mcp-errors.ts';
-import { DEFAULT_TIMEOUT_MS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
+import { DEFAULT_TIMEOUT_MS, MCP_LIMITS, type McpServer, quotableSecrets, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import { type McpClient, openClient } from './open-client.ts';
 import { type RemoteTool, type ServerTools, serverTools } from './remote-tool.ts';
 
@@ -217,10 +217,10 @@ export class McpConnection implements AsyncDisposable {
     if (!client.getServerCapabilities()?.tools) return [];
     const timeout = Math.min(this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS, LISTING_TIMEOUT_MS);
     const { server } = this;
-    const list = (signal: AbortSignal) => client.listTools(undefined, { cacheMode: 'bypass', timeout, signal });
+    const list = (signal: AbortSignal) => this.#listedTools(client, { timeout, signal });
     const { signal } = this.#closing;
     try {
-      const { tools } = await withTimeout(`the list of tools of ${server.name}`, timeout, list, { signal });
+      const tools = await withTimeout(`the list of tools of ${server.name}`, timeout, list, { signal });
       return this.#redact(tools);
     } catch (thrown) {
       const reason = toToolError(thrown, server).message;
@@ -228,5 +228,21 @@ export class McpConnection implements AsyncDisposable {
         this.#options.log.warn({ server: server.name, reason }, 'an MCP server did not list its tools');
       throw thrown;
     }
+  }
+
+  /** The tools of a list's first pages; the library would refuse a list that has more as a whole. */
+  async #listedTools(client: Client, options: { timeout: number; signal: AbortSignal }): Promise<ListedTool[]> {
+    const listed: ListedTool[] = [];
+    let cursor: string | undefined;
+    for (let page = 1; page <= MCP_LIMITS.pagesOfTools; page++) {
+      const request = { method: 'tools/list', ...(cursor !== undefined && { params: { cursor } }) } as const;
+      const { tools, nextCursor } = await client.request(request, options);
+      listed.push(...tools);
+      if (nextCursor === undefined || nextCursor === cursor) return listed;
+      cursor = nextCursor;
+    }
+    const { name: server } = this.server;
+    this.#options.log.warn({ server, pages: MCP_LIMITS.pagesOfTools }, 'further pages of tools are not read');
+    return listed;
   }
 }

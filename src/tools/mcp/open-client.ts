@@ -14,7 +14,7 @@ import { boundTransport } from './bounded-messages.ts';
 import { authProviderOf } from './credentials.ts';
 import { limitReconnections, TolerantHttpTransport } from './http-transport.ts';
 import { mayBeOlderServer, redactAndCut } from './mcp-errors.ts';
-import { type HttpMcpServer, MCP_LIMITS, type McpServer, type StdioMcpServer } from './mcp-server.ts';
+import type { HttpMcpServer, McpServer, StdioMcpServer } from './mcp-server.ts';
 import { serverFetch } from './server-fetch.ts';
 import { readingProbe } from './version-probe.ts';
 
@@ -96,7 +96,6 @@ function clientOptions(options: OpenOptions): ClientOptions {
   return {
     capabilities: {},
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: CONNECT_TIMEOUT_MS / 3 } },
-    listMaxPages: MCP_LIMITS.pagesOfTools,
     listChanged: { tools: { autoRefresh: false, onChanged: () => options.onToolsChanged() } },
   };
 }

@@ -650,6 +650,25 @@ describe('misbehaving MCP servers', () => {
     assert.deepEqual(offered[0]?.leftOut, { server: 's', count: 6 });
   });
 
+  it('of the first 16 pages are offered if their list has more, or never ends', async () => {
+    const lines: string[] = [];
+    const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+    await using server = await startScriptedMcpServer({
+      tools: {},
+      listed: ({ cursor }) => {
+        const page = Number(cursor ?? 0);
+        return { tools: [{ name: `t${page}`, inputSchema: { type: 'object' } }], nextCursor: String(page + 1) };
+      },
+    });
+    await using opened = open({ url: server.url }, { log });
+    const offered = await opened.tools({ signal: never });
+    assert.match(lines.join(''), /further pages of tools are not read/);
+    assert.deepEqual(
+      offered.map(({ name }) => name),
+      Array.from({ length: 16 }, (_, page) => `s.t${page}`),
+    );
+  });
+
   it('are listed within one time limit, however many pages they take, and the log says why they are not', async () => {
     const lines: string[] = [];
     const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
