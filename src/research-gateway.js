@@ -12,6 +12,7 @@ const SOURCES = new URL('./main.ts', import.meta.url);
 const BUILT = new URL('../dist/main.js', import.meta.url);
 
 const inSources = existsSync(SOURCES);
+const OWN = new URL('.', inSources ? SOURCES : BUILT).href;
 const [major, minor] = process.versions.node.split('.').map(Number);
 const bundled = major < BEST ? bundledNode() : undefined;
 
@@ -22,12 +23,21 @@ if (!inSources && !existsSync(BUILT)) {
 } else if (major >= BEST || (!inSources && runsBuilt())) {
   // Before the first TypeScript: what strips its types is large, and not loaded for what is kept (base/compile-cache.ts).
   nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
+  nodeModule.registerHooks({ resolve: resolveOwn });
   await import((inSources ? SOURCES : BUILT).href);
 } else {
   refuse(
     `research-gateway needs Node ${BEST} or newer, this is ${process.version}: install again with optional dependencies ` +
       `(in a clone: npm ci), which bring it for most platforms, or install Node ${BEST} from https://nodejs.org.\n`,
   );
+}
+
+/** Our modules name each other's files, so nothing need be looked for: Node's search takes a tenth of the start. */
+function resolveOwn(specifier, context, resolve) {
+  const isOwn = /^\.\.?\/.*\.[jt]s$/.test(specifier) && context.parentURL?.startsWith(OWN);
+  if (!isOwn) return resolve(specifier, context);
+  const format = specifier.endsWith('.ts') ? 'module-typescript' : 'module';
+  return { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true };
 }
 
 /** Older versions lack `shouldUpgradeCallback`, without which clients that offer HTTP/2 would be refused. */

@@ -48,6 +48,7 @@ describe('the modules loaded at start', () => {
       what: "OpenTelemetry's SDK",
       marks: ['/src/telemetry/sdk.ts', '/node_modules/@opentelemetry/sdk-trace/', '/node_modules/@opentelemetry/core/'],
     },
+    { what: 'the reader of uploads', marks: ['/node_modules/@fastify/busboy/'] },
     { what: 'the JSON Schema validator', marks: ['/node_modules/ajv/'] },
     {
       what: 'the OpenAPI description',

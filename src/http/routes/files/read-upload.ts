@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Busboy } from '@fastify/busboy';
+import type { BusboyInstance } from '@fastify/busboy';
 import { linkSignals } from '../../../base/abort.ts';
 import { fieldError, GatewayError } from '../../../base/errors.ts';
 import type { ReceivedBlob } from '../../../files/blob-store.ts';
@@ -43,7 +43,7 @@ export async function readUpload(
   let taking: Promise<Upload['file']> | undefined;
   // Not `AbortSignal.any`: Node keeps such a signal for ever while it has a listener.
   using stop = linkSignals([signal]);
-  const parser = makeParser({ ...req.headers, 'content-type': type });
+  const parser = await makeParser({ ...req.headers, 'content-type': type });
   // A part need not have a name, nor a file one.
   parser.on('field', (name: string | undefined, value: string) => void (name && fields.set(name, value)));
   parser.on('file', (field: string, source: Readable, name: string | undefined, encoding: string, type: string) => {
@@ -74,7 +74,8 @@ export async function readUpload(
   return { file: await taking, fields };
 }
 
-function makeParser(headers: IncomingMessage['headers'] & { 'content-type': string }) {
+async function makeParser(headers: IncomingMessage['headers'] & { 'content-type': string }): Promise<BusboyInstance> {
+  const { Busboy } = await import('@fastify/busboy');
   try {
     return new Busboy({ headers, limits: LIMITS });
   } catch (cause) {
@@ -85,7 +86,7 @@ function makeParser(headers: IncomingMessage['headers'] & { 'content-type': stri
 /** Pipes the whole body into the parser. */
 async function parseForm(
   req: IncomingMessage,
-  { parser, idleMs, signal }: { parser: InstanceType<typeof Busboy>; idleMs: number; signal: AbortSignal },
+  { parser, idleMs, signal }: { parser: BusboyInstance; idleMs: number; signal: AbortSignal },
 ): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const idle = setTimeout(() => fail(brokenForm(undefined)), idleMs);
