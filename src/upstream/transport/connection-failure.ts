@@ -11,6 +11,7 @@ export function failureOfConnection(error: unknown): AttemptFailure {
 }
 
 const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
+  connection: (ms) => `no connection of \`max_connections\` was free within ${ms} ms`,
   headers: (ms) => `no answer within ${ms} ms`,
   'first token': (ms) => `no token within ${ms} ms of the answer`,
   idle: (ms) => `the stream stalled for ${ms} ms`,
@@ -20,7 +21,9 @@ const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
 
 /** The failure that an exceeded time limit means. */
 export function failureOfDeadline(phase: Phase, ms: number): AttemptFailure {
-  return timedOut(EXCEEDED[phase](ms));
+  const failure = timedOut(EXCEEDED[phase](ms));
+  // The provider has not been asked.
+  return phase === 'connection' ? failure.with({ unhealthy: false }) : failure;
 }
 
 /** The first code of a network error in the chain of causes. */

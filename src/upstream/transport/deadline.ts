@@ -4,7 +4,7 @@ import { deadlineTimer } from '../../base/load/stall.ts';
 const CHECK_MS = 15_000;
 
 /** The phases of a call that have a time limit; `total` is the whole call. */
-export type Phase = 'headers' | 'first token' | 'idle' | 'error' | 'total';
+export type Phase = 'connection' | 'headers' | 'first token' | 'idle' | 'error' | 'total';
 
 /**
  * The time limit of a call's current phase, and of the whole call. There are millions of chunks, so a chunk or a phase that

@@ -95,7 +95,7 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
   readonly #deadline: Deadline;
   #isOver = false;
   #sentAt = 0;
-  /** What the call waits for until its first token. */
+  /** What the call waits for from the provider until its first token. */
   #waitingFor: 'nothing' | 'answer' | 'token' = 'nothing';
   #place: Permit | undefined;
   #connection: Connection | undefined;
@@ -122,20 +122,24 @@ export class ProviderCall<T> implements Dispatcher.DispatchHandler, ReceiverCont
     const { signal } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener('abort', this.#onAbort);
-    this.#sentAt = performance.now();
-    this.#waitingFor = 'answer';
-    const { first_byte, patience = first_byte } = this.#limits;
-    this.#deadline.enter('headers', Math.min(first_byte, patience));
     pool.enter(signal, (place) => this.#begin(pool, request, place));
+    if (!this.#place && !this.#isOver) this.#deadline.enter('connection', this.#limitOfAnswer);
     return this.#outcome.promise;
+  }
+
+  get #limitOfAnswer(): number {
+    return Math.min(this.#limits.first_byte, this.#limits.patience ?? Number.POSITIVE_INFINITY);
   }
 
   /** The time of the call may have been over before it got a place. */
   #begin(pool: ConnectionPool, request: BufferedRequest, place: Permit): void {
+    if (this.#isOver) return void place[Symbol.dispose]();
     this.#place = place;
+    this.#sentAt = performance.now();
+    this.#waitingFor = 'answer';
+    this.#deadline.enter('headers', this.#limitOfAnswer);
     try {
-      if (this.#isOver) place[Symbol.dispose]();
-      else pool.dispatch(request, this);
+      pool.dispatch(request, this);
     } catch (error) {
       this.#failed(failureOfConnection(error));
     }

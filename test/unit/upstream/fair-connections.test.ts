@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { runInScope } from '../../../src/base/load/event-loop.ts';
+import type { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 import { ProviderCall } from '../../../src/upstream/transport/provider-call.ts';
 import { json, startScriptedProvider } from '../../support/scripted-provider.ts';
@@ -24,7 +25,9 @@ async function openNarrow() {
   const call = (key: string, { limits = LIMITS, signal = new AbortController().signal } = {}) =>
     runInScope({ key }, () => {
       const receiver = () => ({ data: () => {}, end: () => 'answered', broken: () => 'broken' });
-      const made = new ProviderCall<string>({ receiver, unanswered: ({ kind }) => kind, signal }, limits);
+      const unanswered = ({ kind, unhealthy, message }: AttemptFailure) =>
+        `${unhealthy ? 'unhealthy' : 'healthy'} ${kind}: ${message}`;
+      const made = new ProviderCall<string>({ receiver, unanswered, signal }, limits);
       const origin = `http://127.0.0.1:${provider.port}`;
       const headers = { 'content-type': 'application/json' };
       return made.send(pool, { method: 'POST', origin, path: '/v1/x', headers, body: JSON.stringify({ model: key }) });
@@ -54,7 +57,7 @@ describe('the connections to a provider', () => {
     const late = narrow.call('cid', { limits: { ...LIMITS, first_byte: 50 } });
     leaving.abort(new Error('left'));
     await assert.rejects(left, /left/);
-    assert.equal(await late, 'timeout');
+    assert.equal(await late, 'healthy timeout: no connection of `max_connections` was free within 50 ms');
     const last = narrow.call('dan');
     for (let n = 0; n < 3; n += 1) await narrow.answer(n);
     assert.deepEqual(await Promise.all([...running, last]), ['answered', 'answered', 'answered']);
