@@ -6,12 +6,13 @@ import {
   ended,
   eventsIn,
   open,
+  rawExchange,
   responseIn,
   type SendOptions,
   send,
   submit,
 } from '../support/http-client.ts';
-import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
 describe('GET /v1/responses/:id', () => {
   let gateway: TestGateway;
@@ -273,6 +274,18 @@ describe('POST /v1/responses/:id/cancel', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
     assertRefused(answer, { status: 415, code: 'unsupported_media_type' });
+  });
+
+  it('accepts chunks that hold nothing, and refuses others without a type', async () => {
+    const id = await submit(gateway, 'hello');
+    for (const [chunks, status] of [
+      ['0\r\n\r\n', 200],
+      ['1\r\na\r\n0\r\n\r\n', 415],
+    ] as const) {
+      const head = `POST /v1/responses/${id}/cancel HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEYS.ann}\r\n`;
+      const bytes = `${head}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunks}`;
+      assert.match(await rawExchange(gateway, bytes), new RegExp(`^HTTP/1.1 ${status} `));
+    }
   });
 });
 

@@ -6,9 +6,9 @@ import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, methodNotAllowed } from '../endpoint.ts';
 import { type ForwardRequest, findModelSpan, forward } from '../forward.ts';
-import { mediaType, readJson, requireIdentity } from '../middleware/body.ts';
+import { hasBody, mediaType, notJson, readJson, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
-import { chooseModel, declaresApi, findModel } from '../models.ts';
+import { chooseModel, declaresApi, findModel, mayUseModel } from '../models.ts';
 import { notFoundAt } from '../unknown-path.ts';
 import { entryFor, passOn } from './passthrough-entries.ts';
 
@@ -28,7 +28,7 @@ export async function passthrough(deps: AppDeps, call: Call): Promise<Answer> {
   if (entry) return await passOn(deps, call, entry);
   const api = apiOf(call.req.path);
   if (api.startsWith('v1/')) throw notFoundAt(call.req.path);
-  const body = await readNamedModel(call);
+  const body = await readNamedModel(call, api);
   // Paths below the gateway's own are proxied only for a model that declares them.
   if (isOwnPath(call.req.path) && !isProxiedBy(identity, body.model, api)) throw notFoundAt(call.req.path);
   const { name, model } = chooseModel(identity, body.model, api);
@@ -44,9 +44,17 @@ function isProxiedBy({ config, key }: Call['identity'], name: unknown, api: stri
   return model?.kind === 'proxy' && declaresApi(model, api);
 }
 
-/** Reads a body that names a model. @throws GatewayError `not_found` for a request that names none. */
-async function readNamedModel(call: Call): Promise<PassthroughBody> {
-  const { req } = call;
+/** Whether a model that the key may use is reached under this API. */
+function isOffered({ config, key }: Call['identity'], api: string): boolean {
+  return Object.entries(config.models).some(([name, model]) => mayUseModel(key, name) && declaresApi(model, api));
+}
+
+/**
+ * Reads a body that names a model.
+ * @throws GatewayError `not_found` for a request that names none; `unsupported_media_type` if a model could be named here.
+ */
+async function readNamedModel(call: Call, api: string): Promise<PassthroughBody> {
+  const { req, identity } = call;
   const type = mediaType(req);
   if (req.method === 'GET' || req.method === 'HEAD') throw notFoundAt(call.req.path);
   if (type === 'application/json') {
@@ -55,7 +63,10 @@ async function readNamedModel(call: Call): Promise<PassthroughBody> {
     return { body: raw, modelAt: findModelSpan(raw), fields: json, model: json.model };
   }
   const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
-  if (boundary === undefined) throw notFoundAt(call.req.path);
+  if (boundary === undefined) {
+    if (hasBody(req) && isOffered(identity, api)) throw notJson();
+    throw notFoundAt(call.req.path);
+  }
   requireIdentity(req);
   const body = await readBody(call);
   const [field, second] = formFields(body, boundary, 'model');
