@@ -64,6 +64,22 @@ const ROWS: Row[] = [
     param: 'input[1].content',
   },
   {
+    when: 'a nested required field is null',
+    target: 'POST /v1/responses',
+    send: { body: { model: 'deep', input: [{ role: 'user', content: null }] } },
+    status: 400,
+    code: 'missing_parameter',
+    param: 'input[0].content',
+  },
+  {
+    when: 'the content of a chat message is null',
+    target: 'POST /v1/async',
+    send: { body: { model: 'deep', messages: [{ role: 'system', content: null }] } },
+    status: 400,
+    code: 'missing_parameter',
+    param: 'messages[0].content',
+  },
+  {
     when: 'a nested field has a wrong value',
     target: 'POST /v1/responses',
     send: {
@@ -138,6 +154,14 @@ const ROWS: Row[] = [
     send: { body: { ...chat, n: 2 } },
     status: 400,
     code: 'unsupported_parameter',
+    param: 'n',
+  },
+  {
+    when: 'no choice is requested',
+    target: 'POST /v1/chat/completions',
+    send: { body: { ...chat, n: 0 } },
+    status: 400,
+    code: 'invalid_parameter',
     param: 'n',
   },
   {

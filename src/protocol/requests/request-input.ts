@@ -29,6 +29,7 @@ const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text
 const content = pickSchema((value) => {
   if (typeof value === 'string') return textContent;
   if (Array.isArray(value)) return contentParts;
+  if (value === undefined || value === null) return { refuse: 'missing_parameter', message: 'this field is required' };
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
 }).meta(schemaRef('Content'));
 

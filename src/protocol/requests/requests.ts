@@ -93,7 +93,8 @@ export const createChatCompletionBody = z.object({
   response_format: chatResponseFormat.optional(),
   n: z
     .int()
-    .refine((n) => n === 1, unsupported('only 1 is supported'))
+    .min(1)
+    .refine((n) => n <= 1, unsupported('only 1 is supported'))
     .meta({ type: 'integer', enum: [1] })
     .optional(),
   audio: unsupportedField('audio output is not supported'),
