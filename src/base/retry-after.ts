@@ -1,3 +1,6 @@
+/** For a longer `Retry-After` the official SDKs do not wait, but retry after half a second. */
+export const MAX_SDK_RETRY_MS = 60_000;
+
 /**
  * The wait that a `Retry-After` header names (RFC 9110 section 10.2.3: seconds or a date), in milliseconds; undefined if
  * there is none. A date is by the sender's clock, which its `Date` header tells.

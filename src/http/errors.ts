@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError } from '../base/errors.ts';
+import { MAX_SDK_RETRY_MS } from '../base/retry-after.ts';
 
 /** The HTTP status of each error code (docs/api.md, "Errors"). Only this file knows them. */
 const STATUS: Readonly<Record<ErrorCode, number>> = {
@@ -42,8 +43,6 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 
 /** For errors that do not say when to retry: soon, but not at once. */
 const DEFAULT_RETRY_MS = 1000;
-/** For a longer `Retry-After` the official SDKs do not wait, but retry after half a second. */
-const MAX_SDK_RETRY_MS = 60_000;
 
 /** A failure as it goes over the wire. */
 export interface ErrorAnswer {

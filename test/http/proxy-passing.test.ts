@@ -242,6 +242,20 @@ describe('a proxy model', () => {
     });
   }
 
+  it('tells SDKs not to retry where the provider asks for more time than they wait', async () => {
+    for (const [wait, expected] of [
+      ['120', 'false'],
+      ['60', null],
+      [new Date(Date.now() + 600_000).toUTCString(), 'false'],
+    ] as const) {
+      await using own = await startProxyGateway({ providers: { only: { url: provider.url, apiKey: 'sk' } } });
+      provider.respond = () => status(429, { headers: { 'retry-after': wait } });
+      const answer = await send(own, '/chat/completions', { body: chat() });
+      await answer.text();
+      assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [429, expected], wait);
+    }
+  });
+
   it('passes on retry headers, and keeps cookies and account headers to itself', async () => {
     for (const path of ['/chat/completions', '/embeddings']) {
       const { answer } = await ask(
@@ -356,6 +370,7 @@ describe('a proxy model', () => {
     const done = await finishedTask(gateway, created.id);
     assert.match(done, /"status":"FAILED".*temperature is too hot/);
     assert.ok(!done.includes('sk-of-provider'));
+    assert.match(done, /"type":"invalid_request_error".*"code":"upstream_error"/);
   });
 
   it('keeps 60 concurrent calls apart', async () => {

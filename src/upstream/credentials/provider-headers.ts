@@ -1,5 +1,7 @@
+import { MAX_SDK_RETRY_MS } from '../../base/retry-after.ts';
 import { currentTrace } from '../../base/telemetry/trace-context.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
+import { retryAfterMs } from '../routing/retry-after.ts';
 
 /**
  * Headers of a client that go to a provider: those that describe the body or the call. All others are private to the client
@@ -143,6 +145,8 @@ export function headersToClient(answer: Headers): Record<string, string> {
     if (value !== undefined && TO_CLIENT.has(name)) headers[name] = String(value);
   }
   if (answer['content-encoding'] !== undefined) delete headers['content-length'];
+  const wait = retryAfterMs(answer, Date.now());
+  if (wait !== undefined && wait > MAX_SDK_RETRY_MS) headers['x-should-retry'] ??= 'false';
   const id = requestIdOf(answer);
   if (id !== undefined) headers['x-upstream-request-id'] = id;
   return headers;

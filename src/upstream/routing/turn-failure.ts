@@ -33,9 +33,13 @@ export function brokenTurnError(failed: FailedRoute, usage: TurnUsage, routes: r
 export function gatewayErrorOf(modelName: string, failures: readonly FailedRoute[]): GatewayError {
   const last = failures.at(-1);
   if (!last) return new GatewayError('upstream_error', `The model ${modelName} has no usable route.`);
-  const { retryAfterMs } = last.failure;
-  const code = CODE_OF_FAILURE[finalKind(failures)];
-  return new GatewayError(code, describe(last), retryAfterMs === undefined ? {} : { retryAfterMs });
+  const { retryAfterMs, blames } = last.failure;
+  const kind = finalKind(failures);
+  return new GatewayError(CODE_OF_FAILURE[kind], describe(last), {
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    // As in `toRunError`: the client has to fix its request.
+    ...(kind === 'refused' && blames === 'request' && { type: 'invalid_request_error' }),
+  });
 }
 
 /** The message that clients get about a failed attempt: the provider's name, and its answer without credentials. */
