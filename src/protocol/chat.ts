@@ -46,6 +46,8 @@ export const chatUsage = z.object({
   prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }),
   completion_tokens_details: z.object({ reasoning_tokens: z.int().nonnegative() }),
   num_search_queries: z.int().nonnegative().optional(),
+  /** As in the response object. */
+  estimated: z.literal(true).optional(),
   cost: cost.optional(),
 });
 

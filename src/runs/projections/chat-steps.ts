@@ -3,7 +3,7 @@ import { escapeMarkdown } from '../../base/markdown.ts';
 import { toSingleLine } from '../../base/text.ts';
 import { asToolCall } from '../../protocol/as-tool-call.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
-import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
+import type { OutputItem, ToolCallItem, UrlCitation } from '../../protocol/items.ts';
 import { formatPlan, parsePlan, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { objectIn, searchQueries, textIn } from '../executing/log/call-items.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
@@ -89,18 +89,26 @@ export function progressLine(item: ToolCallItem): string {
   }
 }
 
-/** The results of the run's searches and the pages that it read, each URL once. */
-export function searchResults(output: readonly OutputItem[]): SearchResult[] {
+/**
+ * The results of the run's searches and the pages that it read, each URL once. OpenAI's items have the addresses alone:
+ * there the citations of the answer tell title and number.
+ */
+export function searchResults(output: readonly OutputItem[], citations: readonly UrlCitation[] = []): SearchResult[] {
   const found = new Map<string, SearchResult>();
   for (const item of output) {
     for (const result of resultsIn(item)) if (result.url && !found.has(result.url)) found.set(result.url, result);
+  }
+  for (const { url, title, source_id } of citations) {
+    const result = found.get(url);
+    if (result && result.source_id === null) Object.assign(result, { title: result.title || title, source_id });
   }
   return [...found.values()];
 }
 
 function resultsIn(item: OutputItem): SearchResult[] {
   if (item.type === 'tool_call') return [...resultsOf(item), ...pageOf(item)];
-  return item.type === 'web_search_call' ? resultsOf(asToolCall(item)) : [];
+  if (item.type !== 'web_search_call' || item.status === 'failed') return [];
+  return item.action.type === 'open_page' ? [resultOf(item.action, '')] : resultsOf(asToolCall(item));
 }
 
 function resultsOf(item: Call): SearchResult[] {

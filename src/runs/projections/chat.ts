@@ -68,10 +68,11 @@ export function chatSources({ output, warnings }: ResponseObject): {
   warnings: Warning[];
 } {
   const message = output.findLast((item) => item.type === 'message');
-  const cited = uniqueSources(answerPart(message)?.annotations ?? []);
+  const citations = answerPart(message)?.annotations ?? [];
+  const cited = uniqueSources(citations);
   return {
     annotations: cited.map(toChatAnnotation),
-    search_results: searchResults(output),
+    search_results: searchResults(output, citations),
     citations: cited.filter(({ index }) => index !== null).map(({ url }) => url),
     warnings,
   };
@@ -133,6 +134,7 @@ export function toChatUsage(usage: Usage): ChatUsage {
     prompt_tokens_details: { cached_tokens: usage.input_tokens_details.cached_tokens },
     completion_tokens_details: { reasoning_tokens: usage.output_tokens_details.reasoning_tokens },
     num_search_queries: usage.num_search_queries,
+    ...(usage.estimated && { estimated: usage.estimated }),
     ...(usage.cost && { cost: usage.cost }),
   };
 }

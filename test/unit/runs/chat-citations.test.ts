@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { chatCompletion } from '../../../src/protocol/chat.ts';
 import { toChatCompletion } from '../../../src/runs/projections/chat.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -55,4 +56,14 @@ describe('citations of chat completions in chat apps', () => {
       assert.deepEqual(opened, cited.map(pageOf), text);
     });
   }
+});
+
+describe('the usage of a chat completion', () => {
+  it('says that it is estimated where the response says so', async () => {
+    for (const usage of [{ estimated: true }, {}]) {
+      const { response } = await runResearch({ turns: [{ text: ['Ready.'], usage }] });
+      const { estimated } = chatCompletion.parse(toChatCompletion(response)).usage;
+      assert.deepEqual([estimated, response.usage.estimated], [usage.estimated, usage.estimated]);
+    }
+  });
 });

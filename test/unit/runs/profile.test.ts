@@ -200,6 +200,33 @@ describe("a run with OpenAI's profile", () => {
     );
   });
 
+  it('names the sources that the answer cites in the search results of a chat completion', async () => {
+    const { response } = await runResearch({
+      turns: [
+        {
+          calls: [
+            { name: 'web_search', arguments: { queries: ['tea'] } },
+            { name: 'fetch_url_content', arguments: { url: 'https://three.example/' } },
+          ],
+        },
+      ],
+      answers: [{ text: ['So [2].'] }],
+      tools: [
+        ...TOOLS.slice(0, 1),
+        testTool('fetch_url_content', () => ({
+          result: '{"url":"https://three.example/","title":"three","content":"Tea."}',
+        })),
+      ],
+      request: { profile: 'openai' },
+    });
+    const { toChatCompletion: projected } = await import('../../../src/runs/projections/chat.ts');
+    assert.deepEqual(projected(response).search_results, [
+      { title: '', url: 'https://one.example/', snippet: '', source_id: null },
+      { title: 'two', url: 'https://two.example/', snippet: '', source_id: 2 },
+      { title: '', url: 'https://three.example/', snippet: '', source_id: null },
+    ]);
+  });
+
   it('continues on another instance after a crash within a call, with each item once', async () => {
     const store = await memoryStore();
     const began = Promise.withResolvers<void>();
