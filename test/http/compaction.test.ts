@@ -13,7 +13,10 @@ describe('POST /v1/responses/compact', () => {
   let gateway: ResearchGateway;
   before(async () => {
     gateway = await openResearchGateway({
-      model: ({ text }) => ({ text: text.includes(COMPACTING) ? SUMMARY : 'Ready.', usage }),
+      model: ({ text }) =>
+        text.includes('Call measure.')
+          ? { toolCalls: [{ id: 'call_m', name: 'measure', arguments: '{}' }], usage }
+          : { text: text.includes(COMPACTING) ? SUMMARY : 'Ready.', usage },
       deep: { routes: [{ provider: 'scripted', model: 'scripted', price: { input: 1, output: 10 } }] },
     });
   });
@@ -100,6 +103,30 @@ describe('POST /v1/responses/compact', () => {
     }
     assertRefused(await ask('nothing', 'ann'), refused);
     assertRefused(await ask('', 'ann'), refused);
+  });
+
+  it('refuses altered items of a thread of which the research uses only its calls', async () => {
+    const { output } = await compacted({ input: 'I build a boat.' });
+    const item = output.at(-1);
+    assert.ok(item?.type === 'compaction');
+    const encrypted_content = `${item.encrypted_content.slice(0, -3)}~~~`;
+    const tools = [{ type: 'function', name: 'measure', parameters: { type: 'object', properties: {} } }];
+    const stopped = await gateway.respond({ input: 'Call measure.', tools });
+    const call = stopped.output.at(-1);
+    assert.ok(call?.type === 'function_call');
+    const answered = { type: 'function_call_output', call_id: call.call_id, output: '4.20 m' };
+    const question = { role: 'user', content: 'How long is the keel?' };
+    const thought = { type: 'reasoning', summary: [], encrypted_content };
+    const refused = { status: 400, code: 'invalid_parameter', param: 'input[1].encrypted_content' };
+    for (const body of [
+      { input: [question, thought, call, answered] },
+      { input: [question, { type: 'compaction', encrypted_content }, call, answered] },
+      { input: [answered, thought], previous_response_id: stopped.id },
+      { input: [question, thought, { ...call, call_id: 'c1' }, { ...answered, call_id: 'c1' }], store: false },
+    ]) {
+      const asked = { model: 'deep', stream: false, tools, ...body };
+      assertRefused(await send(gateway, 'POST /v1/responses', { body: asked }), refused);
+    }
   });
 
   it('names missing and unknown parameters', async () => {

@@ -206,6 +206,17 @@ function assistantText(text: string): ConversationMessage {
   return { role: 'assistant', content: [{ type: 'text', text }] };
 }
 
+/**
+ * Checks the encrypted contents of the items from index `from` on, for which a transcript stands, so that nobody reads them.
+ * @throws GatewayError if they were changed or are not the caller's.
+ */
+export async function checkSealed(items: readonly InputItem[], options: ConversationOptions, from = 0): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    const isSealed = item.type === 'reasoning' || item.type === 'compaction';
+    if (index >= from && isSealed) await resolveItem(item, `${options.field}[${index}]`, options);
+  }
+}
+
 /** The places of items that are not sent to the model, for `x-ignored-parameters`. */
 export function droppedItems(items: readonly { type: string }[], field: string): string[] {
   return items.flatMap(({ type }, index) => (type === 'dropped' ? [`${field}[${index}]`] : []));

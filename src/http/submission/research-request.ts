@@ -26,6 +26,7 @@ import {
   type ContentSources,
   type ConversationOptions,
   chatMessages,
+  checkSealed,
   citableDocuments,
   contentReadersFor,
   resolveFiles,
@@ -73,6 +74,7 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const goingOn = await runs.resumeResearch(caller, { previous, isStored: body.store !== false, ...answered });
   const isUnstored = body.store === false && !goingOn;
   const { before, goesOn } = (isUnstored && resumeFromThread(input, common.functions)) || { before: input };
+  await checkSealed(input, options, goingOn ? 0 : before.length);
   requireServers(approvedCalls(goingOn?.goesOn ?? goesOn), common);
   const { answersQuestion = false, ...earlier } =
     previous === undefined || goingOn ? await readJoinedConversation(context) : await runs.history(caller, previous);
