@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
 import { tokenLogprob, urlCitation } from './items.ts';
-import { cost } from './response.ts';
+import { claims, cost } from './response.ts';
 import { warning } from './warnings.ts';
 
 /** Chat completions of research models (docs/api.md, "Chat completions"). */
@@ -89,6 +89,8 @@ const sources = {
   /** The URL of `[n]` is at index n - 1. */
   citations: z.array(z.string()),
   warnings: z.array(warning),
+  /** Those of the response object: how well the sentences are supported by their sources. */
+  claims: claims.nullable(),
 };
 
 export const chatCompletion = z.object({

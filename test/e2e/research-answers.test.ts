@@ -174,6 +174,17 @@ describe('citations over HTTP', function () {
     assert.ok(isObject(delta));
     assert.deepEqual(delta.annotations, annotations);
   });
+
+  it('are counted in chat completions, their streams and task results as in the response object', async () => {
+    await using gateway = await openResearchGateway({ model, documents: DOCUMENTS });
+    const { claims, id } = await gateway.respond({ input: 'cite' });
+    assert.ok(claims && claims.checked > 0);
+    const { json } = await send(gateway, 'POST /v1/chat/completions', { body: chat('cite') });
+    const task = await send(gateway, `GET /v1/async/${id.replace('resp_', 'task_')}`);
+    assert.ok(isObject(task.json.result));
+    const streamed = (await chunksOf(gateway, chat('cite'))).at(-1);
+    assert.deepEqual([json.claims, task.json.result.claims, streamed?.claims], [claims, claims, claims]);
+  });
 });
 
 describe('a long run of a gateway', function () {

@@ -8,7 +8,7 @@ import type {
   SearchResult,
 } from '../../protocol/chat.ts';
 import { answerPart, type FunctionCallItem, type TokenLogprob, type UrlCitation } from '../../protocol/items.ts';
-import type { ResponseObject, Usage } from '../../protocol/response.ts';
+import type { Claims, ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { textOfReasoning } from '../executing/log/reasoning-events.ts';
 import { searchResults, toReasoningStep } from './chat-steps.ts';
@@ -61,11 +61,12 @@ export function completionOf<Message, Logprobs, Extra>(
 }
 
 /** The sources of a completion, or of the last chunk of a stream. */
-export function chatSources({ output, warnings }: ResponseObject): {
+export function chatSources({ output, warnings, claims }: ResponseObject): {
   annotations: ChatAnnotation[];
   search_results: SearchResult[];
   citations: string[];
   warnings: Warning[];
+  claims: Claims | null;
 } {
   const message = output.findLast((item) => item.type === 'message');
   const citations = answerPart(message)?.annotations ?? [];
@@ -75,6 +76,7 @@ export function chatSources({ output, warnings }: ResponseObject): {
     search_results: searchResults(output, citations),
     citations: cited.filter(({ index }) => index !== null).map(({ url }) => url),
     warnings,
+    claims,
   };
 }
 
