@@ -563,6 +563,58 @@ describe('responses of a plain model over a chat-only provider', () => {
     assert.equal(gateway.provider.requests.at(-1)?.body.tools?.length, 1);
   });
 
+  it('call functions whose names providers refuse, by the names that the client knows', async () => {
+    await using gateway = await openPlain(({ body }) => {
+      const toolCalls =
+        body.tools?.map((tool, n) => ({ id: `call_${n}`, name: tool.function.name, arguments: '{}' })) ?? [];
+      return body.messages?.at(-1)?.role === 'tool' ? turn({ text: 'Done.' }) : turn({ toolCalls });
+    });
+    const named = (name: string) => ({ ...WEATHER, name });
+    const tools: OpenAI.Responses.Tool[] = [
+      named('files.read'),
+      named('files__read'),
+      named('git/log:v2'),
+      { type: 'custom', name: 'patch.apply' },
+      { type: 'namespace', name: 'crm', description: 'Customers.', tools: [named('people.find')] },
+    ];
+    const first = await gateway.ann.responses.create({ model: 'plain', input: 'Who?', tools });
+    const names = first.output.map((item) =>
+      item.type === 'function_call' || item.type === 'custom_tool_call' ? [item.namespace, item.name] : [],
+    );
+    assert.deepEqual(names, [
+      [undefined, 'files.read'],
+      [undefined, 'files__read'],
+      [undefined, 'git/log:v2'],
+      [undefined, 'patch.apply'],
+      ['crm', 'people.find'],
+    ]);
+    const outputs = first.output.flatMap((item): OpenAI.Responses.ResponseInputItem[] => {
+      if (item.type === 'custom_tool_call')
+        return [{ type: 'custom_tool_call_output', call_id: item.call_id, output: 'Yes' }];
+      return item.type === 'function_call'
+        ? [{ type: 'function_call_output', call_id: item.call_id, output: 'Nobody' }]
+        : [];
+    });
+    const input = [{ role: 'user', content: 'Who?' }, ...first.output, ...outputs] as typeof outputs;
+    const answer = { model: 'plain', tools };
+    const whole = await gateway.ann.responses.create({ ...answer, input });
+    const byId = await gateway.ann.responses.create({ ...answer, input: outputs, previous_response_id: first.id });
+    assert.deepEqual([whole.output_text, byId.output_text], ['Done.', 'Done.']);
+    const choice = { type: 'function' as const, name: 'files.read' };
+    await gateway.ann.responses.create({ model: 'plain', input: 'Who?', tools, tool_choice: choice });
+    const sent = gateway.provider.requests.map(({ body }) => body);
+    const offered = sent[0]?.tools?.map((tool) => String(tool.function.name)) ?? [];
+    for (const name of offered) assert.match(name, /^[\w-]{1,64}$/);
+    assert.equal(new Set(offered).size, tools.length);
+    for (const { messages = [] } of sent.slice(1, 3)) {
+      assert.deepEqual(
+        messages[1]?.tool_calls.map(({ function: { name } }: { function: { name: string } }) => name),
+        offered,
+      );
+    }
+    assert.deepEqual(sent[3]?.tool_choice, { type: 'function', function: { name: offered[0] } });
+  });
+
   it('load deferred functions by tool_search before calling them', async () => {
     await using gateway = await openPlain(({ body }) => {
       const calls =

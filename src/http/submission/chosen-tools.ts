@@ -58,7 +58,7 @@ function qualify<Named extends Extract<NamedTool, { type: 'function' | 'custom' 
   tools: readonly OfferedFunction[],
 ): Named {
   const name = named.namespace === undefined ? named.name : `${named.namespace}.${named.name}`;
-  const [inside, ...others] = tools.filter((tool) => tool.name.endsWith(`.${name}`));
+  const [inside, ...others] = tools.filter((tool) => !tool.dotted && tool.name.endsWith(`.${name}`));
   const isUnique = inside && others.length === 0 && !tools.some((tool) => tool.name === name);
   return { ...named, name: isUnique ? inside.name : name };
 }

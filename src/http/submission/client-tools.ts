@@ -67,8 +67,8 @@ export function functionsIn(tools: readonly ResponseTool[], takenNames: readonly
   const clientSearch = clientSearchOf(tools);
   const searches = !clientSearch && tools.some(({ type }) => type === 'tool_search');
   const functions = tools.flatMap((tool) => {
-    if (tool.type === 'function') return [offer(tool, { searches })];
-    if (tool.type === 'custom') return [offerText(tool)];
+    if (tool.type === 'function') return [withoutNamespace(offer(tool, { searches }))];
+    if (tool.type === 'custom') return [withoutNamespace(offerText(tool))];
     if (tool.type === 'namespace') {
       const { name, description } = tool;
       const first = tool.tools.find((inner) => inner.type === 'function' && inner.defer_loading);
@@ -87,9 +87,18 @@ export function functionsIn(tools: readonly ResponseTool[], takenNames: readonly
     names.add(name);
   }
   const labels = new Set(tools.flatMap((tool) => (tool.type === 'mcp' ? [tool.server_label] : [])));
-  const clash = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
-  if (clash?.type === 'namespace') throw nameTaken(`the namespace ${clash.name} has the name of an MCP server`);
+  for (const { name, dotted } of functions) {
+    const [space = '', ...rest] = name.split('.');
+    if (rest.length === 0 || !labels.has(space)) continue;
+    const what = dotted ? `the function ${name} begins with` : `the namespace ${space} has`;
+    throw nameTaken(`${what} the name of an MCP server`);
+  }
   return functions;
+}
+
+/** A function outside of all namespaces. */
+function withoutNamespace(offered: OfferedFunction): OfferedFunction {
+  return offered.name.includes('.') ? { ...offered, dotted: true } : offered;
 }
 
 /** The description of skills on the client's machine, if it has any. */

@@ -55,7 +55,10 @@ export const mcpServers = boundedList(mcpServer.meta(schemaRef('McpServer')), { 
 
 const TOOLS_RUN_HERE = 'custom tools cannot be used: offer functions, or name tools that run on the server.';
 
-export const functionName = z.string().regex(/^[\w-]{1,128}$/, 'must be 1 to 128 letters, digits, _ or -');
+/** The name of a namespace or server, which a dot separates from the names of its tools. */
+export const plainName = z.string().regex(/^[\w-]{1,128}$/, 'must be 1 to 128 letters, digits, _ or -');
+/** The name of a function. Providers that refuse some of these get another, see `ToolNames`. */
+const functionName = z.string().regex(/^[\w.:/-]{1,128}$/, 'must be 1 to 128 letters, digits or _ - . : /');
 
 export const functionShape = {
   name: functionName,
@@ -96,7 +99,7 @@ const inNamespace = pickSchema((value) => (isObject(value) && value.type === 'cu
 /** A group of tools: offered to models as `<namespace>.<name>`, and called with both names. */
 export const namespaceTool = z.object({
   type: z.literal('namespace'),
-  name: functionName,
+  name: plainName,
   description: optional(z.string()),
   tools: boundedList(inNamespace, { max: 128 }),
 });

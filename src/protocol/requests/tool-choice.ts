@@ -1,16 +1,20 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { boundedList, byType, optional, pickSchema } from './parse.ts';
-import { hostedType, isShellType, functionName as name } from './request-tools.ts';
+import { hostedType, isShellType, plainName } from './request-tools.ts';
 
 /** `tool_choice`: which tools may or must be called. */
 
 /** The name of one of the client's tools, optionally prefixed by its namespace. */
-const clientName = { name: z.string().regex(/^(?:[\w-]{1,128}\.)?[\w-]{1,128}$/, 'is not the name of a tool') };
-const namedFunction = z.object({ type: z.literal('function'), ...clientName, namespace: optional(name).optional() });
-const namedCustom = z.object({ type: z.literal('custom'), ...clientName, namespace: optional(name).optional() });
+const clientName = { name: z.string().regex(/^[\w.:/-]{1,257}$/, 'is not the name of a tool') };
+const namedFunction = z.object({
+  type: z.literal('function'),
+  ...clientName,
+  namespace: optional(plainName).optional(),
+});
+const namedCustom = z.object({ type: z.literal('custom'), ...clientName, namespace: optional(plainName).optional() });
 const namedShell = z.object({ type: z.enum(['local_shell', 'shell', 'apply_patch']) });
-const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
+const namedServer = z.object({ type: z.literal('mcp'), server_label: plainName, name: optional(z.string().max(256)) });
 const namedHosted = z.object({
   type: z.string().transform((type) => {
     const hosted = hostedType(type);
@@ -39,7 +43,7 @@ export type ToolChoice = z.output<typeof toolChoice>;
 
 /** A function as `tool_choice` of chat completions names it. */
 const chatFunctionChoice = z
-  .object({ type: z.literal('function'), function: z.object({ name }) })
+  .object({ type: z.literal('function'), function: z.object(clientName) })
   .transform(({ function: { name } }): NamedTool => ({ type: 'function', name }));
 
 /** `tool_choice` on research models, in the format of either API. A required call is required of the first turn only. */

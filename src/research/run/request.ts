@@ -79,6 +79,8 @@ export type RequestedSources = z.output<typeof requestedSources>;
 
 /** A function of the client's own, as it is offered to models. */
 export const offeredFunction = turnTool.extend({
+  /** The name belongs to no namespace, although it has a dot. */
+  dotted: z.literal(true).optional(),
   /** Represents a custom tool, whose input is a text: the one string argument is that text. */
   custom: z.literal(true).optional(),
   /** Represents a tool of OpenAI's that runs at the client. */

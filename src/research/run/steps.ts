@@ -115,9 +115,10 @@ export interface FunctionCall {
 /** The client's name of a function that was offered as `name`; a function in a namespace was offered as `namespace.name`. */
 export function clientNames(
   name: string,
-  functions: readonly { name: string }[],
+  functions: readonly Pick<OfferedFunction, 'name' | 'dotted'>[],
 ): Pick<FunctionCall, 'name' | 'namespace'> {
-  const dot = functions.some((own) => own.name === name) ? name.indexOf('.') : -1;
+  const offered = functions.find((own) => own.name === name);
+  const dot = offered && !offered.dotted ? name.indexOf('.') : -1;
   return dot === -1 ? { name } : { namespace: name.slice(0, dot), name: name.slice(dot + 1) };
 }
 
