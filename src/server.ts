@@ -61,7 +61,7 @@ const CLOSE_MARGIN_MS = 1000;
 
 /** A gateway that runs in this process. */
 export interface Gateway extends RunningGateway {
-  reload(config: GatewayConfig): Promise<void>;
+  reload(config: GatewayConfig, whatChanged?: string): Promise<void>;
 }
 
 /**
@@ -143,11 +143,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   stack.use(prepareRuns(config, { ...documents, log }));
   const owned = stack.move();
   const close = once(() => closeInOrder({ config, closing, stopped, executor, apps, listening, owned, log }));
-  const reload = async (next: GatewayConfig) => {
+  const reload = async (next: GatewayConfig, whatChanged?: string) => {
     // Commands that give secrets may take a while: run them first, so that changes of keys need not wait.
     await secrets.prepare(next.providers);
     await keys.reload(next);
-    if (storage.upkeep === 'here') await audit.record({ action: 'config.reloaded' });
+    await audit.record({ action: 'config.reloaded', detail: whatChanged });
   };
   return { url: listening.url, close, reload, [Symbol.asyncDispose]: close };
 }

@@ -7,8 +7,11 @@ export interface RunningGateway extends AsyncDisposable {
   readonly url: string;
   /** Stops gracefully: no new work, streams end, runs are handed over (docs/operating.md, "Stopping and updating"). */
   close(): Promise<void>;
-  /** Applies new providers, models, keys and tools without dropping a run. Absent: not supported here. */
-  reload?(config: GatewayConfig): void | Promise<void>;
+  /**
+   * Applies new providers, models, keys and tools without dropping a run. Absent: not supported here.
+   * @param whatChanged for the audit, without values.
+   */
+  reload?(config: GatewayConfig, whatChanged?: string): void | Promise<void>;
   /** Resolves with the reason if the gateway cannot be kept running. */
   readonly failed?: Promise<string>;
 }

@@ -14,6 +14,9 @@ import { startScreen } from './start-screen.ts';
 import type { Terminal } from './terminal.ts';
 import { terminalLog } from './terminal-log.ts';
 
+/** The longest text about a reload in the audit, in characters. */
+const MAX_SUMMARY = 2000;
+
 export interface ServeParts {
   environment: Environment;
   terminal: Terminal;
@@ -88,10 +91,10 @@ function watch(parts: {
   const { gateway, loaded, load, log, redactor } = parts;
   if (gateway.reload === undefined) return undefined;
   let applying: Promise<unknown> = Promise.resolve();
-  const apply = async (config: LoadedConfig['config']) => {
+  const apply = async (config: LoadedConfig['config'], whatChanged: string) => {
     // Add to the secrets of earlier configurations, which active runs may still use.
     await inSlices(secretsIn(config), (secret) => redactor.addSecrets([secret]));
-    await gateway.reload?.(config);
+    await gateway.reload?.(config, whatChanged);
   };
   return watchConfig({
     loaded,
@@ -107,13 +110,22 @@ function watch(parts: {
       const { config, changed, needsRestart } = outcome;
       // Apply changes one after the other.
       applying = applying
-        .then(() => apply(config))
+        .then(() => apply(config, summaryOf(changed, needsRestart)))
         .then(
           () => log.info({ changed, needsRestart }, 'configuration reloaded'),
           (error: unknown) => log.error({ err: messageOf(error) }, 'the new configuration could not be applied'),
         );
     },
   });
+}
+
+/** The changed paths in one text. A generated file may change thousands of models: the beginning is enough. */
+function summaryOf(changed: string[], needsRestart: string[]): string {
+  const parts = [changed.join(', '), needsRestart.length === 0 ? '' : `after a restart: ${needsRestart.join(', ')}`];
+  return parts
+    .filter((part) => part !== '')
+    .join('; ')
+    .slice(0, MAX_SUMMARY);
 }
 
 function startFailure(error: unknown, { config, file }: LoadedConfig): string {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
@@ -28,7 +29,7 @@ function configOf(options: { folder: string; provider: string; port?: number }) 
       researcher: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
     },
     keys: [
-      { id: 'ann', secret: KEY },
+      { id: 'ann', secret: KEY, admin: true },
       { id: 'ben', secret: LIMITED_KEY, limits: { requests_per_minute: 12 } },
     ],
   };
@@ -65,6 +66,24 @@ describe('a gateway in several processes over SQLite', function () {
       const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
       return /^gateway_runs_ended_total\{model="researcher",status="completed"\} 12$/m.test(metrics) || undefined;
     });
+  });
+
+  it('records in the audit that each worker read the configuration again, and what changed', async () => {
+    const name = (await readdir(folder)).find((entry) => entry.endsWith('.yaml')) ?? '';
+    const config = configOf({ folder, provider: provider.url });
+    const models = { ...config.models, another: config.models.researcher };
+    await writeFile(
+      join(folder, name),
+      stringify({ ...config, server: { ...config.server, body_limit: '5mb' }, models }),
+    );
+    const records = await eventually('every worker has recorded it', async () => {
+      const answer = await fetch(`${gateway.url}/admin/audit`, { headers: HEADERS });
+      const { data } = (await answer.json()) as { data: { action: string; instance: string; detail?: string }[] };
+      return new Set(data.map(({ instance }) => instance)).size === WORKERS ? data : undefined;
+    });
+    for (const { action, detail } of records) {
+      assert.deepEqual([action, detail], ['config.reloaded', 'models.another; after a restart: server.body_limit']);
+    }
   });
 
   it('aborts calls to the provider when chat clients disconnect, even while the store process is frozen', async () => {
