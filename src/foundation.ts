@@ -79,6 +79,7 @@ export async function openFoundation(
   const metrics = new RunMetrics(registry, {
     load,
     active: () => executor().active,
+    waiting: () => executor().waiting,
     overloaded: () => executor().overloaded,
   });
   const admission = new Admission(storage.limits, () => live.current().teams, new LostHolds(storage));

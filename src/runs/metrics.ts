@@ -10,6 +10,7 @@ import type { LoadMeter } from './load-meter.ts';
 interface GaugeSources {
   load: LoadMeter;
   active(): number;
+  waiting(): number;
   overloaded(): boolean;
 }
 
@@ -114,7 +115,7 @@ function labelOf(name: string): string {
   return name.includes('.') ? 'mcp' : 'unknown';
 }
 
-function addGauges(registers: Registry[], { load, active, overloaded }: GaugeSources): void {
+function addGauges(registers: Registry[], { load, active, waiting, overloaded }: GaugeSources): void {
   const gauge = (name: string, help: string, read: () => number, options: { aggregator?: 'max' } = {}) =>
     new Gauge({
       ...options,
@@ -126,6 +127,11 @@ function addGauges(registers: Registry[], { load, active, overloaded }: GaugeSou
       },
     });
   gauge('gateway_runs_executing', 'Runs that this instance drives now.', active);
+  gauge(
+    'gateway_runs_waiting',
+    'Chats with research models that wait here for their turn; in progress by the store.',
+    waiting,
+  );
   // For several processes, take the busiest: a sum of shares or delays is meaningless.
   const busiest = { aggregator: 'max' } as const;
   gauge(

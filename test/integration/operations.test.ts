@@ -20,6 +20,7 @@ import { KEYS, until } from '../support/http-gateway.ts';
 import { IDLE_LOAD } from '../support/idle-load.ts';
 import { namesIn, type QueryNames } from '../support/promql.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { stallAfter, startScriptedProvider } from '../support/scripted-provider.ts';
 import { patience } from '../support/time-limit.ts';
 import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
 
@@ -98,13 +99,17 @@ function oneOf(...known: string[]): (value: string) => boolean {
 }
 
 /** A real gateway, started as `serve` does, that has done no work yet. */
-async function openGateway(options: { registry?: Registry; store?: string } = {}) {
+async function openGateway(options: { registry?: Registry; store?: string; provider?: string } = {}) {
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 0.5 },
     store: { url: options.store ?? 'memory:' },
     files: { enabled: false },
-    providers: { demo: { builtin: 'demo' } },
-    models: { demo: { kind: 'proxy', routes: [{ provider: 'demo', model: 'demo' }] } },
+    runs: { max_concurrent: 1 },
+    providers: { demo: options.provider === undefined ? { builtin: 'demo' } : { base_url: options.provider } },
+    models: {
+      demo: { kind: 'proxy', routes: [{ provider: 'demo', model: 'demo' }] },
+      deep: { kind: 'research', routes: [{ provider: 'demo', model: 'demo' }] },
+    },
     keys: [{ id: 'ann', secret: KEYS.ann, admin: true }],
   });
   const { registry } = options;
@@ -369,6 +374,27 @@ describe('docs/operations', () => {
         rmSync(folder, { recursive: true });
       }
     });
+  });
+
+  it('/metrics tells chats that wait for their turn from runs without an instance, which the alert RunsNotDriven reports', async () => {
+    await using provider = await startScriptedProvider({ respond: () => stallAfter(1, { text: 'an answer' }) });
+    await using gateway = await openGateway({ provider: provider.url });
+    const leave = new AbortController();
+    const chat = () =>
+      fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'deep', messages: [{ role: 'user', content: 'Why?' }] }),
+        signal: leave.signal,
+      });
+    const chats = [chat(), chat()];
+    const shown = ['open{state="in_progress"} 2', 'executing 1', 'waiting 1'];
+    await until(async () => {
+      const lines = (await metricsPage(gateway)).split('\n');
+      return shown.every((line) => lines.includes(`gateway_runs_${line}`)) || undefined;
+    });
+    leave.abort();
+    await Promise.allSettled(chats);
   });
 
   describe('while Redis is away', function () {
