@@ -6,7 +6,10 @@ import { type ResearchCalls, type ResearchResult, researchResult as research } f
 
 const MAX_QUESTION = 100_000;
 const question = z.string().min(1).max(MAX_QUESTION).describe('What to find out, in full sentences.');
-const effort = z.enum(['low', 'medium', 'high']).optional().describe('How much is researched; the default is that of the model.');
+const effort = z
+  .enum(['low', 'medium', 'high'])
+  .optional()
+  .describe('How much is researched; the default is that of the model.');
 const model = z.string().optional().describe('A research model of this gateway; its first one by default.');
 const id = z.string().min(1).describe('Of a research, as research gave it: resp_...');
 const idOrNewest = id.optional().describe('Of a research: resp_...; the newest one by default.');
