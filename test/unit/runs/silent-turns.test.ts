@@ -23,13 +23,19 @@ const oneRound = (request: TurnRequest): ScriptedTurn => {
   return hasResults(request) ? { text: ['Ready.'], usage } : { calls: lookups('a'), usage };
 };
 
+/** An entry as versions wrote it that noted neither times nor that a run was handed over. */
+function asFormerly(text: string): string {
+  const { times, handedOver, ...entry } = JSON.parse(text);
+  return JSON.stringify(entry);
+}
+
 /** A run that is taken from its process once `isAtPoint` requests hang, and is finished by another process. */
 async function takenOver(
   store: RunStore,
   options: {
     hangs(request: TurnRequest): boolean;
     count?: number;
-    how: 'killed' | 'handed over';
+    how: 'killed' | 'handed over' | 'handed over by an earlier version';
     research?: Partial<ResearchRequest>;
   },
 ): Promise<{ usage: Usage; turns: number }> {
@@ -47,12 +53,17 @@ async function takenOver(
   });
   // What a dead process still writes is lost.
   const mortal = wrapStore(store, {
-    append: async (id, batch) => (dead ? await new Promise(() => {}) : await store.append(id, batch)),
+    append: async (id, batch) => {
+      if (dead) return await new Promise(() => {});
+      const { transcript = [] } = batch;
+      const former = { ...batch, transcript: transcript.map(asFormerly) };
+      return await store.append(id, how === 'handed over by an earlier version' ? former : batch);
+    },
   });
   const first = await openHarness({ chat, tools: [tool()], store: mortal });
   const { run } = await first.runs.submit(question({ research }));
   await eventually('the turns that hang', () => hanging === count);
-  if (how === 'handed over') await first.executor.stop({ graceMs: 0 });
+  if (how !== 'killed') await first.executor.stop({ graceMs: 0 });
   else {
     dead = true;
     await store.claim(run.id, { leaseMs: 0, force: true });
@@ -104,6 +115,12 @@ describe('a turn of which nothing was visible when its process died', function (
 
   it('is not charged where a run is handed over between two turns', async () => {
     const { usage: used, turns } = await takenOver(store, { hangs: hasResults, how: 'handed over' });
+    assert.equal(used.input_tokens, turns * PROMPT);
+  });
+
+  it('is not charged where an earlier version drove the run, which may have handed it over', async () => {
+    const how = 'handed over by an earlier version';
+    const { usage: used, turns } = await takenOver(store, { hangs: hasResults, how });
     assert.equal(used.input_tokens, turns * PROMPT);
   });
 });

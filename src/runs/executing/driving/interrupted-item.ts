@@ -3,7 +3,7 @@ import { messageText, type OutputItem } from '../../../protocol/items.ts';
 import { firstTurnTokens, interruptedStep, silentTurns } from '../../../research/interrupted-step.ts';
 import type { ResearchState } from '../../../research/run/state.ts';
 import type { Step } from '../../../research/run/steps.ts';
-import type { SpentEntry } from '../../../research/run/transcript.ts';
+import type { SpentEntry, TranscriptEntry } from '../../../research/run/transcript.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
 import { readPlainRequest, readRequest, readResearchRequest } from '../../stored/stored-request.ts';
 import { textOfReasoning } from '../log/reasoning-events.ts';
@@ -33,9 +33,17 @@ export function interruptedTurns(
   { attempts, stored }: { attempts: number; stored: number },
 ): SpentEntry[] {
   const last = stored > 0 ? state.ownEntries.at(-1) : undefined;
-  const hasDied = last === undefined ? attempts > 1 : !(last.t === 'spent' && last.handedOver);
+  const hasDied = last === undefined ? attempts > 1 : saysHandOver(last) && !(last.t === 'spent' && last.handedOver);
   const asksModel = readRequest(run).generate !== false;
   return hasDied && asksModel ? silentTurns(state, firstTokens(run)) : [];
+}
+
+/**
+ * Whether the version that stored this last entry would have said that it handed the run over. Those that noted no times
+ * did not, and an update hands over each of their runs.
+ */
+function saysHandOver(last: TranscriptEntry): boolean {
+  return 'times' in last;
 }
 
 /** The estimated tokens of a run's first request. */
