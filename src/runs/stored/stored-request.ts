@@ -47,14 +47,19 @@ function hasFiles({ messages }: PlainRequest): boolean {
   );
 }
 
-/** The data version a gateway must know to drive this request. Version 1 ignored limits on sources and proposed plans. */
+/** The data version that a gateway must know to drive this request. Version 1 ignored what is named here for 2. */
 function versionFor(request: RunRequest): number {
   if (request.kind === 'plain')
     return request.tools.some(({ grammar }) => grammar) || hasFiles(request) ? DATA_VERSION : 2;
   if (request.kind === 'research' && request.goesOn?.after !== undefined) return DATA_VERSION;
   if (request.kind !== 'research') return 1;
   const { plan, clarify, charts } = request;
-  const isNew = plan === 'propose' || clarify || charts || SINCE_2.some((field) => request[field] !== undefined);
+  const isNew =
+    plan === 'propose' ||
+    clarify ||
+    charts ||
+    request.tools?.fileSearch ||
+    SINCE_2.some((field) => request[field] !== undefined);
   return isNew ? 2 : 1;
 }
 

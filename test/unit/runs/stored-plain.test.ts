@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { builtinTools, researchRequest } from '../../../src/research/run/request.ts';
 import { DATA_VERSION } from '../../../src/runs/stored/stored-data.ts';
 import {
   readPlainRequest,
@@ -83,6 +84,48 @@ describe('a stored request with files for a plain model', () => {
       3,
     );
     assert.equal(stored({ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }), 3);
+  });
+});
+
+describe('a stored research request', () => {
+  const REQUESTED = {
+    kind: 'research',
+    history: [],
+    earlierSources: [],
+    conversation: [],
+    instructions: null,
+    effort: 'low',
+    tools: { builtin: [], allowedDomains: [] },
+    toolChoice: 'auto',
+    mcpServers: [],
+    maxOutputTokens: null,
+    maxToolCalls: null,
+    temperature: null,
+    topP: null,
+    format: null,
+  };
+  /** Fields of which version 1 lost nothing that anybody would miss, or which only come with others. */
+  const FORMER = ['maxCost', 'reasoningSummary', 'profile', 'warnings', 'settings', 'functionChoice', 'plan'];
+  const FORMER_TOOLS = ['country', 'searchContextSize'];
+  const VALUES: Record<string, unknown> = { clarify: true, charts: true, lanes: 2, attempts: 2 };
+  const versionOf = (request: object) =>
+    storedRequest({ request, input: [] } as never, {
+      cipher: { isMixed: false } as never,
+      held: {},
+      notifies: false,
+    }).v;
+
+  it('is left to gateways that know all of its fields', () => {
+    assert.equal(versionOf(REQUESTED), 1);
+    assert.equal(versionOf({ ...REQUESTED, plan: 'propose' }), 2);
+    for (const name of Object.keys(researchRequest.shape).filter((name) => !(name in REQUESTED)))
+      assert.equal(versionOf({ ...REQUESTED, [name]: VALUES[name] ?? {} }), FORMER.includes(name) ? 1 : 2, name);
+    for (const name of Object.keys(builtinTools.shape).filter((name) => !(name in REQUESTED.tools)))
+      assert.equal(
+        versionOf({ ...REQUESTED, tools: { ...REQUESTED.tools, [name]: {} } }),
+        FORMER_TOOLS.includes(name) ? 1 : 2,
+        name,
+      );
   });
 });
 
