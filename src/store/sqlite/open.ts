@@ -1,4 +1,4 @@
-import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, monotonicClock, systemClock } from '../../base/clock.ts';
@@ -75,10 +75,7 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
   try {
     const version = schemaVersion(db);
     if (version > 0 && version < SCHEMA_VERSION) {
-      // The copy would lack what is only in the write-ahead log.
-      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-      db.close();
-      const copy = copyBeforeMigration(path, version);
+      const copy = copyBeforeMigration(db, path, version);
       db = connect();
       log.info(
         { from: version, to: SCHEMA_VERSION, copy },
@@ -95,18 +92,27 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
 }
 
 /**
- * Copies the database next to itself and returns the path. An existing copy was made before anything changed, so it
- * stays. Nothing in this process may have the database open: see `DatabaseHealth`.
+ * Closes the database, copies it next to itself and returns the path. An earlier copy of this version is replaced: if it was
+ * put back meanwhile, it lacks what was written since. Nothing in this process may have the database open: see
+ * `DatabaseHealth`.
  */
-function copyBeforeMigration(path: string, version: number): string {
+function copyBeforeMigration(db: DatabaseSync, path: string, version: number): string {
   const copy = `${path}.v${version}`;
-  if (existsSync(copy)) return copy;
+  const part = `${copy}.tmp`;
+  rmSync(part, { force: true });
   try {
-    copyFileSync(path, `${copy}.tmp`, constants.COPYFILE_FICLONE);
-    renameSync(`${copy}.tmp`, copy);
+    // The file lacks what is only in the write-ahead log, which cannot be moved while a backup or another tool reads it.
+    const isWhole = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+    if (!isWhole) {
+      closeSync(openSync(part, 'wx', 0o600));
+      db.prepare('VACUUM INTO ?').run(part);
+    }
+    db.close();
+    if (isWhole) copyFileSync(path, part, constants.COPYFILE_FICLONE);
+    renameSync(part, copy);
   } catch (thrown) {
     // Half a copy would only waste space on a full disk.
-    rmSync(`${copy}.tmp`, { force: true });
+    rmSync(part, { force: true });
     throw thrown;
   }
   return copy;

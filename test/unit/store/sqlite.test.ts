@@ -3,6 +3,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import {
   chmod,
   chown,
+  copyFile,
   mkdir,
   mkdtemp,
   open,
@@ -414,6 +415,55 @@ describe('the SQLite store in a folder', () => {
     assert.ok((await store.countOpen()).queued >= 0);
     await store.close();
     assert.ok((await readdir(disk.path)).includes('runs.db.v1'));
+  });
+
+  describe('keeps a copy of the database that it migrates', () => {
+    const first = new URL('../../fixtures/stores/v1/sqlite.sql', import.meta.url);
+    const opening = (at: string) => openSqliteStore(`file:${at}`, { sync: 'normal', log: silentLogger });
+    /** Writes a user into the first version's database, and leaves that in the write-ahead log. */
+    const useAs = (path: string, user: string): DatabaseSync => {
+      const db = new DatabaseSync(path);
+      db.exec(`PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; UPDATE runs SET user = '${user}'`);
+      return db;
+    };
+    const usersOf = (path: string) => {
+      const db = new DatabaseSync(path, { readOnly: true });
+      const users = db.prepare('SELECT DISTINCT user FROM runs').all();
+      db.close();
+      return users.map(({ user }) => user);
+    };
+
+    it('as it is now, if an earlier copy was put back and used', async () => {
+      const at = join(folder, 'again');
+      await mkdir(at);
+      const path = join(at, 'runs.db');
+      const db = new DatabaseSync(path);
+      db.exec(await readFile(first, 'utf8'));
+      db.close();
+      await opening(at).close();
+      await copyFile(`${path}.v1`, path);
+      useAs(path, 'later').close();
+      await opening(at).close();
+      assert.deepEqual(usersOf(`${path}.v1`), ['later']);
+    });
+
+    it('with what is in its write-ahead log alone, while another program reads it', async () => {
+      const at = join(folder, 'read');
+      await mkdir(at);
+      await writeFile(join(at, 'lock.db'), '');
+      const path = join(at, 'runs.db');
+      const db = new DatabaseSync(path);
+      db.exec(await readFile(first, 'utf8'));
+      const writing = useAs(path, 'before');
+      db.close();
+      const reading = new DatabaseSync(path, { readOnly: true });
+      reading.exec('BEGIN; SELECT count(*) FROM runs');
+      writing.exec("UPDATE runs SET user = 'last'");
+      writing.close();
+      await opening(at).close();
+      reading.close();
+      assert.deepEqual(usersOf(`${path}.v1`), ['last']);
+    });
   });
 
   it('names the migration that failed, and where the old database is kept', async () => {
