@@ -5,6 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { follow } from '../../client/follow.ts';
 import type { Effort } from '../../config/schema.ts';
+import { upgradeEvent } from '../../protocol/event-upgrade.ts';
 import { runEvent } from '../../protocol/events.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -61,8 +62,8 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
     const onLost = (reason: unknown) => progress.note(lossNote(reason));
     for await (const event of follow(client, id, { signal, onLost })) {
       clearTimeout(waiting);
-      // A gateway of another version may have other events.
-      const { data } = runEvent.safeParse(event);
+      // A gateway of another version may have other events, and its fields may be those of then.
+      const { data } = runEvent.safeParse(upgradeEvent(event));
       if (data) progress.update(data);
     }
   } catch (error) {
@@ -150,8 +151,12 @@ function printEnd(
   options: { json: boolean; quiet: boolean; resumed: boolean },
   terminal: Terminal,
 ): ExitCode {
-  const { final, sources } = progress.view;
-  if (final === undefined) return EXIT.connection;
+  const { final, sources, id } = progress.view;
+  if (final === undefined) {
+    const advice = `Use the gateway's version: research-gateway ask --resume ${id}`;
+    terminal.err(`error: the gateway ended the run in a way that this version does not understand. ${advice}\n`);
+    return EXIT.connection;
+  }
   // The time since this command started is meaningless for a run that started before.
   const elapsed = options.resumed ? duration(runSeconds(final) * 1000) : progress.elapsed();
   if (!options.quiet) terminal.err(`${formatEnd(final, { elapsed, sources })}\n`);

@@ -60,6 +60,19 @@ describe('research-gateway ask', () => {
     assert.equal(out, '\nAn answer. [1]\n');
   });
 
+  it('prints the report of a gateway of an earlier version', async () => {
+    const lacks = ['access_programs', 'plan', 'warnings', 'claims', 'index', 'cited_text', 'support'];
+    const { out, code } = await askFake({}, { lacks, annotations: [citation(1, 'https://a.example')] });
+    assert.deepEqual([code, out.split('\n')[1]], [0, 'An answer. [1]']);
+  });
+
+  it('says so if it does not understand the end that a gateway of another version wrote', async () => {
+    const { out, err, code, id } = await askFake({}, { has: { warnings: 'none' } });
+    assert.equal(code, 4);
+    assert.equal(out, '');
+    assert.match(err, new RegExp(`error: the gateway ended the run in a way that this version .* --resume ${id}`));
+  });
+
   it('lists each source once at the end, by number, and marks those never seen', async () => {
     const annotations = [
       citation(2, 'https://b.example'),

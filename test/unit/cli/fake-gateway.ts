@@ -32,6 +32,9 @@ export interface FakeScript {
   /** The images that the model makes, in base64. */
   images?: string[];
   annotations?: UrlCitation[];
+  /** Fields that its responses and citations lack, as those of an earlier version, or have besides. */
+  lacks?: string[];
+  has?: Record<string, unknown>;
   /** Answers every request with this error instead. */
   refuse?: { status: number; code: 'invalid_api_key'; message: string };
 }
@@ -100,7 +103,7 @@ class FakeRun {
   async write(response: ServerResponse, { after, cut }: { after: number; cut: number | undefined }): Promise<void> {
     const events = this.#events.map((event, index) => ({ ...event, sequence_number: index + 1 })).slice(after);
     response.flushHeaders();
-    for (const event of events.slice(0, cut)) response.write(frame(event));
+    for (const event of events.slice(0, cut)) response.write(this.#asWritten(frame(event)));
     if (cut !== undefined) return void response.end();
     if (this.#script.end === 'hangs') {
       await this.#cancelled.promise;
@@ -109,6 +112,16 @@ class FakeRun {
       response.write(frame({ type: 'response.failed', sequence_number, response: this.response }));
     }
     response.end();
+  }
+
+  #asWritten(text: string): string {
+    const { lacks = [], has = {} } = this.#script;
+    const [head = '', data = ''] = text.split('data: ');
+    const json = JSON.stringify(JSON.parse(data), (name, value) => {
+      if (lacks.includes(name)) return undefined;
+      return name === 'response' ? { ...value, ...has } : value;
+    });
+    return `${head}data: ${json}\n\n`;
   }
 
   #research(): UnnumberedEvent[] {
