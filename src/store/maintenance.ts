@@ -70,9 +70,11 @@ export async function restoreStore(
   return { ...found, kept: restoreDatabase(from, folderOf(config.url), options) };
 }
 
+/** With an append-only file Redis reads no dump, and without its folder it starts empty. */
 const REDIS_RESTORE =
-  'Redis restores itself: stop all gateways, then Redis; put the saved dump.rdb, or its folder appendonlydir, into the ' +
-  'folder that CONFIG GET dir names; start Redis, see with `store check` that the runs are there, and start the gateways.';
+  'Redis restores itself: stop all gateways, then Redis; put the saved dump.rdb into the folder that CONFIG GET dir names ' +
+  'and move its appendonlydir away; start Redis with appendonly no, see that DBSIZE is not 0, let CONFIG SET appendonly yes ' +
+  'write a new append-only file, and start the gateways (docs/operations/backup.md).';
 
 function folderOf(url: string): string {
   return url.slice('file:'.length);

@@ -242,6 +242,11 @@ describe('research-gateway store', () => {
       const redis = await run('restore', copy);
       assert.equal(redis.code, 1);
       assert.match(redis.err, /stop all gateways, then Redis.*dump\.rdb/);
+      assert.match(
+        redis.err,
+        /appendonlydir away.*with appendonly no.*CONFIG SET appendonly yes/,
+        'else it starts empty',
+      );
       await configure('memory:');
       assert.match((await run('restore', copy)).err, /store\.url to file:/);
     });
