@@ -157,14 +157,6 @@ const ROWS: Row[] = [
     param: 'n',
   },
   {
-    when: 'no choice is requested',
-    target: 'POST /v1/chat/completions',
-    send: { body: { ...chat, n: 0 } },
-    status: 400,
-    code: 'invalid_parameter',
-    param: 'n',
-  },
-  {
     when: 'there is no key',
     target: 'GET /v1/models',
     send: { key: null },

@@ -130,7 +130,8 @@ export async function fromPlainResponse(body: PlainBody, context: PlainContext):
   if (thread.messages.length === 0 && !thread.approved && !body.instructions) {
     throw fieldError('invalid_parameter', 'input', 'it says nothing.');
   }
-  if (body.truncation !== 'auto') checkWindow(thread.messages, { ...context, param: 'input' });
+  if (body.truncation !== 'auto')
+    checkWindow([{ content: body.instructions ?? '' }, ...thread.messages], { ...context, param: 'input' });
   const offered = { ...body, tools: withThreadTools(body.tools, settings) };
   const tools = plainTools(body.compacts ? {} : offered, context);
   requireServers(thread.approved?.message.tool_calls ?? [], tools);

@@ -68,7 +68,8 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
     { ...context, text },
   );
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
-  const itemContext = { ...context, tools: common.tools, param: 'input' };
+  const instructions = body.instructions ?? null;
+  const itemContext = { ...context, tools: common.tools, param: 'input', instructions };
   const options = conversationOptions(body.input, itemContext);
   const { input, ...answered } = await readAnswers(body.input, options, { all: previous !== undefined });
   const goingOn = await runs.resumeResearch(caller, { previous, isStored: body.store !== false, ...answered });
@@ -88,7 +89,7 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
       ...(asked === -1 ? [] : history.slice(asked)),
       ...(await readConversation(before, itemContext, options)),
     ],
-    instructions: body.instructions ?? null,
+    instructions,
     earlierSources: earlier.earlierSources ?? [],
     ...(goesOn && { goesOn }),
   };
@@ -240,6 +241,7 @@ export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model
 /** Where items are from. */
 interface ItemLocation extends Pick<ConversationOptions, 'isStored'> {
   param: string;
+  instructions?: string | null;
 }
 
 /** No tokenizer has longer tokens on average over a whole text, in UTF-16 code units. */
@@ -251,7 +253,7 @@ async function readConversation(
   options = conversationOptions(items, context),
 ): Promise<ConversationMessage[]> {
   const conversation = await chatMessages(items, options);
-  checkWindow(conversation, context);
+  checkWindow([{ content: context.instructions ?? '' }, ...conversation], context);
   return conversation;
 }
 
