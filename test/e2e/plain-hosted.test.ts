@@ -265,6 +265,17 @@ describe('hosted tools in responses of a plain model', () => {
     });
   });
 
+  it('add a warning if an MCP server cannot be reached', async () => {
+    await using gateway = await openPlain(() => turn({ text: 'Yes.' }));
+    const tools = [{ type: 'mcp' as const, server_label: 'gone', server_url: 'http://127.0.0.1:9/mcp' }];
+    const response: object = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', tools });
+    assert.ok('warnings' in response && Array.isArray(response.warnings));
+    assert.deepEqual(
+      response.warnings.map(({ code }) => code),
+      ['mcp_server_unavailable'],
+    );
+  });
+
   it('follow tool_choice, which is rejected if it names a missing tool', async () => {
     await using gateway = await openPlain(() => turn({ text: 'Yes.' }));
     const tools: OpenAI.Responses.Tool[] = [

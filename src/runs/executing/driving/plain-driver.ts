@@ -3,7 +3,7 @@ import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readPlainRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import type { RunDriver } from './run-driver.ts';
-import { openRunTools, serversOf } from './run-tools.ts';
+import { openRunTools, serversOf, warningsAbout } from './run-tools.ts';
 import { runTimeLimit } from './time-limit.ts';
 
 /**
@@ -35,6 +35,7 @@ export function drivePlain(parts: DriverParts): RunDriver['plain'] {
       signal,
       log,
     });
+    for (const warning of warningsAbout(opened.tools)) state.warn(warning);
     // Imported late, so that starting the gateway does not load it.
     const { plainResponse } = await import('../../../plain/loop.ts');
     const servers = serversOf(opened.tools.values());

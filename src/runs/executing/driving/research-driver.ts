@@ -1,6 +1,5 @@
 import { monotonicClock } from '../../../base/clock.ts';
 import { GatewayError } from '../../../base/errors.ts';
-import { counted } from '../../../base/text.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../../config/schema.ts';
 import type { Warning } from '../../../protocol/warnings.ts';
 import { restrictToSeenUrls } from '../../../research/calls/seen-urls.ts';
@@ -20,7 +19,7 @@ import { conversationKeyOf } from '../../stored/conversation-key.ts';
 import { readResearchRequest } from '../../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import type { RunDriver } from './run-driver.ts';
-import { openRunTools, serversOf } from './run-tools.ts';
+import { openRunTools, serversOf, warningsAbout } from './run-tools.ts';
 
 /** Drives research runs, with the current configuration. */
 export function driveResearch(parts: DriverParts): RunDriver['research'] {
@@ -44,7 +43,7 @@ export function driveResearch(parts: DriverParts): RunDriver['research'] {
       signal,
       log,
     });
-    for (const warning of [...opened.tools.values()].flatMap(warningsAbout)) state.warn(warning);
+    for (const warning of warningsAbout(opened.tools)) state.warn(warning);
     const query = {
       modelName: run.model,
       model,
@@ -107,16 +106,6 @@ function toolsOf(run: {
 /** Whether a warning is about something that the client requested. */
 function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boolean {
   return param !== 'max_output_tokens' || maxOutputTokens !== null;
-}
-
-function warningsAbout({ unreachable, leftOut }: Tool): Warning[] {
-  if (unreachable) {
-    const message = `The MCP server ${unreachable.server} could not be reached: ${unreachable.reason}`;
-    return [{ code: 'mcp_server_unavailable', message }];
-  }
-  if (!leftOut) return [];
-  const message = `Not offered: ${counted(leftOut.count, 'tool')} of the MCP server ${leftOut.server}. Choose with allowed_tools.`;
-  return [{ code: 'tool_unavailable', message }];
 }
 
 function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfig; key: KeyConfig | undefined } {

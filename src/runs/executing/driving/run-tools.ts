@@ -1,6 +1,7 @@
 import { sleep } from '../../../base/abort.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { contentText } from '../../../base/text.ts';
+import { contentText, counted } from '../../../base/text.ts';
+import type { Warning } from '../../../protocol/warnings.ts';
 import type { BuiltinTools, RequestedSources } from '../../../research/run/request.ts';
 import type { ListedServer } from '../../../research/run/steps.ts';
 import type { RunRecord } from '../../../store/run-store.ts';
@@ -103,4 +104,17 @@ export function serversOf(tools: Iterable<Tool>): ListedServer[] {
     else server.tools.push({ name: name.slice(dot + 1), description, parameters });
   }
   return [...servers.values()];
+}
+
+/** What a client should know about the MCP servers of its run. */
+export function warningsAbout(tools: ReadonlyMap<string, Tool>): Warning[] {
+  return [...tools.values()].flatMap(({ unreachable, leftOut }): Warning[] => {
+    if (unreachable) {
+      const message = `The MCP server ${unreachable.server} could not be reached: ${unreachable.reason}`;
+      return [{ code: 'mcp_server_unavailable', message }];
+    }
+    if (!leftOut) return [];
+    const message = `Not offered: ${counted(leftOut.count, 'tool')} of the MCP server ${leftOut.server}. Choose with allowed_tools.`;
+    return [{ code: 'tool_unavailable', message }];
+  });
 }
