@@ -199,6 +199,8 @@ for (const wire of ['messages', 'responses'] as const) {
       const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
       for (const [body, param, code] of [
         [{ n: 2 }, 'n'],
+        [{ max_cost: 1 }, 'max_cost', 'unsupported_parameter'],
+        [{ webhook: { url: 'https://hooks.example/' } }, 'webhook', 'unsupported_parameter'],
         ...(wire === 'messages' ? ([[{ logprobs: true }, 'logprobs']] as const) : []),
         [{ top_logprobs: 2 }, 'top_logprobs'],
         [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],

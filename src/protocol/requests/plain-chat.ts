@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { effortName } from '../response.ts';
-import { boundedList, byType, pickSchema } from './parse.ts';
+import { boundedList, byType, pickSchema, unsupportedField } from './parse.ts';
 import { threadMessages } from './request-input.ts';
 import { chatFunction, functionTool } from './request-tools.ts';
 import { requestedWebhook } from './requested-webhook.ts';
@@ -38,7 +38,7 @@ const toolChoice = pickSchema((value) => {
 
 const { model, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
   createChatCompletionBody.shape;
-const { metadata, response_format, functions } = createChatCompletionBody.shape;
+const { metadata, response_format, functions, webhook } = createChatCompletionBody.shape;
 
 export const plainChatBody = z.object({
   model,
@@ -66,8 +66,11 @@ export const plainChatBody = z.object({
     .transform((stop) => (typeof stop === 'string' ? [stop] : stop))
     .optional(),
   functions,
+  max_cost: unsupportedField('only the cost of research can be bounded; max_tokens bounds this answer'),
+  webhook,
 });
-export type PlainChatBody = z.output<typeof plainChatBody>;
+/** Without what only one of chat completions and tasks has. */
+export type PlainChatBody = Omit<z.output<typeof plainChatBody>, 'webhook'>;
 
 /** `POST /v1/async` on such a plain model. */
 export const plainTaskBody = plainChatBody.extend({ webhook: requestedWebhook.optional() });
